@@ -33,8 +33,7 @@ from server.stages.remember import ProfileQueue
 from server.standby.opening import open_standby
 from server.telemetry.audit import AuditLog, audit_sink
 from server.telemetry.emf import publish_emf
-from server.telemetry.events import TurnsOver
-from server.telemetry.log_calls import LogLine
+from server.telemetry.log_calls import CallLog, ExhaustedTurns
 from server.telemetry.log_output import dropped_lines
 from server.telemetry.metrics import Breakers, Metrics
 from server.tracing.opening import open_tracing
@@ -169,7 +168,7 @@ async def _open_env(
     settings: Settings, stack: AsyncExitStack, metrics: Metrics, background: Background, ports: OpenPorts, *, local: bool
 ) -> Environment:
     audit = open_audit(settings, stack)
-    log_line = stack.enter_context(closing(LogLine(settings.log_tool_calls)))
+    log_line = stack.enter_context(closing(CallLog(settings.log_tool_calls)))
     metrics.watch_lines(log=dropped_lines, audit=lambda: audit.dropped)
     identifier, redis = await open_identifier(settings, stack, background, local=local), await open_redis(settings, stack)
     bus, extensions, identifiers = SharedBus(redis), await open_extensions(settings.cover_hosts), settings.identifiers
@@ -185,7 +184,7 @@ async def _open_env(
             TOOLS, version=VERSION, setting=settings.adult, text_fresh_seconds=settings.cache_ttl_s, identifiers=identifiers
         ),
         metrics=metrics,
-        sinks=(log_line, TurnsOver()),
+        sinks=(log_line, ExhaustedTurns()),
         audit=audit,
         probes={"background": background.health},
         primitives=with_resources(extensions, identifiers, policies),

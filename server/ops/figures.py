@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from server.ops.advice import failure_advice
-from server.telemetry.events import BETWEEN, CallFinished
+from server.telemetry.events import CallFinished
+from server.telemetry.log_calls import REMEDY
 from session.resilience.clocks import Clock, WallClock
 from session.resilience.lru import Lru
 
@@ -171,7 +172,7 @@ class Figures:
     def budget_left(self) -> Json:
         p1, p5, p50 = percentiles(self._left.total, (0.01, 0.05, 0.5))
         between, inside = self._over.total[True], self._over.total[False]
-        advice = BETWEEN if between else None
+        advice = REMEDY if between else None
         left = {"p50_ms": p50, "p5_ms": p5, "p1_ms": p1, "exhausted": self._failed.total["BUDGET_EXHAUSTED"]}
         return {**left, "over_between": between, "over_inside": inside, "advice": advice}
 

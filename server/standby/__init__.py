@@ -1,6 +1,4 @@
-"""A standby catalogue: a compact replica of the catalogue in this process, asked when the search engine is away or slow.
+"""The standby catalogue: a compact replica in this process for when the search engine is away or slow.
 
-`infra.seed` makes it as one file, a bundle (`bundle.py`), and puts it where servers fetch it from (`places`). `replica.py`
-keeps the newest that is whole, `second.py` is the store over it that the ladder's rung answers from. The way in is
-`opening.py`; nothing here is imported but for that where MANGA_STANDBY is off.
-"""
+`infra.seed` packs it into a bundle (`bundle.py`) and publishes it (`places.py`, `s3.py`). `replica.py` keeps the newest
+valid one; `second.py` is the store over it. `opening.py` is the entry, and alone is imported where MANGA_STANDBY is off."""

@@ -1,8 +1,7 @@
-"""A bundle: a line that says what it is, and a zip of the records and of what was computed of them.
+"""A bundle: one line of JSON, the manifest, then a zip of the records and the arrays computed from them.
 
-The records are a catalogue file as the embedded catalogue reads it, and beside it lie the arrays that it keeps: so a task
-computes nothing when it loads them. The digest finds what broke off or was damaged; that nobody else writes bundles is what
-the permissions of their place are for. Everything here is blocking.
+The records are a catalogue file of the embedded catalogue; with the arrays beside it a task computes nothing when it loads
+them. The digest detects truncation and damage; the place's permissions keep others from writing. All functions block.
 """
 
 from __future__ import annotations
@@ -22,23 +21,23 @@ from typing import Any
 OFF, NAMES, FULL = "off", "names", "full"
 KINDS = (NAMES, FULL)
 LAYOUT = 1
-"""Of the bundle: a server reads no other."""
+"""The bundle's version: a server reads no other."""
 LONGEST_LINE = 4096
 
 
 class BundleError(ValueError):
-    """A bundle that cannot be used; the message says why."""
+    """An unusable bundle; the message states the reason."""
 
 
 class BrokenOffError(BundleError):
-    """There is less of it than it says: the rest may be on its way."""
+    """A truncated bundle: the rest may be on its way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """`made` is when, in seconds since the epoch; `catalog` the SHA-256 of the records inside, `computed` the format of the
-    arrays that were computed of them and `embedder` the name of what made their vectors, None where there are none; `size`
-    and `digest` (SHA-256) are of everything that follows the line."""
+    """`made` is in seconds since the epoch; `catalog` is the SHA-256 of the records, `computed` the format of the arrays,
+    and `embedder` the model of the vectors (None: no vectors); `size` and `digest` (SHA-256) are of all that follows the
+    line."""
 
     kind: str
     titles: int
@@ -70,12 +69,8 @@ class Manifest:
         return json.dumps(asdict(self)).encode() + b"\n"
 
     def same_as(self, other: Manifest) -> bool:
-        """Whether both were made of the same, whenever that was."""
-        return _of_what(self) == _of_what(other)
-
-
-def _of_what(manifest: Manifest) -> tuple[object, ...]:
-    return manifest.kind, manifest.catalog, manifest.computed, manifest.embedder
+        """True if both have the same content, made at whatever time."""
+        return replace(self, titles=0, made=0, size=0, digest="") == replace(other, titles=0, made=0, size=0, digest="")
 
 
 def _is_whole(said: dict[str, Any]) -> bool:
@@ -87,15 +82,15 @@ def _is_whole(said: dict[str, Any]) -> bool:
 
 RECORDS = "catalog.jsonl"
 MOST_BYTES = 2**30
-"""Unpacked: some 500,000 titles."""
+"""Most bytes unpacked: some 500,000 titles."""
 MOST_TIMES = 200
-"""As many times its size a bundle may unpack to; records and arrays come to ten."""
+"""Most times its size that a bundle may unpack to; records and arrays unpack to ten."""
 _KINDS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _MEMBER = re.compile(r"catalog\.jsonl|index-[0-9a-f]{24}\.npz|vectors-[0-9a-f]{24}\.npy")
 
 
 def pack(folder: Path, manifest: Manifest, into: Path) -> Manifest:
-    """Writes the bundle of what lies in `folder`, and returns its manifest with size and digest."""
+    """Packs the files of `folder` into a bundle; returns its manifest with size and digest."""
     payload = into.with_name(f"{into.name}.zip")
     with zipfile.ZipFile(payload, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(folder.iterdir()):
@@ -111,14 +106,8 @@ def pack(folder: Path, manifest: Manifest, into: Path) -> Manifest:
     return whole
 
 
-def read_manifest(path: Path) -> Manifest:
-    """Of a bundle that need not be whole. Raises `BundleError`, `OSError`."""
-    with path.open("rb") as bundle:
-        return Manifest.read(bundle.readline(LONGEST_LINE))
-
-
 def unpack(path: Path, folder: Path) -> Manifest:
-    """Checks the whole bundle, then puts its files into `folder`. Raises `BundleError`, `OSError`."""
+    """Checks the whole bundle, then extracts it into `folder`. Raises `BundleError`, `OSError`."""
     with path.open("rb") as bundle:
         line = bundle.readline(LONGEST_LINE)
         if len(line) < LONGEST_LINE and not line.endswith(b"\n"):
@@ -129,9 +118,7 @@ def unpack(path: Path, folder: Path) -> Manifest:
         if _sha256(bundle) != manifest.digest:
             raise BundleError("its digest is wrong")
         try:
-            _extract(
-                zipfile.ZipFile(bundle), folder, min(MOST_BYTES, MOST_TIMES * size)
-            )  # which finds its beginning from its end
+            _extract(zipfile.ZipFile(bundle), folder, min(MOST_BYTES, MOST_TIMES * size))
         except BundleError:
             raise
         except (zipfile.BadZipFile, EOFError, RuntimeError, ValueError, struct.error, zlib.error) as error:
@@ -151,5 +138,5 @@ def _extract(archive: zipfile.ZipFile, folder: Path, most_bytes: int) -> None:
 
 
 def _sha256(content: BufferedReader) -> str:
-    """Of the rest of it."""
+    """The digest of the rest."""
     return file_digest(content, "sha256").hexdigest()

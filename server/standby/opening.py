@@ -1,37 +1,40 @@
-"""The standby catalogue of these settings."""
+"""The standby catalogue of these settings: opened, and diagnosed for doctor."""
 
 from __future__ import annotations
 
+import asyncio
+import time
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
 from server.application import Environment
+from server.backends import open_redis
 from server.config.settings import Settings
-from server.config.urls import file_of
+from server.config.urls import IN_REDIS, file_of
 from server.runtime.background import Background
-from server.standby.places import Place
+from server.standby.bundle import FULL, BundleError, Manifest
+from server.standby.places import FilePlace, Place, RedisPlace, UnreachableError
 from session.redis.keyvalue import KeyValue
+from session.resilience.deadline import Deadline
+from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem
 from tools.store.backends.aws_address import S3Address
+from tools.store.ports import Embedder
 
 
 async def open_place(url: str, redis: KeyValue | None, stack: AsyncExitStack) -> Place:
-    """Opens it until the stack ends; it need not answer yet. Raises ValueError for a wrong address."""
+    """Opens a bundle's place, which need not answer yet, until the stack ends. Raises ValueError for a wrong address."""
     if file := file_of(url):
-        from server.standby.places import FilePlace
-
         return FilePlace(file)
     if url.startswith("s3:"):
         from server.standby.s3 import S3Place
 
         return await stack.enter_async_context(S3Place.open(S3Address.parse(url)))
-    from server.standby.places import RedisPlace
-
-    assert redis is not None  # who may be sent there has one
+    assert redis is not None
     return RedisPlace(redis)
 
 
 async def open_standby(settings: Settings, env: Environment, stack: AsyncExitStack, background: Background) -> Environment:
-    """Returns `env` with it, or as it was where there is none. It is loaded behind the start."""
+    """Adds the standby to `env`, where one is configured. It is loaded in the background."""
     if settings.standby_url is None:
         return env
     from server.standby.replica import Replica
@@ -45,3 +48,38 @@ async def open_standby(settings: Settings, env: Environment, stack: AsyncExitSta
     probe = StandbyHealth(replica, env.clocks.wall)
     second = StandbyStores(replica, env.clocks)
     return replace(env, second=second, probes={**env.probes, "standby": probe})
+
+
+SEED = "run: python -m infra.seed --catalog FILE, with these settings"
+
+
+async def diagnose(settings: Settings, embedder: Embedder | None, stack: AsyncExitStack, deadline: Deadline) -> Diagnosis:
+    """Diagnoses the place and the first line of the bundle there. Never raises."""
+    assert settings.standby_url is not None
+    try:
+        async with asyncio.timeout(deadline.less(0.5).remaining()):
+            redis = await open_redis(settings, stack) if settings.standby_url == IN_REDIS else None
+            place = await open_place(settings.standby_url, redis, stack)
+            head = await place.head()
+    except TimeoutError:
+        return Diagnosis.of(Problem("it does not answer", "check MANGA_STANDBY_URL"), state=DEGRADED)
+    except UnreachableError as error:
+        return Diagnosis.of(Problem(str(error), "check MANGA_STANDBY_URL, and who may read there"), state=DEGRADED)
+    if not head:
+        return Diagnosis.of(Problem("there is no bundle", SEED), state=DEGRADED)
+    try:
+        return _judge(Manifest.read(head.partition(b"\n")[0]), settings.standby, embedder)
+    except BundleError as error:
+        return Diagnosis.of(Problem(str(error), SEED), state=DEGRADED)
+
+
+def _judge(manifest: Manifest, kind: str, embedder: Embedder | None) -> Diagnosis:
+    told = f"{manifest.titles:,} titles ({manifest.kind}), made {(time.time() - manifest.made) / 3600:.1f} h ago"
+    if manifest.kind != kind:
+        return Diagnosis.of(Problem(f"it holds {manifest.kind}, MANGA_STANDBY says {kind}", SEED), state=DEGRADED)
+    from tools.store.backends.embedded.computed import FORMAT
+
+    mine = embedder.name if embedder is not None and kind == FULL else None
+    if mine is not None and (manifest.embedder, manifest.computed) != (mine, FORMAT):
+        return Diagnosis.of(Problem(f"{told}; its vectors are not of MANGA_EMBEDDER", SEED), state=DEGRADED)
+    return Diagnosis(OK, told)

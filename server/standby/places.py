@@ -1,4 +1,4 @@
-"""A bundle in the Redis of the sessions, in pieces: no trip of a session waits behind a long reply."""
+"""Places of bundles: a file, or the sessions' Redis."""
 
 from __future__ import annotations
 
@@ -18,29 +18,27 @@ from session.redis.keyvalue import Argument, Command, KeyValue
 from session.resilience.deadline import Deadline
 
 CHUNK = 256 * 1024
-"""Bytes that are fetched at a time: few enough that nobody who shares a connection waits for them."""
+"""Bytes fetched at a time: few, since sessions share the connection."""
 
 
 class UnreachableError(Exception):
-    """The place cannot be read or written now; the message is for a person and carries no secret."""
+    """The place cannot be read or written; the message carries no secret."""
 
 
 class Place(Protocol):
-    """Waits are bounded; every method raises `UnreachableError` where the place does not answer or refuses."""
+    """Every method answers in bounded time, or raises `UnreachableError`."""
 
     async def fetch(self, since: str | None, into: Path) -> str | None:
-        """Writes the bundle into a file and returns its mark, by which it is known from others; None where that is still
-        `since`, and nothing was written. What was written need not be whole. Raises `UnreachableError` as well where there
-        is no bundle."""
+        """Writes the bundle, possibly truncated, into a file and returns its mark, which differs for each bundle. None, and
+        nothing is written, where the mark is still `since`. Raises `UnreachableError` also where there is no bundle."""
         ...
 
     async def head(self) -> bytes:
-        """The beginning of the bundle, which holds its first line; nothing where there is no bundle."""
+        """The beginning of the bundle, with its first line; empty where there is no bundle."""
         ...
 
     async def publish(self, bundle: Path) -> None:
-        """Puts the bundle there in one step: who fetches meanwhile gets the old one, the new one, or a part of
-        one."""
+        """Replaces the bundle: a concurrent `fetch` gets the old one, the new one, or a part of one."""
         ...
 
 
@@ -48,27 +46,27 @@ T = TypeVar("T")
 
 
 class FilePlace:
-    """Its mark is what the file system says of the file: a replaced one has another number, a rewritten one other times."""
+    """A file. Its mark is its inode, time and size."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     async def fetch(self, since: str | None, into: Path) -> str | None:
-        return await self._on_a_thread(lambda: self._copied(since, into))
+        return await self._run(lambda: self._copy(since, into))
 
     async def head(self) -> bytes:
-        return await self._on_a_thread(self._beginning)
+        return await self._run(self._beginning)
 
     async def publish(self, bundle: Path) -> None:
-        await self._on_a_thread(lambda: self._replace(bundle))
+        await self._run(lambda: self._replace(bundle))
 
-    async def _on_a_thread(self, work: Callable[[], T]) -> T:
+    async def _run(self, work: Callable[[], T]) -> T:
         try:
             return await asyncio.to_thread(work)
         except OSError as error:
             raise UnreachableError(f"{self._path}: {error.strerror or type(error).__name__}") from error
 
-    def _copied(self, since: str | None, into: Path) -> str | None:
+    def _copy(self, since: str | None, into: Path) -> str | None:
         with self._opened() as file:
             state = os.fstat(file.fileno())
             if state.st_size > MOST_BYTES:
@@ -81,10 +79,10 @@ class FilePlace:
         return mark
 
     def _opened(self) -> BinaryIO:
-        """A pipe would be waited for, and a device never ends: neither is read."""
+        """Opens the file; refuses pipes, devices and folders."""
         opened = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         if not stat.S_ISREG(os.fstat(opened).st_mode):
-            os.close(opened)  # before a file is made of it: of a folder that fails, and leaves it open
+            os.close(opened)  # os.fdopen fails for a folder, and would leave it open
             raise UnreachableError(f"{self._path}: no file")
         return os.fdopen(opened, "rb")
 
@@ -106,15 +104,14 @@ class FilePlace:
 
 
 MARK = "manga:mcp:standby:{catalogue}"
-"""Holds the mark of the newest bundle, which is the end of a key that nobody writes again; the braces keep both in one slot
-of a cluster."""
+"""The key of the newest bundle's mark; the bundle's own key is this one with the mark appended, in the same cluster slot."""
 TRIP_SECONDS = 2.0
 OLD_SECONDS = 600
-"""A bundle that was replaced stays for those who are fetching it, and one whose publishing broke off goes."""
+"""How long a replaced bundle stays for fetches under way, and one whose publishing broke off."""
 
 
 class RedisPlace:
-    """The connection is whoever opened it to close."""
+    """The sessions' Redis, whose connection the caller closes."""
 
     def __init__(self, redis: KeyValue) -> None:
         self._redis = redis
@@ -127,32 +124,32 @@ class RedisPlace:
             return None
         with await asyncio.to_thread(into.open, "wb") as file:
             start = 0
-            while piece := bytes(await self._asked("GETRANGE", _key(mark), start, start + CHUNK - 1)):
+            while piece := bytes(await self._ask("GETRANGE", _key(mark), start, start + CHUNK - 1)):
                 await asyncio.to_thread(file.write, piece)
                 start += len(piece)
         return mark
 
     async def head(self) -> bytes:
         mark = await self._newest()
-        return b"" if mark is None else bytes(await self._asked("GETRANGE", _key(mark), 0, LONGEST_LINE - 1))
+        return b"" if mark is None else bytes(await self._ask("GETRANGE", _key(mark), 0, LONGEST_LINE - 1))
 
     async def publish(self, bundle: Path) -> None:
         old = await self._newest()
         mark = f"{await asyncio.to_thread(_digest, bundle)}-{token_hex(4)}"
         with await asyncio.to_thread(bundle.open, "rb") as file:
             while piece := await asyncio.to_thread(file.read, CHUNK):
-                await self._asked("APPEND", _key(mark), piece)
-                await self._asked("EXPIRE", _key(mark), OLD_SECONDS)
-        await self._asked("PERSIST", _key(mark))
-        await self._asked("SET", MARK, mark)
+                await self._ask("APPEND", _key(mark), piece)
+                await self._ask("EXPIRE", _key(mark), OLD_SECONDS)
+        await self._ask("PERSIST", _key(mark))
+        await self._ask("SET", MARK, mark)
         if old is not None:
-            await self._asked("EXPIRE", _key(old), OLD_SECONDS)
+            await self._ask("EXPIRE", _key(old), OLD_SECONDS)
 
     async def _newest(self) -> str | None:
-        mark = await self._asked("GET", MARK)
+        mark = await self._ask("GET", MARK)
         return None if mark is None else bytes(mark).decode("ascii", "replace")
 
-    async def _asked(self, *words: Argument) -> Any:
+    async def _ask(self, *words: Argument) -> Any:
         try:
             (reply,) = await self._redis.trip([Command(words)], Deadline.after(TRIP_SECONDS))
         except MemoryUnavailable as failure:

@@ -1,4 +1,4 @@
-"""The newest bundle that is whole, open for searching."""
+"""The newest valid bundle, loaded for searching."""
 
 from __future__ import annotations
 
@@ -26,24 +26,20 @@ from tools.store.ports import Embedder
 from tools.store.records.catalog_file import CatalogFileError
 
 SWITCH_SECONDS = 0.0005
-"""How long a thread may keep the interpreter from the others; Python's own 0.005 each turn of the loop would wait."""
-NEVER = 2**31 - 1
-YOUNG = 1
-"""What is older than a few rounds is not looked at."""
+"""The interpreter's switch interval while loading; with Python's 0.005 each turn of the loop would wait so long."""
 
 
 @asynccontextmanager
 async def gently() -> AsyncIterator[None]:
-    """While it lasts, other threads give the interpreter back ten times as soon, and the garbage collector looks at young
-    objects alone: a round through a catalogue that is half loaded finds nothing and stops everything for long. Afterwards
-    what was loaded is taken out of its rounds, as at the start of the server, without the garbage that calls have left
-    meanwhile; it is freed by its counts all the same when nobody uses it any more."""
+    """Loading without holding up the event loop: threads switch ten times as often, and the garbage collector leaves the
+    oldest generation alone. Afterwards what was loaded is frozen, out of the collector's reach; reference counts still free
+    it."""
     usual, thresholds = sys.getswitchinterval(), gc.get_threshold()
     sys.setswitchinterval(SWITCH_SECONDS)
-    gc.set_threshold(*thresholds[:2], NEVER)
+    gc.set_threshold(*thresholds[:2], 2**31 - 1)
     try:
         yield
-        gc.collect(YOUNG)
+        gc.collect(1)
         gc.freeze()
     finally:
         sys.setswitchinterval(usual)
@@ -51,8 +47,8 @@ async def gently() -> AsyncIterator[None]:
 
 
 def give_memory_back() -> None:
-    """Has glibc return to the system what is free in pieces (malloc_trim(3)); some ten megabytes after a catalogue that was
-    replaced. Elsewhere this does nothing. Blocking, without the interpreter."""
+    """Has glibc return free memory to the system (malloc_trim(3)): some 10 MB after a replaced catalogue. Blocks without the
+    interpreter lock."""
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).malloc_trim(0)
 
@@ -60,15 +56,15 @@ def give_memory_back() -> None:
 logger = logging.getLogger(__name__)
 POLL_SECONDS = 30.0
 RETRY_SECONDS = 5.0
-"""While there is nothing yet."""
+"""Between attempts while nothing is loaded."""
 GRACE_SECONDS = 6.0
-"""Longer than a call may take: who still searches the bundle that was replaced may end."""
+"""Longer than any call: searches of a replaced bundle may end."""
 FREED_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Loaded:
-    """An open bundle; `opened` holds what has to be closed with it."""
+    """A loaded bundle and the resources to close with it."""
 
     manifest: Manifest
     catalog: EmbeddedCatalog
@@ -76,8 +72,8 @@ class Loaded:
 
 
 class Replica:
-    """`embedder` makes the vectors of queries, as that of the server does. What cannot be fetched, is not whole or is of
-    another kind changes nothing: it is told once, and the last good one stays. One of another length is fetched again."""
+    """Polls the place and loads what is new. A bundle that cannot be fetched, is damaged or of another kind is logged once,
+    and the last good one stays; a truncated one is fetched again. `embedder` embeds queries."""
 
     def __init__(
         self,
@@ -102,11 +98,11 @@ class Replica:
         return self._outage.why or self._why_refused
 
     def lag(self) -> float:
-        """Returns the seconds since this was last known to be what its place holds; before it ever was, since the start."""
+        """Seconds since the replica last equalled its place, or since the start."""
         return self._clock() - self._as_source_at
 
     async def keep(self) -> None:
-        """Runs until cancelled, and closes what is open then."""
+        """Runs until cancelled, then closes the bundle."""
         try:
             await run_periodically("standby catalogue", self._round)
         finally:
@@ -114,7 +110,7 @@ class Replica:
                 await self.current.opened.aclose()
 
     async def look(self) -> bool:
-        """Fetches what is new, and tells whether it was taken. Raises `UnreachableError`."""
+        """Fetches and loads what is new; True if it did. Raises `UnreachableError`."""
         async with _scratch(self._folder) as folder:
             fetched, unpacked = folder / "bundle", folder / "unpacked"
             mark = await self._place.fetch(self._seen, fetched)
@@ -125,7 +121,7 @@ class Replica:
                 manifest = await asyncio.to_thread(unpack, fetched, unpacked)
                 await self._take(await self._opened(manifest, unpacked))
             except OSError:
-                self._seen = None  # a disk that is full now has room later
+                self._seen = None  # try again: a full disk may have room later
                 raise
             except (BundleError, CatalogFileError) as error:
                 self._refuse(mark, error)
@@ -133,7 +129,7 @@ class Replica:
         return True
 
     def _refuse(self, mark: str, error: Exception) -> None:
-        """Says so once. What would be the same the next time is not asked for again."""
+        """Logs it once; fetches only a truncated bundle again."""
         if isinstance(error, BrokenOffError):
             self._seen = None
         if mark != self._refused:
@@ -154,7 +150,7 @@ class Replica:
         return POLL_SECONDS if self.current is not None else RETRY_SECONDS
 
     async def _opened(self, manifest: Manifest, folder: Path) -> Loaded:
-        """Loads it on threads. Everything is in memory afterwards: the files may go."""
+        """Loads the bundle into memory, on threads; the files may go afterwards."""
         if manifest.kind != self.kind:
             raise BundleError(f"it holds {manifest.kind}, MANGA_STANDBY says {self.kind}")
         started, opened = time.monotonic(), AsyncExitStack()
@@ -166,7 +162,7 @@ class Replica:
         return Loaded(manifest, catalog, opened)
 
     def _meant_by(self, manifest: Manifest) -> Embedder | None:
-        """The embedder, where the vectors in the bundle are its own. None else: nobody computes them beside the calls."""
+        """The embedder, if the bundle's vectors are its own; else None, and search is by words alone."""
         mine = self._embedder.name if self._embedder is not None and self.kind == FULL else None
         if mine is None or (manifest.embedder, manifest.computed) == (mine, FORMAT):
             return self._embedder if mine is not None else None
@@ -194,7 +190,7 @@ class Replica:
 
 @asynccontextmanager
 async def _scratch(parent: Path | None) -> AsyncIterator[Path]:
-    """A folder for as long as it lasts."""
+    """A temporary folder."""
     folder = Path(await asyncio.to_thread(mkdtemp, prefix="standby-", dir=parent))
     try:
         yield folder

@@ -24,8 +24,7 @@ NOT_CHANGED, NO_OBJECT = "304", ("NoSuchKey", "404")
 
 
 class S3Place:
-    """`where` has the object's key for a prefix. Its mark is the object's ETag: what has not changed is
-    not sent again (RFC 9110, If-None-Match)."""
+    """One object; its mark is the ETag, so that an unchanged one is not sent again (RFC 9110, If-None-Match)."""
 
     def __init__(self, client: AwsClient, where: S3Address) -> None:
         self._client = client
@@ -74,7 +73,7 @@ class S3Place:
 
     @asynccontextmanager
     async def _reaching(self) -> AsyncIterator[None]:
-        """Has the driver's errors told as what they mean here."""
+        """Translates the driver's errors."""
         try:
             async with asyncio.timeout(ALL_SECONDS):
                 yield
@@ -90,11 +89,11 @@ class S3Place:
 
 
 class _UnchangedError(Exception):
-    """It is what it was."""
+    """The object has not changed."""
 
 
 class _NoObjectError(UnreachableError):
-    """There is none."""
+    """There is no such object."""
 
 
 def _config(where: S3Address) -> AioConfig:

@@ -1,4 +1,4 @@
-"""The store that tools are run over when the catalogue does not answer: the same doors, with the standby behind one."""
+"""The standby as a store for tools, and its health and metrics."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from tools.store.store import Store
 
 NAME = "standby_catalogue"
 TOOLS = frozenset({"search_manga_catalog", "get_recommendations", "get_manga_details"})
-"""Those that the catalogue answers. What else reads of it has a fallback of its own that holds as much."""
-# A search takes some ten milliseconds of a processor that calls need too: what would only queue goes to the next rung.
+"""The tools that the catalogue answers; others have fallbacks of their own."""
+# A search takes some 10 ms of the processor: beyond eight at once calls go to the next rung instead of queueing.
 POLICY = BackendPolicy(slow_seconds=0.25, attempt_seconds=0.3, places=8, retry=RetryPolicy(attempts=1))
 
 
 class StandbyStores:
-    """A `StandbyLookup`: stores over the replica, each made once for a bundle."""
+    """A `StandbyLookup`. Makes one store for each bundle."""
 
     def __init__(self, replica: Replica, clocks: Clocks) -> None:
         self._replica, self._clocks = replica, clocks
         self._backend = Backend(NAME, POLICY, clocks.monotonic)
-        self._made: WeakKeyDictionary[Loaded, Store] = WeakKeyDictionary()  # a bundle that is closed is not kept alive
+        self._made: WeakKeyDictionary[Loaded, Store] = WeakKeyDictionary()
 
     def __call__(self, tool: str, store: Store) -> Standby | None:
         loaded = self._replica.current
@@ -48,7 +48,7 @@ class StandbyStores:
         return Standby(NAME, self._made[loaded], loaded.manifest.made)
 
     def _over(self, standby: CatalogPort, store: Store) -> Store:
-        """The store, with all that reads the catalogue reading the standby."""
+        """`store` with the standby in place of the catalogue."""
         catalog = StoreCatalog(guard_port(standby, self._backend), self._clocks.now, store.adult)
         reader = Reader(catalog, self._clocks.now, store.popular.match_names)
         return replace(
@@ -62,7 +62,7 @@ class StandbyStores:
 
 
 class StandbyHealth:
-    """A probe; asks nobody."""
+    """A probe of the replica's state."""
 
     def __init__(self, replica: Replica, wall: WallClock) -> None:
         self._replica, self._wall = replica, wall
@@ -78,7 +78,7 @@ class StandbyHealth:
 
 
 class StandbyMetrics(Collector):
-    """Read when somebody asks."""
+    """Metrics of the replica, read at each scrape."""
 
     def __init__(self, replica: Replica) -> None:
         self._replica = replica

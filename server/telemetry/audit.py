@@ -1,4 +1,4 @@
-"""Who asked for which order, and what became of it: a line each, apart from the log, for whoever has to answer for it."""
+"""The audit: one line for each look at personal data, apart from the log."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Protocol
 
 from server.telemetry.events import CallFinished
-from server.telemetry.log_calls import Kind, Repeats
+from server.telemetry.log_calls import Kind, RepeatLimit
 from server.telemetry.log_output import Lines, Written, write_some
 
 OWNER_ONLY = 0o600
@@ -23,22 +23,22 @@ OPEN_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEX
 
 
 class AuditFile:
-    """Opened by name again when somebody has moved it away (logrotate), and after every error. A pipe will do as well; as
-    long as nobody reads it, writing fails."""
+    """A file that is opened anew when it was moved away (logrotate) and after every error. For a pipe without a reader
+    writing fails."""
 
     def __init__(self, path: Path) -> None:
-        """Opens it. Raises OSError for a file that cannot be written, or that others can read and will go on to."""
+        """Raises OSError for a file that cannot be written, or cannot be closed to others."""
         self._path = path
         self._fd: int | None = None
         self._torn = False
         try:
             self._open()
         except OSError as error:
-            if error.errno != errno.ENXIO:  # a pipe whose reader has not come yet
+            if error.errno != errno.ENXIO:  # a pipe without a reader yet
                 raise
 
     def write(self, lines: bytes) -> None:
-        """Writes whole lines. Raises OSError; what was begun is then ended by the next write. May block."""
+        """Writes whole lines; may block. Raises OSError: the next write then ends the torn line."""
         if self._fd is None or self._moved():
             self._open()
         assert self._fd is not None
@@ -64,7 +64,7 @@ class AuditFile:
         try:
             found = os.fstat(fd)
             if stat.S_ISREG(found.st_mode) and stat.S_IMODE(found.st_mode) & ~OWNER_ONLY:
-                os.fchmod(fd, OWNER_ONLY)  # one that was there before, with what was usual then
+                os.fchmod(fd, OWNER_ONLY)
         except OSError:
             os.close(fd)
             raise
@@ -81,30 +81,19 @@ class AuditFile:
 logger = logging.getLogger(__name__)
 NAME = "manga.audit"
 CONFIRM_SECONDS = 0.1
-"""What an order may wait for its line to be written; on a disk that is well it takes a millisecond."""
+"""How long a result waits for its line to be written; usually a millisecond."""
 LAST_SECONDS = 1.0
 ACCESSES = ("ok", "NOT_FOUND", "cancelled")
-"""Outcomes of calls that looked for an order. Each of them has its line, however many there are."""
-
-
-class AuditSink(Protocol):
-    """Takes lines at once. `written` is told, on any thread, what became of one that found room."""
-
-    dropped: int
-
-    def put(self, line: bytes, written: Written | None = None) -> bool: ...
+"""Outcomes of calls that looked for an order: each has its line, without a limit."""
 
 
 class AuditLog:
-    """Lines of the calls of tools that name what an audit may show of their arguments; of the others it says nothing.
+    """Writes a line for each call of a tool with audited arguments. The customer is named by the hash that keys use. Refused
+    calls that looked for no order are limited like those of the call log."""
 
-    The customer is named by the hash that is used everywhere else, which whoever knows the customer can compute. Of calls
-    that were refused before any order was looked for, and are alike, only the first in a minute have a line.
-    """
-
-    def __init__(self, sink: AuditSink, *, required: bool = False, repeats: Repeats | None = None) -> None:
+    def __init__(self, sink: Lines | LoggerLines, *, required: bool = False, repeats: RepeatLimit | None = None) -> None:
         self._sink = sink
-        self._repeats = repeats or Repeats()
+        self._repeats = repeats or RepeatLimit()
         self.required = required
 
     @property
@@ -112,12 +101,12 @@ class AuditLog:
         return self._sink.dropped
 
     def record(self, event: CallFinished, written: Written | None = None) -> bool:
-        """Tells whether the line found room, or none is wanted."""
+        """True if the line found room, or none is wanted."""
         if event.audited is None:
             return True
-        if left_out := self._repeats.over():
+        if left_out := self._repeats.take_expired():
             self._put({"left_out": left_out})
-        if event.outcome not in ACCESSES and not self._repeats.admits(Kind(event.user, event.tool, event.outcome)):
+        if event.outcome not in ACCESSES and not self._repeats.allow(Kind(event.user, event.tool, event.outcome)):
             return True
         line: dict[str, object] = {
             "call": event.call_id,
@@ -131,7 +120,7 @@ class AuditLog:
         return self._put(line, written)
 
     async def written(self, event: CallFinished) -> bool:
-        """Tells whether the line is where it belongs, as far as that can be told within 0.1 s."""
+        """True if the line was written within `CONFIRM_SECONDS`."""
         loop = asyncio.get_running_loop()
         known: asyncio.Future[bool] = loop.create_future()
 
@@ -140,7 +129,7 @@ class AuditLog:
                 known.set_result(written)
 
         def tell(written: bool) -> None:
-            with suppress(RuntimeError):  # the loop is closed, and nobody waits any more
+            with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(settle, written)
 
         if not self.record(event, tell):
@@ -151,8 +140,8 @@ class AuditLog:
         return False
 
     def close(self) -> None:
-        """Says what was left out last."""
-        if left_out := self._repeats.rest():
+        """Reports what was left out last."""
+        if left_out := self._repeats.take_all():
             self._put({"left_out": left_out})
 
     def _put(self, line: dict[str, object], written: Written | None = None) -> bool:
@@ -161,8 +150,8 @@ class AuditLog:
         return self._sink.put(text.encode("utf-8", "backslashreplace") + b"\n", written)
 
 
-class _Logger:
-    """The log as the audit's place, whatever MANGA_LOG_LEVEL says."""
+class LoggerLines:
+    """Lines for the logger "manga.audit", whatever MANGA_LOG_LEVEL says."""
 
     dropped = 0
 
@@ -176,23 +165,17 @@ class _Logger:
 
 
 @contextmanager
-def audit_sink(path: Path | None) -> Iterator[AuditSink]:
-    """Opens the file, written by a thread so that a slow, full or hung disk keeps no call waiting; without one the logger
-    "manga.audit". Raises OSError for a file that cannot be written."""
+def audit_sink(path: Path | None) -> Iterator[Lines | LoggerLines]:
+    """Opens the file, written by a thread so that no call waits for a slow disk; without a path the logger "manga.audit".
+    Raises OSError for a file that cannot be written."""
     if path is None:
-        yield _Logger()
+        yield LoggerLines()
         return
     file = AuditFile(path)
-    lines = Lines("audit", file.write, _lost, _found)
+    lost = partial(logger.warning, "lines of the audit (MANGA_AUDIT_LOG) are lost: %s")
+    found = partial(logger.warning, "the audit is written again; %d lines of it are missing")
+    lines = Lines("audit", file.write, lost, found)
     try:
         yield lines
     finally:
-        lines.close(LAST_SECONDS)  # it is not waited for any longer, nor is a file closed under its write
-
-
-def _lost(why: str) -> None:
-    logger.warning("lines of the audit (MANGA_AUDIT_LOG) are lost: %s", why)
-
-
-def _found(lines: int) -> None:
-    logger.warning("the audit is written again; %d lines of it are missing", lines)
+        lines.close(LAST_SECONDS)  # the file stays open: a write may still hang

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import re
-import time
 from dataclasses import dataclass
 from typing import Protocol
 
 from server.call import Call
-from session.resilience.clocks import Clock
 from session.resilience.deadline import Timeline
 
 TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?")
@@ -17,7 +14,7 @@ TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([
 
 @dataclass(frozen=True, slots=True)
 class TraceContext:
-    """`sampled` is what the caller has decided for itself, and suggests."""
+    """The ids of a caller's `traceparent`. `sampled` is the caller's own decision."""
 
     trace_id: int
     span_id: int
@@ -25,7 +22,7 @@ class TraceContext:
 
     @classmethod
     def read(cls, traceparent: str | None) -> TraceContext | None:
-        """None where there is none, or a malformed one."""
+        """None for no header, or a malformed one."""
         found = TRACEPARENT.fullmatch(traceparent) if traceparent is not None else None
         if found is None:
             return None
@@ -34,11 +31,11 @@ class TraceContext:
 
 @dataclass(frozen=True, slots=True)
 class CallFinished:
-    """`outcome` is "ok", a failure's name, or "cancelled". `budget_left_ms` is None where no turn was read.
-    `arguments` holds only what the tool's allowlist lets through, `audited` what the audit alone
-    may show (None: the call leaves no line there), `violations` the path and rule of each that arguments broke,
-    `empty` tells of a search that found nothing, `variant` of the flag (None: refused before anybody looked);
-    `timeline` is that of a call that an observer wanted, closed."""
+    """The event of a finished call; nothing in it is personal but the user's hash. `outcome` is "ok", a failure's name, or
+    "cancelled". `budget_left_ms` is None where no turn was read. `arguments` are those of the tool's allowlist; `audited`
+    those that the audit alone may show (None: no line there); `violations` are (path, rule); `empty` is True for a search
+    without results; `variant` is the flag's segment (None: refused before it was read); `timeline` is closed, and None
+    unless an observer wanted the call."""
 
     call_id: str
     tool: str
@@ -59,13 +56,13 @@ class CallFinished:
     violations: tuple[tuple[str, str], ...] = ()
     timeline: Timeline | None = None
     turn_over: bool = False
-    """Its turn had no time left when it began."""
+    """The turn had no time left when the call began."""
     over_between: bool = False
-    """And would have had some without the time between its calls."""
+    """The turn would have had some without the time between its calls."""
 
     @property
     def trace(self) -> dict[str, str]:
-        """The ids by which a call is found in a trace: its own span's where it has one, else its caller's trace alone."""
+        """The ids that lead to the call's trace: its own span's where it is sampled, else the caller's trace."""
         if self.timeline is not None and self.timeline.sampled:
             return {"trace_id": f"{self.timeline.trace_id:032x}", "span_id": f"{self.timeline.call.span_id:016x}"}
         caller = TraceContext.read(self.traceparent)
@@ -73,14 +70,14 @@ class CallFinished:
 
 
 class Sink(Protocol):
-    """Takes an event at once, without waiting and without raising."""
+    """Receives every event; returns at once and does not raise."""
 
     def __call__(self, event: CallFinished) -> None: ...
 
 
 class Observer(Protocol):
-    """Says of some calls that they are to be seen in detail, at once and without raising. What one wants that `traces`
-    becomes part of a trace: backends are told of it."""
+    """Chooses calls that are recorded in spans; returns at once and does not raise. Calls chosen by one that `traces` are
+    sampled: their backends receive a `traceparent`."""
 
     @property
     def traces(self) -> bool: ...
@@ -88,40 +85,8 @@ class Observer(Protocol):
     def wants(self, call: Call) -> bool: ...
 
 
-logger = logging.getLogger("manga.turns")
-SECONDS = 60.0
-BETWEEN = (
-    "The time between calls, in which the model thinks, uses turns up: raise MANGA_TURN_BUDGET_MS, or set "
-    "MANGA_TURN_CLOCK=tools, which counts the time inside calls alone."
-)
-
-
-class TurnsOver:
-    """A sink. The first such call leaves a line at once, those after it one a minute together."""
-
-    def __init__(self, clock: Clock = time.monotonic) -> None:
-        self._clock = clock
-        self._told_at = float("-inf")
-        self._between, self._inside = 0, 0
-
-    def __call__(self, event: CallFinished) -> None:
-        if not event.turn_over:
-            return
-        if event.over_between:
-            self._between += 1
-        else:
-            self._inside += 1
-        if self._between and self._clock() - self._told_at >= SECONDS:
-            self._tell()
-
-    def _tell(self) -> None:
-        words = "%d calls began when their turn was over by the time between calls, %d by that inside them. %s"
-        logger.warning(words, self._between, self._inside, BETWEEN)
-        self._told_at, self._between, self._inside = self._clock(), 0, 0
-
-
 class Listener(Protocol):
-    """A sink, and an observer of the calls that it wants to see in detail."""
+    """A temporary sink and observer."""
 
     def __call__(self, event: CallFinished) -> None: ...
 
@@ -129,8 +94,7 @@ class Listener(Protocol):
 
 
 class Listeners:
-    """A sink and an observer among the others, which passes on what those who listen want. Without any it costs a comparison
-    a call. What they see becomes part of no trace by it."""
+    """A sink and observer that passes events on to those who listen at the moment; it samples no traces."""
 
     traces = False
 
@@ -145,7 +109,7 @@ class Listeners:
             listener(event)
 
     def wants(self, call: Call) -> bool:
-        """Asks each: they count what they see."""
+        """Asks every listener, since each counts the calls that it wants."""
         wanted = False
         for listener in self._listening:
             wanted |= listener.wants(call)

@@ -1,25 +1,24 @@
-"""One JSON line a call, for the calls that the operator wants to see."""
+"""The call log: one JSON line a call, for the calls that the operator wants to see, and a warning about exhausted turns."""
 
 from __future__ import annotations
 
 import json
 import logging
 import time
-from collections.abc import Callable
+from collections import Counter
 from dataclasses import dataclass, field
 
 from server.telemetry.events import CallFinished
+from session.resilience.clocks import Clock
 
 SECONDS = 60.0
-EACH = 10
-TOGETHER = 300
-MOST_KINDS = 1000
-MOST_TOLD = 20
+EACH, TOGETHER = 10, 300
+MOST_KINDS, MOST_TOLD = 1000, 20
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Lines of one caller (a hash), tool and outcome are alike."""
+    """Lines of the same caller (a hash), tool and outcome are alike."""
 
     user: str
     tool: str
@@ -30,71 +29,56 @@ OTHERS = Kind("others", "any", "any")
 
 
 @dataclass(slots=True)
-class Repeats:
-    """In each minute the first ten lines of a kind are written, and 300 of all kinds; the others are counted.
+class RepeatLimit:
+    """Allows ten lines of a kind a minute, and 300 of all kinds; counts the others. The counts are bounded, since callers
+    may state ever new names: beyond a thousand kinds a minute, and twenty in a report, they are added up under "others"."""
 
-    Callers may state ever new names, so the counts are bounded too: beyond a thousand kinds a minute, and twenty of what was
-    left out, they are added up under "others".
-    """
-
-    clock: Callable[[], float] = time.monotonic
+    clock: Clock = time.monotonic
     _since: float = float("-inf")
-    _written: dict[Kind, int] = field(default_factory=dict)
-    _left_out: dict[Kind, int] = field(default_factory=dict)
+    _written: Counter[Kind] = field(default_factory=Counter)
+    _left_out: Counter[Kind] = field(default_factory=Counter)
     _together: int = 0
 
-    def admits(self, kind: Kind) -> bool:
-        """Tells whether a line of this kind is to be written. Ask for what is `over` first."""
-        times = self._written.get(kind, 0)
-        if times < EACH and self._together < TOGETHER:
-            self._written[kind] = times + 1
+    def allow(self, kind: Kind) -> bool:
+        """True if a line of this kind may be written. Call `take_expired` first."""
+        if self._written[kind] < EACH and self._together < TOGETHER:
+            self._written[kind] += 1
             self._together += 1
             return True
-        known = kind if kind in self._left_out or len(self._left_out) < MOST_KINDS else OTHERS
-        self._left_out[known] = self._left_out.get(known, 0) + 1
+        self._left_out[kind if kind in self._left_out or len(self._left_out) < MOST_KINDS else OTHERS] += 1
         return False
 
-    def over(self) -> list[dict[str, object]]:
-        """Returns what was left out in a minute that has ended, once: the most frequent first."""
-        if self.clock() - self._since < SECONDS:
-            return []
-        return self.rest()
+    def take_expired(self) -> list[dict[str, object]]:
+        """The report of a minute that has ended, once; empty before."""
+        return [] if self.clock() - self._since < SECONDS else self.take_all()
 
-    def rest(self) -> list[dict[str, object]]:
-        """Returns what was left out so far; a new minute begins."""
-        left_out, self._left_out, self._written = self._left_out, {}, {}
+    def take_all(self) -> list[dict[str, object]]:
+        """The report of what was left out so far, the most frequent first; starts a new minute."""
+        left_out, self._left_out, self._written = self._left_out, Counter(), Counter()
         self._since, self._together = self.clock(), 0
-        return _told(left_out)
-
-
-def _told(left_out: dict[Kind, int]) -> list[dict[str, object]]:
-    most = sorted(((times, kind) for kind, times in left_out.items() if kind != OTHERS), key=_times, reverse=True)
-    told = most[:MOST_TOLD]
-    if rest := left_out.get(OTHERS, 0) + sum(times for times, _ in most[MOST_TOLD:]):
-        told.append((rest, OTHERS))
-    return [{"user": kind.user, "tool": kind.tool, "outcome": kind.outcome, "times": times} for times, kind in told]
-
-
-def _times(counted: tuple[int, Kind]) -> int:
-    return counted[0]
+        others = left_out.pop(OTHERS, 0)
+        most = left_out.most_common()
+        if rest := others + sum(times for _, times in most[MOST_TOLD:]):
+            most[MOST_TOLD:] = [(OTHERS, rest)]
+        return [{"user": kind.user, "tool": kind.tool, "outcome": kind.outcome, "times": times} for kind, times in most]
 
 
 logger = logging.getLogger("manga.calls")
 
 
-class LogLine:
-    """`which` is "off", "errors" or "all". Of failed calls that are alike, only the first in a minute are written."""
+class CallLog:
+    """A sink. `which` is "off", "errors" or "all". Repeated failures are limited."""
 
-    def __init__(self, which: str, repeats: Repeats | None = None) -> None:
+    def __init__(self, which: str, repeats: RepeatLimit | None = None) -> None:
         self._which = which
-        self._repeats = repeats or Repeats()
+        self._repeats = repeats or RepeatLimit()
 
     def __call__(self, event: CallFinished) -> None:
-        if left_out := self._repeats.over():
+        if left_out := self._repeats.take_expired():
             self._write({"left_out": left_out})
         if self._which == "off" or (self._which == "errors" and event.outcome == "ok"):
             return
-        if event.outcome != "ok" and not self._repeats.admits(Kind(event.user, event.tool, event.outcome)):
+        if event.outcome != "ok" and not self._repeats.allow(Kind(event.user, event.tool, event.outcome)):
             return
         line: dict[str, object] = {
             "call": event.call_id,
@@ -114,9 +98,33 @@ class LogLine:
         self._write(line)
 
     def close(self) -> None:
-        """Says what was left out last."""
-        if left_out := self._repeats.rest():
+        """Reports what was left out last."""
+        if left_out := self._repeats.take_all():
             self._write({"left_out": left_out})
 
     def _write(self, line: dict[str, object]) -> None:
         logger.info("%s", json.dumps(line, ensure_ascii=False, separators=(",", ":")))
+
+
+turns_logger = logging.getLogger("manga.turns")
+REMEDY = (
+    "The time between calls, in which the model thinks, uses turns up: raise MANGA_TURN_BUDGET_MS, or set "
+    "MANGA_TURN_CLOCK=tools, which counts the time inside calls alone."
+)
+
+
+class ExhaustedTurns:
+    """A sink that warns, at most once a minute, of calls whose turn was used up by the time between calls."""
+
+    def __init__(self, clock: Clock = time.monotonic) -> None:
+        self._clock = clock
+        self._told_at = float("-inf")
+        self._between, self._inside = 0, 0
+
+    def __call__(self, event: CallFinished) -> None:
+        self._between += event.turn_over and event.over_between
+        self._inside += event.turn_over and not event.over_between
+        if event.turn_over and self._between and self._clock() - self._told_at >= SECONDS:
+            words = "%d calls began when their turn was over by the time between calls, %d by that inside them. %s"
+            turns_logger.warning(words, self._between, self._inside, REMEDY)
+            self._told_at, self._between, self._inside = self._clock(), 0, 0

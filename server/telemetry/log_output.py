@@ -1,4 +1,4 @@
-"""Where the log goes, and whose lines are in it."""
+"""The log's output: a bounded queue in front of stderr, so that no write waits, and a filter for repeated lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from functools import partial
 from queue import Empty, SimpleQueue
 
 MOST_BYTES = 1024 * 1024
-"""What may wait; a thousand lines of a call each take a third of it."""
+"""Most bytes that wait: some three thousand lines of calls."""
 BATCH_BYTES = 64 * 1024
 NOT_TAKEN = "it does not take them as quickly as they come"
 Written = Callable[[bool], None]
@@ -23,12 +23,12 @@ _Line = tuple[bytes, Written | None]
 
 
 class Lines:
-    """A bounded queue and the thread that writes what is in it. A line that finds no room, or that cannot be written, is
-    dropped and counted.
+    """A bounded queue of lines and the thread that writes them. A line that finds no room or cannot be written is dropped
+    and counted.
 
-    `lost` is told why when lines begin to be dropped, `found` how many were once one is written again. The thread is a
-    daemon: a write that never returns holds up nobody, the end of the process included.
-    """
+    `lost` receives the reason when lines begin to be dropped, `found` their number once one is written again. The thread is
+    a daemon: a write that never returns does not hold up the end of the process. (`logging.handlers.QueueListener` has no
+    bound in bytes, and waits for its thread.)"""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Lines:
         """`write` takes whole lines on the thread; it may block, and raises OSError."""
         self._write, self._tell_lost, self._tell_found = write, lost, found
         self._most_bytes = most_bytes
-        # Both may be entered again by whoever holds them: a finaliser that logs can run anywhere.
+        # Both are reentrant: a finaliser that logs can run anywhere.
         self._queue: SimpleQueue[_Line | None] = SimpleQueue()
         self._lock = threading.RLock()
         self._waiting_bytes = 0
@@ -52,7 +52,7 @@ class Lines:
         self._thread.start()
 
     def put(self, line: bytes, written: Written | None = None) -> bool:
-        """Tells whether there was room. `written` is told on the thread what became of the line."""
+        """True if there was room. `written` is called on the thread with the line's fate."""
         with self._lock:
             room = not self._closed and self._waiting_bytes + len(line) <= self._most_bytes
             if room:
@@ -64,22 +64,31 @@ class Lines:
         return room
 
     def close(self, seconds: float) -> None:
-        """Takes no more, and gives what waits so long to be written."""
+        """Takes no more lines, and waits at most so long for the others."""
         self._closed = True
         self._queue.put(None)
         self._thread.join(seconds)
 
     def _run(self) -> None:
-        while batch := self._next():
+        while batch := self._next_batch():
+            error: OSError | None = None
             try:
                 self._write(b"".join(line for line, _ in batch))
-            except OSError as error:
-                self._settle(batch, error)
-            else:
-                self._settle(batch, None)
+            except OSError as raised:
+                error = raised
+            with self._lock:
+                self._waiting_bytes -= sum(len(line) for line, _ in batch)
+            if error is not None:
+                self._drop(len(batch), error.strerror or type(error).__name__)
+            elif lost := self._lost_in_a_row:
+                self._lost_in_a_row = 0
+                self._tell_found(lost)
+            for _, written in batch:
+                if written is not None:
+                    written(error is None)
 
-    def _next(self) -> list[_Line]:
-        """Returns what waits, as far as one write should hold; nothing at the end."""
+    def _next_batch(self) -> list[_Line]:
+        """The waiting lines, as many as one write should hold; empty at the end."""
         batch: list[_Line] = []
         size = 0
         line = self._queue.get()
@@ -93,20 +102,8 @@ class Lines:
             except Empty:
                 return batch
         if batch:
-            self._queue.put(None)  # the end is for the next look
+            self._queue.put(None)  # read again by the next call
         return batch
-
-    def _settle(self, batch: list[_Line], error: OSError | None) -> None:
-        with self._lock:
-            self._waiting_bytes -= sum(len(line) for line, _ in batch)
-        if error is not None:
-            self._drop(len(batch), error.strerror or type(error).__name__)
-        elif lost := self._lost_in_a_row:
-            self._lost_in_a_row = 0
-            self._tell_found(lost)
-        for _, written in batch:
-            if written is not None:
-                written(error is None)
 
     def _drop(self, lines: int, why: str) -> None:
         with self._lock:
@@ -125,8 +122,7 @@ def write_all(fd: int, data: bytes) -> None:
 
 
 def write_some(fd: int, data: bytes) -> int:
-    """Returns how many bytes were taken, at least one: waits for room also where the descriptor does not block, as others
-    may have set it. Raises OSError."""
+    """Writes at least one byte and returns how many; waits for room also on a non-blocking descriptor. Raises OSError."""
     while True:
         try:
             return os.write(fd, data)
@@ -141,12 +137,12 @@ SECONDS = 10.0
 MOST_ALIKE = 20
 MOST_REMEMBERED = 100
 SAMPLED = ("manga.",)
-"""Lines of calls, of which it was decided before that they are to be written."""
+"""Loggers whose lines are limited elsewhere."""
 
 
 class RepeatFilter(logging.Filter):
-    """Lets a line that is the same but for its arguments through twenty times in ten seconds, and a warning of a library,
-    which costs a client nothing, once; and says how many there were in between."""
+    """Passes lines that differ in their arguments alone twenty times in ten seconds, a library's warning once, and appends
+    the number of those left out to the next."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -180,41 +176,18 @@ def _most(record: logging.LogRecord) -> int:
 logger = logging.getLogger(__name__)
 FD = 2
 LAST_SECONDS = 0.5
-"""What the last lines get at the end of the process."""
+"""Time for the last lines at the end of the process."""
 LONGEST_LINE = 64 * 1024
 
 
-class QueuedStderr(io.TextIOBase):
-    """Text for a file descriptor, handed over line by line. What has no end yet waits for it, or for `flush`."""
+class DescriptorText(io.TextIOBase):
+    """Text written to a file descriptor."""
 
     encoding = "utf-8"
     errors = "backslashreplace"
 
-    def __init__(self, fd: int) -> None:
+    def __init__(self, fd: int = FD) -> None:
         self._fd = fd
-        self._begun = ""
-        self._lock = threading.RLock()  # a finaliser that logs can run anywhere
-        self.lines = Lines("stderr", partial(write_all, fd), lost=_nobody_reads, found=_say_what_is_missing)
-
-    def write(self, text: str) -> int:
-        with self._lock:
-            whole, end, rest = (self._begun + text).rpartition("\n")
-            self._begun = rest[-LONGEST_LINE:]
-        if end:
-            self._put(whole + end)
-        return len(text)
-
-    def flush(self) -> None:
-        """Hands over a line that is not whole, and waits for nothing."""
-        with self._lock:
-            begun, self._begun = self._begun, ""
-        if begun:
-            self._put(begun)
-
-    def close(self) -> None:
-        """The descriptor stays open: it is the process's."""
-        self.flush()
-        self.lines.close(LAST_SECONDS)
 
     def writable(self) -> bool:
         return True
@@ -225,59 +198,74 @@ class QueuedStderr(io.TextIOBase):
     def isatty(self) -> bool:
         return os.isatty(self._fd)
 
+
+class QueuedStderr(DescriptorText):
+    """Queues whole lines; the rest waits for its end or for `flush`."""
+
+    def __init__(self, fd: int = FD) -> None:
+        super().__init__(fd)
+        self._begun = ""
+        self._lock = threading.RLock()
+        # Nobody can read that lines are lost: /metrics counts them.
+        self.lines = Lines("stderr", partial(write_all, fd), lost=lambda why: None, found=_warn_of_missing)
+
+    def write(self, text: str) -> int:
+        with self._lock:
+            whole, end, rest = (self._begun + text).rpartition("\n")
+            self._begun = rest[-LONGEST_LINE:]
+        if end:
+            self._put(whole + end)
+        return len(text)
+
+    def flush(self) -> None:
+        """Queues an unfinished line; does not wait."""
+        with self._lock:
+            begun, self._begun = self._begun, ""
+        if begun:
+            self._put(begun)
+
+    def close(self) -> None:
+        """Leaves the descriptor open: it is the process's."""
+        self.flush()
+        self.lines.close(LAST_SECONDS)
+
     def _put(self, text: str) -> None:
         self.lines.put(text.encode(self.encoding, self.errors))
 
 
 def never_wait_for_stderr() -> None:
-    """Puts it in the place of `sys.stderr`: for a process, once, at its start."""
-    sys.stderr = QueuedStderr(FD)
+    """Replaces `sys.stderr` by a queued one: once, at the start of a process."""
+    sys.stderr = QueuedStderr()
     atexit.register(sys.stderr.close)
 
 
 def dropped_lines() -> int:
-    """Returns how many lines of the log nobody will ever read."""
+    """The number of log lines that were dropped."""
     return sys.stderr.lines.dropped if isinstance(sys.stderr, QueuedStderr) else 0
 
 
 def leave(status: int) -> None:
-    """Ends the process at once, whatever its threads still wait for; the last lines get their moment."""
+    """Ends the process without waiting for its threads, after `LAST_SECONDS` for the last lines."""
     sys.stderr.close()
     os._exit(status)
 
 
-def _nobody_reads(why: str) -> None:
-    """There is nobody to tell: /metrics does."""
-
-
-def _say_what_is_missing(lines: int) -> None:
+def _warn_of_missing(lines: int) -> None:
     logger.warning("%d lines of this log are missing: stderr was not read as quickly as they came", lines)
 
 
-class PolledStderr(io.TextIOBase):
-    """A pipe that is ready takes what `PIPE_BUF` holds in one piece, and without waiting (pipe(7))."""
-
-    encoding = "utf-8"
-    errors = "backslashreplace"
+class PolledStderr(DescriptorText):
+    """Writes without a thread and without waiting: a ready pipe takes up to `PIPE_BUF` in one piece (pipe(7))."""
 
     def write(self, text: str) -> int:
         data = text.encode(self.encoding, self.errors)[: select.PIPE_BUF]
-        if select.select([], [FD], [], 0)[1]:
-            os.write(FD, data)
+        if select.select([], [self._fd], [], 0)[1]:
+            os.write(self._fd, data)
         return len(text)
-
-    def writable(self) -> bool:
-        return True
-
-    def fileno(self) -> int:
-        return FD
-
-    def isatty(self) -> bool:
-        return os.isatty(FD)
 
 
 def leave_stderr_to_no_thread() -> None:
-    """Ends the thread of `QueuedStderr`, for a process that forks."""
+    """Ends the thread of `QueuedStderr` in a process that forks."""
     queued = sys.stderr
     if isinstance(queued, QueuedStderr):
         sys.stderr = PolledStderr()
@@ -288,10 +276,10 @@ OWN_LOGGERS = ("server", "session", "tools", "infra", "manga")
 
 
 def log_to_stderr(level: str, who: str = "") -> None:
-    """stdout belongs to the protocol in stdio mode, and to results in the others. `who` names one of several processes.
+    """Logs to stderr: stdout carries the protocol or results. `who` names one of several processes.
 
-    The level is for this server's own loggers, which say nothing of a customer. Libraries write down what they are given,
-    order numbers and customers' words included, so of them only warnings are shown, whatever the level."""
+    The level is for this server's own loggers. Libraries log what they are given, personal data included, so only their
+    warnings are shown, whatever the level."""
     form = f"%(asctime)s %(levelname)s {who and who + ' '}%(name)s %(message)s"
     logging.basicConfig(stream=sys.stderr, format=form, force=True)
     logging.root.handlers[0].addFilter(RepeatFilter())

@@ -19,10 +19,11 @@ from pathlib import Path
 
 from server.commands.serve import GARBAGE
 from server.standby import replica as replicas
-from server.standby.bundle import FULL, read_manifest
+from server.standby.bundle import FULL
 from server.standby.places import FilePlace
 from server.standby.replica import Replica
 from session.resilience.deadline import Deadline
+from tests.support.standby import read_manifest
 from tools.store.backends.embedded.embedder import LocalEmbedder
 from tools.store.models import CatalogQuery, Conditions
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from infra.seed.loads import Done
 from infra.seed.standby import StandbyLoad, Wanted
-from server.standby.bundle import FULL, Manifest
+from server.standby.bundle import FULL, LONGEST_LINE, Manifest
 from server.standby.places import FilePlace, Place
 from server.standby.replica import Loaded, Replica
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
@@ -60,3 +60,9 @@ async def open_standby_bundle(path: Path, embedder: Embedder | None, kind: str =
         yield replica.current.catalog
     finally:
         await replica.current.opened.aclose()
+
+
+def read_manifest(path: Path) -> Manifest:
+    """That of a bundle."""
+    with path.open("rb") as bundle:
+        return Manifest.read(bundle.readline(LONGEST_LINE))

@@ -60,7 +60,7 @@ async def checks_of(settings: Settings, stack: AsyncExitStack) -> Checks:
     redis = _redis_check(settings, stack)
     checks: Checks = {"catalog": _catalog_check(settings, embedder)}
     if url := settings.standby_url:
-        from server.standby import diagnosis as standby
+        from server.standby import opening as standby
 
         checks["standby"] = without_query(url), partial(standby.diagnose, settings, embedder, stack)
     checks |= _store_checks(settings, stack)

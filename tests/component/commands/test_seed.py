@@ -14,8 +14,8 @@ import pytest
 from infra.seed.__main__ import main
 from infra.seed.contents import Sources, read
 from server.config.settings import DEMO
-from server.standby.bundle import read_manifest
 from tests.support.cases import cases
+from tests.support.standby import read_manifest
 from tools.store.backends.dynamodb.items import popular_item, release_of, title_of
 from tools.store.backends.dynamodb.tables import RELEASES, STOCK, TITLES
 from tools.store.identifiers import Identifiers

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from server.standby import replica as replicas
-from server.standby.bundle import FULL, MOST_BYTES, MOST_TIMES, BundleError, read_manifest, unpack
+from server.standby.bundle import FULL, MOST_BYTES, MOST_TIMES, BundleError, unpack
 from server.standby.places import FilePlace, UnreachableError
 from server.standby.replica import Replica
-from tests.support.standby import bundle_of
+from tests.support.standby import bundle_of, read_manifest
 from tests.support.store import RECORDS
 from tools.store.records.catalog_file import parse
 

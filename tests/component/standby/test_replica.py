@@ -18,7 +18,7 @@ import pytest
 
 from server.runtime.health import Dependencies
 from server.standby import replica as replicas
-from server.standby.bundle import FULL, NAMES, read_manifest
+from server.standby.bundle import FULL, NAMES
 from server.standby.places import MARK, FilePlace, RedisPlace, UnreachableError
 from server.standby.replica import Replica
 from server.standby.second import StandbyHealth, StandbyMetrics
@@ -26,7 +26,7 @@ from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
 from tests.support.clocks import HandClock
 from tests.support.process import until
-from tests.support.standby import bundle_of
+from tests.support.standby import bundle_of, read_manifest
 from tests.support.store import RECORDS
 from tests.support.valkey import ask
 from tools.store.models import CatalogQuery, Conditions

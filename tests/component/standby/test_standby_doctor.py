@@ -11,7 +11,7 @@ import pytest
 from server.config.parsing import SettingError
 from server.config.settings import Settings
 from server.standby.bundle import NAMES
-from server.standby.diagnosis import diagnose
+from server.standby.opening import diagnose
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import Diagnosis
 from tests.support.cases import cases

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from server.telemetry.audit import NAME, AuditFile, AuditLog, audit_sink
-from server.telemetry.log_calls import EACH, SECONDS, Repeats
+from server.telemetry.log_calls import EACH, SECONDS, RepeatLimit
 from session.redis.multiplexed import MultiplexedRedis
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
@@ -59,7 +59,7 @@ def test_calls_of_tools_that_touch_no_orders_leave_none() -> None:
 def test_each_access_has_its_line(outcome: str) -> None:
     """Whoever goes through the numbers shows, call by call."""
     sink = Sink()
-    audit = AuditLog(sink, repeats=Repeats(HandClock(0.0)))
+    audit = AuditLog(sink, repeats=RepeatLimit(HandClock(0.0)))
     for _ in range(1000):
         audit.record(an_event(outcome=outcome))
     assert len(sink.lines) == 1000
@@ -69,7 +69,7 @@ def test_each_access_has_its_line(outcome: str) -> None:
 def test_calls_that_are_refused_again_and_again_are_counted(outcome: str) -> None:
     """Nothing was looked for, and a caller can be refused without end."""
     sink, clock = Sink(), HandClock(0.0)
-    audit = AuditLog(sink, repeats=Repeats(clock))
+    audit = AuditLog(sink, repeats=RepeatLimit(clock))
     for _ in range(1000):
         audit.record(an_event(outcome=outcome))
     assert len(sink.lines) == EACH

@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 
 from server.config.settings import DEMO, ROOT
 from server.stages.telemetry import remembered
-from server.telemetry.log_calls import LogLine
+from server.telemetry.log_calls import CallLog
 from server.telemetry.metrics import Metrics
 from server.version import VERSION
 from session.keys import user_hash
@@ -143,7 +143,7 @@ async def test_a_call_leaves_nothing_personal_in_history_log_span_or_metric(
     event = kit.events[-1]
     (call,) = (await kit.memory.recall("s", "u")).calls
     history = replace(call, words="").as_json()  # the customer's own words are for their own session alone
-    LogLine("all")(event)
+    CallLog("all")(event)
     metrics = Metrics()
     metrics(event)
     spans = "".join(span.to_json() for span in spans_of(event))

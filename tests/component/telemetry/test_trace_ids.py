@@ -12,7 +12,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from server.call import Call, Outcome
 from server.stages.telemetry import GuardStage
 from server.telemetry.events import CallFinished
-from server.telemetry.log_calls import LogLine
+from server.telemetry.log_calls import CallLog
 from server.telemetry.metrics import Metrics
 from tests.support.calls import IDS, QUERY
 from tests.support.observers import Wants
@@ -34,7 +34,7 @@ async def event_of(opener: Opener, traceparent: str | None, *observers: Wants) -
 def line_of(event: CallFinished, caplog: pytest.LogCaptureFixture) -> dict[str, Any]:
     caplog.set_level(logging.INFO, "manga.calls")
     caplog.clear()
-    LogLine("all")(event)
+    CallLog("all")(event)
     (record,) = (each for each in caplog.records if each.name == "manga.calls")
     said: dict[str, Any] = json.loads(record.getMessage())
     return said

@@ -6,14 +6,14 @@ import logging
 
 import pytest
 
-from server.telemetry.events import TurnsOver
+from server.telemetry.log_calls import ExhaustedTurns
 from tests.support.clocks import HandClock
 from tests.support.events import an_event
 
 
 def test_it_is_said_at_once_and_then_once_a_minute_with_what_to_set(caplog: pytest.LogCaptureFixture) -> None:
     clock = HandClock()
-    over = TurnsOver(clock)
+    over = ExhaustedTurns(clock)
     with caplog.at_level(logging.WARNING, "manga.turns"):
         over(an_event(turn_over=True))
         over(an_event())

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from server.telemetry.log_calls import EACH, MOST_KINDS, MOST_TOLD, SECONDS, TOGETHER, Kind, LogLine, Repeats
+from server.telemetry.log_calls import EACH, MOST_KINDS, MOST_TOLD, SECONDS, TOGETHER, CallLog, Kind, RepeatLimit
 from tests.support.clocks import HandClock
 from tests.support.events import an_event
 
@@ -19,31 +19,31 @@ def kind(number: int) -> Kind:
 def test_ever_new_callers_fill_neither_the_log_nor_the_memory() -> None:
     """A name costs nothing: all of them together have a share."""
     clock = HandClock(0.0)
-    repeats = Repeats(clock)
-    repeats.over()
-    assert sum(repeats.admits(kind(number)) for number in range(100_000)) == TOGETHER
+    repeats = RepeatLimit(clock)
+    repeats.take_expired()
+    assert sum(repeats.allow(kind(number)) for number in range(100_000)) == TOGETHER
     assert len(repeats._written) <= TOGETHER
     assert len(repeats._left_out) <= MOST_KINDS + 1
     clock.advance(SECONDS)
-    told = repeats.over()
+    told = repeats.take_expired()
     assert len(told) == MOST_TOLD + 1
     assert sum(int(str(each["times"])) for each in told) == 100_000 - TOGETHER
-    assert repeats.over() == []
-    assert repeats.admits(kind(0))
+    assert repeats.take_expired() == []
+    assert repeats.allow(kind(0))
 
 
 def test_one_caller_takes_nothing_from_another() -> None:
-    repeats = Repeats(HandClock(0.0))
-    repeats.over()
-    assert sum(repeats.admits(kind(1)) for _ in range(1000)) == EACH
-    assert repeats.admits(kind(2))
-    assert [each["times"] for each in repeats.rest()] == [1000 - EACH]
+    repeats = RepeatLimit(HandClock(0.0))
+    repeats.take_expired()
+    assert sum(repeats.allow(kind(1)) for _ in range(1000)) == EACH
+    assert repeats.allow(kind(2))
+    assert [each["times"] for each in repeats.take_all()] == [1000 - EACH]
 
 
 def test_failed_calls_are_sampled_and_the_others_are_not(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     clock = HandClock(0.0)
-    sink = LogLine("all", Repeats(clock))
+    sink = CallLog("all", RepeatLimit(clock))
     for _ in range(100):
         sink(an_event(outcome="VALIDATION_ERROR"))
         sink(an_event(outcome="ok"))
@@ -56,5 +56,5 @@ def test_failed_calls_are_sampled_and_the_others_are_not(caplog: pytest.LogCaptu
 
 def test_a_validation_error_says_where_and_which_rule(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
-    LogLine("errors")(an_event(outcome="VALIDATION_ERROR", violations=(("$.title_ids[3]", "pattern"),)))
+    CallLog("errors")(an_event(outcome="VALIDATION_ERROR", violations=(("$.title_ids[3]", "pattern"),)))
     assert json.loads(caplog.messages[0])["violations"] == [{"path": "$.title_ids[3]", "rule": "pattern"}]
