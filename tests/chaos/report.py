@@ -14,7 +14,6 @@ from tests.chaos.catalogue import how_many
 from tests.chaos.conversation import TURN_MS
 from tests.chaos.leaks import Leaks
 from tests.chaos.world import SESSIONS, TTL_SECONDS
-from tools.store.catalog.popular import HOW_MANY
 
 FOLDER = Path(__file__).parent
 KINDS = ("live", "cache", "stale", "fallback", "partial", "error")
@@ -43,7 +42,7 @@ def _lines(played: Sequence[Measured], left_out: Sequence[str], leaks: Leaks | N
     missed += [f"- cancelled calls: {words}" for words in (leaks.missed() if leaks else [])]
     return [
         f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, Python {platform.python_version()}; {SESSIONS} sessions, each fault "
-        f"for {seconds:g} s, text fresh for {TTL_SECONDS} s; {how_many():,} titles, of which the server keeps {HOW_MANY} by their "
+        f"for {seconds:g} s, text fresh for {TTL_SECONDS} s; {how_many():,} titles, of which the server keeps 500 by their "
         "popularity; a quarter of the turns ends with details of one that it does not keep.",
         "",
         *summary(played),

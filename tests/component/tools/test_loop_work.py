@@ -33,7 +33,6 @@ from tools.contract import Effect, Tool
 from tools.registry import TOOLS
 from tools.store.backends.embedded.customers import EmbeddedPreferences
 from tools.store.backends.opensearch.catalog import OpenSearchCatalog
-from tools.store.catalog.popular import HOW_MANY
 from tools.store.models import Conditions, Order
 
 pytestmark = [pytest.mark.timeout(400), pytest.mark.virtual_time]
@@ -151,7 +150,7 @@ async def test_what_a_cluster_finds_is_judged_bit_by_bit(generous: Large, redis:
             await reader_of(generous, kit)
             await sweep(generous, kit, tool, "judged")
             with counted() as work:
-                assert len(await backends.catalog.inner.popular(Conditions(), HOW_MANY, Deadline.after(60))) == HOW_MANY
+                assert len(await backends.catalog.inner.popular(Conditions(), 500, Deadline.after(60))) == 500
             assert work.longest <= MOST_LINES, work.told()
 
 
