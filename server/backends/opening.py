@@ -6,9 +6,9 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from contextlib import AsyncExitStack, closing, suppress
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,9 +31,12 @@ if TYPE_CHECKING:
     from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedTitles
 
 
+logger = logging.getLogger(__name__)
+
+
 @dataclass(frozen=True, slots=True)
 class SharedStore:
-    """What the embedded store is of: `file` has stock and orders."""
+    """An embedded store that several processes read; stock and orders are in `file`."""
 
     titles: EmbeddedTitles
     releases: EmbeddedReleases
@@ -42,7 +45,7 @@ class SharedStore:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Nothing, where a process serves by itself. `people` is the file of what customers did and stated, which all write."""
+    """What workers share; empty for a process by itself. `people` is the file of profiles and preferences."""
 
     catalog: Loaded | None = None
     encoder: Any = None
@@ -51,44 +54,40 @@ class Shared:
 
 
 async def open_classifier(settings: Settings, stack: AsyncExitStack) -> Classifier | None:
-    """Opens it; there is none where titles alone tell. Raises `SettingError` where AWS's own settings cannot be used."""
+    """Returns None for the classifier by similar titles. Raises `SettingError` for AWS settings that cannot be used."""
     if settings.classifier == "local":
         return None
-    from botocore.exceptions import InvalidRegionError, NoRegionError, ProfileNotFound
-
     from tools.store.backends.bedrock.classifier import BedrockClassifier
 
-    try:
+    with _bedrock_settings("MANGA_CLASSIFIER"):
         return await stack.enter_async_context(BedrockClassifier.open(settings.classifier.removeprefix("bedrock:")))
-    except (NoRegionError, InvalidRegionError, ProfileNotFound):
-        message = "MANGA_CLASSIFIER: Bedrock needs AWS_DEFAULT_REGION, or an AWS_PROFILE that has one"
-        raise SettingError(message) from None
 
 
 async def open_embedder(settings: Settings, stack: AsyncExitStack, shared: Shared | None = None) -> Embedder | None:
-    """Opens it; there is none where search is by words alone. Raises `SettingError` where AWS's own settings cannot be
-    used."""
+    """Returns None for search by words alone. Raises `SettingError` for AWS settings that cannot be used."""
     if settings.embedder == "none":
         return None
     if settings.embedder == "local":
         from tools.store.backends.embedded.embedder import LocalEmbedder
 
         return await stack.enter_async_context(LocalEmbedder(shared.encoder if shared else None))
-    return await _open_bedrock(settings.embedder.removeprefix("bedrock:"), stack)
-
-
-async def _open_bedrock(model: str, stack: AsyncExitStack) -> Embedder:
-    from botocore.exceptions import InvalidRegionError, NoRegionError, ProfileNotFound
-
     from tools.store.backends.bedrock.embedder import BedrockEmbedder
 
+    with _bedrock_settings("MANGA_EMBEDDER"):
+        return await stack.enter_async_context(BedrockEmbedder.open(settings.embedder.removeprefix("bedrock:")))
+
+
+@contextmanager
+def _bedrock_settings(name: str) -> Iterator[None]:
+    from botocore.exceptions import InvalidRegionError, NoRegionError, ProfileNotFound
+
     try:
-        return await stack.enter_async_context(BedrockEmbedder.open(model))
+        yield
     except (NoRegionError, InvalidRegionError, ProfileNotFound):
-        raise SettingError("MANGA_EMBEDDER: Bedrock needs AWS_DEFAULT_REGION, or an AWS_PROFILE that has one") from None
+        raise SettingError(f"{name}: Bedrock needs AWS_DEFAULT_REGION, or an AWS_PROFILE that has one") from None
 
 
-async def open_pages(settings: Settings, stack: AsyncExitStack) -> PagesPort:
+async def _open_pages(settings: Settings, stack: AsyncExitStack) -> PagesPort:
     if settings.pages_url == EMBEDDED:
         from tools.store.backends.pages.directory import DemoPages
 
@@ -103,34 +102,19 @@ async def open_pages(settings: Settings, stack: AsyncExitStack) -> PagesPort:
     return await stack.enter_async_context(S3Pages.open(S3Address.parse(settings.pages_url)))
 
 
-logger = logging.getLogger(__name__)
-WARM_UP_SECONDS = 4.0
-GREETING_SECONDS = 0.5
-"""What a first client gets before the encoder is loaded."""
-
-
-async def open_catalog(
-    settings: Settings, stack: AsyncExitStack, embedder: Embedder | None, progress: Progress | None, shared: Shared
-) -> CatalogPort:
-    if settings.catalog_url == EMBEDDED:
-        return await _open_embedded_catalog(settings, stack, embedder, progress, shared)
+async def _open_opensearch(settings: Settings, stack: AsyncExitStack, embedder: Embedder | None) -> CatalogPort:
     from tools.store.backends.opensearch.address import OpenSearchAddress
     from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 
     if embedder is not None:
-        await _warm_up(embedder, WARM_UP_SECONDS if settings.embedder == "local" else CONNECT_SECONDS)
+        # The first vector loads the encoder or makes a connection; no customer's search has time for that.
+        with suppress(Failure):  # searches go by words alone then, and say so
+            await embedder.embed(["漫画"], Deadline.after(4.0 if settings.embedder == "local" else CONNECT_SECONDS))
     try:
         opening = OpenSearchCatalog.open(OpenSearchAddress.parse(settings.catalog_url), embedder, read_vocabulary(settings))
         return await stack.enter_async_context(opening)
     except (ValueError, OSError) as error:  # a certificate's file, or AWS credentials that are not there
         raise SettingError(f"MANGA_CATALOG_URL: {error}") from None
-
-
-async def _warm_up(embedder: Embedder, seconds: float) -> None:
-    """Asks for a first vector, which takes seconds (the encoder is loaded, or a connection made) that no customer's
-    search has."""
-    with suppress(Failure):  # searches go by words alone then, and say so
-        await embedder.embed(["漫画"], Deadline.after(seconds))
 
 
 async def _open_embedded_catalog(
@@ -140,13 +124,12 @@ async def _open_embedded_catalog(
     from tools.store.records.catalog_file import CatalogFileError
 
     started = time.monotonic()
-    cache_dir = settings.data_dir or default_data_dir()
     opening = EmbeddedCatalog.open(
         settings.catalog_file,
         embedder,
-        cache_dir=cache_dir,
+        cache_dir=settings.data_dir or default_data_dir(),
         progress=progress,
-        head_start=GREETING_SECONDS if shared.catalog is None else 0.0,
+        head_start=0.5 if shared.catalog is None else 0.0,  # for a first client, before the encoder is loaded
         loaded=shared.catalog,
         vocabulary=read_vocabulary(settings),
     )
@@ -165,27 +148,23 @@ def default_data_dir() -> Path:
     return Path(base).expanduser() / "manga-tools"
 
 
-async def open_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort, shared: Shared) -> StorePorts:
-    """Opens it as the settings say. Raises `SettingError` for a catalogue file that cannot be used."""
+async def _open_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort, shared: Shared) -> StorePorts:
+    """Raises `SettingError` for a file that cannot be used."""
     if settings.store_url != EMBEDDED:
         return await _open_dynamodb(settings, stack)
-    if shared.store is not None:
-        return _open_shared_store(stack, shared.store, shared.people)
-    return await _open_embedded_store(settings, stack, catalog)
-
-
-def _open_shared_store(stack: AsyncExitStack, shared: SharedStore, people: Path | None) -> StorePorts:
+    if shared.store is None or shared.people is None:
+        return await _open_embedded_store(settings, stack, catalog)
     from tools.store.backends.embedded.customers import CustomerDatabase, EmbeddedPreferences, EmbeddedProfiles
     from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
 
-    assert people is not None
-    store = stack.enter_context(closing(EmbeddedStore.of_file(shared.file)))
-    file = stack.enter_context(closing(CustomerDatabase(people)))
-    return StorePorts(shared.titles, store, shared.releases, store, EmbeddedProfiles(file), EmbeddedPreferences(file))
+    store = stack.enter_context(closing(EmbeddedStore.of_file(shared.store.file)))
+    file = stack.enter_context(closing(CustomerDatabase(shared.people)))
+    own = shared.store
+    return StorePorts(own.titles, store, own.releases, store, EmbeddedProfiles(file), EmbeddedPreferences(file))
 
 
 async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:
-    """Fills it from the catalogue file, whoever searches that: with OpenSearch the file still says what is sold."""
+    """Fills the store from the catalogue file, which says what is sold even if OpenSearch searches."""
     from tools.store.backends.embedded.customers import CustomerDatabase, EmbeddedPreferences, EmbeddedProfiles
     from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedStore, EmbeddedTitles
     from tools.store.records.catalog_file import CatalogFileError, Record, load
@@ -217,8 +196,8 @@ def check_title_ids(settings: Settings, titles: Iterable[Title]) -> None:
 
 
 def store_files(settings: Settings) -> tuple[Path | None, Path | None, IdPattern]:
-    """The volumes and the orders that the embedded store is filled with, and the pattern of their numbers: the files of the
-    settings, else the demo's where the catalogue is the demo's too."""
+    """Returns volumes, orders and the pattern of order numbers of the embedded store: the files of the settings, else the
+    demo's if the catalogue is the demo's too."""
     demo = settings.catalog_file.resolve() == (DEMO / "catalog.jsonl").resolve()
     volumes, orders = (DEMO / "volumes.jsonl", DEMO / "orders.jsonl") if demo else (None, None)
     return settings.volumes_file or volumes, settings.orders_file or orders, settings.order_pattern
@@ -240,25 +219,22 @@ OpenPorts = Callable[[Settings, AsyncExitStack], Awaitable[Ports]]
 async def open_ports(
     settings: Settings, stack: AsyncExitStack, progress: Progress | None = None, shared: Shared | None = None
 ) -> Ports:
-    """Opens them all. Those in this process are loaded, but for what is `shared`; those elsewhere need not answer yet."""
+    """Opens all backends. Those in this process are loaded, except what is `shared`; remote ones need not answer yet."""
     shared = shared or Shared()
     embedder = await open_embedder(settings, stack, shared)
     watched = WatchedEmbedder(embedder) if embedder is not None else None
-    catalog = await open_catalog(settings, stack, watched, progress, shared)
-    store = await open_store(settings, stack, catalog, shared)
+    catalog: CatalogPort
+    if settings.catalog_url == EMBEDDED:
+        catalog = await _open_embedded_catalog(settings, stack, watched, progress, shared)
+    else:
+        catalog = await _open_opensearch(settings, stack, watched)
+    store = await _open_store(settings, stack, catalog, shared)
     classifier = await open_classifier(settings, stack)
-    prepared = getattr(catalog, "wait_for_vectors", nothing_to_prepare)
-    pages = await open_pages(settings, stack)
     return Ports(
-        catalog,
-        store.titles,
-        store.stock,
-        store.releases,
-        store.orders,
-        store.profiles,
-        store.preferences,
-        pages,
-        watched,
-        prepared,
-        classifier,
+        **{each.name: getattr(store, each.name) for each in fields(store)},
+        catalog=catalog,
+        pages=await _open_pages(settings, stack),
+        embedder=watched,
+        prepared=getattr(catalog, "wait_for_vectors", nothing_to_prepare),
+        classifier=classifier,
     )

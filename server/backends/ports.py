@@ -25,12 +25,12 @@ Prepared = Callable[[], Awaitable[object]]
 
 
 async def nothing_to_prepare() -> None:
-    """What is elsewhere is as ready as it is."""
+    """Remote backends load nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class StorePorts:
-    """Those that one store stands behind."""
+    """The ports behind which one store stands."""
 
     titles: TitlesPort
     stock: StockPort
@@ -41,16 +41,10 @@ class StorePorts:
 
 
 @dataclass(frozen=True, slots=True)
-class Ports:
-    """All of them. `prepared` waits for what is made ready behind the start."""
+class Ports(StorePorts):
+    """All ports. `prepared` waits for what is loaded in the background."""
 
     catalog: CatalogPort
-    titles: TitlesPort
-    stock: StockPort
-    releases: ReleasesPort
-    orders: OrdersPort
-    profiles: ProfilePort
-    preferences: PreferencesPort
     pages: PagesPort
     embedder: WatchedEmbedder | None = None
     prepared: Prepared = nothing_to_prepare

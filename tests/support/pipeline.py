@@ -199,7 +199,7 @@ def _compiled_before(tool: Tool) -> Registered:
 def _ports(backends: Backends) -> Ports:
     here = backends
     store = (here.titles, here.stock, here.releases, here.orders, here.profiles, here.preferences)
-    return Ports(here.catalog, *store, here.pages)
+    return Ports(*store, here.catalog, here.pages)
 
 
 @asynccontextmanager
