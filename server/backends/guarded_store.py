@@ -15,7 +15,7 @@ from tools.store.catalog.adult import Adult
 from tools.store.catalog.catalog import AbsentIds, StockWithoutAdult, StoreCatalog, TitlesWithoutAdult
 from tools.store.catalog.popular import PopularTitles, titles_snapshot
 from tools.store.catalog.reader import TitleReader
-from tools.store.classification import Classifying
+from tools.store.classification import TextClassifier
 from tools.store.guarded.backend import Backend, BackendPolicy
 from tools.store.guarded.ports import guard_port
 from tools.store.identifiers import Identifiers
@@ -98,7 +98,7 @@ def guarded_store(
         reader=reader,
         preference_reader=PreferenceReader(reader, clock),
         pages=guard_port(ports.pages, backends["pages"]),
-        classifying=Classifying(catalog, classifier),
+        classifying=TextClassifier(catalog, classifier),
         adult=adult,
         policies=policies,
         identifiers=identifiers,

@@ -15,7 +15,7 @@ from session.resilience.clocks import Clocks, WallClock
 from session.resilience.deadline import Deadline, RetryPolicy
 from tools.store.catalog.catalog import StoreCatalog
 from tools.store.catalog.reader import TitleReader
-from tools.store.classification import Classifying
+from tools.store.classification import TextClassifier
 from tools.store.guarded.backend import Backend, BackendPolicy
 from tools.store.guarded.ports import guard_port
 from tools.store.models import Health
@@ -57,7 +57,7 @@ class StandbyStores:
             titles=TitleReader(catalog, store.records),
             reader=reader,
             preference_reader=PreferenceReader(reader, self._clocks.monotonic),
-            classifying=Classifying(catalog, store.classifying.remote),
+            classifying=TextClassifier(catalog, store.classifying.remote),
         )
 
 

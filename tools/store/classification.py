@@ -214,7 +214,7 @@ MERITS = frozenset({"Award Winning"})
 """Tags of what became of a title, which no story tells."""
 
 
-class Classifying:
+class TextClassifier:
     """`remote` is the configured one; None where that is the local one. What the local one said of the latest texts is at
     hand for when there is no time to ask it again."""
 

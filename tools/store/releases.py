@@ -1,4 +1,4 @@
-"""Releases as tools read them: a month is asked for once in a while, and stands in for a day when it cannot be asked."""
+"""Releases as tools read them: a month is fresh for five minutes, and stands in for a day while the backend is away."""
 
 from __future__ import annotations
 
@@ -28,32 +28,26 @@ def releases_of(titles: Iterable[Title], volumes: Iterable[tuple[str, VolumeStoc
 FRESH_SECONDS = 300.0
 LAST_KNOWN_SECONDS = 86_400.0
 MONTHS = 36
-"""Months that are remembered: those to come, and a year back."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Month:
-    releases: tuple[Release, ...]
-    read_at: float
+"""Months that are kept: those to come, and a year back."""
 
 
 @dataclass(slots=True)
 class ReleaseReader:
-    """A small cache in the process before the port: a day of release changes a few times a year. With `fresh` off everything
-    is asked, and what was read is remembered for bad times alone."""
+    """A small cache before the port: a day of release changes a few times a year. With `fresh` off every month is asked for,
+    and kept for when the backend is away."""
 
     port: ReleasesPort
     clock: Clock = time.monotonic
     fresh: bool = True
-    _months: Lru[str, _Month] = field(default_factory=lambda: Lru(MONTHS))
+    _months: Lru[str, tuple[tuple[Release, ...], float]] = field(default_factory=lambda: Lru(MONTHS))
 
     async def of_month(self, month: str, deadline: Deadline) -> tuple[Release, ...]:
         """As the port's. Raises `BackendFailure` when nothing is fresh and the backend does not answer."""
         if self.fresh and (known := self._within(month, FRESH_SECONDS)) is not None:
             return known
         told = await self.port.of_month(month, deadline)
-        releases = tuple(each for each in told if each.month == month)  # whatever a backend holds under it
-        self._months.put(month, _Month(releases, self.clock()))
+        releases = tuple(each for each in told if each.month == month)
+        self._months.put(month, (releases, self.clock()))
         return releases
 
     def last_known(self, month: str) -> tuple[Release, ...] | None:
@@ -62,4 +56,4 @@ class ReleaseReader:
 
     def _within(self, month: str, seconds: float) -> tuple[Release, ...] | None:
         known = self._months.use(month)
-        return known.releases if known is not None and self.clock() - known.read_at <= seconds else None
+        return known[0] if known is not None and self.clock() - known[1] <= seconds else None

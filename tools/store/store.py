@@ -9,7 +9,7 @@ from session.stated_preferences import StatedPreferences
 from tools.store.catalog.adult import Adult
 from tools.store.catalog.popular import PopularTitles
 from tools.store.catalog.reader import TitleNames, TitleReader
-from tools.store.classification import Classifying
+from tools.store.classification import TextClassifier
 from tools.store.identifiers import Identifiers
 from tools.store.models.order import Policies
 from tools.store.ports import CatalogPort, OrdersPort, PagesPort, ProfilePort, StockPort, TitlesPort
@@ -40,7 +40,7 @@ class Store:
     records: TitlesPort
     reader: Reader
     pages: PagesPort
-    classifying: Classifying
+    classifying: TextClassifier
     adult: Adult = Adult.ON_REQUEST
     policies: Policies = field(default_factory=Policies)
     names: TitleNames = field(default_factory=TitleNames)

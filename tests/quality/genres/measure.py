@@ -15,7 +15,7 @@ from tests.quality.genres.held_out import Groups, WithoutGroup, grouped
 from tools.classify_genre import LEAST_CONFIDENCE, MOST_TAGS
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.backends.embedded.embedder import LocalEmbedder
-from tools.store.classification import Classifying, offered
+from tools.store.classification import TextClassifier, offered
 from tools.store.models import CatalogTerms, Classification, Title
 
 PATIENCE_S = 10.0
@@ -60,7 +60,7 @@ async def measured(file: Path, cache_dir: Path | None) -> tuple[list[Judged], Ba
 
 async def _judged(catalog: EmbeddedCatalog, groups: Groups, terms: CatalogTerms) -> AsyncIterator[Judged]:
     others = WithoutGroup(catalog, groups)
-    classifying = Classifying(cast(Any, others))
+    classifying = TextClassifier(cast(Any, others))
     for title in catalog.titles:
         others.without = groups.of[title.title_id]
         right = frozenset(title.tags) & terms.tags.keys()
@@ -70,7 +70,7 @@ async def _judged(catalog: EmbeddedCatalog, groups: Groups, terms: CatalogTerms)
                 yield Judged(title, language, groups.is_locked(title), found, right, milliseconds)
 
 
-async def _asked(classifying: Classifying, text: str) -> tuple[Classification, float]:
+async def _asked(classifying: TextClassifier, text: str) -> tuple[Classification, float]:
     """What is said once the text has a vector, which on a busy machine may take longer than a call waits; and how many
     milliseconds the first call took."""
     started = time.perf_counter()

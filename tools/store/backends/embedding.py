@@ -8,7 +8,6 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +20,12 @@ from tools.store.failures import BackendFailure, Failure, InternalFailure
 from tools.store.models import Health
 from tools.store.ports import Embedder
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 def single_threaded_blas() -> None:
-    """Limits BLAS to one thread for the whole process, whenever NumPy was imported.
+    """Limits BLAS to one thread for the whole process, whenever NumPy was imported (OPENBLAS_NUM_THREADS is read then).
 
     The products here are small and live calls run side by side: OpenBLAS' own threads wait for each other by spinning, which
-    on two busy cores made the slowest twentieth of the searches seven times slower. (OPENBLAS_NUM_THREADS=1 is read when
-    NumPy is imported, which is no help to code that is not the first to import it.)
+    on two busy cores made the slowest twentieth of the searches seven times slower.
     """
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
@@ -42,10 +36,8 @@ _SECONDS, _FIRST_PAUSE, _LONGEST_PAUSE = 60.0, 1.0, 60.0
 
 
 def batches(texts: Iterable[str], most_texts: int, most_characters: int) -> Iterator[list[str]]:
-    """In order, each within both limits, so that whoever waits behind one does not wait long.
-
-    A text that is longer than the second limit is a batch of its own.
-    """
+    """The texts in order, each batch within both limits, so that a text behind one does not wait long. A text that is longer
+    than the second limit is a batch of its own."""
     batch: list[str] = []
     size = 0
     for text in texts:
@@ -76,11 +68,11 @@ async def embed_patiently(embedder: Embedder, texts: Sequence[str], attempts: fl
 
 logger = logging.getLogger(__name__)
 IN_A_ROW = 3
-"""Failures that are an outage: one model that is asked for too much at once, or one slow answer, is none."""
+"""Failures in a row that are an outage: one throttled or slow call is none."""
 
 
 class WatchedEmbedder:
-    """Another `Embedder`, which does the work. The log says once that it is lost, and once that it is back."""
+    """An `Embedder` over another one. The log says once that it is lost, and once that it is back."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder

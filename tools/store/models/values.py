@@ -6,6 +6,7 @@ A rule that is no plain limit raises ValueError with the words that follow the n
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta, timezone
 from functools import lru_cache
 from typing import Annotated
@@ -42,16 +43,13 @@ LANGUAGE_TAG = "^[a-z]{2,3}(-[A-Za-z0-9]{2,8})*$"
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,6})?)?Z", re.ASCII)
 
 
-def _readership(text: str) -> str:
-    if text not in GENRES:
-        raise ValueError(f"must be one of {', '.join(GENRES)}")
-    return text
+def _one_of(names: Sequence[str]) -> AfterValidator:
+    def check(text: str) -> str:
+        if text not in names:
+            raise ValueError(f"must be one of {', '.join(names)}")
+        return text
 
-
-def _for_whom(text: str) -> str:
-    if text not in AUDIENCES:
-        raise ValueError(f"must be one of {', '.join(AUDIENCES)}")
-    return text
+    return AfterValidator(check)
 
 
 def _by_stars(counts: tuple[int, ...]) -> tuple[int, ...]:
@@ -121,8 +119,8 @@ Year = Annotated[int, Field(ge=1000, le=9999)]
 Rating = Annotated[float, Field(ge=0, le=5, allow_inf_nan=False)]
 ByStars = Annotated[tuple[Count, ...], AfterValidator(_by_stars), Field(min_length=STARS, max_length=STARS)]
 """How many gave one star, two, and so on to five."""
-Readership = Annotated[str, AfterValidator(_readership), WithJsonSchema({"enum": list(GENRES)})]
-ForWhom = Annotated[str, AfterValidator(_for_whom), WithJsonSchema({"enum": list(AUDIENCES)})]
+Readership = Annotated[str, _one_of(GENRES), WithJsonSchema({"enum": list(GENRES)})]
+ForWhom = Annotated[str, _one_of(AUDIENCES), WithJsonSchema({"enum": list(AUDIENCES)})]
 TitleId = Annotated[str, AfterValidator(_safe_id), WithJsonSchema({"type": "string", "pattern": SAFE_ID})]
 OrderId = TitleId
 Day = Annotated[str, AfterValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]

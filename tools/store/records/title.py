@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
-from functools import lru_cache
 from typing import Any, Literal
 
 from tools.store.models import Author, Campaign, Offer, Title
@@ -49,17 +48,10 @@ _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _Record = dict[str, Any]
 
 
-@lru_cache(maxsize=1)
-def record_fields() -> tuple[str, ...]:
-    """The names that a record may have."""
-    return (*NESTED, *_own_fields(), "offers")
-
-
-@lru_cache(maxsize=1)
-def _own_fields() -> tuple[str, ...]:
-    """The fields of a title that stand by their own name."""
-    inside = {field for names in NESTED.values() for field in names.values()}
-    return tuple(field.name for field in fields(Title) if field.name not in inside)
+_INSIDE = {field for names in NESTED.values() for field in names.values()}
+OWN_FIELDS = tuple(field.name for field in fields(Title) if field.name not in _INSIDE)
+"""The fields of a title that stand by their own name."""
+RECORD_FIELDS = (*NESTED, *OWN_FIELDS, "offers")
 
 
 def record_of(title: Title, offers: Sequence[Offer] = ()) -> _Record:
@@ -68,7 +60,7 @@ def record_of(title: Title, offers: Sequence[Offer] = ()) -> _Record:
         name: {key: value for key, field in names.items() if (value := getattr(title, field)) is not None}
         for name, names in NESTED.items()
     }
-    record |= {name: getattr(title, name) for name in _own_fields()}
+    record |= {name: getattr(title, name) for name in OWN_FIELDS}
     record |= {"authors": [_given(author) for author in title.authors], "offers": [_given(offer) for offer in offers]}
     there = ((name, value) for name, value in record.items() if value not in (None, (), [], {}))
     return {name: list(value) if isinstance(value, tuple) else value for name, value in there}
@@ -84,7 +76,7 @@ def read_record(record: _Record) -> tuple[Title, tuple[Offer, ...]]:
     record has."""
     problems: list[str] = []
     with collect(problems):
-        _refuse_unknown("$", record, record_fields())
+        _refuse_unknown("$", record, RECORD_FIELDS)
     for name, known in NESTED.items():
         with collect(problems):
             _refuse_unknown(f"$.{name}", _inside(record, name), known)
@@ -113,7 +105,7 @@ def stored_title(raw: bytes | str) -> Title:
 
 def _title(record: _Record, unknown: Literal["forbid", "ignore"]) -> Title:
     """The title of a record, in which null is as good as absent."""
-    values = {name: value for name in _own_fields() if (value := record.get(name)) is not None}
+    values = {name: value for name in OWN_FIELDS if (value := record.get(name)) is not None}
     for name, names in NESTED.items():
         held = _inside(record, name)
         values |= {field: held[key] for key, field in names.items() if key in held}

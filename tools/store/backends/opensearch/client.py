@@ -27,7 +27,6 @@ from tools.store.backends.opensearch.errors import MalformedAnswer, answering, c
 POOL = 80
 """Connections at most: the catalogue's 64 places, and some for health."""
 _NDJSON = {"content-type": "application/x-ndjson"}
-_JSON = {"content-type": "application/json"}
 
 Json = dict[str, Any]
 
@@ -67,9 +66,10 @@ class Client:
         params: Mapping[str, str] | None = None,
     ) -> Json:
         """Any other request; `body` is an object, or lines for `_bulk`. Raises BackendFailure."""
-        headers = _NDJSON if isinstance(body, str) else _JSON
+        encoded = body.encode("utf-8", "replace") if isinstance(body, str) else None if body is None else _written(body)
+        headers = _NDJSON if isinstance(body, str) else {"content-type": "application/json"}
         async with answering(deadline):
-            return await self._send(method, path, _encoded(body), deadline, params or {}, headers)
+            return await self._send(method, path, encoded, deadline, params or {}, headers)
 
     async def _send(
         self,
@@ -82,7 +82,8 @@ class Client:
     ) -> Json:
         await self._refresh_credentials()
         if (traceparent := deadline.traceparent) is not None:
-            headers = {**headers, "traceparent": traceparent, "x-opaque-id": _trace_of(traceparent)}
+            # The cluster writes the trace's id into its slow log and shows it beside its tasks.
+            headers = {**headers, "traceparent": traceparent, "x-opaque-id": traceparent.split("-")[1]}
         answer = await self._driver.transport.perform_request(
             method, path, params=dict(params), body=body, headers=headers, timeout=deadline.remaining()
         )
@@ -105,17 +106,6 @@ class _FastJson(JSONSerializer):
             return from_json(s)
         except ValueError as error:
             raise SerializationError(s, error) from None
-
-
-def _trace_of(traceparent: str) -> str:
-    """The trace's id, which the cluster writes into its slow log and shows beside its tasks."""
-    return traceparent.split("-")[1]
-
-
-def _encoded(body: Mapping[str, Any] | str | None) -> bytes | None:
-    if isinstance(body, str):
-        return body.encode("utf-8", "replace")
-    return None if body is None else _written(body)
 
 
 def _written(body: Mapping[str, Any]) -> bytes:

@@ -143,10 +143,20 @@ def _settings(flavour: Flavour) -> Json:
 def _mappings(dimensions: int, flavour: Flavour) -> Json:
     """Without dimensions there are no vectors."""
     senses = {"senses": _nested({"vector": _vector(dimensions, flavour)})} if dimensions else {}
+    # Bytes that come with a hit, and JSON that is given back as it came; neither is searched.
+    column, kept = {"type": "binary", "doc_values": True, "store": False}, {"type": "object", "enabled": False}
     return {
         "dynamic": "strict",
         "_source": {"excludes": ["senses", "prose", "names", "people", "card", "packed"]},
-        "properties": {**_facts(), **_searched(flavour), **senses, **_given_back()},
+        "properties": {
+            **_facts(),
+            **_searched(flavour),
+            **senses,
+            "card": column,
+            "packed": column,
+            "record": kept,
+            "direction": kept,
+        },
     }
 
 
@@ -173,10 +183,6 @@ def _searched(flavour: Flavour) -> Json:
     }
 
 
-def _given_back() -> Json:
-    return {"card": _column(), "packed": _column(), "record": _kept(), "direction": _kept()}
-
-
 def _keyword() -> Json:
     """Cut off where Lucene would refuse the document: a term has at most 32,766 bytes."""
     return {"type": "keyword", "ignore_above": _LONGEST_TERM}
@@ -190,16 +196,6 @@ def _terms(similarity: str, flavour: Flavour) -> Json:
 
 def _nested(properties: Json) -> Json:
     return {"type": "nested", "properties": properties}
-
-
-def _column() -> Json:
-    """Bytes that come with a hit and are searched by nobody."""
-    return {"type": "binary", "doc_values": True, "store": False}
-
-
-def _kept() -> Json:
-    """Given back as it came, searched by nobody."""
-    return {"type": "object", "enabled": False}
 
 
 def _vector(dimensions: int, flavour: Flavour) -> Json:

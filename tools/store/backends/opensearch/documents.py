@@ -1,7 +1,7 @@
 """Titles to documents and back.
 
-A document holds what OpenSearch searches and filters by, and JSON that it only keeps: the title's record (the import format,
-offers included; as it is for people, packed for hits) and its card (cards.py).
+A document holds fields that OpenSearch searches and filters by, and JSON that it only keeps: the title's record (the import
+format, offers included; plain for people, packed for hits) and its card, by which a title is ranked here.
 """
 
 from __future__ import annotations
@@ -85,26 +85,6 @@ class Card:
     prose: Mapping[str, float]
 
 
-def packed_card(
-    title: Title, keys: TitleKeys, facts: Facts, place: int, series: Sequence[str], terms: Mapping[str, float]
-) -> str:
-    return packed(
-        {
-            "whole": keys.names.whole,
-            "main": keys.names.main,
-            "authors": [(sorted(author.parts), author.spellings) for author in keys.authors],
-            "tags": sorted(keys.tags),
-            "genre": keys.genre,
-            "prior": keys.prior,
-            "facts": _stored(facts),
-            "place": place,
-            "related": title.related,
-            "kin": series,
-            "prose": terms,
-        }
-    )
-
-
 def card_from(column: str) -> Card:
     """Raises LookupError, TypeError and ValueError for what is no card."""
     card = json.loads(unpacked(column))
@@ -155,12 +135,6 @@ Floats = NDArray[np.float32]
 _UNRANKED = 10**9
 
 
-def title_from(column: str) -> Title:
-    """The title of one packed record, checked likewise. Raises MalformedAnswer."""
-    (title,) = titles_from([column])
-    return title
-
-
 def titles_from(columns: Sequence[str]) -> tuple[Title, ...]:
     """The titles of packed records. Raises MalformedAnswer."""
     try:
@@ -182,9 +156,23 @@ def document(title: Title, offers: Sequence[Offer], place: int, series: Sequence
         "prose_length": sum(terms.values()),
         # Weights are halves, and a term can only stand there so many times: twice the weight.
         "prose": " ".join(f"{term} " * round(2 * weight) for term, weight in terms.items()),
-        "names": [_name(key, main) for main, group in _names(keys.names) for key in group],
+        "names": [_name(key, main) for main, group in ((False, keys.names.whole), (True, keys.names.main)) for key in group],
         "people": [_person(author, theirs) for author, theirs in zip(title.authors, keys.authors, strict=True)],
-        "card": packed_card(title, keys, facts, place, series, terms),
+        "card": packed(
+            {
+                "whole": keys.names.whole,
+                "main": keys.names.main,
+                "authors": [(sorted(author.parts), author.spellings) for author in keys.authors],
+                "tags": sorted(keys.tags),
+                "genre": keys.genre,
+                "prior": keys.prior,
+                "facts": _stored(facts),
+                "place": place,
+                "related": title.related,
+                "kin": series,
+                "prose": terms,
+            }
+        ),
         "packed": packed(record),
         "record": record,
         **(_senses(vectors) if vectors is not None else {}),
@@ -194,11 +182,6 @@ def document(title: Title, offers: Sequence[Offer], place: int, series: Sequence
 def direction_from(text: str | None) -> Floats | None:
     """The unit vector that a whole title points to, where the index has vectors."""
     return None if text is None else np.frombuffer(b64decode(text), np.float16).astype(np.float32)
-
-
-def _names(names: NameKeys) -> tuple[tuple[bool, tuple[str, ...]], ...]:
-    """Whole names, and those before a subtitle, which are `main`."""
-    return (False, names.whole), (True, names.main)
 
 
 def _name(key: str, main: bool) -> Json:

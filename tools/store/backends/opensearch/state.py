@@ -140,12 +140,8 @@ class IndexState:
         if len(mappings) != 1:
             raise IndexMissing if not mappings else MalformedAnswer("the alias stands for several indices")
         ((name, found),) = mappings.items()
-        return name, _identity_of(found)
-
-
-def _identity_of(found: Any) -> Identity:
-    try:
-        return Identity.from_meta(found["mappings"]["_meta"])
-    except (LookupError, TypeError, ValueError) as error:
-        message = "The index was not made by this server: load the catalogue."
-        raise DependencyFailure(message, dependency="catalog") from error
+        try:
+            return name, Identity.from_meta(found["mappings"]["_meta"])
+        except (LookupError, TypeError, ValueError) as error:
+            message = "The index was not made by this server: load the catalogue."
+            raise DependencyFailure(message, dependency="catalog") from error

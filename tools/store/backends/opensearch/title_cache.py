@@ -11,7 +11,7 @@ from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
 from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.definition import ID
-from tools.store.backends.opensearch.documents import Card, card_from, title_from, titles_from
+from tools.store.backends.opensearch.documents import Card, card_from, titles_from
 from tools.store.backends.opensearch.dsl import column, with_ids
 from tools.store.models import Title
 
@@ -40,7 +40,7 @@ class Entry:
     def title(self) -> Title:
         """Raises MalformedAnswer."""
         if self._title is None:
-            self._title = title_from(self._packed)
+            (self._title,) = titles_from([self._packed])
         return self._title
 
 
