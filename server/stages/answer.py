@@ -93,7 +93,7 @@ class CompleteStage:
         if not titles or call.deadline is None or not _may_start(call):
             yield None
             return
-        reading = self._store.stock.read_what_is_there(titles, call.deadline.in_span(call.span))
+        reading = self._store.stock.read_available(titles, call.deadline.in_span(call.span))
         task = asyncio.create_task(reading, name="stock of a title that is being read")
         try:
             yield task

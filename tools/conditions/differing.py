@@ -9,7 +9,7 @@ from dataclasses import replace
 from tools.conditions.wanted import Want
 from tools.contract import ToolContext
 from tools.store.models import Conditions
-from tools.store.search.conditions.wording import worded
+from tools.store.search.conditions.wording import describe_condition
 from tools.store.search.query.parsed import ToneTable
 from tools.store.search.query.themes import ThemeTable
 from tools.store.search.reading.reading import Understood
@@ -29,7 +29,7 @@ async def differing(context: ToolContext, want: Want) -> Want:
     beside = conditions_beside(want.beside, terms.tags)
     if not beside.stated:
         return want
-    said = ", ".join(worded(name, beside) for name in beside.stated)
+    said = ", ".join(describe_condition(name, beside) for name in beside.stated)
     understood = (*want.understood, Understood(said, want.beside, about=beside.stated))
     return replace(want, conditions=want.conditions.and_also(beside), understood=understood)
 

@@ -14,7 +14,7 @@ from tools.conditions.wanted import Want
 from tools.contract import ToolContext
 from tools.store.failures import BackendFailure
 from tools.store.models import CatalogPage, Conditions
-from tools.store.search.conditions.wording import worded
+from tools.store.search.conditions.wording import describe_condition
 
 CHEAPEST_FIRST = (
     "min_rating",  # others' taste
@@ -63,7 +63,7 @@ async def relaxed(context: ToolContext, want: Want, limit: int) -> Relaxed | Non
         except BackendFailure:
             return None  # that nothing was left is known already
         if page.total and not page.guessed:
-            return Relaxed(page, without, tuple(worded(name, want.conditions) for name in names))
+            return Relaxed(page, without, tuple(describe_condition(name, want.conditions) for name in names))
     return None
 
 

@@ -12,7 +12,7 @@ from tools.contract import Json, ToolContext
 from tools.store.models import Conditions
 from tools.store.preferences.reader import Heard
 from tools.store.preferences.stance import Stance
-from tools.store.search.conditions.wording import worded
+from tools.store.search.conditions.wording import describe_condition
 from tools.store.search.reading.reading import Reading, Understood
 
 PREFERENCES = "preferences"
@@ -84,7 +84,7 @@ def _said(kept: Heard, conditions: Conditions) -> str:
 
 
 def _worded(conditions: Conditions) -> str:
-    return ", ".join(worded(name, conditions) for name in conditions.stated)
+    return ", ".join(describe_condition(name, conditions) for name in conditions.stated)
 
 
 def quoted(text: str) -> str:

@@ -8,7 +8,7 @@ from tools.conditions.wanted import Want
 from tools.contract import Json
 from tools.schema.parts import INTEGER, STRING, STRINGS, listed, record
 from tools.store.models import Conditions, Range
-from tools.store.search.conditions.wording import worded
+from tools.store.search.conditions.wording import describe_condition
 from tools.store.search.reading.reading import Understood
 
 IMPOSSIBLE = "Nothing can be {}: ask the customer which of the two is meant."
@@ -29,7 +29,9 @@ def told(want: Want, relaxed: Sequence[str] = ()) -> Json:
         said["understood"] = list(_said(want.understood))
     if relaxed:
         said["relaxed"] = list(relaxed)
-    empty = [worded(name, want.conditions) for name in want.conditions.stated if _is_empty(want.conditions, name)]
+    empty = [
+        describe_condition(name, want.conditions) for name in want.conditions.stated if _is_empty(want.conditions, name)
+    ]
     return said | noted(*want.remarks, *(IMPOSSIBLE.format(each) for each in empty[:1]))
 
 

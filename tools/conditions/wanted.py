@@ -12,7 +12,7 @@ from tools.conditions.without import NAMES, excluded
 from tools.contract import Json, ToolContext
 from tools.store.catalog.adult import Adult
 from tools.store.models import CatalogQuery, Conditions, Ordering, Range
-from tools.store.search.conditions.wording import worded, worded_ordering
+from tools.store.search.conditions.wording import describe_condition, describe_ordering
 from tools.store.search.reading.reading import Reading, Understood
 
 EXACT = frozenset({"genres", "author", "min_rating"})
@@ -142,9 +142,9 @@ def _understood(reading: Reading, arguments: Conditions, conditions: Conditions,
             yield each
     for name in arguments.stated:
         contradicted = f" (argument; the words said {said[name]})" if name in said else ""
-        yield Understood(worded(name, arguments) + contradicted, stated_by(name, asked))
+        yield Understood(describe_condition(name, arguments) + contradicted, stated_by(name, asked))
     if (sort := asked.get("sort")) and sort != RELEVANCE:
-        yield Understood(worded_ordering(Ordering(sort)), "sort")
+        yield Understood(describe_ordering(Ordering(sort)), "sort")
 
 
 def _holds(words: Conditions, conditions: Conditions, name: str) -> bool:

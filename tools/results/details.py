@@ -86,7 +86,7 @@ def facts(title: Title) -> Json:
 
 async def complete(context: ToolContext, result: Json) -> Json:
     title_id = result["title_id"]
-    reading = await (context.stock or context.store.stock.read_what_is_there([title_id], context.deadline))
+    reading = await (context.stock or context.store.stock.read_available([title_id], context.deadline))
     if reading.unanswered:
         context.degraded.add("stock")
     return result | offers(reading.rows.get(title_id))

@@ -172,7 +172,7 @@ async def stock_of(context: ToolContext, listed: Sequence[Json]) -> StockReading
         return StockReading({})
     context.store.names.note((str(row["title_id"]), str(row["title"])) for row in listed)
     context.store.names.note_native((str(row["title_id"]), row.get("title_ja")) for row in listed)
-    reading = await context.store.stock.read_what_is_there(ids, context.deadline.within(STOCK_SECONDS))
+    reading = await context.store.stock.read_available(ids, context.deadline.within(STOCK_SECONDS))
     if reading.unanswered:
         context.degraded.add("stock")
     return reading

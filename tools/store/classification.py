@@ -1,4 +1,4 @@
-"""The classifiers in their order: the one that is configured, and the local one beneath it."""
+"""Classification of texts: by the configured classifier, and by the local one beneath it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ENOUGH = 5
 _LETTERS_A_WORD = 2.5
 """Japanese sets no spaces."""
 _BEGINNING = 500
-"""Characters in which whatever tells of a story has told enough: no more are counted, for answers are worded on the loop."""
+"""Characters that are enough to tell a story: no more are counted, since this runs on the event loop."""
 _EXPLICIT = (
     r"\b(?:18\+|r-?18\+?|adults?[- ]only|hentai|erotica?|smut|porn(?:ographic)?|x[- ]rated|nsfw|for adults only)(?![a-z])"
 )
@@ -59,7 +59,7 @@ def is_explicit(text: str) -> bool:
     return _ADULT.search(normalise(text)) is not None
 
 
-def said_in(text: str) -> Said:
+def find_stated_labels(text: str) -> Said:
     """Reads each part of the text once. Blocking: some milliseconds for 2,000 characters."""
     plain = normalise(text)
     tags = frozenset(tag for theme in ThemeTable.load().themes(text) for tag in theme.tags)
@@ -120,8 +120,8 @@ READERSHIPS = Curve(offset=0.0, surprise=0.375, said=3.0)
 
 
 def tags(near: Sequence[Neighbour], said: Said, terms: CatalogTerms) -> dict[str, float]:
-    """Of the tags that the neighbours carry or the text says, those that it makes likelier than they usually are, or more
-    likely than not. What a few words come near to is so much less evidence."""
+    """Confidences of tags that the neighbours carry or the text says, where the text makes them likelier than usual, or more
+    likely than not. The neighbours of a few words are so much less evidence."""
     found = vote([(each.likeness, each.title.tags) for each in near if each.title.tags])
     curve = TAGS if found else TAGS_BY_WORDS
     confidences = {}
@@ -132,11 +132,11 @@ def tags(near: Sequence[Neighbour], said: Said, terms: CatalogTerms) -> dict[str
             confidence = _logistic(math.log(usual / (1 - usual)) + evidence)
             if confidence > min(usual, MORE_LIKELY_THAN_NOT):
                 confidences[tag] = confidence
-    return surest_first(confidences)
+    return sort_by_confidence(confidences)
 
 
 def readerships(near: Sequence[Neighbour], said: Said, terms: CatalogTerms) -> dict[str, float]:
-    """All that the catalogue has; together 1. Nothing where there is nothing to go by."""
+    """Confidences of all readerships of the catalogue; together 1. Empty without any evidence."""
     found = vote([(each.likeness, (each.title.genre,)) for each in near if each.title.genre])
     if found is None and not said.readerships:
         return {}
@@ -148,10 +148,10 @@ def readerships(near: Sequence[Neighbour], said: Said, terms: CatalogTerms) -> d
         evidence = READERSHIPS.log_odds(surprise, said=readership in said.readerships)
         weights[readership] = usual * math.exp(min(evidence, 50.0))
     total = sum(weights.values())
-    return surest_first({readership: weight / total for readership, weight in weights.items()})
+    return sort_by_confidence({readership: weight / total for readership, weight in weights.items()})
 
 
-def surest_first(confidences: Mapping[str, float]) -> dict[str, float]:
+def sort_by_confidence(confidences: Mapping[str, float]) -> dict[str, float]:
     """Equal ones by the alphabet."""
     return dict(sorted(confidences.items(), key=lambda each: (-each[1], each[0])))
 
@@ -185,11 +185,11 @@ class LocalClassifier:
         self._meant_at_all = Weights().meant_at_all
 
     async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
-        """Goes by words alone where the text has no vector in time, and says so. Raises BackendFailure."""
+        """By words alone, and degraded, where the text has no vector in time. Raises BackendFailure."""
         near = await self._catalog.nearest(text[:LONGEST_CHARACTERS], NEIGHBOURS, deadline)
         if near is None and deadline.expired():
             raise TimedOut("The catalogue did not answer in time.", dependency="catalog")
-        said = await asyncio.to_thread(said_in, text)
+        said = await asyncio.to_thread(find_stated_labels, text)
         # Something is nearest to any text, however little of it is about manga.
         voters = near if near and near[0].likeness >= self._meant_at_all else ()
         late = ("vector",) if near is None else ()
@@ -197,8 +197,8 @@ class LocalClassifier:
         return Classification(*labels, LOCAL, late, words_alone=not near)
 
     async def by_words(self, text: str, terms: CatalogTerms | None) -> Classification:
-        """Without asking anybody. Without the catalogue's own words every theme that the text names is one."""
-        said = await asyncio.to_thread(said_in, text)
+        """Asks no backend. Without the catalogue's terms every theme that the text names is a tag."""
+        said = await asyncio.to_thread(find_stated_labels, text)
         terms = terms or CatalogTerms(dict.fromkeys(said.tags, 1), {}, dict.fromkeys(GENRES, 1), UNKNOWN_TITLES)
         labels = readerships((), said, terms), tags((), said, terms)
         return Classification(*labels, LOCAL, ("catalog",), words_alone=True)
@@ -215,8 +215,8 @@ MERITS = frozenset({"Award Winning"})
 
 
 class TextClassifier:
-    """`remote` is the configured one; None where that is the local one. What the local one said of the latest texts is at
-    hand for when there is no time to ask it again."""
+    """`remote` is the configured classifier; None where that is the local one. The local answers to the latest texts are
+    kept for when there is no time to ask again."""
 
     def __init__(self, catalog: CatalogPort, remote: Classifier | None = None) -> None:
         self._catalog, self.remote = catalog, remote
@@ -229,7 +229,7 @@ class TextClassifier:
         terms = await self._known_terms(deadline)
         if self.remote is None:
             return await self._locally(text, terms, deadline)
-        # Whoever falls back has no time to embed: the local answer is made beside the other.
+        # A fallback has no time to embed: the local answer is made beside the other.
         own, theirs = await asyncio.gather(
             self._locally(text, terms, deadline), self.remote.classify(text, terms, deadline), return_exceptions=True
         )
@@ -240,7 +240,7 @@ class TextClassifier:
         return theirs
 
     async def fall_back(self, text: str) -> Classification:
-        """The local answer as far as it is at hand, else by words alone. Asks nobody, and raises nothing."""
+        """The kept local answer, else one by words alone. Asks no backend and raises nothing."""
         return self._at_hand.use(_key(text)) or await self._local.by_words(text, self._terms)
 
     async def _locally(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:

@@ -209,7 +209,7 @@ async def month(context: ToolContext, asked: Asked) -> Json:
     assert asked.month is not None
     listed = _fit(context, asked, await context.store.releases.of_month(asked.month, context.deadline))
     ids = _titles_of(_page(asked, listed))
-    reading = await context.store.stock.read_what_is_there(ids, context.deadline.within(STOCK_SECONDS))
+    reading = await context.store.stock.read_available(ids, context.deadline.within(STOCK_SECONDS))
     if reading.unanswered:
         context.degraded.add("stock")
     return _told(asked, listed, await names_of(context, ids), reading.rows)

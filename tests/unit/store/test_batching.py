@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from session.resilience.deadline import Deadline
 from tools.store.backends import embedding as batching
-from tools.store.backends.embedding import batches, embed_patiently
+from tools.store.backends.embedding import batches, embed_with_retries
 from tools.store.failures import DependencyFailure, InternalFailure, Throttled
 
 
@@ -49,19 +49,19 @@ def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_a_throttled_batch_is_tried_until_it_is_answered() -> None:
     embedder = Refusing(*[Throttled("slower")] * 12)
-    assert (await embed_patiently(embedder, ["a", "b"])).shape == (2, 2)
+    assert (await embed_with_retries(embedder, ["a", "b"])).shape == (2, 2)
     assert embedder.asked == 13
 
 
 async def test_attempts_can_be_limited_and_the_last_failure_is_told() -> None:
     embedder = Refusing(Throttled("slower"), Throttled("slower"), DependencyFailure("away"))
     with pytest.raises(DependencyFailure, match="away"):
-        await embed_patiently(embedder, ["a"], attempts=3)
+        await embed_with_retries(embedder, ["a"], attempts=3)
     assert embedder.asked == 3
 
 
 async def test_what_trying_again_cannot_mend_is_told_at_once() -> None:
     embedder = Refusing(InternalFailure("not installed"))
     with pytest.raises(InternalFailure):
-        await embed_patiently(embedder, ["a"])
+        await embed_with_retries(embedder, ["a"])
     assert embedder.asked == 1

@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.cases import cases
-from tools.store.classification import MERITS, Said, is_explicit, offered, readerships, said_in, tags, telling, vote
+from tools.store.classification import (
+    MERITS,
+    Said,
+    find_stated_labels,
+    is_explicit,
+    offered,
+    readerships,
+    tags,
+    telling,
+    vote,
+)
 from tools.store.models import CatalogTerms, Neighbour, Title
 
 TERMS = CatalogTerms(
@@ -96,7 +106,7 @@ def test_neighbours_without_a_readership_have_no_vote_on_it() -> None:
     ],
 )
 def test_what_is_said_in_so_many_words_is_read(text: str, readership: str, tag: str) -> None:
-    said = said_in(text)
+    said = find_stated_labels(text)
     assert said.readerships == {readership}
     assert tag in said.tags
 

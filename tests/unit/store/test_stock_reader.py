@@ -96,7 +96,7 @@ async def test_a_reader_that_is_not_to_be_fresh_asks_each_time_and_remembers_for
         assert (await reader.read(["a", "x"], soon())).asked
     port.down = True
     assert set(reader.last_known(["a"])) == {"a"}
-    assert (await reader.read_what_is_there(["a"], soon())).unanswered == ("a",)
+    assert (await reader.read_available(["a"], soon())).unanswered == ("a",)
 
 
 async def test_what_is_adopted_is_for_bad_times_alone(reader: StockReader, port: Shelves, clock: HandClock) -> None:
@@ -153,9 +153,9 @@ async def test_a_backend_that_is_down_fails_a_read_and_only_shortens_what_is_the
     port.down = True
     with pytest.raises(DependencyFailure):
         await reader.read(["a", "b"], soon())
-    reading = await reader.read_what_is_there(["b", "a", "x"], soon())
+    reading = await reader.read_available(["b", "a", "x"], soon())
     assert (set(reading.rows), reading.unknown, reading.unanswered, reading.asked) == ({"a"}, ("x",), ("b",), True)
-    assert not (await reader.read_what_is_there(["a"], soon())).asked
+    assert not (await reader.read_available(["a"], soon())).asked
 
 
 async def test_the_last_known_is_a_quarter_of_an_hour_old_at_most(reader: StockReader, clock: HandClock) -> None:

@@ -50,7 +50,7 @@ def batches(texts: Iterable[str], most_texts: int, most_characters: int) -> Iter
         yield batch
 
 
-async def embed_patiently(embedder: Embedder, texts: Sequence[str], attempts: float = math.inf) -> NDArray[np.float32]:
+async def embed_with_retries(embedder: Embedder, texts: Sequence[str], attempts: float = math.inf) -> NDArray[np.float32]:
     """Tries again after 1, 2, 4 … 60 seconds: a remote embedder throttles whoever asks for a whole catalogue, and one that
     is away comes back. Raises the BackendFailure of the last attempt.
     """

@@ -1,6 +1,5 @@
-"""Stock as tools read it: five seconds old at most when live, and the last known for a quarter of an hour after. What is
-kept is what is on record; what is read are the prices of the day.
-"""
+"""Stock as tools read it: five seconds old at most when live, and the last known for a quarter of an hour after. Rows are
+kept as they are on record, and read with the prices of the day."""
 
 from __future__ import annotations
 
@@ -21,10 +20,10 @@ from tools.store.models.values import day_in_japan
 from tools.store.ports import StockPort
 
 
-def as_sold(row: Availability, day: str) -> Availability:
-    """The row with the prices of `day` (YYYY-MM-DD in Japan): campaigns that run carry the date of their end, others are
-    gone and the list price is asked for. New books have their publisher's price, whatever discount is on record, and of a
-    new set there are as many as copies of its scarcest volume."""
+def price_for_day(row: Availability, day: str) -> Availability:
+    """The row with the prices of `day` (YYYY-MM-DD in Japan): a campaign that runs carries the date of its end; any other is
+    removed and the list price stands. New books have their publisher's price, whatever discount is on record. There are as
+    many new sets as copies of the scarcest volume."""
     offers = tuple(_of_new_books(offer, row) if offer.format in FIXED else _on(offer, day) for offer in row.offers)
     return row if offers == row.offers else replace(row, offers=offers)
 
@@ -55,17 +54,17 @@ def _reduced(offer: Offer) -> bool:
     return offer.list_price_jpy is not None and offer.list_price_jpy > offer.price_jpy
 
 
-class PricesOfDay:
+class DayPrices:
     """The prices of the last `capacity` titles that were read."""
 
     def __init__(self, capacity: int) -> None:
         self._sold: Lru[str, tuple[Availability, str, Availability]] = Lru(capacity)
 
     def of(self, row: Availability, day: str) -> Availability:
-        """The row as it is sold on a day (YYYY-MM-DD in Japan). A row that is read again is another one."""
+        """The row as it is sold on a day (YYYY-MM-DD in Japan), computed once for each row and day."""
         known = self._sold.use(row.title_id)
         if known is None or known[0] is not row or known[1] != day:
-            known = row, day, as_sold(row, day)
+            known = row, day, price_for_day(row, day)
             self._sold.put(row.title_id, known)
         return known[2]
 
@@ -79,8 +78,8 @@ JITTER = 0.2
 
 @dataclass(frozen=True, slots=True)
 class StockReading:
-    """`rows` are current, `unknown` are not sold here, `unanswered` did not come in time. `asked` tells a live read
-    from one that the cache could answer alone."""
+    """`rows` are current, `unknown` are not sold here, `unanswered` did not come in time. `asked`: the backend was asked;
+    the cache could not answer alone."""
 
     rows: dict[str, Availability]
     unknown: tuple[str, ...] = ()
@@ -99,8 +98,8 @@ class _Entry:
 
 @dataclass(slots=True)
 class StockReader:
-    """A small cache in the process before the stock port. With `fresh` off everything is asked, and what was read is
-    remembered for bad times alone. `now` is the wall clock, `under_way` counts the reads that wait for the backend."""
+    """A small cache before the stock port. With `fresh` off every row is asked for, and kept for when the backend is away.
+    `now` is the wall clock, `under_way` counts the reads that wait for the backend."""
 
     port: StockPort
     clock: Clock = time.monotonic
@@ -110,11 +109,11 @@ class StockReader:
     now: Now = utc_now
     under_way: int = field(default=0, init=False)
     _entries: Lru[str, _Entry] = field(init=False)
-    _prices: PricesOfDay = field(init=False)
+    _prices: DayPrices = field(init=False)
 
     def __post_init__(self) -> None:
         self._entries = Lru(self.capacity)
-        self._prices = PricesOfDay(self.capacity)
+        self._prices = DayPrices(self.capacity)
 
     async def read(self, title_ids: Sequence[str], deadline: Deadline) -> StockReading:
         """Raises `BackendFailure` when nothing is fresh and the backend does not answer."""
@@ -130,7 +129,7 @@ class StockReader:
                 self._entries.put(title_id, self._entry(rows[title_id]))
         return self._reading(wanted, rows, unanswered, asked=bool(missing))
 
-    async def read_what_is_there(self, title_ids: Sequence[str], deadline: Deadline) -> StockReading:
+    async def read_available(self, title_ids: Sequence[str], deadline: Deadline) -> StockReading:
         """As `read`, but a backend that does not answer leaves its titles unanswered instead of failing the call."""
         try:
             return await self.read(title_ids, deadline)
@@ -148,13 +147,13 @@ class StockReader:
         today, prices = self._today(), self._prices
         return {title_id: prices.of(row, today) for title_id in title_ids if (row := self._last_known(title_id)) is not None}
 
-    def lately_read(self, most: int) -> list[Availability]:
+    def recently_read(self, most: int) -> list[Availability]:
         """The last known rows of the titles that were read last, the last first, as they are on record."""
         lately = islice(reversed(self._entries), most)
         return [row for title_id in lately if (row := self._last_known(title_id)) is not None]
 
     def age(self, title_id: str) -> float:
-        """Seconds since it was read, whoever read it; infinite when nothing is known."""
+        """Seconds since it was read, by this process or another; infinite when nothing is known."""
         entry = self._entries.peek(title_id)
         return math.inf if entry is None else self.clock() - entry.read_at
 

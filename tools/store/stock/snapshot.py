@@ -1,7 +1,7 @@
 """The last known stock, in Redis, so that a new process has something to answer while the stock's backend is away.
 
-It holds the popular titles, whether or not anybody asked for them, and those that were asked for lately. Each process adds
-what it read and takes over what the others did, so that of many processes only a few ask the backend.
+It holds the popular titles, asked for or not, and titles that were asked for lately. Each process adds the rows that it read
+and takes over those of the others, so that of many processes only a few ask the backend.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def rows_snapshot(snapshots: Snapshots, variant: str = "") -> RowsSnapshot:
 
 @dataclass(slots=True)
 class StockSnapshot:
-    """A task owned by the application keeps it. `port` is for its own reads. `_written` is what each part was last seen to
-    hold."""
+    """Kept by a task that the application owns. `port` is for its own reads. `_written`: the ids and times that each part
+    was last seen to hold."""
 
     port: StockPort
     reader: StockReader
@@ -75,7 +75,7 @@ class StockSnapshot:
         return ROUND_SECONDS if warm else RETRY_SECONDS
 
     async def recall(self) -> bool:
-        """Takes over what other processes have read. Whether Redis answered."""
+        """Takes over the rows of other processes. True if Redis answered."""
         try:
             for part in range(PARTS):
                 rows = await self.shared.load(part) or ()
@@ -88,8 +88,8 @@ class StockSnapshot:
         return True
 
     async def warm(self) -> bool:
-        """Reads popular titles that nobody has read for a while, a few at a time, behind live reads. Whether anything is
-        known of any of them."""
+        """Reads popular titles that were not read for a while, a few at a time, behind live reads. True if anything is known
+        of any of them."""
         due = [title_id for title_id in self.popular.title_ids if self.reader.age(title_id) > WARM_SECONDS]
         for start in range(0, len(due), BATCH):
             await self._give_way()
@@ -119,13 +119,13 @@ class StockSnapshot:
     def _parts(self) -> dict[int, tuple[Availability, ...]]:
         """The popular titles, then those read last, as far as there is room for them."""
         popular = self.reader.last_known(self.popular.title_ids)
-        others = self.reader.lately_read(PARTS * ROWS_A_PART)
+        others = self.reader.recently_read(PARTS * ROWS_A_PART)
         parts: dict[int, dict[str, Availability]] = {}
         for row in (*popular.values(), *others):
             own = parts.setdefault(_part(row.title_id), {})
             if len(own) < ROWS_A_PART and self._age(row) is not None:
                 own.setdefault(row.title_id, row)
-        return {part: tuple(sorted(rows.values(), key=_title_id)) for part, rows in parts.items() if rows}
+        return {part: tuple(sorted(rows.values(), key=lambda row: row.title_id)) for part, rows in parts.items() if rows}
 
     async def _give_way(self) -> None:
         """Lets live reads go first, within reason: under a steady load there is no quiet moment."""
@@ -146,7 +146,3 @@ class StockSnapshot:
 
 def _part(title_id: str) -> int:
     return crc32(title_id.encode("utf-8", "surrogatepass")) % PARTS
-
-
-def _title_id(row: Availability) -> str:
-    return row.title_id

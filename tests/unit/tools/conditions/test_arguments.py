@@ -11,7 +11,7 @@ from tests.support.pipeline import registered
 from tools.conditions.arguments import CONDITIONS, conditions_of
 from tools.store.failures import InvalidArguments
 from tools.store.models import Audience, Conditions, Range, Status
-from tools.store.search.conditions.wording import worded
+from tools.store.search.conditions.wording import describe_condition
 
 SEARCH = registered("search_manga_catalog")
 
@@ -109,7 +109,7 @@ def test_bounds_that_nothing_lies_between_are_refused() -> None:
 )
 def test_a_condition_is_said_in_a_few_words(conditions: Conditions, words: str) -> None:
     (name,) = conditions.stated
-    assert worded(name, conditions) == words
+    assert describe_condition(name, conditions) == words
 
 
 def test_every_condition_has_words() -> None:
@@ -135,5 +135,5 @@ def test_every_condition_has_words() -> None:
         ("manga-000001",),
         True,
     )
-    assert all(worded(name, every) for name in every.stated)
+    assert all(describe_condition(name, every) for name in every.stated)
     assert {*every.stated, "day"} == set(Conditions.__slots__)

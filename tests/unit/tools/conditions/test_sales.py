@@ -11,7 +11,7 @@ from tests.support.cases import cases
 from tools.store.models import Availability, Campaign, Conditions, Offer, Range, Title
 from tools.store.search.conditions.check import satisfies
 from tools.store.search.conditions.sales import is_one_of, running, sale_in, sales_of, sales_on
-from tools.store.stock.reader import as_sold
+from tools.store.stock.reader import price_for_day
 
 ONCE = Campaign("2026-12-15", "2026-11-15")
 SUMMER, WINTER = Campaign("09-15", "03-16"), Campaign("03-15", "09-16")
@@ -38,7 +38,7 @@ def test_what_is_on_record_costs_on_a_day_what_live_stock_says(
     day: str, campaign: Campaign | None, other: int | None
 ) -> None:
     offers = [Offer("digital", 400, None, 600, campaign)] + ([] if other is None else [Offer("digital", other)])
-    sold = as_sold(Availability("t", tuple(offers), (), as_of="2026-01-01T00:00:00Z"), day)
+    sold = price_for_day(Availability("t", tuple(offers), (), as_of="2026-01-01T00:00:00Z"), day)
     sale = sale_in(sales_on(day, sales_of(offers)), "digital")
     assert sale is not None
     assert sale.price == min(offer.price_jpy for offer in sold.offers)

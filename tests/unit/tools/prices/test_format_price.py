@@ -18,7 +18,7 @@ from tools.compare_prices import (
     format_prices,
 )
 from tools.store.models import DIGITAL, PAPER, SET, USED_SET, WHOLE, Availability, Offer, VolumeStock
-from tools.store.stock.reader import as_sold
+from tools.store.stock.reader import price_for_day
 
 PAPER_528, EBOOK = Offer(PAPER, 528, 9), Offer(DIGITAL, 480)
 
@@ -119,7 +119,7 @@ def test_of_equally_cheap_formats_paper_comes_first() -> None:
 def test_no_number_is_made_up(known: Availability, day: str, volumes: int | None) -> None:
     """Whatever is on record: savings are never below nothing and never of new books, totals follow from the volumes, and the
     cheapest is."""
-    sold = as_sold(known, day)
+    sold = price_for_day(known, day)
     prices = format_prices(sold, volumes)
     assert sorted(price.format for price in prices) == sorted(offer.format for offer in sold.offers)
     for price in prices:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import start_task
 from tools.store.backends.embedded.computed import ComputedStore
-from tools.store.backends.embedding import QueryVectors, batches, embed_patiently
+from tools.store.backends.embedding import QueryVectors, batches, embed_with_retries
 from tools.store.failures import Failure
 from tools.store.models import Title
 from tools.store.ports import Embedder
@@ -95,7 +95,7 @@ class VectorLeg:
         """Warms the query encoder and gets the matrix."""
         with suppress(Failure):
             await asyncio.sleep(head_start)
-            await embed_patiently(self._embedder, ["warm up"])
+            await embed_with_retries(self._embedder, ["warm up"])
             self._warm = True
             while self.vectors is None:
                 self.vectors = await self._made(plan, progress)
@@ -158,7 +158,7 @@ class VectorLeg:
         done = 0
         for batch in batches(plan.texts, _BATCH_TEXTS, _BATCH_CHARACTERS):
             await self._idle.wait()
-            matrix[done : done + len(batch)] = await embed_patiently(self._embedder, batch)
+            matrix[done : done + len(batch)] = await embed_with_retries(self._embedder, batch)
             done += len(batch)
             if progress is not None:
                 progress(done, len(plan.texts), "vectors")

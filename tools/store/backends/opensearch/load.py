@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from session.resilience.deadline import Deadline
-from tools.store.backends.embedding import batches, embed_patiently
+from tools.store.backends.embedding import batches, embed_with_retries
 from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.definition import (
     FORMAT,
@@ -323,7 +323,7 @@ class Loading:
             return [None] * len(titles)
         texts = [[headline(title), *passages(title)] for title in titles]
         parts = [
-            await embed_patiently(self._embedder, batch, _LOAD_ATTEMPTS)
+            await embed_with_retries(self._embedder, batch, _LOAD_ATTEMPTS)
             for batch in batches(chain.from_iterable(texts), _BATCH_TEXTS, _BATCH_CHARACTERS)
         ]
         return np.split(np.concatenate(parts), np.cumsum([len(group) for group in texts])[:-1])

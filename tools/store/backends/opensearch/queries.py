@@ -97,11 +97,11 @@ def lexical(parsed: ParsedQuery, allowed: Sequence[Json], size: int, asked: Cond
     `allowed`. `asked` says whose prices order titles."""
     keys = [*parsed.names, *parsed.aliases]
     found = {
-        "names": search(titles_called(keys, parsed.subject, parsed.readings), allowed, size, sort=BEST_KNOWN_FIRST),
+        "names": search(titles_named(keys, parsed.subject, parsed.readings), allowed, size, sort=BEST_KNOWN_FIRST),
         "people": search(titles_by(AskedAuthor(parsed)), allowed, size, sort=BEST_KNOWN_FIRST),
     }
     for i, (author, rest) in enumerate(parsed.titles_beside_authors()):
-        found[f"works{i}"] = search(titles_called([sound_key(rest)], rest), [*allowed, author_query(author)], size // 2)
+        found[f"works{i}"] = search(titles_named([sound_key(rest)], rest), [*allowed, author_query(author)], size // 2)
     for which, terms in (("words", parsed.terms), ("translated", parsed.translations)):
         if terms:
             found[which] = search(titles_with(terms), allowed, size)
@@ -113,11 +113,11 @@ def lexical(parsed: ParsedQuery, allowed: Sequence[Json], size: int, asked: Cond
 def anchor(name: str, aliases: Sequence[str]) -> Json:
     """Titles that may be called `name` or one of `aliases` (sound keys), with all that is needed to search on from one of
     them."""
-    called = search(titles_called([sound_key(name), *aliases], name, readings(name)), [], RECALL // 4)
+    called = search(titles_named([sound_key(name), *aliases], name, readings(name)), [], RECALL // 4)
     return {**called, **columns(*FOUND), "stored_fields": [], "_source": ["direction"]}
 
 
-def titles_called(keys: Sequence[str], text: str, read: Sequence[str] = ()) -> Json:
+def titles_named(keys: Sequence[str], text: str, read: Sequence[str] = ()) -> Json:
     """Titles with a name like one of `keys`: it, what begins with it, what shares many grams, what `text` spells,
     what its kanji may be read as.
 

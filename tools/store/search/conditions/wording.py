@@ -28,12 +28,12 @@ _ORDERINGS = {
 }
 
 
-def worded(name: str, conditions: Conditions) -> str:
+def describe_condition(name: str, conditions: Conditions) -> str:
     """The condition of this name (a field of `Conditions`) in words: "at most 9 volumes"."""
     return _WORDINGS[name](getattr(conditions, name))
 
 
-def worded_ordering(ordering: Ordering) -> str:
+def describe_ordering(ordering: Ordering) -> str:
     """An ordering in words: "newest first"."""
     return _ORDERINGS[ordering]
 

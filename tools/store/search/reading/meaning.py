@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tools.store.models import Audience, CatalogTerms, Conditions, NameMatches, Ordering, Range, Title
-from tools.store.search.conditions.wording import worded
+from tools.store.search.conditions.wording import describe_condition
 from tools.store.search.query.parser import without_filler
 from tools.store.search.query.themes import ThemeTable
 from tools.store.search.reading.binder import Binder, Binding, Chain, Item, Stance
@@ -366,7 +366,7 @@ class Meaning:
     def _claim(self, item: Item, conditions: Conditions, says: str = "", *, loose: bool = False) -> None:
         self.gone.add(item.at)
         start, end = self._span(item)
-        said = says or ", ".join(worded(name, conditions) for name in conditions.stated)
+        said = says or ", ".join(describe_condition(name, conditions) for name in conditions.stated)
         if said or conditions.stated:
             self.claims.append(Claim(start, end, said, conditions, loose=loose, stance=item.stance))
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from tests.support.cases import cases
 from tests.support.nouns import AVAILABILITIES, DAYS
 from tools.store.models import DIGITAL, PAPER, SET, USED_SET, Availability, Campaign, Offer, VolumeStock
-from tools.store.stock.reader import PricesOfDay, as_sold
+from tools.store.stock.reader import DayPrices, price_for_day
 
 TODAY = "2026-11-22"
 FAIR = Campaign("12-15", "11-15", "Fair")
@@ -22,7 +22,7 @@ def volume(number: int, stock: int, price: int = 500, release_date: str | None =
 
 
 def sold(offer: Offer, *volumes: VolumeStock, day: str = TODAY) -> Offer:
-    (told,) = as_sold(row(offer, volumes=volumes), day).offers
+    (told,) = price_for_day(row(offer, volumes=volumes), day).offers
     return told
 
 
@@ -68,16 +68,16 @@ def test_a_used_set_is_as_it_is_on_record() -> None:
 
 @given(AVAILABILITIES, DAYS)
 def test_what_is_sold_is_the_same_when_it_is_read_again(known: Availability, day: str) -> None:
-    told = as_sold(known, day)
-    assert as_sold(told, day) == told
+    told = price_for_day(known, day)
+    assert price_for_day(told, day) == told
     assert [offer.format for offer in told.offers] == [offer.format for offer in known.offers]
     assert all(offer.campaign is None or offer.campaign.until >= day for offer in told.offers)
 
 
 def test_prices_of_a_day_are_worked_out_once_for_each_row_and_day() -> None:
-    prices, read = PricesOfDay(10), row(Offer(DIGITAL, 300, None, 480, FAIR))
+    prices, read = DayPrices(10), row(Offer(DIGITAL, 300, None, 480, FAIR))
     told = prices.of(read, TODAY)
-    assert told == as_sold(read, TODAY)
+    assert told == price_for_day(read, TODAY)
     assert prices.of(read, TODAY) is told
-    assert prices.of(read, "2026-12-16") == as_sold(read, "2026-12-16") != told
+    assert prices.of(read, "2026-12-16") == price_for_day(read, "2026-12-16") != told
     assert prices.of(row(Offer(DIGITAL, 200)), TODAY).offers == (Offer(DIGITAL, 200),), "read again, and cheaper"
