@@ -1,1 +1,1 @@
-"""The process while it lives: its start and end, its health, and what runs behind the calls."""
+"""The process: its life, its health, and its background tasks."""

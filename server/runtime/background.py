@@ -1,4 +1,4 @@
-"""Tasks that run beside the calls for as long as the application does."""
+"""Background tasks that are restarted when they die."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def run_on_thread(work: Callable[[], T], name: str) -> Future[T]:
-    """Begins it at once. Python waits at its end for threads of its executors, however long one hangs; not for this one."""
+    """Runs it on a daemon thread of its own: Python waits at its end for the threads of executors, not for this one."""
     promised: Future[T] = Future()
 
     def run() -> None:
@@ -25,7 +25,7 @@ def run_on_thread(work: Callable[[], T], name: str) -> Future[T]:
             return
         try:
             promised.set_result(work())
-        except BaseException as error:  # it is the caller's, as with every executor
+        except BaseException as error:  # handed to the caller, as executors do
             promised.set_exception(error)
 
     Thread(target=run, daemon=True, name=name).start()
@@ -40,8 +40,8 @@ Sleep = Callable[[float], Coroutine[Any, Any, None]]
 
 
 class Background:
-    """Begins a task again when it dies, after 1, 2, 4 … 60 seconds: each of them keeps something fresh that calls rely on.
-    `died` is told the name; the log says why. They end with what the stack holds."""
+    """Restarts tasks that die, after 1, 2, 4 … 60 seconds. `died` receives the name; the log has the reason. The tasks end
+    with the stack."""
 
     def __init__(self, stack: AsyncExitStack, died: Callable[[str], None], sleep: Sleep = asyncio.sleep) -> None:
         self._stack = stack
@@ -50,7 +50,7 @@ class Background:
         self._resting: set[str] = set()
 
     def run(self, name: str, work: Work) -> None:
-        """`work` makes what runs until it is cancelled; to return is to die."""
+        """Starts `work`, which runs until cancelled; to return is to die."""
         task = asyncio.create_task(self._keep_up(name, work), name=name)
 
         async def end() -> None:
@@ -60,7 +60,7 @@ class Background:
         self._stack.push_async_callback(end)
 
     async def health(self, deadline: Deadline) -> Health:
-        """Tells that it is not well as long as one of them waits for its next try."""
+        """Not ok as long as a task waits to be restarted."""
         resting = ", ".join(sorted(self._resting))
         return Health(not resting, f"to be begun again: {resting}" if resting else "")
 

@@ -1,4 +1,4 @@
-"""The key that the processes of a fleet share: for what one of them seals and another opens."""
+"""The key that the processes of a fleet share, to seal and open one another's messages."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ MOST_KEYS = 3
 
 
 class FleetKey:
-    """Made of a `secret` that is configured, or created once in the Redis that all of them share; without either it is this
-    process's own. `ring` has the present one first, then those that it took the place of."""
+    """A key derived from a configured `secret`, or created once in the shared Redis; without either it is this process's
+    own. `ring` has the present key first, then earlier ones."""
 
     def __init__(self, secret: str | None = None, redis: KeyValue | None = None) -> None:
         self._redis = None if secret else redis
@@ -36,15 +36,15 @@ class FleetKey:
             self.agreed.set()
 
     def derived(self, purpose: bytes) -> list[bytes]:
-        """Returns keys of one purpose, in the order of the ring."""
+        """Keys for one purpose, in the order of the ring."""
         return [HKDF(SHA256(), BYTES, None, b"manga/" + purpose).derive(key) for key in self.ring]
 
     def hurry(self) -> None:
-        """Looks soon whether the others have another one."""
+        """Checks soon whether the others have another key."""
         self._hurried.set()
 
     async def keep(self) -> NoReturn:
-        """Agrees with the others on it, until cancelled. A Redis that has lost it is given it again."""
+        """Keeps in agreement with the others until cancelled; writes the key again to a Redis that lost it."""
         while self._redis is not None:
             try:
                 await self._agree(self._redis)

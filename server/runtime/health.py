@@ -1,4 +1,4 @@
-"""How the dependencies fare, asked when somebody wants to know and remembered for a moment."""
+"""The health of the dependencies, probed on demand and cached for a second."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ Probe = Callable[[Deadline], Awaitable[Health]]
 
 @dataclass(slots=True)
 class Dependencies:
-    """Every dependency by name, with the probe that asks it and the breaker that guards it, if any. The log says once that
-    one does not answer, and once that it does again. One that is well closes its breaker, where no call does."""
+    """Every dependency by name, with its probe and its circuit breaker, if any. Outages are logged once. A successful probe
+    closes a half-open breaker that no call tries."""
 
     probes: Mapping[str, tuple[Probe, CircuitBreaker | None]]
     clock: Clock = time.monotonic
@@ -39,8 +39,8 @@ class Dependencies:
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def states(self) -> dict[str, dict[str, Any]]:
-        """Returns `{name: {state, latency_ms, detail?}}`; all are asked at once, each for at most half a second. Whoever
-        wants to know meanwhile waits for the same answers."""
+        """`{name: {state, latency_ms, detail?}}`. All are probed at once, each for at most half a second; concurrent callers
+        share the answers."""
         async with self._asking:
             if self.clock() - self._asked_at > REMEMBERED_SECONDS:
                 names = list(self.probes)
@@ -50,7 +50,7 @@ class Dependencies:
         return self._states
 
     async def keep(self) -> NoReturn:
-        """Asks whatever a breaker is ready to try again: as long as nobody calls, nobody else would find it well."""
+        """Probes what a breaker is ready to try again: without calls nothing else would."""
         await run_periodically("dependencies", self._look)
 
     async def _look(self) -> float:
@@ -71,7 +71,7 @@ class Dependencies:
         return {"state": state, "latency_ms": latency_ms, **({"detail": health.detail} if health.detail else {})}
 
     async def _try(self, probe: Probe, breaker: CircuitBreaker) -> Health:
-        """Asks in place of the call that nobody makes, and tells the breaker, if all is well: less is for calls to tell."""
+        """Probes in place of a call; reports a success to the breaker, and leaves failures for calls to report."""
         era, started, health = breaker.era, self.clock(), None
         try:
             health = await _asked(probe, self.clock)
@@ -101,7 +101,7 @@ async def _asked(probe: Probe, clock: Clock) -> Health:
 def dependencies(
     store: Store, memory: SessionMemory, others: Mapping[str, Probe], breakers: Mapping[str, CircuitBreaker], clock: Clock
 ) -> Dependencies:
-    """Names them in the order in which they are told. `others` are of what has no breaker."""
+    """The dependencies in the order of `/readyz`. `others` have no breaker."""
 
     async def redis(deadline: Deadline) -> Health:
         await memory.ping(deadline)

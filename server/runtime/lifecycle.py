@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 from session.turn import TurnShadows
 
 TOGETHER_SECONDS = 1.0
-"""A signal to the whole process group comes twice, because make passes it on: so close together they are one."""
+"""Signals so close together are one: make passes on a signal to the process group a second time."""
 
 ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2})
-"""Each of them would end the process at once, and what it has open without an answer."""
+"""Signals that would end the process at once, without answering open calls."""
 
 
 def list_ending_signals() -> list[signal.Signals]:
-    """Those that whoever started the process did not have ignored, as nohup does."""
+    """The signals that the process's starter did not have ignored, as nohup does."""
     return [each for each in ENDING if each == signal.SIGINT or signal.getsignal(each) is not signal.SIG_IGN]
 
 
@@ -55,13 +55,12 @@ if TYPE_CHECKING:
     from server.stages.admission import ShedStage
 
 GRACE_SECONDS = 0.2
-"""A request that was on its way when the last call ended gets so long to arrive."""
+"""How long a request on its way may take to arrive after the last call has ended."""
 
 
 @dataclass(slots=True)
 class Lifecycle:
-    """It is `wired` as long as there are backends, and `draining` from the first signal on; it serves no sooner than it
-    `knows` which tools are on."""
+    """`wired` while there are backends, `draining` from the first signal on. Serves once it `knows` which tools are on."""
 
     wired: bool = False
     draining: bool = False
@@ -73,7 +72,7 @@ class Lifecycle:
 
     @contextmanager
     def serving(self) -> Iterator[None]:
-        """Calls are taken within the block."""
+        """Calls are accepted within the block."""
         self.wired = True
         try:
             yield
@@ -82,7 +81,7 @@ class Lifecycle:
 
 
 async def drain(lifecycle: Lifecycle, shed: ShedStage, turns: TurnShadows, budget_seconds: float) -> None:
-    """Answers open conversations until their turns are over and no call is under way, for at most one turn's budget."""
+    """Goes on serving until all turns are over and no call is under way, for at most one turn's budget."""
     lifecycle.draining = True
     try:
         async with asyncio.timeout(budget_seconds):
@@ -94,4 +93,4 @@ async def drain(lifecycle: Lifecycle, shed: ShedStage, turns: TurnShadows, budge
             await asyncio.sleep(GRACE_SECONDS)
             await shed.idle.wait()
     except TimeoutError:
-        pass  # one budget is the promise; who still waits gets the connection closed
+        pass  # one budget is the promise: the connections are closed then

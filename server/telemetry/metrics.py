@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 class Breakers:
-    """What breakers tell their changes to. An outage is one, however often a probe of it fails."""
+    """Logs outages of backends by their circuit breakers' changes; a failed probe is no new outage."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
@@ -42,13 +42,13 @@ class Breakers:
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0)
 LATE_SECONDS = 0.02
-"""What an answer may take beyond its call's deadline: the ladder's last rung, the record, and the way to the socket."""
+"""Time after a call's deadline for the ladder's last rung, the record, and the way to the socket."""
 MOST_VARIANTS = 50
 STATES = {BreakerState.CLOSED: 0, BreakerState.HALF_OPEN: 1, BreakerState.OPEN: 2}
 
 
 class Metrics:
-    """Labels are few and bounded: tools, outcomes, sources, variants, backends. Nothing of a user is ever one."""
+    """Prometheus metrics. Labels are few and bounded; none is about a user."""
 
     content_type = CONTENT_TYPE_LATEST
 
@@ -99,7 +99,7 @@ class Metrics:
             self._empty.labels(event.tool).inc()
 
     def _series(self, event: CallFinished) -> tuple[Counter, Histogram]:
-        """Returns the two series that every call adds to, looked up once for each combination of labels."""
+        """The two series that every call adds to, cached by their labels."""
         variant = self._variant(event.variant)
         key = (event.tool, event.outcome, event.source, variant)
         series = self._series_by_labels.get(key)
@@ -109,7 +109,7 @@ class Metrics:
         return series
 
     def _variant(self, variant: str | None) -> str:
-        """Whoever writes flags names segments, and may go on doing so for as long as a process lives."""
+        """Bounds the labels: flags may name ever new segments."""
         if variant is None:
             return "none"
         if len(self._variants) < MOST_VARIANTS:
@@ -117,7 +117,7 @@ class Metrics:
         return variant if variant in self._variants else "other"
 
     def record_answer_sent(self, call: Call) -> None:
-        """Counts a call whose answer's last byte is with the socket."""
+        """Records an answer whose last byte is with the socket."""
         self._answer_seconds.labels(call.transport).observe(call.elapsed_ms() / 1000)
         late = call.deadline is not None and call.deadline.clock() - call.deadline.at > LATE_SECONDS
         self._levels[IN_TIME][not late].inc()
@@ -128,14 +128,14 @@ class Metrics:
         self._profile_events.labels(result).inc()
 
     def refused(self, kind: str) -> None:
-        """Counts it. `kind` is one of a few names, never what a client sent."""
+        """Counts a refused request. `kind` is one of a few names, never a client's text."""
         self._refusals.labels(kind).inc()
 
     def count_background_death(self, task: str) -> None:
         self._deaths.labels(task).inc()
 
     def watch(self, under_way: Callable[[], float], ready: Callable[[], float]) -> None:
-        """Takes what is read when somebody asks."""
+        """Sets the functions that are read at each scrape."""
         self._under_way.set_function(under_way)
         self._ready.set_function(ready)
 
@@ -144,16 +144,16 @@ class Metrics:
         self._most_held.set(most)
 
     def watch_breakers(self, breakers: Iterable[CircuitBreaker]) -> None:
-        """Takes what are read as `/readyz` reads them: one that may be tried again is half open without being told."""
+        """Reads the breakers' states at each scrape, as `/readyz` does."""
         for breaker in breakers:
             self._breakers.labels(breaker.name).set_function(partial(_number, breaker))
 
     def watch_lag(self, replica: str, seconds: Callable[[], float]) -> None:
-        """Takes how long ago a copy was last known to be as its source is."""
+        """Sets the function that tells how long a copy has been behind its source."""
         self._lag.labels(replica).set_function(seconds)
 
     def watch_lines(self, log: Callable[[], float], audit: Callable[[], float]) -> None:
-        """How many lines each has dropped is counted by the threads that write them, and read when somebody asks."""
+        """Sets the functions that tell how many lines were dropped."""
         self.registry.register(_Counted("manga_log_lines_dropped", "Lines of the log that stderr did not take.", log))
         self.registry.register(_Counted("manga_audit_lines_dropped", "Lines of the audit that were not written.", audit))
 
@@ -161,8 +161,7 @@ class Metrics:
         return generate_latest(self.registry)
 
     def text_for(self, accept: str) -> tuple[bytes, str]:
-        """What whoever accepts this can read, and its content type: OpenMetrics, which alone has exemplars, or the older
-        form."""
+        """The text and its content type, by the Accept header: OpenMetrics, which has exemplars, or the older form."""
         encode, content_type = choose_encoder(accept)
         return encode(self.registry), content_type
 
@@ -172,18 +171,18 @@ def _number(breaker: CircuitBreaker) -> int:
 
 
 def _exemplar(event: CallFinished) -> dict[str, str] | None:
-    """The way from a bar of the histogram to a trace; none for a call that is in no trace of ours."""
+    """The trace of a sampled call, for the histogram's buckets."""
     return event.trace if event.timeline is not None and event.timeline.sampled else None
 
 
 class _Counted(Collector):
-    """A count that somebody else keeps, read when it is asked for."""
+    """A counter read from a function at each scrape."""
 
     def __init__(self, name: str, about: str, read: Callable[[], float]) -> None:
         self._name, self._about, self._read = name, about, read
 
     def describe(self) -> Iterator[CounterMetricFamily]:
-        """Lets a registry find it by its name without asking for the count."""
+        """Lets a registry find it by its name without reading the count."""
         yield CounterMetricFamily(self._name, self._about)
 
     def collect(self) -> Iterator[CounterMetricFamily]:

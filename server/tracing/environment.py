@@ -1,12 +1,10 @@
-"""What OpenTelemetry's own environment variables say of traces. They are everybody's, so they have no MANGA_ before them.
-
-Those that are only checked here (headers, certificates, compression, batches) the exporter and the SDK read themselves.
-"""
+"""OpenTelemetry's own environment variables for traces, which have no MANGA_ prefix."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
@@ -18,17 +16,57 @@ ENDPOINT, TRACES_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_T
 SAMPLER, SAMPLER_ARG = "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"
 PROTOCOL = "http/protobuf"
 DEFAULT_RATIO = 0.05
-"""Of the calls whose caller has not decided. OpenTelemetry's own default, all of them, is too much at a shop's load."""
+"""Share of the calls whose caller has not decided. OpenTelemetry's default, all, is too much at a shop's load."""
 COMPRESSIONS = ("gzip", "deflate", "none")
 MOST_WAITING = 8_192
-"""Spans, some 20 of a call. What finds no room takes the place of the oldest; a batch can have no more."""
+"""Spans in the queue, some 20 a call; the oldest are dropped beyond it. A batch has at most as many."""
 LONGEST_DELAY_MS = 3_600_000
 SAMPLERS = ("always_on", "always_off", "traceidratio")
 
 
+def _up_to(text: str, most: int) -> None:
+    if not text.isdecimal() or not 1 <= int(text) <= most:
+        raise SettingError(f"has to be a whole number from 1 to {most}")
+
+
+def _one_of(text: str, names: tuple[str, ...]) -> None:
+    if text not in names:
+        raise SettingError(f"has to be {' or '.join(names)}: nothing else is in this server")
+
+
+def _pairs(text: str) -> None:
+    if any(not each.partition("=")[0].strip() or "=" not in each for each in text.split(",") if each.strip()):
+        raise SettingError("has to be name=value, and further ones after commas")
+
+
+def _file(text: str) -> None:
+    if not Path(text).is_file():
+        raise SettingError("has to name a file")
+
+
+# Checked here, and read by the exporter and the SDK.
+RULES: dict[str, Callable[[str], None]] = {
+    "OTEL_TRACES_EXPORTER": partial(_one_of, names=("otlp", "none")),
+    "OTEL_EXPORTER_OTLP_PROTOCOL": partial(_one_of, names=(PROTOCOL,)),
+    "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": partial(_one_of, names=(PROTOCOL,)),
+    "OTEL_EXPORTER_OTLP_COMPRESSION": partial(_one_of, names=COMPRESSIONS),
+    "OTEL_EXPORTER_OTLP_TRACES_COMPRESSION": partial(_one_of, names=COMPRESSIONS),
+    "OTEL_BSP_SCHEDULE_DELAY": partial(_up_to, most=LONGEST_DELAY_MS),
+    "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": partial(_up_to, most=MOST_WAITING),
+    "OTEL_EXPORTER_OTLP_HEADERS": _pairs,
+    "OTEL_EXPORTER_OTLP_TRACES_HEADERS": _pairs,
+    "OTEL_RESOURCE_ATTRIBUTES": _pairs,
+    **{
+        f"OTEL_EXPORTER_OTLP_{signal}{kind}": _file
+        for kind in ("CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE")
+        for signal in ("", "TRACES_")
+    },
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """`ratio` from 0 to 1. What a caller has decided counts before it where it is `parent_based`."""
+    """A `ratio` from 0 to 1. With `parent_based` the caller's decision precedes it."""
 
     parent_based: bool = True
     ratio: float = DEFAULT_RATIO
@@ -36,36 +74,26 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class TraceSettings:
-    """`endpoint` is where spans are posted to."""
+    """The URL that spans are posted to, and the sampling."""
 
     endpoint: str
     sampling: Sampling = Sampling()
 
 
 def read(environ: Mapping[str, str]) -> TraceSettings | None:
-    """None where there is nothing to export to. Raises `SettingError`."""
+    """None where no collector is named. Raises `SettingError`."""
     given = {name: value.strip() for name, value in environ.items() if name.startswith("OTEL_") and value.strip()}
     if given.get("OTEL_SDK_DISABLED", "").lower() == "true" or given.get("OTEL_TRACES_EXPORTER", "otlp") == "none":
         return None
     if (endpoint := _endpoint(given)) is None:
         return None
-    _checked(given, "OTEL_TRACES_EXPORTER", lambda text: _one_of(text, ("otlp", "none")))
-    for name in ("OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"):
-        _checked(given, name, lambda text: _one_of(text, (PROTOCOL,)))
-    for name in ("OTEL_EXPORTER_OTLP_COMPRESSION", "OTEL_EXPORTER_OTLP_TRACES_COMPRESSION"):
-        _checked(given, name, lambda text: _one_of(text, COMPRESSIONS))
-    _checked(given, "OTEL_BSP_SCHEDULE_DELAY", lambda text: _up_to(text, LONGEST_DELAY_MS))
-    _checked(given, "OTEL_BSP_MAX_EXPORT_BATCH_SIZE", lambda text: _up_to(text, MOST_WAITING))
-    for name in ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_RESOURCE_ATTRIBUTES"):
-        _checked(given, name, _pairs)
-    for kind in ("CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE"):
-        for signal in ("", "TRACES_"):
-            _checked(given, f"OTEL_EXPORTER_OTLP_{signal}{kind}", _file)
+    for name, rule in RULES.items():
+        _checked(given, name, rule)
     return TraceSettings(endpoint, _sampling(given))
 
 
 def _checked(given: Mapping[str, str], name: str, rule: Callable[[str], T]) -> T | None:
-    """The value by its rule, None where there is none. The message names the variable and never its value."""
+    """The value by its rule, None where it is absent. An error names the variable and never its value."""
     if (text := given.get(name)) is None:
         return None
     try:
@@ -98,30 +126,6 @@ def _base(text: str) -> str:
     if "?" in text or "#" in text:
         raise SettingError("goes on behind its path: what is sent along belongs into OTEL_EXPORTER_OTLP_HEADERS")
     return _address(text)
-
-
-def _up_to(text: str, most: int) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= most:
-        raise SettingError(f"has to be a whole number from 1 to {most}")
-    return int(text)
-
-
-def _one_of(text: str, names: tuple[str, ...]) -> str:
-    if text not in names:
-        raise SettingError(f"has to be {' or '.join(names)}: nothing else is in this server")
-    return text
-
-
-def _pairs(text: str) -> str:
-    if any(not each.partition("=")[0].strip() or "=" not in each for each in text.split(",") if each.strip()):
-        raise SettingError("has to be name=value, and further ones after commas")
-    return text
-
-
-def _file(text: str) -> Path:
-    if not Path(text).is_file():
-        raise SettingError("has to name a file")
-    return Path(text)
 
 
 def _sampling(given: Mapping[str, str]) -> Sampling:

@@ -1,4 +1,4 @@
-"""The export of traces that the environment asks for."""
+"""Opens the export of traces that the environment variables ask for."""
 
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from session.resilience.clocks import Clock
 from session.resilience.rate_limit import LocalLimits, Rate
 
 BY_CALLERS = Rate(per_second=50, burst=100)
-"""Calls that are sampled because their callers say so. Beyond that the ratio decides: nobody outside makes this process
-export without limit."""
+"""Calls sampled by their callers' decision; beyond it the ratio decides, so that callers cannot cause unlimited exports."""
 BITS = 64
-"""Of a trace id, the lower ones, which are random everywhere."""
+"""The lower bits of a trace id, which are random everywhere."""
 
 
 class Sampler:
-    """Its caller's decision, or the ratio by the trace's id, so that whoever goes by the same ratio decides the same."""
+    """An observer that samples by the caller's decision, else by ratio of the trace id, so that processes agree."""
 
     traces = True
 
@@ -51,8 +50,8 @@ CATALOG, STORE = ("catalog", "names"), ("titles", "stock", "releases", "orders",
 
 
 def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, environ: Mapping[str, str]) -> Environment:
-    """Returns `env` with it until the stack closes, or as it was where no collector is named. Nothing is asked of the
-    collector yet. Raises `SettingError`."""
+    """Adds the exporter to `env` until the stack closes, where a collector is named; does not connect yet. Raises
+    `SettingError`."""
     traces = read(environ)
     if traces is None:
         return env
@@ -60,7 +59,7 @@ def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, en
 
     from server.tracing.sending import Sender, SpansOf
 
-    # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES, where they say something, are what counts.
+    # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
     own = Resource.create({"service.name": "manga-tools", "service.version": VERSION})
     resource = own.merge(OTELResourceDetector().detect())
     sender, spans_of = Sender(traces.endpoint), SpansOf(resource, systems(settings))
@@ -75,7 +74,7 @@ def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, en
 
 
 def systems(settings: Settings) -> dict[str, str]:
-    """The databases behind the backends that are not in this process, in the names of the conventions."""
+    """The databases behind remote backends, by the names of the semantic conventions."""
     catalog = {} if settings.catalog_url.startswith("embedded") else dict.fromkeys(CATALOG, OPENSEARCH)
     store = dict.fromkeys(STORE, DYNAMODB) if settings.store_url.startswith("dynamodb") else {}
     return catalog | store

@@ -1,4 +1,4 @@
-"""Spans on their way to a collector: from a bounded queue, in batches, on a thread of their own. No call waits for one."""
+"""Exports spans to a collector in batches, from a bounded queue, on a thread: no call waits."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from session.resilience.diagnosis import network_problem
 Value = str | int | float | bool | tuple[str, ...]
 Attributes = dict[str, Value]
 READS = {"resource": "resources/read", "prompt": "prompts/get", "completion": "completion/complete"}
-"""What is read or completed goes the way of a call, under a name of two words."""
+"""MCP methods of calls that are no tool's: their names have two words."""
 TOOL_ERROR = "tool_error"
 PIPES = frozenset(("stdio", "cli"))
 REDIS = "redis"
 
 
 def method_and_target(name: str) -> tuple[str, str | None]:
-    """The method of MCP, and the target that the name of its span has: a tool or a prompt, never an address."""
+    """The MCP method and the target in the span's name: a tool or a prompt, never a URI."""
     kind, _, rest = name.partition(" ")
     if not rest:
         return "tools/call", name
     return READS[kind], rest if kind == "prompt" else None
 
 
-def of_call(event: CallFinished) -> Attributes:
+def call_attributes(event: CallFinished) -> Attributes:
     method, target = method_and_target(event.tool)
     attributes: Attributes = {
         "mcp.method.name": method,
@@ -81,7 +81,7 @@ def span_attributes(span: Span, systems: Mapping[str, str]) -> Attributes:
 
 
 def name_of(span: Span) -> str:
-    """Of few names, as conventions want it: what is done, and what it is done to."""
+    """The span's name, of low cardinality: the operation and its target."""
     if span.kind == "attempt":
         return f"{span.attributes.get('operation', span.kind)} {span.name}"
     if span.kind == "redis":
@@ -95,14 +95,14 @@ UNSET = Status(StatusCode.UNSET)
 
 
 class SpansOf:
-    """`systems` are the databases behind the backends, by the backend's name: what this process asks itself is no client."""
+    """Makes the spans of a call. `systems` are the databases of remote backends; only their spans are CLIENT spans."""
 
     def __init__(self, resource: Resource, systems: Mapping[str, str]) -> None:
         self._resource = resource
         self._systems = systems
 
     def __call__(self, event: CallFinished, timeline: Timeline, ended_ns: int) -> Iterator[ReadableSpan]:
-        """`ended_ns` is when the call was over, by the wall clock, in nanoseconds since the epoch."""
+        """`ended_ns` is the call's end in nanoseconds since the epoch."""
         over = timeline.call.ended or 0.0
         yield self._of_call(event, timeline, ended_ns, over)
         for span in timeline.spans:
@@ -110,7 +110,7 @@ class SpansOf:
 
     def _of_call(self, event: CallFinished, timeline: Timeline, ended_ns: int, over: float) -> ReadableSpan:
         method, target = method_and_target(event.tool)
-        attributes = of_call(event)
+        attributes = call_attributes(event)
         if timeline.more:
             attributes["manga.more_intervals"] = timeline.more
         parent = timeline.parent_id
@@ -155,29 +155,28 @@ def _nanoseconds(moment: float, ended_ns: int, over: float) -> int:
 
 
 def _status(outcome: str) -> Status:
-    """What its caller gave up is no error."""
+    """Cancelled is no error."""
     return UNSET if outcome in (OK, CANCELLED) else Status(StatusCode.ERROR, outcome)
 
 
 logger = logging.getLogger(__name__)
 EXPORT_SECONDS = 5.0
-"""What a batch may take, with its repetitions."""
+"""Longest export of a batch, with its retries."""
 CLOSE_SECONDS = 2.0
-"""What is left at the end gets so long to leave. It has been drained by then, and others still have to be closed."""
+"""How long the last spans may take at the end."""
 REDIRECTED, REFUSED = 300, 400
 MOST_ANSWERED = 4096
-"""Bytes of an answer."""
+"""Bytes read of an answer."""
 
 
 class Collector(requests.Session):
-    """Remembers what was wrong last, in words that hold no address and no secret. What it answers beside the status is of no
-    use: so much is read as lets the connection be used again, however much there is."""
+    """The exporter's HTTP session. `why` is the last problem, without address or secret. Only the beginning of an answer is
+    read, so that the connection can be reused."""
 
     why = "it does not take them"
 
     def request(self, *args: Any, **kwargs: Any) -> requests.Response:
-        """Raises `requests.RequestException`, also where it sends elsewhere: nobody follows, and the exporter would take it
-        for a success."""
+        """Raises `requests.RequestException`, also for a redirection, which the exporter would take for a success."""
         try:
             response = super().request(*args, **{**kwargs, "stream": True})
             with response:
@@ -193,8 +192,8 @@ class Collector(requests.Session):
         return response
 
 
-class ToldExporter(SpanExporter):
-    """Says once that the collector is lost, and once that it is found."""
+class LoggedExporter(SpanExporter):
+    """Logs once that the collector is lost, and once that it is back."""
 
     def __init__(self, exporter: SpanExporter, collector: Collector) -> None:
         self._exporter = exporter
@@ -214,21 +213,21 @@ class ToldExporter(SpanExporter):
 
 
 class Sender:
-    """Owns the queue and the thread until it is closed."""
+    """Owns the queue and its thread."""
 
     def __init__(self, endpoint: str) -> None:
-        # The exporter logs each failure with the address; what there is to say is said above.
+        # The exporter would log each failure with the address.
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
         collector = Collector()
         exporter = OTLPSpanExporter(endpoint, timeout=EXPORT_SECONDS, session=collector)
-        self._batches = BatchSpanProcessor(ToldExporter(exporter, collector), max_queue_size=MOST_WAITING)
+        self._batches = BatchSpanProcessor(LoggedExporter(exporter, collector), max_queue_size=MOST_WAITING)
 
     def send(self, spans: Iterable[ReadableSpan]) -> None:
         for span in spans:
             self._batches.on_end(span)
 
     async def aclose(self) -> None:
-        """Gives what waits `CLOSE_SECONDS`. A collector that hangs then keeps a thread, which ends with the process."""
+        """Waits at most `CLOSE_SECONDS`; a hanging collector keeps a daemon thread."""
         closed, loop = asyncio.Event(), asyncio.get_running_loop()
 
         def close() -> None:

@@ -115,7 +115,7 @@ def _breakable() -> None:
     _break(keys.SessionKeys, "results", "whole results", lambda own, of: own(replace(of, user=None)))
     _break(own_updates, "owner", "updates", lambda own, session, user: "everybody")
     _break(history_entry, "remembered", "history", lambda own, call, outcome: dict(call.arguments))
-    _break(spans, "of_call", "spans", lambda own, event: {**own(event), "manga.what": str(event.audited)})
+    _break(spans, "call_attributes", "spans", lambda own, event: {**own(event), "manga.what": str(event.audited)})
     _break(metrics.Metrics, "__call__", "metrics", _with_its_user)
 
 
