@@ -8,7 +8,16 @@ from collections.abc import Sequence
 from tools.contract import Fallback, Json, Tool, ToolContext
 from tools.results import shortening as worth
 from tools.results.referred import one_title, title_named
-from tools.results.volumes import ROW
+from tools.results.volumes import (
+    NEXT,
+    ROW,
+    VolumeQuery,
+    find_month,
+    find_title,
+    normalise_volume,
+    recall_month,
+    recall_title,
+)
 from tools.schema.parts import INTEGER, STRING, answer, arguments, listed
 from tools.schema.validation import FIXES
 from tools.store.failures import DependencyFailure, Violation
@@ -16,8 +25,6 @@ from tools.store.identifiers import MONTH, TITLE_ID
 from tools.store.models import DIGITAL, PAPER
 from tools.store.models.values import day_in_japan, is_month
 from tools.store.ports import MOST_RELEASES
-from tools.volumes.asked import NEXT, Asked, volume_meant
-from tools.volumes.found import kept_month, kept_title, month, title
 
 VOLUME = "^[0-9enxt]{1,4}$"
 """Text, since not every client reads that an argument may be of two types; a number counts as its text. `fit_together` sees
@@ -57,14 +64,14 @@ OUTPUT = answer(
 
 async def find(context: ToolContext, given: Json) -> Json:
     given, note = _with_title(context, given)
-    asked = Asked.of(given, day_in_japan(context.store.now()).isoformat())
-    return _noted(await (month(context, asked) if asked.title_id is None else title(context, asked)), note)
+    asked = VolumeQuery.read(given, day_in_japan(context.store.now()).isoformat())
+    return _noted(await (find_month if asked.title_id is None else find_title)(context, asked), note)
 
 
 async def last_known(context: ToolContext, given: Json) -> Json:
     given, note = _with_title(context, given)
-    asked = Asked.of(given, day_in_japan(context.store.now()).isoformat())
-    known = kept_month(context, asked) if asked.title_id is None else kept_title(context, asked)
+    asked = VolumeQuery.read(given, day_in_japan(context.store.now()).isoformat())
+    known = (recall_month if asked.title_id is None else recall_title)(context, asked)
     if known is None:
         raise DependencyFailure("Volumes cannot be looked up right now.", dependency="stock", retry_after_ms=1000)
     return _noted(known, note)
@@ -117,7 +124,7 @@ TOOL = Tool(
     shares=lambda result: one_title([result] if "title_id" in result else result["volumes"]),
     leaves=("title_id", "title"),
     reads=("title_id", "title"),
-    spelled={"volume": lambda text: str(volume_meant(text))},
+    spelled={"volume": lambda text: str(normalise_volume(text))},
     sheds=worth.VOLUMES,
     instead="check_inventory tells which volumes of a title are missing and what is upcoming.",
 )

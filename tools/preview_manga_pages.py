@@ -8,11 +8,11 @@ from tools.results import shortening as worth
 from tools.results.content import Image
 from tools.results.referred import one_title
 from tools.results.rows import for_whom, ranges
+from tools.results.volumes import normalise_volume
 from tools.schema.parts import INTEGER, STRING, STRINGS, answer, arguments, listed, nullable, record
 from tools.store.failures import BackendFailure, DependencyFailure, NotFound
 from tools.store.identifiers import TITLE_ID
 from tools.store.models import Page, Title
-from tools.volumes.asked import volume_meant
 
 TITLE_SECONDS = 0.3
 """What of the call's time the title gets; its pages have the rest."""
@@ -103,7 +103,7 @@ TOOL = Tool(
     remembered=("title_id", "volume"),
     shares=lambda result: one_title([result]),
     leaves=("title_id", "title"),
-    spelled={"volume": volume_meant},
+    spelled={"volume": normalise_volume},
     default_on=False,
     sheds=worth.PREVIEW,
     instead="Describe the manga instead: get_manga_details has its synopsis, authors and tags.",

@@ -13,11 +13,7 @@ from tools.primitives.read import Read, completers, of_completion, of_prompt, of
 from tools.primitives.resource import Prompt, Resource, ResourceTemplate
 from tools.prompts import continue_a_series, find_a_gift, shopping_assistant, track_my_order
 from tools.registry import Register, Registered
-from tools.resources.history import HISTORY
-from tools.resources.orders import ORDERS
-from tools.resources.profile import PROFILE
-from tools.resources.results import RESULTS
-from tools.resources.titles import TITLES
+from tools.resources.built_in import HISTORY, ORDERS, PROFILE, RESULTS, TITLES
 from tools.schema.validation import ArgumentsValidator, success_of
 
 Primitive = Resource | ResourceTemplate | Prompt

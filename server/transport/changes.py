@@ -29,7 +29,7 @@ from session.redis.keyvalue import Command
 from session.redis.subscriber import FAILURES, Redis, Subscriber
 from session.resilience.breaker import Outage
 from session.resilience.deadline import Deadline
-from tools.resources.history import HISTORY
+from tools.resources.built_in import HISTORY
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from tools.primitive_registry import PrimitiveRegistry
 from tools.primitives.resource import Extension
 from tools.prompts.wording import instructions
 from tools.registry import Registered, Registry
-from tools.resources.history import HISTORY
+from tools.resources.built_in import HISTORY
 from tools.schema.text import visible
 
 Json = dict[str, Any]

@@ -1,17 +1,23 @@
-"""Single volumes as a customer is told of them: a row a volume and format."""
+"""Single volumes in a result: of one title, the next one, and all that come out in a month."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tools.contract import Json
-from tools.results.rows import DOWNLOAD
+from tools.contract import Json, ToolContext
+from tools.results.rows import DOWNLOAD, known_names, names_of, ranges
 from tools.schema.parts import INTEGER, STRING, record
-from tools.store.models import DIGITAL, PAPER, Availability, Release, VolumeStock
+from tools.store.catalog.adult import Adult
+from tools.store.failures import BackendFailure, DependencyFailure, NotFound
+from tools.store.models import DIGITAL, PAPER, WHOLE, Availability, Release, VolumeStock
 
 IN_STOCK, SOLD_OUT, PREORDER, LAST_KNOWN = "in_stock", "sold_out", "preorder", "last_known"
-
+NEXT = "next"
+MOST_ROWS, MOST_COMING = 20, 5
+STOCK_SECONDS = 0.15
 ROW = record(
     {
         "title_id": STRING,
@@ -27,14 +33,47 @@ ROW = record(
     },
     ["volume", "format"],
 )
-"""What is not known, or does not apply, is absent: a download has no copies and no ISBN. `availability` is in_stock,
+"""A volume in one format. Unknown facts are absent, as are the stock and ISBN of a download. `availability`: in_stock,
 sold_out, preorder, download or last_known."""
 
 
-def row_of(sold: Availability, volume: VolumeStock) -> Json:
-    """What the store says of one volume."""
+@dataclass(frozen=True, slots=True)
+class VolumeQuery:
+    """Validated arguments of find_volumes. `today` is Japan's day. Without a title it is about a month, by default today's.
+    `offset` counts the rows listed before."""
+
+    today: str
+    title_id: str | None = None
+    volume: int | str | None = None
+    format: str | None = None
+    month: str | None = None
+    offset: int | None = None
+
+    @classmethod
+    def read(cls, arguments: Json, today: str) -> VolumeQuery:
+        about: Json = {} if "title_id" in arguments else {"month": today[:7]}
+        volume = arguments.get("volume", NEXT)
+        return cls(today, **(about | arguments | ({} if volume == NEXT else {"volume": int(volume)})))
+
+
+def normalise_volume(text: str) -> int | str:
+    """Reads "vol. 12" and 第12巻 as 12, and 次巻 as "next". Returns other text in lower case."""
+    plain = text.strip()
+    if found := re.fullmatch(r"(?:vol(?:ume)?s?\.?|第|#)?\s*([0-9]{1,4})\s*(?:巻|かん)?", plain, re.IGNORECASE):
+        return int(found[1])
+    return NEXT if plain in ("次", "次巻", "次の巻") else plain.lower()
+
+
+def as_last_known(row: Json) -> Json:
+    """The row without its stock, which may have changed since."""
+    if row.get("availability") not in (IN_STOCK, SOLD_OUT):
+        return row
+    return {name: fact for name, fact in row.items() if name != "stock"} | {"availability": LAST_KNOWN}
+
+
+def _row(sold: Availability, volume: VolumeStock) -> Json:
     availability = _availability(sold, volume)
-    return _given(
+    return _known(
         volume=volume.volume,
         format=volume.format,
         availability=availability,
@@ -46,10 +85,6 @@ def row_of(sold: Availability, volume: VolumeStock) -> Json:
     )
 
 
-def _given(**facts: Any) -> Json:
-    return {name: fact for name, fact in facts.items() if fact is not None}
-
-
 def _availability(sold: Availability, volume: VolumeStock) -> str:
     if sold.awaited(volume):
         return PREORDER
@@ -58,39 +93,257 @@ def _availability(sold: Availability, volume: VolumeStock) -> str:
     return DOWNLOAD if volume.format == DIGITAL else IN_STOCK
 
 
-def download_of(sold: Availability, volume: VolumeStock) -> Json | None:
-    """The volume as a download, where the store sells the title so without counting volumes: what a digital offer costs is
-    the price of one volume, and it does not run out. None where there is none, or the volume is not out yet."""
-    offer = next((each for each in sold.offers if each.format == DIGITAL), None)
-    counted = any(each.format == DIGITAL for each in sold.volumes)
-    if offer is None or counted or sold.awaited(volume):
-        return None
-    return _given(volume=volume.volume, format=DIGITAL, availability=DOWNLOAD, price_jpy=offer.price_jpy)
+def _known(**facts: Any) -> Json:
+    return {name: fact for name, fact in facts.items() if fact is not None}
 
 
-def rows_of(sold: Availability, format_: str | None, chosen: Sequence[VolumeStock]) -> list[Json]:
-    """The chosen volumes by number, each in every format it is sold in, or in the one that is asked for."""
+def _rows(sold: Availability, format_: str | None, chosen: Sequence[VolumeStock]) -> list[Json]:
+    """The chosen volumes by number, each in every format it is sold in, or in the given one."""
     rows = [row for volume in chosen for row in _editions(sold, volume)]
     return [row for row in rows if format_ in (None, row["format"])]
 
 
 def _editions(sold: Availability, volume: VolumeStock) -> Iterator[Json]:
-    yield row_of(sold, volume)
-    if volume.format == PAPER and (download := download_of(sold, volume)) is not None:
-        yield download
+    """A digital offer that the store does not count by volume sells every volume that is out, at the offer's price."""
+    yield _row(sold, volume)
+    digital = next((each for each in sold.offers if each.format == DIGITAL), None)
+    counted = any(each.format == DIGITAL for each in sold.volumes)
+    if volume.format == PAPER and digital is not None and not counted and not sold.awaited(volume):
+        yield _known(volume=volume.volume, format=DIGITAL, availability=DOWNLOAD, price_jpy=digital.price_jpy)
 
 
-def released(release: Release, title: str | None, sold: Availability | None) -> Json:
-    """A row of a month: the day is the release's, the rest is stock's, as far as that is known."""
+# -- one title
+
+NOT_BY_VOLUME = (
+    "The store does not count this title by volume: check_inventory has its stock and price, get_manga_details how many "
+    "volumes there are. Do not promise a single volume."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """What a customer has of a title: the highest volume, None for none, and whether they have the complete set."""
+
+    highest: int | None = None
+    whole_set: bool = False
+
+
+NOTHING = Ordered()
+
+
+async def find_title(context: ToolContext, asked: VolumeQuery) -> Json:
+    """Raises `NotFound` for a title that is not sold, and for a volume that it does not have."""
+    assert asked.title_id is not None
+    has = await _ordered(context, asked.title_id) if asked.volume == NEXT else NOTHING
+    reading = await context.store.stock.read([asked.title_id], context.deadline)
+    if asked.title_id in reading.unanswered:
+        raise DependencyFailure("Stock could not be read in time.", dependency="stock")
+    if asked.title_id not in reading.rows:
+        raise NotFound(
+            f"The store sells no title {asked.title_id}. If that is a name, find its id with search_manga_catalog."
+        )
+    name = (await names_of(context, [asked.title_id])).get(asked.title_id)
+    return _of_title(asked, reading.rows[asked.title_id], has, name)
+
+
+def recall_title(context: ToolContext, asked: VolumeQuery) -> Json | None:
+    """The last known volumes, without what the customer ordered; None if none are known."""
+    assert asked.title_id is not None
+    sold = context.store.stock.last_known([asked.title_id]).get(asked.title_id)
+    if sold is None:
+        return None
+    result = _of_title(asked, sold, NOTHING, known_names(context, [asked.title_id]).get(asked.title_id))
+    result.pop("in_stock", None)
+    unasked = "What the customer has ordered was not looked up." if asked.volume == NEXT and context.user else None
+    note = " ".join(filter(None, (result.get("note"), unasked, f"Stock as of {sold.as_of}: do not promise it.")))
+    return result | {"volumes": [as_last_known(row) for row in result["volumes"]], "note": note}
+
+
+async def _ordered(context: ToolContext, title_id: str) -> Ordered:
+    """Reads the proven user's orders alone. NOTHING for anonymous callers and, labelled, if orders do not answer."""
+    if context.user is None:
+        return NOTHING
+    half = context.deadline.within(context.deadline.remaining() / 2)  # the rest is for the volumes themselves
+    try:
+        lines = await context.store.orders.bought(context.user, title_id, half)
+    except BackendFailure:
+        context.degraded.add("orders")
+        return NOTHING
+    numbers = [line.volume for line in lines if line.volume is not None]
+    return Ordered(max(numbers, default=None), whole_set=any(line.format in WHOLE for line in lines))
+
+
+def _of_title(asked: VolumeQuery, sold: Availability, has: Ordered, name: str | None) -> Json:
+    about: Json = {"title_id": sold.title_id, **({"title": name} if name else {}), "today": asked.today}
+    volumes = _in_format(sold, asked.format)
+    if not volumes:
+        return about | {"volumes": [], "total": 0, "note": _why_none(sold, asked.format)}
+    if asked.month is not None:
+        return about | _in_month(asked, sold, volumes)
+    if asked.volume == NEXT:
+        return about | _next(asked, sold, volumes, has)
+    if asked.volume is not None:
+        return about | _numbered(asked, sold, volumes)
+    return about | _overview(asked, sold, volumes)
+
+
+def _in_format(sold: Availability, format_: str | None) -> list[VolumeStock]:
+    """By number. An uncounted digital edition has the paper volumes that are out."""
+    volumes = [volume for volume in sold.volumes if format_ in (None, volume.format)]
+    if not volumes and format_ == DIGITAL and any(offer.format == DIGITAL for offer in sold.offers):
+        volumes = [volume for volume in sold.volumes if volume.format == PAPER and not sold.awaited(volume)]
+    return sorted(volumes, key=lambda volume: (volume.volume, volume.format != PAPER))
+
+
+def _why_none(sold: Availability, format_: str | None) -> str:
+    formats = {offer.format for offer in sold.offers}
+    if format_ is not None and format_ not in formats:
+        return f"This title is not sold as {format_}, but as {', '.join(sorted(formats))}."
+    return NOT_BY_VOLUME
+
+
+def _in_month(asked: VolumeQuery, sold: Availability, volumes: list[VolumeStock]) -> Json:
+    assert asked.month is not None
+    found = [volume for volume in volumes if (volume.release_date or "").startswith(asked.month)]
+    result: Json = {"volumes": _rows(sold, asked.format, found[:MOST_ROWS]), "total": len(found)}
+    return result if found else result | {"note": f"No volume of this title is known to come out in {asked.month}."}
+
+
+def _next(asked: VolumeQuery, sold: Availability, volumes: list[VolumeStock], has: Ordered) -> Json:
+    number, meaning = next_volume(replace(sold, volumes=tuple(volumes)), has, asked.format)
+    found = [volume for volume in volumes if volume.volume == number]
+    return {"volumes": _rows(sold, asked.format, found), "total": _count(volumes), "note": meaning}
+
+
+def next_volume(sold: Availability, has: Ordered, format_: str | None) -> tuple[int | None, str]:
+    """The number of the next volume, None if nothing follows what the customer has, and what "next" was taken for. `sold`
+    has at least one volume, and none but in the given format."""
+    nothing = f"No further volume is announced{f' as {format_}' if format_ else ''}."
+    if has.highest is not None and not has.whole_set:
+        return _after(sold, has.highest, nothing)
+    coming = [volume for volume in sold.volumes if sold.awaited(volume)]
+    whose = "The customer ordered the complete set. " if has.whole_set else ""
+    if coming:
+        first = min(coming, key=lambda volume: (volume.release_date, volume.volume))
+        return first.volume, f"{whose}Next is what comes out next."
+    if has.whole_set:
+        return None, f"{whose}{nothing}"
+    return max(volume.volume for volume in sold.volumes), f"{nothing} This is the latest."
+
+
+def _after(sold: Availability, highest: int, nothing: str) -> tuple[int | None, str]:
+    last = f"Volume {highest} is the last that this customer ordered"
+    number = min((volume.volume for volume in sold.volumes if volume.volume > highest), default=None)
+    if number is not None:
+        return number, f"{last}. Next is the one after that."
+    if any(volume.volume == highest and sold.awaited(volume) for volume in sold.volumes):
+        return highest, f"{last}, and it is still to come out: this is that one. {nothing}"
+    return None, f"{last}. {nothing}"
+
+
+def _numbered(asked: VolumeQuery, sold: Availability, volumes: list[VolumeStock]) -> Json:
+    found = [volume for volume in volumes if volume.volume == asked.volume]
+    if not found:
+        numbers = ranges(volume.volume for volume in volumes)
+        as_format = f" as {asked.format}" if asked.format else ""
+        raise NotFound(
+            f"The store lists no volume {asked.volume} of this title{as_format}, but {numbers}.",
+            details={"volumes": numbers},
+        )
+    return {"volumes": _rows(sold, asked.format, found), "total": _count(volumes)}
+
+
+def _overview(asked: VolumeQuery, sold: Availability, volumes: list[VolumeStock]) -> Json:
+    """All of a short series. Of a long one: pre-orders, the latest and sold-out volumes, and the others as numbers. With an
+    offset: all of it, page by page."""
+    formats = {volume.format for volume in volumes}
+    shown = asked.format or (PAPER if PAPER in formats else volumes[0].format)
+    rows = [row for row in _rows(sold, None, volumes) if row["format"] == shown]
+    in_stock = ranges(row["volume"] for row in _with_availability(rows, IN_STOCK, DOWNLOAD))
+    result: Json = {"total": len(rows), "volumes": rows, "in_stock": in_stock}
+    if asked.offset is not None:
+        after = asked.offset + MOST_ROWS
+        result["volumes"] = rows[asked.offset : after]
+        return result | ({"next_offset": after} if after < len(rows) else {})
+    if len(rows) > MOST_ROWS:
+        latest = [row for row in rows if row["availability"] != PREORDER][-1:]
+        missing = [row for row in _with_availability(rows, SOLD_OUT) if row not in latest]
+        telling = [*_with_availability(rows, PREORDER)[:MOST_COMING], *latest, *missing]
+        result["volumes"] = sorted(telling[:MOST_ROWS], key=lambda row: row["volume"])
+    return result
+
+
+def _with_availability(rows: list[Json], *states: str) -> list[Json]:
+    return [row for row in rows if row["availability"] in states]
+
+
+def _count(volumes: list[VolumeStock]) -> int:
+    return len({volume.volume for volume in volumes})
+
+
+# -- a month
+
+
+async def find_month(context: ToolContext, asked: VolumeQuery) -> Json:
+    assert asked.month is not None
+    listed = _releases(context, asked, await context.store.releases.of_month(asked.month, context.deadline))
+    ids = _title_ids(_page(asked, listed))
+    reading = await context.store.stock.read_available(ids, context.deadline.within(STOCK_SECONDS))
+    if reading.unanswered:
+        context.degraded.add("stock")
+    return _of_month(asked, listed, await names_of(context, ids), reading.rows)
+
+
+def recall_month(context: ToolContext, asked: VolumeQuery) -> Json | None:
+    """The last known releases; None if none are known."""
+    assert asked.month is not None
+    known = context.store.releases.last_known(asked.month)
+    if known is None:
+        return None
+    listed = _releases(context, asked, known)
+    ids = _title_ids(_page(asked, listed))
+    result = _of_month(asked, listed, known_names(context, ids), context.store.stock.last_known(ids))
+    return result | {"volumes": [as_last_known(row) for row in result["volumes"]]}
+
+
+def _releases(context: ToolContext, asked: VolumeQuery, releases: Sequence[Release]) -> list[Release]:
+    """Those in the format. A month's list is no request for adult titles: it has them only if they appear everywhere."""
+    adult = context.store.adult is Adult.ON
+    return [each for each in releases if (adult or not each.adult) and asked.format in (None, each.format)]
+
+
+def _page(asked: VolumeQuery, listed: Sequence[Release]) -> Sequence[Release]:
+    first = asked.offset or 0
+    return listed[first : first + MOST_ROWS]
+
+
+def _title_ids(page: Sequence[Release]) -> list[str]:
+    return list(dict.fromkeys(release.title_id for release in page))
+
+
+def _of_month(
+    asked: VolumeQuery, listed: Sequence[Release], names: Mapping[str, str], sold: Mapping[str, Availability]
+) -> Json:
+    page = _page(asked, listed)
+    rows = [_released(each, names.get(each.title_id), sold.get(each.title_id)) for each in page]
+    result: Json = {"today": asked.today, "volumes": rows, "total": len(listed)}
+    after = (asked.offset or 0) + len(page)
+    if page and after < len(listed):
+        result["next_offset"] = after
+    return result if page else result | {"note": _why_no_release(asked, len(listed))}
+
+
+def _released(release: Release, title: str | None, sold: Availability | None) -> Json:
+    """The day is the release's, the other facts are stock's."""
     volumes = sold.volumes if sold else ()
     found = next((each for each in volumes if (each.format, each.volume) == (release.format, release.volume)), None)
-    named = _given(title_id=release.title_id, title=title, volume=release.volume, format=release.format)
-    facts = row_of(sold, found) if sold and found else {}
-    return named | facts | {"release_date": release.date}
+    named = _known(title_id=release.title_id, title=title, volume=release.volume, format=release.format)
+    return named | (_row(sold, found) if sold and found else {}) | {"release_date": release.date}
 
 
-def as_last_known(row: Json) -> Json:
-    """How many there are may have changed; what a volume is has not."""
-    if row.get("availability") not in (IN_STOCK, SOLD_OUT):
-        return row
-    return {name: fact for name, fact in row.items() if name != "stock"} | {"availability": LAST_KNOWN}
+def _why_no_release(asked: VolumeQuery, total: int) -> str:
+    if total:
+        return f"There are {total} in {asked.month}: ask with a smaller offset."
+    note = f"No release{f' as {asked.format}' if asked.format else ''} is on record for {asked.month}."
+    elsewhere = " Ask without format for the others." if asked.format else ""
+    return f"{note}{elsewhere} More may be announced: do not say that nothing comes out."

@@ -1,0 +1,170 @@
+"""The resources and templates that every shop has: history, profile, titles, orders, and whole results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from session import preferences
+from session.failures import MemoryUnavailable
+from session.history import Recollection
+from session.profile import KEPT_DAYS, RECALLED, EventKind
+from tools.contract import Json, ToolContext
+from tools.primitives.completions import complete_order_id, complete_title_id
+from tools.primitives.resource import Contents, ReadFallback, Resource, ResourceTemplate, UriTemplate
+from tools.recommend.together import both
+from tools.results.content import EmbeddedText
+from tools.results.details import complete, details, last_known
+from tools.results.history import summary
+from tools.results.orders import own_order, presented
+from tools.results.rows import names_of
+from tools.schema.text import bounded
+from tools.store.failures import DependencyFailure, Forbidden, NotFound
+
+JSON_TYPE = "application/json"
+
+
+def document(context: ToolContext, uri: str, value: Json) -> Contents:
+    """One compact JSON text, bounded as results are. `degraded` names what is missing."""
+    if context.degraded:
+        value = value | {"degraded": sorted(context.degraded)}
+    text = json.dumps(bounded(value), ensure_ascii=False, separators=(",", ":"))
+    return [EmbeddedText(uri, text, JSON_TYPE)]
+
+
+async def read_history(context: ToolContext, given: Mapping[str, str]) -> Contents:
+    past = await context.session.recall() if context.session else Recollection()
+    return [EmbeddedText(given["uri"], summary(past, past.calls, context.store.now().timestamp()))]
+
+
+HISTORY = Resource(
+    uri="manga://session/history",
+    name="session_history",
+    title="What was asked before",
+    description="This conversation so far: its last 20 calls, latest first, with what was asked, what came of it and what "
+    "was shown, and the list that was shown last, numbered. Read it when the customer refers to what you cannot see.",
+    handler=read_history,
+    ttl_ms=0,
+    private=True,
+)
+
+ABOUT_PROFILE = (
+    f"The latest {RECALLED} searches and titles viewed at most, each with when that was last, in UTC. They serve "
+    f"recommendations. Each goes by itself after {KEPT_DAYS} days, and all at once when the customer asks the shop to "
+    "forget them (python -m server forget). What they asked to be remembered is in preferences, each with the day on which "
+    f"it was last stated: it goes {preferences.KEPT_DAYS} days after that, or by forget_preference. What was done just now "
+    "may be missing for a moment. Orders are no part of it."
+)
+
+
+async def read_profile(context: ToolContext, given: Mapping[str, str]) -> Contents:
+    """`obeyed`: how searches and recommendations read a preference; empty for a note to the assistant."""
+    store, deadline = context.store, context.deadline
+    if context.user is None:
+        raise Forbidden("What is remembered is shown to signed-in customers only. Ask the customer to sign in.")
+    profile, stated = await both(
+        store.profiles.recall(context.user, deadline), store.preferences.read(context.user, deadline)
+    )
+    viewed = profile.last(EventKind.VIEWED)
+    names = await names_of(context, [event.subject for event in viewed])
+    remembered = await store.preference_reader.all(stated, deadline)
+    profile_document = {
+        "searched": [{"words": event.subject, "at": event.at} for event in profile.last(EventKind.SEARCHED)],
+        "viewed": [{"title_id": event.subject, "title": names.get(event.subject), "at": event.at} for event in viewed],
+        "preferences": [
+            {"preference": each.preference.text, "at": each.preference.at, "obeyed": each.understood} for each in remembered
+        ],
+        "kept_days": KEPT_DAYS,
+        "about": ABOUT_PROFILE,
+    }
+    return document(context, given["uri"], profile_document)
+
+
+PROFILE = Resource(
+    uri="manga://profile",
+    name="profile",
+    title="What is remembered",
+    description="What the shop remembers of the signed-in customer beyond the conversation: searches, titles viewed "
+    "and what they asked to be remembered, with dates, how long they are kept, and how to have them forgotten.",
+    handler=read_profile,
+    mime_type=JSON_TYPE,
+    private=True,
+    personal=True,
+    subscribable=False,
+    scope="mcp:manga-tools:profile",
+)
+
+
+async def read_title(context: ToolContext, given: Mapping[str, str]) -> Contents:
+    if not context.store.identifiers.titles.matches(given["title_id"]):
+        raise NotFound("There is no title with this id. The completions of title_id find ids by names.")
+    facts = await details(context, {"title_id": given["title_id"]})
+    return document(context, given["uri"], await complete(context, facts))
+
+
+async def read_last_known_title(context: ToolContext, given: Mapping[str, str]) -> Contents:
+    facts = await last_known(context, {"title_id": given["title_id"]})
+    context.degraded.add("catalog")
+    return document(context, given["uri"], await complete(context, facts))
+
+
+TITLES = ResourceTemplate(
+    uri_template=UriTemplate("manga://titles/{title_id}"),
+    name="title",
+    title="A manga of the store",
+    description="Everything known of one title: names in each script, authors, synopsis, volumes, years, rating, related "
+    "titles, prices and stock as they are now.",
+    handler=read_title,
+    mime_type=JSON_TYPE,
+    completions={"title_id": complete_title_id},
+    ttl_ms=5000,  # as long as its stock is fresh
+    fallback=ReadFallback("last_known_details", read_last_known_title),
+    subscribable=False,
+)
+
+
+async def read_order(context: ToolContext, given: Mapping[str, str]) -> Contents:
+    order = await own_order(context, given["order_id"])
+    if order is None:
+        raise NotFound("There is no such order for this customer. The completions of order_id are the latest of theirs.")
+    return document(context, given["uri"], presented(order, context.store.now()))
+
+
+ORDERS = ResourceTemplate(
+    uri_template=UriTemplate("manga://orders/{order_id}"),
+    name="order",
+    title="An order",
+    description="An order of the signed-in customer: what has become of it, items, totals, parcels and their progress.",
+    handler=read_order,
+    mime_type=JSON_TYPE,
+    completions={"order_id": complete_order_id},
+    ttl_ms=0,
+    private=True,
+    personal=True,
+    subscribable=False,
+    scope="mcp:manga-tools:lookup_order",
+)
+
+
+async def read_result(context: ToolContext, given: Mapping[str, str]) -> Contents:
+    """Another's result, one that is gone, and one that never was get the same answer."""
+    try:
+        whole = await context.session.whole_result(given["call_id"]) if context.session else None
+    except MemoryUnavailable:
+        raise DependencyFailure("Kept results cannot be read right now.", dependency="session") from None
+    if whole is None:
+        raise NotFound("No result is kept here under this id. Call the tool again, with offset for what it left out.")
+    return [EmbeddedText(given["uri"], whole.decode(), JSON_TYPE)]
+
+
+RESULTS = ResourceTemplate(
+    uri_template=UriTemplate("manga://session/results/{call_id}"),
+    name="session_result",
+    title="A whole result",
+    description="All of a result of this conversation that was shortened, as JSON: it has more fields and rows than was "
+    "sent. The last five are kept, for half an hour. Read it only where what was left out is needed.",
+    handler=read_result,
+    mime_type=JSON_TYPE,
+    ttl_ms=0,
+    private=True,
+)
