@@ -1,4 +1,4 @@
-"""What a tool is: a value. A new one is a module, a line in `tools/registry.py`, and a test."""
+"""The value that describes a tool. A new tool is a module, a line in `tools/registry.py`, and a test."""
 
 from __future__ import annotations
 
@@ -28,38 +28,38 @@ CAPABILITIES = {"elicitation/create": "elicitation", "sampling/createMessage": "
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What only the client can answer. `method` is one of MCP's requests to a client, `params` what that takes."""
+    """A request to the client: an MCP `method` of `CAPABILITIES` and its `params`."""
 
     method: str
     params: Json
 
     @property
     def capability(self) -> str:
-        """Names what a client must have declared to be asked this."""
+        """The capability that a client must have declared."""
         return CAPABILITIES[self.method]
 
 
 class Client(Protocol):
-    """`progress` and `log` never fail, and wait for a client that does not read for a moment at most."""
+    """The client that waits for a call. `progress` and `log` never fail, and barely wait for a client that does not read."""
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Tells how far the call is, where the client wanted to know: `done` of `total`, never less than before."""
+        """Sends a progress notification if the client asked for them. `done` never decreases."""
 
     async def log(self, level: str, message: str) -> None:
-        """Tells what happened, where the client wants messages of this level (RFC 5424, as MCP names them)."""
+        """Sends a log message if the client wants this level (RFC 5424, as MCP names them)."""
 
     def can(self, capability: str) -> bool:
-        """Tells whether the client has declared `elicitation`, `sampling` or `roots`."""
+        """True if the client has declared `elicitation`, `sampling` or `roots`."""
 
     async def ask(self, questions: Mapping[str, Question]) -> dict[str, Json]:
-        """Returns the client's result for each. Only for a tool that `asks`.
+        """Returns the client's result for each question. Only for a tool that `asks`.
 
         A client of the 2026 era is asked between two calls: this raises `InputRequired`, which the tool lets pass, and the
-        tool runs again with what it has been told so far, from its beginning. Raises `ClientCannot`."""
+        tool runs again from its beginning with the answers so far. Raises `ClientCannot`."""
 
 
 class SilentClient:
-    """Nobody that could be spoken to: a call that no client waits for."""
+    """Stands for the client where none waits for the call."""
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         pass
@@ -81,44 +81,45 @@ Schema = Mapping[str, Any]
 
 
 class Effect(Enum):
-    """What a call of a tool does to what the store keeps."""
+    """How a call changes the store's data. ADDS replaces at most what the same customer said of the same before."""
 
     READS = "reads"
-    """Nothing."""
     ADDS = "adds"
-    """It keeps something; at most what the same customer said of the same before is replaced."""
     REMOVES = "removes"
 
 
 MayUse = Callable[[str], bool]
-"""Tells of a name whether it is a tool that is on for who calls, and granted to them."""
+"""True for the name of a tool that is on for the caller and granted to them."""
 NO_TOOL: MayUse = frozenset[str]().__contains__
 
 
 @dataclass(slots=True)
 class ToolContext:
-    """One call, as its tool sees it. `user` is the proven user or None; `degraded` collects what had to be left out;
-    `last` is what the conversation was shown last, None for nothing yet; `result_set` the ids of the one that was named;
-    `preferences` is what the customer has asked to be remembered, for tools that obey it;
-    `content` takes what is given beside the result (`tools/results/content.py`); `client` is who waits for it, `may_use`
-    tells which tools they may use; `shared` are the values that other tools left under the keys of `Tool.reads`,
-    `session` is the conversation to read back, None for a caller without one; `stock` is that of the tool's `stock_of`, for
-    its completion, None where it was not begun."""
+    """One call, as its tool sees it."""
 
     store: Store
     user: str | None
+    """The proven user; None for an anonymous caller."""
     deadline: Deadline
     degraded: set[str] = field(default_factory=set)
+    """Collects the backends that the result does without."""
     last: LastShown | None = None
+    """The list that the session was shown last."""
     result_set: tuple[str, ...] | None = None
+    """The title_ids of the `result_set` argument; None if it is unknown or was not given."""
     preferences: tuple[Preference, ...] = ()
+    """The customer's, for a tool that `obeys_preferences`."""
     served_from_cache: bool = False
     content: list[Content] = field(default_factory=list)
+    """Takes content blocks beside the result (`tools/results/content.py`)."""
     client: Client = SILENT
     may_use: MayUse = NO_TOOL
     shared: Mapping[str, str] = field(default_factory=dict)
+    """Values that earlier calls left under the keys of `Tool.reads`."""
     session: Conversation | None = None
+    """The session's history; None for a caller without a session."""
     stock: asyncio.Task[StockReading] | None = None
+    """The read of `Tool.stock_of`, for `Tool.complete`; None if it was not begun."""
 
 
 Handler = Callable[[ToolContext, Json], Awaitable[Json]]
@@ -129,8 +130,8 @@ Completion = Callable[[ToolContext, Json], Awaitable[Json]]
 
 @dataclass(frozen=True, slots=True)
 class CachePolicy:
-    """How long a result is fresh, and how long after that it may stand in, labelled stale. `per_user` keeps users apart.
-    `text` is for results that are text about titles: how long these are fresh is the operator's to say."""
+    """Seconds that a result is fresh, and may then be served stale, labelled. `per_user` keeps users apart. An operator's
+    setting replaces `fresh_seconds` of `text` about titles."""
 
     fresh_seconds: int
     stale_seconds: int
@@ -138,7 +139,7 @@ class CachePolicy:
     text: bool = False
 
     def with_text_fresh_for(self, seconds: int) -> CachePolicy:
-        """The policy where the operator has said so; of results of other kinds it is the same."""
+        """The policy under the operator's setting; unchanged unless it is of `text`."""
         return replace(self, fresh_seconds=seconds, stale_seconds=max(seconds, self.stale_seconds)) if self.text else self
 
 
@@ -147,7 +148,7 @@ TEXT = CachePolicy(fresh_seconds=300, stale_seconds=86_400, text=True)
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """The rung below the cache: a poorer answer made without the failing backend. `name` is told to the caller."""
+    """The rung below the cache: a poorer answer made without the failing backend. Results state its `name`."""
 
     name: str
     handler: Handler
@@ -155,7 +156,7 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class ProfileRule:
-    """What a tool leaves in its user's long-term profile: `subject` makes it of the validated arguments, "" for nothing."""
+    """An event for the user's long-term profile. `subject` makes it of the validated arguments; "" for none."""
 
     kind: EventKind
     subject: Callable[[Json], str]
@@ -226,22 +227,22 @@ class Tool:
 
     @property
     def flag(self) -> str:
-        """What switches the tool: its own name."""
+        """The key of the tool in the flags document."""
         return self.name
 
     @property
     def switched(self) -> bool:
-        """Whether flags switch it, and the registry has it."""
+        """True if the registry has it and flags switch it."""
         return True
 
     @property
     def recorded(self) -> bool:
-        """Whether the conversation's history keeps its calls, and a key to repeat them by is heeded."""
+        """True if the session's history keeps its calls and idempotency keys count."""
         return True
 
     @property
     def annotations(self) -> Json:
-        """MCP's hints: every tool of this store may be repeated and stays within the store; most read and change nothing."""
+        """MCP's hints. Every tool of this store may be repeated and stays within the store."""
         return {
             "title": self.title,
             "readOnlyHint": self.effect is Effect.READS,
@@ -252,5 +253,5 @@ class Tool:
 
     @property
     def scope(self) -> str:
-        """What a user's token must grant for this tool."""
+        """The scope that a user's token must grant."""
         return f"mcp:manga-tools:{self.name}"
