@@ -1,4 +1,4 @@
-"""compare_prices: what titles cost on paper, digitally and as a set, and which is cheapest."""
+"""compare_prices: prices of titles on paper, digitally and as a set, and the cheapest of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIXED_PRICE = "New volumes have a fixed price: together they cost what they cost
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """Yen, and whole per cent rounded down, less than all volumes of the format `against`; never below 0."""
+    """Yen and whole per cent (rounded down, at least 0) saved against all volumes of the format `against`."""
 
     jpy: int
     percent: int
@@ -32,7 +32,7 @@ class Saving:
 
 
 def saving_of(offer: Offer, singles: int | None) -> Saving | None:
-    """What a set saves against the new volumes, which cost `singles` one by one; None where that is not known."""
+    """`singles` is the price of all new volumes one by one; without it the saving is None."""
     if not singles:
         return None
     if offer.format != USED_SET and offer.list_price_jpy is None:
@@ -41,14 +41,11 @@ def saving_of(offer: Offer, singles: int | None) -> Saving | None:
     return Saving(saved, 100 * saved // singles, USED if offer.format == USED_SET else PUBLISHERS)
 
 
-_ORDER = (PAPER, DIGITAL, SET, USED_SET)
-
-
 @dataclass(frozen=True, slots=True)
 class FormatPrice:
-    """`per_volume` (the lowest there is), `first` (volume 1) and `series` are yen; None is not known, or a set's, which has
-    only the last. `available`, `begins` and `whole`: any volume, volume 1, and every volume can be had now. `volumes`: how
-    many of them are there, None where the store does not count by volume."""
+    """Yen for one volume (the lowest price), for volume 1 and for the series; None is unknown. A set has `series` alone.
+    `available`, `begins`, `whole`: any volume, volume 1, every volume can be bought now. `volumes`: how many volumes are in
+    stock, None if the store does not count by volume."""
 
     offer: Offer
     per_volume: int | None
@@ -66,15 +63,12 @@ class FormatPrice:
 
 
 def format_prices(row: Availability, volumes: int | None) -> tuple[FormatPrice, ...]:
-    """One for each offer, paper first. `volumes`: how many the title has, None where that is not known."""
+    """One for each offer, paper first. `volumes` is the number of the title's volumes, None if unknown."""
     single = [_by_volume(offer, row, volumes) for offer in row.offers if offer.format not in WHOLE]
     singles = next((price.series for price in single if price.format == PAPER), None)
     whole = [_of_set(offer, singles) for offer in row.offers if offer.format in WHOLE]
-    return tuple(sorted((*single, *whole), key=_place))
-
-
-def _place(price: FormatPrice) -> int:
-    return _ORDER.index(price.format) if price.format in _ORDER else len(_ORDER)
+    rank = {name: place for place, name in enumerate((PAPER, DIGITAL, SET, USED_SET))}
+    return tuple(sorted((*single, *whole), key=lambda price: rank.get(price.format, len(rank))))
 
 
 def _by_volume(offer: Offer, row: Availability, volumes: int | None) -> FormatPrice:
@@ -97,12 +91,12 @@ def _by_volume(offer: Offer, row: Availability, volumes: int | None) -> FormatPr
 
 
 def _times(price: int, volumes: int | None) -> int | None:
-    """A free first volume is how a digital series begins: it says nothing of what the others cost."""
+    """None for a free volume of several: a digital series often begins with one."""
     return None if volumes is None or (price == 0 and volumes > 1) else price * volumes
 
 
 def _sum(out: Sequence[VolumeStock], volumes: int | None) -> int | None:
-    """Where the shelf does not hold the whole series, the others cost the same only if all that it holds do."""
+    """Volumes that the shelf lacks are taken to cost the same if all that it holds do; else the sum is unknown."""
     if len(out) == volumes:
         return sum(volume.price_jpy for volume in out)
     prices = {volume.price_jpy for volume in out}
@@ -110,7 +104,6 @@ def _sum(out: Sequence[VolumeStock], volumes: int | None) -> int | None:
 
 
 def _of_set(offer: Offer, singles: int | None) -> FormatPrice:
-    """`singles`: what all volumes cost one by one, new."""
     price = new_set_price(offer, singles) if offer.format == SET and singles is not None else offer.price_jpy
     left, as_sold = _left(offer), replace(offer, price_jpy=price)
     return FormatPrice(as_sold, None, None, price, left, begins=False, whole=left, saving=saving_of(as_sold, singles))
@@ -120,32 +113,27 @@ def _left(offer: Offer) -> bool:
     return offer.stock is None or offer.stock > 0
 
 
-@dataclass(frozen=True, slots=True)
-class Buy:
-    """Yen for something that can be had now in a format."""
-
-    format: str
-    jpy: int
+Buy = tuple[str, int]
+"""A format and its price in yen, of what can be bought now."""
 
 
 def cheapest_volume(prices: Sequence[FormatPrice]) -> Buy | None:
-    """A volume, whichever."""
-    return least(Buy(each.format, each.per_volume) for each in prices if each.available and each.per_volume is not None)
+    return _least((each.format, each.per_volume) for each in prices if each.available)
 
 
 def cheapest_start(prices: Sequence[FormatPrice]) -> Buy | None:
-    """Volume 1."""
-    return least(Buy(each.format, each.first) for each in prices if each.begins and each.first is not None)
+    """Of volume 1."""
+    return _least((each.format, each.first) for each in prices if each.begins)
 
 
 def cheapest_whole(prices: Sequence[FormatPrice]) -> Buy | None:
-    """All volumes that have come out."""
-    return least(Buy(each.format, each.series) for each in prices if each.whole and each.series is not None)
+    """Of all volumes that are out."""
+    return _least((each.format, each.series) for each in prices if each.whole)
 
 
-def least(buys: Iterable[Buy]) -> Buy | None:
-    """Of equally cheap ones the first."""
-    return min(buys, key=lambda buy: buy.jpy, default=None)
+def _least(buys: Iterable[tuple[str, int | None]]) -> Buy | None:
+    """The first of equally cheap ones."""
+    return min(((name, jpy) for name, jpy in buys if jpy is not None), key=lambda buy: buy[1], default=None)
 
 
 _BUY = record({"title_id": STRING, "format": STRING, "jpy": INTEGER}, ["title_id", "format", "jpy"])
@@ -184,7 +172,7 @@ UNCOUNTED = "Where volumes is null it is not known how many there are, so that w
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """A title with what it costs. `title` is None where the catalogue could not be read, `name` where nobody knows it."""
+    """A title with its prices. `title` is None if the catalogue could not be read, `name` if it is unknown."""
 
     row: Availability
     title: Title | None
@@ -192,7 +180,7 @@ class Priced:
 
     @property
     def volumes(self) -> int | None:
-        """None where that is not known: a title that has come out has one at least."""
+        """None if unknown; 0 counts as unknown, since the title is sold."""
         return (self.title.volumes or None) if self.title else None
 
     @property
@@ -206,29 +194,29 @@ class Priced:
 
 
 def item(priced: Priced) -> Json:
-    """A title's row in a result."""
     prices = priced.prices
+    volume, whole = cheapest_volume(prices), cheapest_whole(prices)
     return {
         "title_id": priced.row.title_id,
         "title": priced.name,
         "volumes": priced.volumes,
         "complete": priced.complete,
         "formats": [_format(price) for price in prices],
-        "cheapest": {"per_volume": _named(cheapest_volume(prices)), "whole": _named(cheapest_whole(prices))},
+        "cheapest": {"per_volume": volume and volume[0], "whole": whole and whole[0]},
         "as_of": priced.row.as_of,
     }
 
 
 def comparison(titles: Sequence[Priced]) -> Json:
-    """Which of several titles is cheapest to begin with and to own, where any can be had; nothing of one alone."""
+    """The titles that are cheapest to begin and to own, of several."""
     if len(titles) < 2:
         return {}
-    found = {"cheapest_to_start": _least(titles, cheapest_start), "cheapest_complete": _least(titles, cheapest_whole)}
+    ways = {"cheapest_to_start": cheapest_start, "cheapest_complete": cheapest_whole}
+    found = {name: _cheapest_of(titles, cheapest) for name, cheapest in ways.items()}
     return {"comparison": {name: best for name, best in found.items() if best is not None}}
 
 
 def notes(titles: Sequence[Priced]) -> list[str]:
-    """What to know of series that are not complete, or of which nobody knows how long they are."""
     so_far = any(each.complete is False and each.volumes for each in titles)
     uncounted = any(each.volumes is None for each in titles)
     return [SO_FAR] * so_far + [UNCOUNTED] * uncounted
@@ -247,16 +235,12 @@ def _format(price: FormatPrice) -> Json:
     }
 
 
-def _named(buy: Buy | None) -> str | None:
-    return None if buy is None else buy.format
-
-
-def _least(titles: Sequence[Priced], cheapest: Callable[[Sequence[FormatPrice]], Buy | None]) -> Json | None:
-    buys = [(each, buy) for each in titles if (buy := cheapest(each.prices)) is not None]
+def _cheapest_of(titles: Sequence[Priced], cheapest: Callable[[Sequence[FormatPrice]], Buy | None]) -> Json | None:
+    buys = [(buy, each) for each in titles if (buy := cheapest(each.prices)) is not None]
     if not buys:
         return None
-    best, buy = min(buys, key=lambda pair: pair[1].jpy)
-    return {"title_id": best.row.title_id, **asdict(buy)}
+    (name, jpy), best = min(buys, key=lambda pair: pair[0][1])
+    return {"title_id": best.row.title_id, "format": name, "jpy": jpy}
 
 
 MOST = 10
@@ -293,28 +277,25 @@ async def compare(context: ToolContext, asked: Json) -> Json:
         context.degraded.add("stock")
     sold = [reading.rows[i] for i in ids if i in reading.rows]
     titles = await _titles(context, [row.title_id for row in sold])
-    return _answer(context, asked_for, _priced(context, sold, titles), reading.unknown, reading.unanswered)
+    return _answer(asked_for, _priced(context, sold, titles), reading.unknown, reading.unanswered)
 
 
 async def snapshot(context: ToolContext, asked: Json) -> Json:
-    """By the prices as last known, with what the process remembers of the titles."""
     asked_for = referred(context, asked)
     ids = asked_for.ids[:MOST]
     known = context.store.stock.last_known(ids)
     if not known:
         raise DependencyFailure("Prices cannot be checked right now.", dependency="stock", retry_after_ms=1000)
-    titles = _known(context, ids)
-    answered = _answer(
-        context,
-        asked_for,
-        _priced(context, list(known.values()), titles),
-        unanswered=[i for i in ids if i not in known],
-    )
-    return answered | {"items": [_last_known(each) for each in answered["items"]]}
+    priced = _priced(context, list(known.values()), _known(context, ids))
+    answered = _answer(asked_for, priced, unanswered=[i for i in ids if i not in known])
+    items = [
+        row | {"availability": "last_known", "formats": [each | {"in_stock": None} for each in row["formats"]]}
+        for row in answered["items"]
+    ]
+    return answered | {"items": items}
 
 
 def _answer(
-    context: ToolContext,
     asked_for: Referred,
     titles: Sequence[Priced],
     unknown: Sequence[str] = (),
@@ -332,7 +313,7 @@ def _answer(
 
 
 async def _titles(context: ToolContext, title_ids: Sequence[str]) -> Mapping[str, Title]:
-    """The prices are what was asked for: whatever the titles' backends do, there is time left to tell them."""
+    """Reads titles in half of the remaining time, since the prices are in hand."""
     if not title_ids:
         return {}
     try:
@@ -357,14 +338,6 @@ def _priced(context: ToolContext, rows: Sequence[Availability], titles: Mapping[
     return [Priced(row, titles.get(row.title_id), names.get(row.title_id)) for row in rows]
 
 
-def _last_known(told: Json) -> Json:
-    return told | {"availability": "last_known", "formats": [each | {"in_stock": None} for each in told["formats"]]}
-
-
-def summary(result: Json) -> str:
-    return f"prices of {len(result['items'])} titles"
-
-
 TOOL = Tool(
     name="compare_prices",
     title="Compare prices",
@@ -376,7 +349,7 @@ TOOL = Tool(
     check=both_named,
     timeout_ms=300,
     fallback=Fallback("cached_inventory_snapshot", snapshot),
-    summary=summary,
+    summary=lambda result: f"prices of {len(result['items'])} titles",
     remembered=("title_ids", "result_set"),
     shares=lambda result: one_title(result["items"]),
     leaves=("title_id", "title"),
