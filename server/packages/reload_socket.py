@@ -1,7 +1,5 @@
-"""What a reload of the packages came to, and a way to the server that runs, for `python -m server tools reload`.
-
-That way is a Unix socket that only its own user can open.
-"""
+"""The report of a reload, and how `python -m server tools reload` asks a running server for one: by a Unix socket that only
+its own user can open."""
 
 from __future__ import annotations
 
@@ -21,13 +19,11 @@ from typing import Any, Generic, TypeVar
 logger = logging.getLogger(__name__)
 
 QUESTION = b"reload\n"
-READ_SECONDS = 1.0
-WRITE_SECONDS = 1.0
+IO_SECONDS = 1.0
 ANSWER_SECONDS = 120.0
 """For the reload itself, which bounds each package."""
-MOST_BYTES = 2**20
 MOST_CLIENTS = 128
-"""Who wait for an answer at once; others wait to be let in. They share a reload, so that a flood is a few of them."""
+"""That wait for an answer at once; others wait to be accepted. They share reloads, so that a flood causes a few."""
 
 NONE_INSTALLED = "no package that is installed brings tools (entry point group manga_tools.tools)"
 T = TypeVar("T")
@@ -35,8 +31,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class PackageReport:
-    """The names of tools that are new, of those that another version took the place of, and of those that are gone; or why
-    it was `refused`. `stays` is the version that goes on then."""
+    """The tools that are new, replaced by another version, and withdrawn; or why the package was `refused`, and the version
+    that `stays`."""
 
     package: str
     version: str
@@ -51,13 +47,13 @@ class PackageReport:
             stays = f"; version {self.stays} stays" if self.stays is not None else ""
             return f"{self.package} {self.version}: refused: {self.refused}{stays}"
         done = {"loaded": self.loaded, "replaced": self.replaced, "withdrawn": self.withdrawn}
-        told = "; ".join(f"{what} {', '.join(names)}" for what, names in done.items() if names)
-        return f"{self.package} {self.version}: {told or 'brings no tools'}"
+        changes = "; ".join(f"{what} {', '.join(names)}" for what, names in done.items() if names)
+        return f"{self.package} {self.version}: {changes or 'brings no tools'}"
 
 
 @dataclass(frozen=True, slots=True)
 class ReloadReport:
-    """`problem` is why nothing could be looked at."""
+    """`problem` is why no package could be read."""
 
     packages: Sequence[PackageReport] = field(default_factory=tuple)
     problem: str | None = None
@@ -83,16 +79,16 @@ class ReloadReport:
 
 Reload = Callable[[], Awaitable[ReloadReport]]
 Reloads = Callable[[Reload], Coroutine[Any, Any, None]]
-"""Has the packages reloaded for whoever asks, until it is cancelled."""
+"""Answers requests for a reload until cancelled."""
 
 
 class NoServer(Exception):
-    """Nobody answers; the message is where."""
+    """Nobody answers at the socket that the message names."""
 
 
 class Coalesced(Generic[T]):
-    """Runs one at a time. Whoever asks while one is under way shares the next, which begins after they have asked. `tasks`
-    owns the runs: who goes away takes nothing from the others."""
+    """Runs `work` one at a time; requests during a run share the next one. `tasks` owns the runs, so that a caller that is
+    cancelled cancels none."""
 
     def __init__(self, work: Callable[[], Awaitable[T]], tasks: asyncio.TaskGroup) -> None:
         self._work = work
@@ -113,15 +109,14 @@ class Coalesced(Generic[T]):
 
 
 def socket_path(host: str, port: int) -> Path:
-    """Names the socket of the server that listens there. Raises OSError where there is no folder for temporary files."""
+    """Returns the socket of the server at host and port. Raises OSError without a folder for temporary files."""
     return Path(tempfile.gettempdir()) / f"manga-tools-{os.getuid()}" / f"{host}-{port}.sock"
 
 
 async def answer_reloads(host: str, port: int, reload: Reload) -> None:
-    """Runs until cancelled; whoever asks during a reload shares the next. Where there can be no socket it says so and does
-    nothing: the flags document still asks for reloads."""
+    """Runs until cancelled. Without a socket it logs that and does nothing: the flags document can still ask for reloads."""
     try:
-        path = await asyncio.to_thread(socket_path, host, port)  # the first to ask for the folder tries to write there
+        path = await asyncio.to_thread(socket_path, host, port)  # tempfile tries to write to its folder
         listener = _listening(path)
     except OSError as error:
         why = error.strerror or str(error)
@@ -137,8 +132,8 @@ async def answer_reloads(host: str, port: int, reload: Reload) -> None:
 
 
 async def ask_to_reload(host: str, port: int) -> ReloadReport:
-    """Returns what it came to. Raises `NoServer`, and `TimeoutError` when that takes too long."""
-    loop, path = asyncio.get_running_loop(), socket_path(host, port)
+    """Raises `NoServer`, and `TimeoutError` when the reload takes too long."""
+    loop, path, answer = asyncio.get_running_loop(), socket_path(host, port), b""
     with socket.socket(socket.AF_UNIX) as client:
         client.setblocking(False)
         try:
@@ -146,7 +141,9 @@ async def ask_to_reload(host: str, port: int) -> ReloadReport:
             async with asyncio.timeout(ANSWER_SECONDS):
                 await loop.sock_connect(client, str(path))
                 await loop.sock_sendall(client, QUESTION)
-                return ReloadReport.of_json(json.loads(await _all_of(client)))
+                while (part := await loop.sock_recv(client, 2**16)) and len(answer) < 2**20:
+                    answer += part
+            return ReloadReport.of_json(json.loads(answer))
         except TimeoutError:
             raise
         except (OSError, ValueError, KeyError, TypeError):  # a server of another version words it otherwise
@@ -154,8 +151,11 @@ async def ask_to_reload(host: str, port: int) -> ReloadReport:
 
 
 def _listening(path: Path) -> socket.socket:
-    """Opens it. What a server that was killed has left there goes: whoever has the port is the only one."""
-    _private_folder(path.parent)
+    """Opens the socket, in place of one that a killed server left: only one process has the port. Raises OSError for a
+    folder of somebody else."""
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    if stat.S_IMODE(_check_own(path.parent).st_mode) != 0o700:
+        path.parent.chmod(0o700)
     path.unlink(missing_ok=True)
     listener = socket.socket(socket.AF_UNIX)
     try:
@@ -169,15 +169,8 @@ def _listening(path: Path) -> socket.socket:
     return listener
 
 
-def _private_folder(folder: Path) -> None:
-    """Makes it. Raises OSError for one that is somebody else's."""
-    folder.mkdir(mode=0o700, exist_ok=True)
-    if stat.S_IMODE(_check_own(folder).st_mode) != 0o700:
-        folder.chmod(0o700)
-
-
 def _check_own(folder: Path) -> os.stat_result:
-    """Raises OSError for one that is somebody else's, or a link: in /tmp anybody can be there first."""
+    """Raises OSError for a folder of somebody else, or a link: in /tmp anybody can be there first."""
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise PermissionError(0, f"{folder} belongs to somebody else")
@@ -191,24 +184,17 @@ async def _answer_all(listener: socket.socket, reload: Reload) -> None:
         while True:
             await room.acquire()
             client, _ = await loop.sock_accept(listener)
-            answered = tasks.create_task(_answered(client, shared))
+            answered = tasks.create_task(_answer(client, shared))
             answered.add_done_callback(lambda _: room.release())
 
 
-async def _answered(client: socket.socket, reload: Reload) -> None:
-    """Takes one, however it behaves."""
+async def _answer(client: socket.socket, reload: Reload) -> None:
+    """Answers one client, however it behaves."""
     loop = asyncio.get_running_loop()
     with client, suppress(OSError):  # TimeoutError is one
-        async with asyncio.timeout(READ_SECONDS):
+        async with asyncio.timeout(IO_SECONDS):
             asked = await loop.sock_recv(client, len(QUESTION))
         if asked == QUESTION:
             report = json.dumps((await reload()).as_json()).encode()
-            async with asyncio.timeout(WRITE_SECONDS):
+            async with asyncio.timeout(IO_SECONDS):
                 await loop.sock_sendall(client, report)
-
-
-async def _all_of(client: socket.socket) -> bytes:
-    loop, found = asyncio.get_running_loop(), b""
-    while (part := await loop.sock_recv(client, 2**16)) and len(found) < MOST_BYTES:
-        found += part
-    return found

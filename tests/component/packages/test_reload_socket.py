@@ -128,7 +128,7 @@ async def test_a_folder_that_others_could_open_is_closed_to_them() -> None:
 
 
 async def test_who_says_nothing_or_something_else_is_in_nobodys_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reload_socket, "READ_SECONDS", 0.05)
+    monkeypatch.setattr(reload_socket, "IO_SECONDS", 0.05)
     loop = asyncio.get_running_loop()
     async with answering(1) as task:
         with socket.socket(socket.AF_UNIX) as silent, socket.socket(socket.AF_UNIX) as other:
