@@ -48,7 +48,7 @@ from session.turn import TurnArithmetic, TurnShadows
 from tools.cards.extension import cards
 from tools.primitive_registry import PRIMITIVES, PrimitiveRegistry
 from tools.primitives.resource import Extension, Prompt
-from tools.registry import TOOLS, Registry
+from tools.registry import CORE, TOOLS, Registry
 from tools.resources.policies import resources_of
 from tools.store.catalog.adult import Adult
 from tools.store.guarded.backend import Backend
@@ -288,7 +288,7 @@ def _parts(
         sinks=(env.metrics, *env.sinks, env.listeners),
         observers=(*env.observers, env.listeners),
         identifier=env.identifier,
-        access=ToolAccess(env.registry, env.flags),
+        access=ToolAccess(env.registry, env.flags, CORE if settings.tools == "core" else None),
         memory=memory,
         caller_limits=limits,
         store=store,

@@ -123,6 +123,8 @@ TOOLS: tuple[Tool, ...] = (
     remember_preference.TOOL,
     forget_preference.TOOL,
 )
+CORE = frozenset({"search_manga_catalog", "get_manga_details", "check_inventory", "get_recommendations", "lookup_order"})
+"""The five tools of the reference: all that there are with MANGA_TOOLS=core."""
 FORM = 10
 """Characters that name a form: enough to tell versions apart."""
 

@@ -192,6 +192,11 @@ class Settings:
         False,
         "1 allows MANGA_AUTH=none on another address than loopback, and with another a relay over plain redis://.",
     )
+    tools: str = setting(
+        choice("all", "core"),
+        "all",
+        "Which tools there are: all, or core: search, details, stock, recommendations and orders alone.",
+    )
     adult: str = setting(
         choice("on-request", "off", "on"),
         "on-request",

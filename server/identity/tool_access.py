@@ -44,19 +44,22 @@ def _stated(claims: Mapping[str, Any]) -> Iterator[str]:
 
 
 WITHDRAWN = Decision(False, OFF, "it was withdrawn")
+LEFT_OUT = Decision(False, OFF, "MANGA_TOOLS=core leaves it out")
 
 
 class ToolAccess:
     """The one answer to "may they use it", for lists and for calls."""
 
-    def __init__(self, registry: Registry, flags: Flags) -> None:
+    def __init__(self, registry: Registry, flags: Flags, toolset: Collection[str] | None = None) -> None:
+        """`toolset`: the names of the only tools that there are; None: all of the registry's."""
         self._registry = registry
         self._flags = flags
+        self._toolset = toolset
 
     def listed(self, principal: Principal) -> list[Tool]:
         """Lists the tools in the registry's order. Without a proven user it is what is on for everyone: lists vary by
         who is proven and by nothing else, sessions included."""
-        return [t for t in self._registry if self._flags.decide(t, principal).on and granted(t, principal)]
+        return [t for t in self._registry if self.decision(t, principal).on and granted(t, principal)]
 
     def decision(self, tool: Tool, principal: Principal, session: str | None = None) -> Decision:
         """Tells whether it is there and the flags have it on for a call. The session decides for callers without a user."""
@@ -64,6 +67,8 @@ class ToolAccess:
             return ON_BY_ITSELF
         if tool.name not in self._registry:
             return WITHDRAWN
+        if self._toolset is not None and tool.name not in self._toolset:
+            return LEFT_OUT
         return self._flags.decide(tool, principal, session)
 
     def may_use(self, principal: Principal, session: str | None, name: str) -> bool:

@@ -393,6 +393,7 @@ def wrong_texts(folder: Path) -> list[tuple[str, str, str]]:
         ("MANGA_EMF", "Manga Tools", "a namespace"),
         ("MANGA_AUDIT", "always", "best-effort, required"),
         ("MANGA_AUDIT", "required", "needs MANGA_AUDIT_LOG"),
+        ("MANGA_TOOLS", "five", "all, core"),
         ("MANGA_AUDIT_LOG", str(folder), "is a folder"),
         ("MANGA_AUDIT_LOG", nowhere, "there is no folder"),
     ]

@@ -19,7 +19,7 @@ from tests.support.cases import cases
 from tests.support.listed import LISTED
 from tests.support.pipeline import COMPILED, registered, registry_of
 from tests.support.process import until
-from tools.registry import TOOLS
+from tools.registry import CORE, TOOLS
 from tools.store.failures import Forbidden, InvalidArguments, ToolNotFound
 
 LONG = "x" * 256
@@ -120,6 +120,13 @@ def test_a_tool_that_is_off_is_not_listed_and_not_found() -> None:
     with pytest.raises(ToolNotFound, match="get_manga_details") as caught:
         check(access, "check_inventory", Principal())
     assert caught.value.details["instead"]
+
+
+def test_the_core_toolset_has_five_tools_and_says_what_to_use_instead_of_the_others() -> None:
+    access = ToolAccess(COMPILED, Flags(), CORE)
+    assert {tool.name for tool in access.listed(Principal())} == CORE
+    with pytest.raises(ToolNotFound, match="switched off"):
+        check(access, "get_ratings", Principal())
 
 
 def test_scopes_decide_the_tools() -> None:
