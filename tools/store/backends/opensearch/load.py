@@ -1,15 +1,15 @@
 """Loading a catalogue: a new index is built beside the one that serves, checked, and takes over in one step.
 
-The index is named by what it is built from, so that a load of the same catalogue with the same embedder has nothing to do,
-and one that was killed goes on where it stopped. What served before stays, for requests under way and for a way back, until
-the next load.
+The index is named by its content, so that a load of the same catalogue with the same embedder has nothing to do, and one
+that was killed goes on where it stopped. The index that served before stays, for requests under way and for a way back,
+until the next load.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import chain
@@ -57,8 +57,6 @@ class Plan:
         return self.serving and self.there == self.titles
 
 
-_SECONDS, _LONGEST_PAUSE, _ATTEMPTS = 60.0, 15.0, 8
-_BUSY = (429, 502, 503, 504)
 Json = dict[str, Any]
 
 
@@ -76,14 +74,14 @@ class Bulk:
         """Raises BackendFailure when some were refused, or stayed unanswered through eight attempts, about a minute."""
         left = list(documents)
         failure: BackendFailure | None = None
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(8):
             if attempt:
-                await asyncio.sleep(min(_LONGEST_PAUSE, 0.5 * 2.0**attempt))
+                await asyncio.sleep(min(15.0, 0.5 * 2.0**attempt))
             try:
                 left = await self._send(left)
             except BackendFailure as error:
                 if not self._flavour.own_ids:
-                    raise  # nobody can say which of them arrived; the next run asks
+                    raise  # some of them may have arrived; the next run asks which
                 failure = error
                 continue
             if not left:
@@ -92,38 +90,28 @@ class Bulk:
 
     async def _send(self, documents: Sequence[Json]) -> list[Json]:
         """Returns the documents that are to be sent again."""
-        lines = [line for each in documents for line in (self._action(each), json.dumps(each, ensure_ascii=False))]
-        body = "\n".join((*lines, ""))
-        answer = await self._client.call(
-            "POST", f"/{self._target}/_bulk", body, params=self._params, deadline=Deadline.after(_SECONDS)
-        )
+        lines: list[str] = []
+        for each in documents:
+            lines.append(json.dumps({"index": {"_id": each["title_id"]} if self._flavour.own_ids else {}}))
+            lines.append(json.dumps(each, ensure_ascii=False))
+        path, body = f"/{self._target}/_bulk", "\n".join((*lines, ""))
+        answer = await self._client.call("POST", path, body, params=self._params, deadline=Deadline.after(60.0))
         if not answer.get("errors"):
             return []
         again = []
         for sent, item in zip(documents, answer["items"], strict=True):
             ((_, result),) = item.items()
-            if result["status"] in _BUSY:
+            if result["status"] in (429, 502, 503, 504):
                 again.append(sent)
             elif result["status"] >= 300:
+                error = result.get("error")
+                details = {"reason": str(error.get("type", "")) if isinstance(error, dict) else ""}
                 message = f"The cluster refused the title {sent['title_id']!r}."
-                raise DependencyFailure(message, dependency="catalog", details={"reason": _reason(result)})
+                raise DependencyFailure(message, dependency="catalog", details=details)
         return again
 
-    def _action(self, document: Json) -> str:
-        return json.dumps({"index": {"_id": document["title_id"]} if self._flavour.own_ids else {}})
 
-
-def _reason(result: Json) -> str:
-    error = result.get("error")
-    return str(error.get("type", "")) if isinstance(error, dict) else ""
-
-
-_INDEX_SECONDS, _LONG_SECONDS = 30.0, 600.0
 _PAGE = 10_000
-_APPEAR_SECONDS, _POLL_SECONDS = 180.0, 1.0
-SERVING = {"refresh_interval": "60s", "blocks.write": True, "auto_expand_replicas": "0-1"}
-"""An index that serves is not written to, and has a copy where there is a second node; while it is loaded, a copy would only
-be written twice."""
 
 
 class Indices:
@@ -144,7 +132,7 @@ class Indices:
         return tuple(sorted(found))
 
     async def exists(self, name: str) -> bool:
-        """Raises ValueError for one that somebody else made."""
+        """Raises ValueError for an index that was not made by a load."""
         try:
             found = await self._call("GET", f"/{name}/_mapping")
         except IndexMissing:
@@ -154,7 +142,7 @@ class Indices:
         return True
 
     async def open(self, name: str, identity: Identity) -> None:
-        """Ready to be written to, made if it is not there. Another load of the same may be about to make it too."""
+        """Makes the index unless it is there, ready to be written to. Another load of the same may be making it too."""
         if not await self.exists(name):
             try:
                 await self._call("PUT", f"/{name}", creation(identity, self._flavour))
@@ -177,19 +165,25 @@ class Indices:
             after = {"search_after": hits[-1]["sort"]}
 
     async def finish(self, name: str, titles: int) -> None:
-        """The index made fast to search, with exactly so many titles in it, or DependencyFailure."""
+        """Makes the index fast to search. Raises DependencyFailure unless it has exactly so many titles."""
         await self._refresh(name)
-        await self._wait_for(lambda count: count >= titles, name)
+        end = Deadline.after(180.0)
+        while not self._flavour.can_refresh and await self._count(name) < titles:
+            if end.expired():
+                raise TimedOut("The titles do not appear in the index.", dependency="catalog")
+            await asyncio.sleep(1.0)
         if (found := await self._count(name)) != titles:
             raise DependencyFailure(f"The index has {found} titles and not {titles}.", dependency="catalog")
         if self._flavour.can_refresh:
             # It is never written to again: one segment is searched fastest, and its graph of vectors is the best one.
-            await self._call("POST", f"/{name}/_forcemerge", params={"max_num_segments": "1"}, seconds=_LONG_SECONDS)
-            await self._call("PUT", f"/{name}/_settings", {"index": SERVING})
+            await self._call("POST", f"/{name}/_forcemerge", params={"max_num_segments": "1"}, seconds=600.0)
+            # It has a copy where there is a second node; while it was loaded, a copy would have been written twice.
+            serving = {"refresh_interval": "60s", "blocks.write": True, "auto_expand_replicas": "0-1"}
+            await self._call("PUT", f"/{name}/_settings", {"index": serving})
 
     async def put_into_service(self, name: str) -> tuple[str, ...]:
-        """The alias moves in one step: a search sees the old index or the new one, and never neither or both. Returns what
-        served until then."""
+        """Moves the alias in one step: a search sees the old index or the new one, and never neither or both. Returns the
+        indices that served until then."""
         old = tuple(each for each in await self.serving() if each != name)
         off = [{"remove": {"index": each, "alias": self._alias}} for each in old]
         done = {"remove": {"index": name, "alias": filling(name)}}
@@ -207,16 +201,9 @@ class Indices:
         await self._call("POST", "/_aliases", {"actions": actions})
 
     async def _refresh(self, name: str) -> None:
-        """Serverless refreshes by itself, within a minute: there it is waited until what was written stays the same."""
+        """Serverless refreshes by itself, within a minute."""
         if self._flavour.can_refresh:
             await self._call("POST", f"/{name}/_refresh")
-
-    async def _wait_for(self, enough: Callable[[int], bool], name: str) -> None:
-        end = Deadline.after(_APPEAR_SECONDS)
-        while not self._flavour.can_refresh and not enough(await self._count(name)):
-            if end.expired():
-                raise TimedOut("The titles do not appear in the index.", dependency="catalog")
-            await asyncio.sleep(_POLL_SECONDS)
 
     async def _count(self, name: str) -> int:
         body = {"size": 0, "track_total_hits": True}
@@ -229,7 +216,7 @@ class Indices:
         body: Json | None = None,
         *,
         params: Json | None = None,
-        seconds: float = _INDEX_SECONDS,
+        seconds: float = 30.0,
     ) -> Json:
         return await self._client.call(method, path, body, params=params, deadline=Deadline.after(seconds))
 
@@ -238,9 +225,6 @@ Record = tuple[Title, tuple[Offer, ...]]
 Progress = Callable[[int, int, str], None]
 """(done, total, what), called on the event loop."""
 _CHUNK = 32
-_BATCH_TEXTS, _BATCH_CHARACTERS = 32, 3_200
-_LOAD_ATTEMPTS = 10
-"""At one batch, in about five minutes."""
 
 
 async def load(
@@ -303,7 +287,7 @@ class Loading:
         series = SeriesIndex([title for title, _ in self._records])
         done = len(self._records) - len(missing)
         self._progress(done, len(self._records), "titles")
-        for chunk in _chunks(missing):
+        for chunk in (missing[start : start + _CHUNK] for start in range(0, len(missing), _CHUNK)):
             await self._bulk.add(await self._documents(chunk, series))
             done += len(chunk)
             self._progress(done, len(self._records), "titles")
@@ -323,20 +307,16 @@ class Loading:
             return [None] * len(titles)
         texts = [[headline(title), *passages(title)] for title in titles]
         parts = [
-            await embed_with_retries(self._embedder, batch, _LOAD_ATTEMPTS)
-            for batch in batches(chain.from_iterable(texts), _BATCH_TEXTS, _BATCH_CHARACTERS)
+            await embed_with_retries(self._embedder, batch, attempts=10)  # about five minutes a batch
+            for batch in batches(chain.from_iterable(texts), most_texts=32, most_characters=3_200)
         ]
         return np.split(np.concatenate(parts), np.cumsum([len(group) for group in texts])[:-1])
 
 
 def identity_of(records: Sequence[Record], embedder: Embedder | None, flavour: Flavour) -> Identity:
-    """By the records as they will be stored: order counts, spelling of the file does not."""
+    """The identity of the records as they will be stored: their order counts, the spelling of the file does not."""
     digest = sha256()
     for title, offers in records:
         digest.update(json.dumps(record_of(title, offers), sort_keys=True).encode() + b"\n")
     name, dimensions = (None, 0) if embedder is None else (embedder.name, embedder.dimensions)
     return Identity(FORMAT, definition(dimensions, flavour), name, dimensions, len(records), digest.hexdigest()[:32])
-
-
-def _chunks(places: Sequence[int]) -> Iterator[Sequence[int]]:
-    return (places[start : start + _CHUNK] for start in range(0, len(places), _CHUNK))
