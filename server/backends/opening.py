@@ -26,8 +26,7 @@ from tools.store.ports import CatalogPort, Classifier, Embedder, PagesPort
 from tools.store.releases import releases_of
 
 if TYPE_CHECKING:
-    from tools.store.backends.embedded.catalog import EmbeddedCatalog
-    from tools.store.backends.embedded.loading import Loaded
+    from tools.store.backends.embedded.catalog import EmbeddedCatalog, Loaded
     from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedTitles
 
 

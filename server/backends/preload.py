@@ -18,8 +18,8 @@ from server.config.settings import Settings
 from tools.store.releases import releases_of
 
 if TYPE_CHECKING:
+    from tools.store.backends.embedded.catalog import Loaded
     from tools.store.backends.embedded.embedder import Encoder
-    from tools.store.backends.embedded.loading import Loaded
 
 logger = logging.getLogger(__name__)
 
@@ -45,8 +45,8 @@ def preload(settings: Settings, folder: Path, progress: Progress | None) -> Shar
 
 
 def _catalog(settings: Settings, progress: Progress | None) -> Loaded:
+    from tools.store.backends.embedded.catalog import load_catalog
     from tools.store.backends.embedded.computed import ComputedStore
-    from tools.store.backends.embedded.loading import load_catalog
 
     computed = ComputedStore(settings.data_dir or default_data_dir())
     loaded = load_catalog(settings.catalog_file, computed, progress, read_vocabulary(settings))

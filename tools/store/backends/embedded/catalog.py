@@ -6,14 +6,19 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
 
 from session.resilience.deadline import Deadline
-from tools.store.backends.embedded.computed import ComputedStore
-from tools.store.backends.embedded.loading import Loaded, load_catalog
-from tools.store.backends.embedded.vectors import Progress, VectorLeg
+from tools.store.backends.embedded.columns import TitleColumns, build_columns
+from tools.store.backends.embedded.computed import FORMAT, ComputedStore, StaleArraysError, index_arrays, index_from
+from tools.store.backends.embedded.engine import Engine
+from tools.store.backends.embedded.index import LexicalIndex, build_index
+from tools.store.backends.embedded.vectors import Progress, VectorLeg, VectorPlan, plan_vectors
+from tools.store.backends.embedding import single_threaded_blas
 from tools.store.failures import TimedOut
 from tools.store.models import (
     CatalogPage,
@@ -28,10 +33,65 @@ from tools.store.models import (
     Title,
 )
 from tools.store.ports import Embedder
+from tools.store.records.catalog_file import parse, read_bytes
+from tools.store.search.query.parser import QueryParser
 from tools.store.search.text.characters import normalise
-from tools.store.tags import Vocabulary
+from tools.store.tags import Vocabulary, shipped
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """`key` identifies the content and the format of everything computed from it. `plan` is what to embed, where it was made
+    together with the rest."""
+
+    columns: TitleColumns
+    engine: Engine
+    key: str
+    plan: VectorPlan | None = None
+
+    def planned(self) -> VectorPlan:
+        """Blocking, where it was not made."""
+        return self.plan or plan_vectors(self.columns.titles)
+
+
+def load_catalog(
+    path: Path, store: ComputedStore, progress: Progress | None = None, vocabulary: Vocabulary | None = None
+) -> Loaded:
+    """Parses the whole file before anything else. Raises CatalogFileError. Blocking: seconds for tens of thousands of
+    titles.
+    """
+    single_threaded_blas()
+    content = read_bytes(path)
+    vocabulary = vocabulary or shipped()
+    key = f"{FORMAT}/{sha256(content + vocabulary.digest.encode()).hexdigest()}"
+    _tell(progress, 0, "read")
+    records = parse(content, vocabulary)
+    columns = build_columns([title for title, _ in records], [offers for _, offers in records])
+    _tell(progress, 1, "parsed")
+    index = _index(columns, store, key)
+    _tell(progress, 2, "indexed")
+    engine = Engine(columns, index, QueryParser.load(vocabulary))
+    _tell(progress, 3, "ready")
+    return Loaded(columns, engine, key)
+
+
+def _index(columns: TitleColumns, store: ComputedStore, key: str) -> LexicalIndex:
+    arrays = store.load("index", key)
+    if arrays is not None:
+        try:
+            return index_from(arrays, len(columns), len(columns.authors))
+        except StaleArraysError:
+            pass
+    index = build_index(columns.titles)
+    store.save("index", key, index_arrays(index))
+    return index
+
+
+def _tell(progress: Progress | None, done: int, what: str) -> None:
+    if progress is not None:
+        progress(done, 3, what)
 
 
 class EmbeddedCatalog:
