@@ -31,7 +31,7 @@ from typing import Any, ClassVar
 
 class Failure(Exception):
     """Base of all. `code` and `name` are the wire contract; `retry_after_ms` is None where waiting does not help, and
-    `soon_ms` is what it is where nobody knows better."""
+    `soon_ms` its default."""
 
     code: ClassVar[int]
     name: ClassVar[str]
@@ -136,13 +136,13 @@ class DependencyFailure(BackendFailure):
 
 
 class Throttled(DependencyFailure):
-    """The backend refused for load; it is asked again later, not harder."""
+    """The backend refused for load; retry later, not at once."""
 
     soon_ms = 1000
 
 
 class QuestionRefused(DependencyFailure):
-    """The backend answered that this question is malformed. Others may be welcome, so it never opens a breaker; and asking
+    """The backend answered that this question is malformed. It may answer others, so this never opens a breaker; and asking
     the same again does not help."""
 
     retryable, soon_ms = False, None

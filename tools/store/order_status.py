@@ -57,12 +57,9 @@ def standing(order: Order, now: datetime) -> Standing:
     """`now` is any moment with a time zone; a promise holds until the end of its day in Japan."""
     status = _status(order, day_in_japan(now))
     open_still = status not in OVER and status not in (ARRIVED, "ready_to_read", "awaiting_payment")
-    late = open_still and _promise_passed(order, day_in_japan(now))
+    promised = order.estimated_delivery
+    late = open_still and promised is not None and date.fromisoformat(promised) < day_in_japan(now)
     return Standing("late" if late and status in SAID_AS_LATE else status, late)
-
-
-def _promise_passed(order: Order, today: date) -> bool:
-    return order.estimated_delivery is not None and date.fromisoformat(order.estimated_delivery) < today
 
 
 def _status(order: Order, today: date) -> str:

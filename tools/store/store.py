@@ -21,11 +21,12 @@ from tools.store.stock.reader import StockReader
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Everything a tool may reach. All of it is guarded: a call through it ends by its deadline. `titles` reads by id,
-    through `catalog` and `records`. `stock_port` is what `stock` reads through, for those who want to know how it fares;
-    `reader` reads what shoppers say, `preference_reader` what they asked to be remembered, which `preferences` keeps;
-    `classifying` judges what kind of manga a text is about, `adult` is where titles for adults may appear, `policies` what
-    the shop says of itself, `identifiers` the patterns of its ids, `now` the wall clock."""
+    """Everything a tool may reach. All of it is guarded: a call through it ends by its deadline.
+
+    `titles` reads by id, through `catalog` and `records`. `stock_port` is the port under `stock`, for its health. `reader`
+    reads shoppers' words, `preference_reader` the preferences they state, which `preferences` keeps. `classifying` finds
+    readerships and tags of a text. `adult`: where titles for adults may appear; `policies`: the shop's own texts;
+    `identifiers`: the patterns of its ids; `now`: the wall clock."""
 
     catalog: CatalogPort
     stock: StockReader

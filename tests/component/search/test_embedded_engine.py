@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tools.store.backends.embedded.columns import build_columns
-from tools.store.backends.embedded.engine import Engine, Legs, WholeCatalog
+from tools.store.backends.embedded.engine import Engine, WholeCatalog
 from tools.store.backends.embedded.index import build_index
 from tools.store.backends.embedded.vectors import Vectors
 from tools.store.models import Author, CatalogQuery, Conditions, Title
@@ -34,7 +35,7 @@ TITLES = [
 TITLES[0] = Title(**{name: getattr(TITLES[0], name) for name in Title.__slots__} | {"related": ("side",)})
 NUMBER = {title.title_id: place for place, title in enumerate(TITLES)}
 COLUMNS, INDEX = build_columns(TITLES, [()] * len(TITLES)), build_index(TITLES)
-ENGINE, LEGS = Engine(COLUMNS, INDEX, PARSER), Legs.of(COLUMNS, INDEX)
+ENGINE, LEGS = Engine(COLUMNS, INDEX, PARSER), WholeCatalog.of(COLUMNS, INDEX)
 DESCRIBED = "sunken bell below a frozen lighthouse"
 
 
@@ -46,7 +47,7 @@ def found(query: str, conditions: Conditions | None = None, limit: int = 10, **l
 
 
 def candidates(senses: tuple[Floats, Floats] | None = None, pointed: int | None = None) -> WholeCatalog:
-    return WholeCatalog(LEGS, senses, pointed)
+    return replace(LEGS, senses=senses, pointed=pointed)
 
 
 def evidence(query: str, **how: Any) -> Evidence:

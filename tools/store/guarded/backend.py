@@ -22,8 +22,8 @@ ALL_BUT = 0.9
 class BackendPolicy:
     """`places` calls run at once, further ones wait for a place within their deadline. Seconds throughout.
 
-    `telling_share` of `slow_seconds` is what an attempt must have had before its end says anything: one whose time was over
-    sooner had a caller in a hurry. It is less than 1 where a tool gives the backend less than it may take.
+    An attempt that was cut off before `telling_share` of `slow_seconds` says nothing of the backend: its caller was in a
+    hurry. The share is less than 1 where a tool gives the backend less time than it may take.
     """
 
     slow_seconds: float
@@ -63,11 +63,11 @@ class AttemptTime:
 
 
 class Backend:
-    """Runs attempts at a backend so that a bad one costs its callers little and is left alone until it is better.
+    """Runs attempts at a backend so that a bad one costs its callers little and is left alone until it recovers.
 
-    Only failures and lateness count against it: what is wrong with the caller's question is not the backend's fault, and an
-    attempt that was cut off after hardly any time says nothing. Every operation run here is a read, or a write that may be
-    told twice, so all of them may be repeated; one that was throttled is not.
+    Only failures and lateness count against it: a malformed question is the caller's fault, and an attempt that was cut off
+    after hardly any time says nothing. Every operation run here is a read, or a write that may be repeated; a throttled one
+    is not retried.
     """
 
     def __init__(
@@ -85,8 +85,8 @@ class Backend:
         self._budget = RetryBudget()
 
     async def call(self, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline, operation: str = "call") -> T:
-        """The first attempt that succeeds before the deadline. Each is noted as this `operation`, for whoever watches the
-        call. Raises `BackendFailure`, or what the attempt raised."""
+        """The result of the first attempt that succeeds before the deadline. `operation` names each attempt in spans. Raises
+        `BackendFailure`, or what the attempt raised."""
         self._budget.earn()
         for number in range(1, self._policy.retry.attempts + 1):
             try:
@@ -133,7 +133,7 @@ class Backend:
             )
 
     def _count(self, error: BaseException, spent: AttemptTime, era: int) -> None:
-        """Against the backend, if an attempt that ended so is its fault."""
+        """Counts the error against the backend if it is the backend's fault."""
         fault = None
         if isinstance(error, TimedOut | asyncio.CancelledError):
             left = isinstance(error, asyncio.CancelledError)
@@ -147,7 +147,7 @@ class Backend:
             self.breaker.record_failure(era, fault)
 
     def _rest_ms(self) -> int:
-        """Until the breaker lets a call through: the rest of its pause, or the time that the probe under way may take."""
+        """Milliseconds until the breaker lets a call through: the rest of its pause, or the time of the probe under way."""
         if self.breaker.state is BreakerState.OPEN:
             return self.breaker.retry_after_ms()
         return round(self._policy.attempt_seconds * 1000)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tools.store.backends.embedded.columns import build_columns
-from tools.store.backends.embedded.engine import Legs, WholeCatalog
+from tools.store.backends.embedded.engine import WholeCatalog
 from tools.store.backends.embedded.index import build_index
 from tools.store.backends.opensearch.candidates import RecalledTitles
 from tools.store.backends.opensearch.definition import NODES
@@ -45,7 +45,7 @@ QUERIES = [
 
 def whole() -> Candidates:
     columns = build_columns(TITLES, [()] * len(TITLES))
-    return WholeCatalog(Legs.of(columns, build_index(TITLES)))
+    return WholeCatalog.of(columns, build_index(TITLES))
 
 
 def recalled(query: str) -> Candidates:

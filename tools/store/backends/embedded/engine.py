@@ -41,61 +41,63 @@ from tools.store.search.taste import Rarity, TasteWeights, profile_of, worth
 
 
 @dataclass(frozen=True, slots=True)
-class Legs:
-    """The legs of a search. Read only; safe to share between threads."""
+class WholeCatalog:
+    """`Candidates` for one query: a candidate's row is its title's number. `senses`: the cosines with the query's vector,
+    where there is one; `pointed`: the title by whose authors the query asks for more. Read only; safe to share between
+    threads."""
 
     columns: TitleColumns
     names: NamesLeg
-    people: PeopleLeg
+    authors: PeopleLeg
     prose: SparseIndex
+    senses: tuple[Floats, Floats] | None = None
+    pointed: int | None = None
 
     @classmethod
-    def of(cls, columns: TitleColumns, index: LexicalIndex) -> Legs:
+    def of(cls, columns: TitleColumns, index: LexicalIndex) -> WholeCatalog:
         return cls(columns, NamesLeg(index.names, len(columns)), PeopleLeg(index.people, columns), index.prose)
 
+    @property
+    def prior(self) -> Floats:
+        return self.columns.prior
 
-class WholeCatalog:
-    """`Candidates` for one query: a candidate's row is its title's number. `senses`: the cosines with the query's vector,
-    where there is one; `pointed`: the title by whose authors the query asks for more."""
-
-    def __init__(self, legs: Legs, senses: tuple[Floats, Floats] | None = None, pointed: int | None = None) -> None:
-        self._legs, self.senses = legs, senses
-        self.prior = legs.columns.prior
-        self.by_same_author = None if pointed is None else legs.people.works_of_authors(pointed)
+    @property
+    def by_same_author(self) -> Mask | None:
+        return None if self.pointed is None else self.authors.works_of_authors(self.pointed)
 
     def named(self, asked: AskedNames, among: Mask | None = None) -> Floats:
-        return self._legs.names.find(asked, among)
+        return self.names.find(asked, among)
 
     def spelled_in_katakana(self, text: str) -> Floats:
-        return self._legs.names.spelled_in_katakana(text)
+        return self.names.spelled_in_katakana(text)
 
     def beginning_with(self, keys: tuple[str, ...]) -> Floats:
-        return self._legs.names.beginning_with(keys)
+        return self.names.beginning_with(keys)
 
     def name_keys(self, row: int) -> tuple[str, ...]:
-        return self._legs.names.keys_of(row)
+        return self.names.keys_of(row)
 
     def related_to(self, row: int) -> Mask:
-        columns = self._legs.columns
+        columns = self.columns
         return columns.of_ids(columns.titles[row].related)
 
     def people(self, query: ParsedQuery) -> Floats:
-        return self._legs.people.find(query)
+        return self.authors.find(query)
 
     def written_by(self, name: str) -> Mask:
-        return self._legs.people.exactly(name)
+        return self.authors.exactly(name)
 
     def words(self, asked: Sequence[Sequence[str]]) -> Floats:
-        return self._legs.prose.covered(asked)
+        return self.prose.covered(asked)
 
     def in_vocabulary(self, terms: Sequence[str]) -> float:
-        return self._legs.prose.in_vocabulary(dict.fromkeys(terms, 1.0))
+        return self.prose.in_vocabulary(dict.fromkeys(terms, 1.0))
 
     def tagged(self, tags: Sequence[str]) -> Mask:
-        return self._legs.columns.tagged(tags)
+        return self.columns.tagged(tags)
 
     def of_genre(self, genre: str) -> Mask:
-        return self._legs.columns.of_genre(genre)
+        return self.columns.of_genre(genre)
 
 
 FloatColumn = NDArray[np.float64]
@@ -277,7 +279,7 @@ class Engine:
         self, columns: TitleColumns, index: LexicalIndex, parser: QueryParser, weights: Weights | None = None
     ) -> None:
         self._columns, self._parser = columns, parser
-        self._legs = Legs.of(columns, index)
+        self._candidates = WholeCatalog.of(columns, index)
         self._exact, self._taste = ExactNames(index, columns), ColumnTaste(columns)
         self.terms = CatalogTerms(
             tags=counts(columns.by_tag),
@@ -307,7 +309,7 @@ class Engine:
             alike = like_title(self._columns, pointed, allowed, vectors, self._weights)
             return self._page(Ranked(alike, ordering=query.ordering), asked, degraded)
         senses = None if vector is None or vectors is None else vectors.cosines(vector)
-        candidates = WholeCatalog(self._legs, senses, pointed)
+        candidates = replace(self._candidates, senses=senses, pointed=pointed)
         return self._page(rank(query, candidates, self._weights, allowed), asked, degraded)
 
     def popular(self, conditions: Conditions, limit: int) -> tuple[Title, ...]:
@@ -350,11 +352,11 @@ class Engine:
         return numbers
 
     def _allowed(self, conditions: Conditions) -> Mask:
-        return allowed_by(conditions, self._columns, self._legs.people)
+        return allowed_by(conditions, self._columns, self._candidates.authors)
 
     def _pointed_from(self, query: ParsedQuery) -> int | None:
         """The number of the title that the query points from, whatever the conditions say of it."""
         if (name := query.points_from) is None:
             return None
         aliases = self._parser.parse(name).aliases
-        return pointed_from(name, aliases, WholeCatalog(self._legs), self._weights)
+        return pointed_from(name, aliases, self._candidates, self._weights)

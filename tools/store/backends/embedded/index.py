@@ -71,7 +71,7 @@ class SparseIndex:
 
     def weight_of(self, terms: Mapping[str, float]) -> float:
         """The score of a row with weight 1 in every asked term. Unknown terms count as the rarest."""
-        rarest, numbers = unknown_idf(self.size), [self.vocabulary.get(term) for term in terms]
+        rarest, numbers = idf_of(0, self.size), [self.vocabulary.get(term) for term in terms]
         known = iter(self.idf[[t for t in numbers if t is not None]].tolist())
         return sum(asked * (rarest if t is None else next(known)) for t, asked in zip(numbers, terms.values(), strict=True))
 
@@ -85,11 +85,6 @@ def idf_of(rows: int, size: int) -> float:
     """The idf of a term that so many rows hold, at most all of them."""
     held = min(rows, size)
     return math.log(1.0 + (size - held + 0.5) / (held + 0.5))
-
-
-def unknown_idf(size: int) -> float:
-    """The idf of a term that no row holds."""
-    return math.log(1.0 + (size + 0.5) / 0.5)
 
 
 def build(documents: Iterable[Mapping[str, float]], *, k1: float = 1.2, b: float = 0.3) -> SparseIndex:

@@ -1,4 +1,4 @@
-"""The leg that finds authors: in the exact filter, in the wording of a query, or as the query itself."""
+"""The leg that finds authors: for the exact filter, in the wording of a query, or as the query itself."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class PeopleLeg:
         return found
 
     def find(self, query: ParsedQuery) -> Floats:
-        """Shape (titles,): how surely the query names an author of each title (tools.store.search.ranking.authors)."""
+        """Shape (titles,): how surely the query names an author of each title (`AskedAuthor`)."""
         found = np.zeros(len(self._columns), np.float32)
         asked = AskedAuthor(query)
         for author in self._candidates(asked.name) | self._read_as(asked.readings):
@@ -87,9 +87,8 @@ class PeopleLeg:
         return {author for key in readings for known in (self._spelled, self._parts) for author in known.get(key, ())}
 
     def _candidates(self, asked: AskedName) -> set[int]:
-        """The authors that may be named: the one whose name this is, else all that share a part, a spelling or many
-        grams.
-        """
+        """The authors that may be named: the one of exactly this name, else all that share a part, a spelling or many
+        grams."""
         exact = self._spelled.get(asked.key)
         if exact and len(asked.words) > 1:
             return exact

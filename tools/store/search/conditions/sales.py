@@ -45,9 +45,6 @@ def _others(days: Days, every: Days) -> Iterator[tuple[int, int]]:
             yield first, last
 
 
-_USUAL = (PAPER, DIGITAL)
-
-
 @dataclass(frozen=True, slots=True)
 class Sale:
     """A format that a title is sold in: yen for one volume (of a set: for all), whether it can be had now, and on which
@@ -75,7 +72,8 @@ def sale_in(sales: Sequence[Sale], format_: str | None) -> Sale | None:
     if format_ is not None:
         return next((sale for sale in sales if sale.format == format_), None)
     single = [sale for sale in sales if sale.format not in WHOLE]
-    return min(single, key=_unlikeliness, default=None)
+    usual = (PAPER, DIGITAL)
+    return min(single, key=lambda each: usual.index(each.format) if each.format in usual else len(usual), default=None)
 
 
 def series_price(sale: Sale | None, volumes: int | None) -> int | None:
@@ -83,10 +81,6 @@ def series_price(sale: Sale | None, volumes: int | None) -> int | None:
     if sale is None or sale.format in WHOLE:
         return None if sale is None else sale.price
     return sale.price * volumes if volumes else None
-
-
-def _unlikeliness(sale: Sale) -> int:
-    return _USUAL.index(sale.format) if sale.format in _USUAL else len(_USUAL)
 
 
 def _sales(format_: str, offers: Sequence[Offer]) -> Iterator[Sale]:

@@ -44,9 +44,6 @@ class AliasTable:
         whole = self.names.get(sound_key(text))
         if whole is not None:
             return whole
-        found = [self.names[k] for k in map(sound_key, sound(text).split()) if _is_telling(k) and k in self.names]
+        keys = [key for key in map(sound_key, sound(text).split()) if len(key) >= (_MIN_CJK if has_cjk(key) else _MIN_LATIN)]
+        found = [self.names[key] for key in keys if key in self.names]
         return tuple(dict.fromkeys(name for names in found for name in names))[:MOST_NAMES]
-
-
-def _is_telling(key: str) -> bool:
-    return len(key) >= (_MIN_CJK if has_cjk(key) else _MIN_LATIN)

@@ -42,7 +42,11 @@ class ToneTable:
     def load(cls) -> ToneTable:
         """The table that is shipped. The first time it reads a file."""
         rows = json.loads(files("tools.store.search.query").joinpath("tones.json").read_text(encoding="utf-8"))
-        tones = {normalise(said): _tone(row) for row in rows for said in (*row["en"], *row["ja"])}
+        tones = {
+            normalise(said): Tone(tuple(row["wanted"]), tuple(row["unwanted"]))
+            for row in rows
+            for said in (*row["en"], *row["ja"])
+        }
         english = _longest_first(chain.from_iterable(row["en"] for row in rows))
         japanese = _longest_first(chain.from_iterable(row["ja"] for row in rows))
         stems = _longest_first(
@@ -69,10 +73,6 @@ class ToneTable:
 
     def _meant(self, match: re.Match[str]) -> Tone:
         return self.tones[match["en"] or match["ja"] or match["stem"] + _ADJECTIVE]
-
-
-def _tone(row: Mapping[str, list[str]]) -> Tone:
-    return Tone(tuple(row["wanted"]), tuple(row["unwanted"]))
 
 
 def _longest_first(phrases: Iterable[str]) -> str:

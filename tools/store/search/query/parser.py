@@ -85,7 +85,8 @@ class QueryParser:
         subject = _subject(text, author)
         same_author_as, similar_to = _first(SAME_AUTHOR, text), _first(SIMILAR, text)
         moods, beside = self._tones.read(text)
-        themes, genre = self._themes.themes(beside), _genre(text)
+        themes = self._themes.themes(beside)
+        genre = next((genre for genre, wording in GENRE_WORDINGS.items() if wording.search(text)), None)
         return ParsedQuery(
             text=text,
             subject=subject,
@@ -133,10 +134,6 @@ def without_filler(text: str) -> str:
     subject = VOLUME.sub(" ", text)
     subject = FILLER_JA.sub(" ", FILLER_EN.sub(" ", subject))
     return " ".join(subject.split()).strip(' ,.:;!?。、！？「」『』"')
-
-
-def _genre(text: str) -> str | None:
-    return next((genre for genre, pattern in GENRE_WORDINGS.items() if pattern.search(text)), None)
 
 
 def _share(themes: tuple[Theme, ...], subject: str, unfelt: str, genre: str | None) -> float:

@@ -1,7 +1,7 @@
 """The titles that a backend recalled, as ranking sees them.
 
 One backend holds its whole catalogue and answers for every title, another has found a few hundred of them: both are ranked
-by the same rules (`ranking.ranked`). Whoever adds a backend implements this and nothing else of a search.
+by the same rules (`ranking.ranked`). A new backend implements this and nothing else of a search.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Candidates(Protocol):
         ...
 
     def people(self, query: ParsedQuery) -> Floats:
-        """How surely the query names an author of each title (`ranking.authors`)."""
+        """How surely the query names an author of each title (`ranking.names.AskedAuthor`)."""
         ...
 
     def written_by(self, name: str) -> Mask:

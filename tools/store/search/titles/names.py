@@ -53,7 +53,7 @@ class NameKeys:
     def of(cls, title: Title) -> NameKeys:
         names = names_of(title)
         whole = dict.fromkeys(sound_key(name) for name in names)
-        main = dict.fromkeys(sound_key(_before_subtitle(name)) for name in names)
+        main = dict.fromkeys(sound_key(_SUBTITLE.split(name.strip(), maxsplit=1)[0]) for name in names)
         return cls(
             tuple(key for key in whole if key),
             tuple(key for key in main if len(key) >= _MIN_MAIN and key not in whole),
@@ -71,16 +71,12 @@ def names_of(title: Title) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n for n in names if n))
 
 
-def _before_subtitle(name: str) -> str:
-    return _SUBTITLE.split(name.strip(), maxsplit=1)[0]
-
-
 def one_likeness(key: str, name: str) -> float:
-    """How near two sound keys are, 0 to 1: 1 is equal, about 0.7 a typo or two.
+    """The likeness of two sound keys, 0 to 1: 1 is equal, about 0.7 a typo or two.
 
-    Typos count as edits with transposition (optimal string alignment; Damerau 1964) over the length of the longer one.
-    A query that begins a name counts by how much of the name it covers, since readers stop typing early; one that sounds
-    like it counts as one typo.
+    Typos count as edits with transposition (optimal string alignment; Damerau 1964) over the length of the longer one. A
+    query that begins a name counts by the share of the name that it covers, since readers stop typing early; one that sounds
+    like a name counts as one typo.
     """
     if name.startswith(key):
         return begun_likeness(key, name)
@@ -89,7 +85,7 @@ def one_likeness(key: str, name: str) -> float:
 
 
 def heard(key: str, names: Sequence[str], near: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How `near` the key is to each of the names, with those nearer that it may be a spelling of by ear."""
+    """The likenesses `near` of the key to the names, raised where the key may be a spelling of the name by ear."""
     doubtful = np.flatnonzero((near >= _HEARD_LEAST) & (near < _HEARD))
     skeleton = consonants(key) if len(doubtful) and key.isascii() else ""
     if len(skeleton) >= MIN_CONSONANTS:
@@ -110,14 +106,14 @@ def likenesses(key: str, names: Sequence[str]) -> NDArray[np.float64]:
 
 
 def begun_likeness(key: str, name: str) -> float:
-    """How near a key is to a name that begins with it, or is it."""
+    """The likeness of a key to a name that begins with it, or equals it."""
     share = len(key) / len(name)
     return max(share, 0.78 + 0.15 * share) if len(key) >= _MIN_MAIN - 1 else share
 
 
 def loanword_likeness(near: float) -> float:
-    """How near a katakana text is to a Latin name with the same consonants (loanwords.py), by how alike the two sound
-    keys are."""
+    """How near a katakana text is to a Latin name with the same consonants (romaji.consonants), by how alike the two
+    sound keys are."""
     return _LOANWORD_BASE + _LOANWORD_NEAR * near if near >= LOANWORD_LEAST else 0.0
 
 
@@ -139,9 +135,9 @@ class TitleKeys:
 
 
 MOST_NAMES = 64
-"""Names that are looked for at once."""
+"""Names that are looked up at once."""
 MOST_TITLES = 20
-"""Titles that are told of one name, the best known."""
+"""Titles of one name in an answer, the best known."""
 _SHORTEST_FAMILY, _SHORTEST_KANJI_FAMILY, _SHORTEST_CJK_MAIN = 3, 2, 3
 
 
