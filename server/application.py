@@ -1,4 +1,4 @@
-"""The application: what reaches out of it, and what it consists of. How it is put together is in `server/wiring.py`."""
+"""The application's parts, and the environment that it is composed from by `server/wiring.py`."""
 
 from __future__ import annotations
 
@@ -36,11 +36,10 @@ from tools.store.stock.snapshot import StockSnapshot
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What the application is put together from: all that reaches out of it, or comes from there. `sinks` hear of each call
-    beside the metrics, `observers` say which of them are to be seen in detail, `listeners` do both for a while; `probes` are
-    of what has no breaker; `rate` is what one caller may ask for, where that is limited; `policies` are the shop's own
-    words; `extensions` of the protocol have their resources among `primitives`; `second` is asked where the catalogue fails;
-    `bus` carries what changes, `reach` leads to the sessions of other processes, and `key` is what they share."""
+    """All that reaches out of the application or comes from outside. `sinks` receive each call's event beside the metrics,
+    `observers` choose calls to record in spans, `listeners` do both temporarily; `probes` are for what has no breaker;
+    `rate` limits one caller; `policies` are the shop's own texts; `primitives` include the `extensions`' resources; `second`
+    finds the standby; `bus` carries changes, `reach` leads to other processes' sessions, and `key` is shared with them."""
 
     redis: KeyValue
     ports: Ports
@@ -64,15 +63,15 @@ class Environment:
     listeners: Listeners = field(default_factory=Listeners)
 
     def all_probes(self) -> Mapping[str, Probe]:
-        """Returns those of what has no breaker."""
+        """The probes of what has no breaker, the embedder's included."""
         embedder = self.ports.embedder
         return {"embedder": embedder.health, **self.probes} if embedder else self.probes
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """Everything that serves. Transports take what they need of it. `prepared` waits until search by meaning, which follows
-    behind the start, is there or is known not to come."""
+    """Everything that serves. `prepared` waits until search by meaning, which is loaded behind the start, is ready or known
+    not to come."""
 
     protocol: Protocol
     pipeline: Pipeline

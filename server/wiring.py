@@ -1,13 +1,13 @@
-"""The composition root: the only place that knows which implementation stands behind which port.
+"""The composition root: the only place that chooses the implementation of each port.
 
-`open_app` is the order in which everything is opened, and in reverse closed; `wire` is what is made of it.
+`open_app` opens everything in order and closes it in reverse; `wire` composes the application from it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import replace
 from functools import partial
@@ -24,7 +24,7 @@ from server.identity.identifier import Identifier, TrustEverybody, TrustTokens
 from server.identity.tool_access import ToolAccess
 from server.packages.packages import Packages, open_packages
 from server.packages.reload_socket import Reloads
-from server.pipeline import Parts, Pipeline, build_pipeline
+from server.pipeline import Parts, build_pipeline
 from server.runtime.background import Background
 from server.runtime.fleet_key import FleetKey
 from server.runtime.health import dependencies
@@ -54,7 +54,6 @@ from tools.store.catalog.adult import Adult
 from tools.store.guarded.backend import Backend
 from tools.store.identifiers import Identifiers
 from tools.store.models.order import Policies
-from tools.store.store import Store
 
 EXTENSIONS: Sequence[Callable[[Sequence[str]], Extension]] = [
     cards,
@@ -65,26 +64,26 @@ EXTENSIONS: Sequence[Callable[[Sequence[str]], Extension]] = [
 async def open_extensions(
     cover_hosts: Sequence[str], extensions: Sequence[Callable[[Sequence[str]], Extension]] = EXTENSIONS
 ) -> list[Extension]:
-    """Opens them on a thread, since they read files. Raises what a wrong file raises."""
+    """Opens them on a thread, since they read files. Raises the errors of wrong files."""
     return await asyncio.to_thread(lambda: [opened(cover_hosts) for opened in extensions])
 
 
 def with_resources(extensions: Sequence[Extension], identifiers: Identifiers, policies: Policies) -> PrimitiveRegistry:
-    """The shop's policies, the built-in primitives with the examples of the shop's identifiers, then those of extensions.
+    """The shop's policies, the built-in primitives with examples in the shop's identifiers, then the extensions' resources.
     Raises `NameTaken`."""
-    built_in = (_with_examples(each, identifiers) if isinstance(each, Prompt) else each for each in PRIMITIVES)
+
+    def adapt(prompt: Prompt) -> Prompt:
+        arguments = (replace(each, description=identifiers.adapt(each.description)) for each in prompt.arguments)
+        return replace(prompt, arguments=tuple(arguments))
+
+    built_in = (adapt(each) if isinstance(each, Prompt) else each for each in PRIMITIVES)
     return PrimitiveRegistry(
         (*resources_of(policies), *built_in, *(resource for each in extensions for resource in each.resources))
     )
 
 
-def _with_examples(prompt: Prompt, identifiers: Identifiers) -> Prompt:
-    arguments = (replace(each, description=identifiers.adapt(each.description)) for each in prompt.arguments)
-    return replace(prompt, arguments=tuple(arguments))
-
-
 def open_audit(settings: Settings, stack: AsyncExitStack) -> AuditLog:
-    """Opens it until the stack ends. Raises `SettingError` for a file that cannot be written."""
+    """Opens the audit until the stack ends. Raises `SettingError` for a file that cannot be written."""
     try:
         sink = stack.enter_context(audit_sink(settings.audit_log))
     except OSError as error:
@@ -95,7 +94,7 @@ def open_audit(settings: Settings, stack: AsyncExitStack) -> AuditLog:
 
 
 async def open_identifier(settings: Settings, stack: AsyncExitStack, background: Background, *, local: bool) -> Identifier:
-    """Opens the one that is set, neither blocked nor stopped by an issuer that is away. Raises `SettingError`."""
+    """Opens the configured identifier; an absent issuer neither blocks nor stops it. Raises `SettingError`."""
     if local:
         return TrustEverybody(settings.user)
     if settings.auth == "none":
@@ -121,9 +120,9 @@ async def open_identifier(settings: Settings, stack: AsyncExitStack, background:
 async def open_app(
     settings: Settings, *, local: bool = False, ports: OpenPorts = open_ports, reloads: Reloads | None = None
 ) -> AsyncIterator[Application]:
-    """Opens the application of these settings until the block ends. `local` is for stdio, where the parent is trusted;
-    `ports` opens the backends; `reloads` answers those who ask for a reload of the packages. Unreachable backends neither
-    block nor stop it. Raises what a wrong file or setting raises."""
+    """Opens the application until the block ends. `local` is for stdio, where the parent is trusted; `ports` opens the
+    backends; `reloads` serves requests to reload the packages. Unreachable backends neither block nor stop it. Raises the
+    errors of wrong files and settings."""
     async with AsyncExitStack() as stack:
         metrics = Metrics()
         background = Background(stack, metrics.count_background_death)
@@ -146,7 +145,7 @@ async def open_app(
 
 
 def _run_beside(app: Application, background: Background, packages: Packages, follower: Follower | None) -> None:
-    """Everything that goes on beside the calls."""
+    """Starts the background tasks."""
     changes = app.protocol.tool_list_changes
     background.run("popular titles", app.pipeline.store.popular.keep_warm)
     background.run("inventory snapshot", app.inventory.keep)
@@ -197,25 +196,71 @@ async def _open_env(
 
 
 def wire(settings: Settings, env: Environment) -> Application:
-    """Wires the application over what it was given: the one composition, of the server and of tests."""
-    clock, metrics, registry = env.clocks.monotonic, env.metrics, env.registry
+    """Wires the application over its environment: the one composition of the server and of tests."""
+    clock, metrics = env.clocks.monotonic, env.metrics
     on_change = Breakers(clock).changed
     backends = {name: Backend(name, policy, clock, on_change=on_change) for name, policy in POLICIES.items()}
     breakers = {name: backend.breaker for name, backend in backends.items()}
     breakers["redis"] = CircuitBreaker("redis", REDIS, clock, on_change=on_change)
-    turns, rate = TurnShadows(clock, counts=settings.turn_clock), env.rate if settings.rate_limit else None
-    memory = _memory(settings, env, breakers["redis"], turns, rate)
-    store, own_updates = _store(settings, env, backends, memory), OwnUpdates(env.bus, memory)
+    turns = TurnShadows(clock, counts=settings.turn_clock)
+    arithmetic = TurnArithmetic(settings.turn_budget_ms, turns, clock, budget_tokens=settings.turn_tokens)
+    rate = env.rate if settings.rate_limit else None
+    memory = SessionMemory(env.redis, breakers["redis"], arithmetic, rate, LocalLimits(rate or Rate(), clock), clock)
+    store = guarded_store(
+        env.ports,
+        backends,
+        memory,
+        env.clocks,
+        cache=settings.cache,
+        adult=Adult(settings.adult),
+        policies=env.policies,
+        identifiers=settings.identifiers,
+        vocabulary=read_vocabulary(settings),
+    )
+    own_updates = OwnUpdates(env.bus, memory)
     limits = CallerLimits(rate, by_address=not settings.loopback, clock=clock)
     lifecycle = Lifecycle(knows=lambda: env.flags.known)
-    parts = _parts(settings, env, limits, memory, store, own_updates)
-    pipeline = build_pipeline(parts)
+    access = ToolAccess(env.registry, env.flags, CORE if settings.tools == "core" else None)
+    pipeline = build_pipeline(
+        Parts(
+            sinks=(metrics, *env.sinks, env.listeners),
+            observers=(*env.observers, env.listeners),
+            identifier=env.identifier,
+            access=access,
+            memory=memory,
+            caller_limits=limits,
+            store=store,
+            profile_queue=ProfileQueue(store.profiles, metrics.count_profile_event, clock),
+            max_concurrent_calls=settings.max_concurrent_calls,
+            call_timeout_ms=settings.call_timeout_ms,
+            result_tokens=settings.result_tokens,
+            cache=settings.cache,
+            clocks=env.clocks,
+            recorded=own_updates.recorded,
+            audit=env.audit,
+            second=env.second,
+        )
+    )
     metrics.watch_breakers(breakers.values())
     metrics.watch(under_way=lambda: pipeline.shed.under_way, ready=lambda: lifecycle.serves)
+    protocol = Protocol(
+        VERSION,
+        env.registry,
+        env.primitives,
+        access,
+        env.identifier,
+        limits,
+        pipeline,
+        on_sent=metrics.record_answer_sent,
+        bus=env.bus,
+        own_updates=own_updates,
+        key=env.key,
+        extensions=env.extensions,
+    )
     return Application(
-        protocol=_protocol(env, parts, pipeline, own_updates),
+        protocol=protocol,
         pipeline=pipeline,
-        registry=registry,
+        registry=env.registry,
         primitives=env.primitives,
         identifier=env.identifier,
         caller_limits=limits,
@@ -231,74 +276,4 @@ def wire(settings: Settings, env: Environment) -> Application:
         clocks=env.clocks,
         prepared=env.ports.prepared,
         reach=env.reach,
-    )
-
-
-def _store(settings: Settings, env: Environment, backends: Mapping[str, Backend], memory: SessionMemory) -> Store:
-    adult, ports, clocks, policies = Adult(settings.adult), env.ports, env.clocks, env.policies
-    return guarded_store(
-        ports,
-        backends,
-        memory,
-        clocks,
-        cache=settings.cache,
-        adult=adult,
-        policies=policies,
-        identifiers=settings.identifiers,
-        vocabulary=read_vocabulary(settings),
-    )
-
-
-def _protocol(env: Environment, parts: Parts, pipeline: Pipeline, own: OwnUpdates) -> Protocol:
-    registry, primitives, identifier, bus = (
-        env.registry,
-        env.primitives,
-        env.identifier,
-        env.bus,
-    )
-    access, limits, sent = parts.access, parts.caller_limits, env.metrics.record_answer_sent
-    return Protocol(
-        VERSION,
-        registry,
-        primitives,
-        access,
-        identifier,
-        limits,
-        pipeline,
-        sent,
-        bus,
-        own,
-        env.key,
-        env.extensions,
-    )
-
-
-def _memory(
-    settings: Settings, env: Environment, breaker: CircuitBreaker, turns: TurnShadows, rate: Rate | None
-) -> SessionMemory:
-    clock = env.clocks.monotonic
-    arithmetic = TurnArithmetic(settings.turn_budget_ms, turns, clock, budget_tokens=settings.turn_tokens)
-    return SessionMemory(env.redis, breaker, arithmetic, rate, LocalLimits(rate or Rate(), clock), clock)
-
-
-def _parts(
-    settings: Settings, env: Environment, limits: CallerLimits, memory: SessionMemory, store: Store, own: OwnUpdates
-) -> Parts:
-    return Parts(
-        sinks=(env.metrics, *env.sinks, env.listeners),
-        observers=(*env.observers, env.listeners),
-        identifier=env.identifier,
-        access=ToolAccess(env.registry, env.flags, CORE if settings.tools == "core" else None),
-        memory=memory,
-        caller_limits=limits,
-        store=store,
-        profile_queue=ProfileQueue(store.profiles, env.metrics.count_profile_event, env.clocks.monotonic),
-        max_concurrent_calls=settings.max_concurrent_calls,
-        call_timeout_ms=settings.call_timeout_ms,
-        result_tokens=settings.result_tokens,
-        cache=settings.cache,
-        clocks=env.clocks,
-        recorded=own.recorded,
-        audit=env.audit,
-        second=env.second,
     )
