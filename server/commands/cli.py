@@ -17,7 +17,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from typing import Any
 
-from server.commands.errors import print_error, progress_bar
+from server.commands.errors import is_of_a_file, print_error, progress_bar
 from server.config.parsing import SettingError, user_id
 from server.config.settings import Settings, unknown_settings
 from server.telemetry.log_output import log_to_stderr
@@ -69,11 +69,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if is_of_a_file(error):
             return print_error(str(error))
         raise
-
-
-def is_of_a_file(error: Exception) -> bool:
-    """True for our own errors about settings and files, whose message is meant for the person at the keyboard."""
-    return isinstance(error, ValueError) and type(error).__module__.startswith(("server.", "tools."))
 
 
 def _run(asked: Namespace, settings: Settings) -> int:

@@ -16,6 +16,11 @@ def print_error(line: str, status: int = WRONG_USE) -> int:
     return status
 
 
+def is_of_a_file(error: Exception) -> bool:
+    """True for our own errors about settings and files, whose message is meant for the person at the keyboard."""
+    return isinstance(error, ValueError) and type(error).__module__.startswith(("server.", "tools."))
+
+
 WIDTH = 30
 PATIENCE_SECONDS = 0.5
 

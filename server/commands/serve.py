@@ -1,4 +1,4 @@
-"""The HTTP server as a process: signals, the way it stops, and the promise to leave nothing behind."""
+"""The HTTP server and the stdio server as processes: sockets, limits, signals and the graceful stop."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import uvicorn
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def connection_class() -> Callable[..., asyncio.Protocol]:
-    """Returns the quicker one where its library is installed, which has no wheel for every platform."""
+    """Returns the fast one if its library is installed, which has no wheel for every platform."""
     try:
         from server.transport.http.plain_requests import PlainRequests
     except ImportError:
@@ -46,43 +46,29 @@ def connection_class() -> Callable[..., asyncio.Protocol]:
     return PlainRequests
 
 
-class Place(Protocol):
-    """`listeners` are those that the process accepts from itself; `open` has everything come in until the block ends.
-    `number` is its own among the workers, where there are several."""
-
-    number: int | None
-    port: int
-    listeners: Sequence[socket.socket]
-    ports: OpenPorts
-    reloads: Reloads | None
-
-    def probes(self, app: Application) -> Probes: ...
-
-    def open(self, server: PatientServer) -> AbstractAsyncContextManager[None]: ...
-
-
-class Standalone:
-    """A process by itself."""
+class Listening:
+    """How a process gets its connections: from its own `listeners`. A worker's come from its supervisor."""
 
     number: int | None = None
+    """Of a worker."""
 
-    def __init__(self, settings: Settings, listener: socket.socket, ports: OpenPorts) -> None:
-        self.port: int = listener.getsockname()[1]
-        self.listeners: Sequence[socket.socket] = (listener,)
-        self.ports = ports
-        self.reloads: Reloads | None = partial(answer_reloads, settings.host, self.port)
-        self._settings = settings
+    def __init__(
+        self, settings: Settings, port: int, listeners: Sequence[socket.socket], ports: OpenPorts, reloads: Reloads
+    ) -> None:
+        self.settings, self.port, self.listeners = settings, port, listeners
+        self.ports, self.reloads = ports, reloads
 
     def probes(self, app: Application) -> Probes:
         return Probes(app.lifecycle, app.dependencies, app.metrics)
 
     @asynccontextmanager
-    async def open(self, server: PatientServer) -> AsyncIterator[None]:
-        say_listening(self._settings, self.port)
+    async def accept(self, server: PatientServer) -> AsyncIterator[None]:
+        """Lets connections in within the block."""
+        log_listening(self.settings, self.port)
         yield
 
 
-def say_listening(settings: Settings, port: int) -> None:
+def log_listening(settings: Settings, port: int) -> None:
     further = ", WebSocket at /ws" if settings.websocket else ""
     logger.info("listening on http://%s:%d (SSE at /sse, Streamable HTTP at /mcp%s)", settings.host, port, further)
 
@@ -91,7 +77,7 @@ logger = logging.getLogger(__name__)
 ROOMS: Sequence[Callable[[Settings, Application, int | None], Beside]] = [
     open_ops,
 ]
-"""What is served beside MCP. One that has gone takes its line here with it."""
+"""Paths served beside MCP."""
 CLOSE_SECONDS = 1
 IDLE_SECONDS = 75
 """Longer than clients (httpx: 5) and load balancers (60) keep an idle connection: if the server closes first, a request
@@ -114,8 +100,8 @@ OTHER_FILES = 256
 
 
 class PatientServer(uvicorn.Server):
-    """uvicorn that ends connections which take too long; and without its signal handlers: it would raise SIGTERM again
-    after a graceful stop and exit with 143."""
+    """uvicorn that ends overdue connections, without its signal handlers: they would raise SIGTERM again after a graceful
+    stop and exit with 143."""
 
     def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
         super().__init__(config)
@@ -139,7 +125,7 @@ class PatientServer(uvicorn.Server):
         return await super().on_tick(counter)
 
     def connection(self) -> asyncio.Protocol:
-        """Makes the protocol of a connection that somebody else has accepted."""
+        """Makes the protocol of a connection that the supervisor has accepted."""
         make, state = self.config.http_protocol_class, self.server_state
         return make(config=self.config, server_state=state, app_state=self.lifespan.state)  # type: ignore[call-arg]
 
@@ -153,21 +139,24 @@ async def serve(settings: Settings, progress: Progress | None = None) -> None:
     stop = asyncio.Event()
     stop_on_signals(stop)
     with listen(settings) as listener:
-        await serve_at(Standalone(settings, listener, partial(open_ports, progress=progress)), settings, stop)
+        port: int = listener.getsockname()[1]
+        reloads = partial(answer_reloads, settings.host, port)
+        await serve_on(Listening(settings, port, [listener], partial(open_ports, progress=progress), reloads), stop)
     logger.info("stopped")
 
 
-async def serve_at(place: Place, settings: Settings, stop: asyncio.Event) -> None:
-    """Serves there until `stop`."""
-    async with open_app(settings, ports=place.ports, reloads=place.reloads) as app:
-        _keep_what_is_loaded()
-        rooms = [opened(settings, app, place.number) for opened in ROOMS]
-        http = http_app(settings, app, place.port, place.probes(app), open_websockets(settings, app), rooms)
+async def serve_on(listening: Listening, stop: asyncio.Event) -> None:
+    """Serves until `stop`."""
+    settings = listening.settings
+    async with open_app(settings, ports=listening.ports, reloads=listening.reloads) as app:
+        _freeze_objects()
+        rooms = [opened(settings, app, listening.number) for opened in ROOMS]
+        http = http_app(settings, app, listening.port, listening.probes(app), open_websockets(settings, app), rooms)
         async with http.endpoint.manager.run():
             server = _uvicorn(settings, http)
             app.metrics.watch_connections(server.connections.held, server.connections.most)
-            serving = asyncio.create_task(server.serve(list(place.listeners)), name="uvicorn")
-            async with place.open(server):
+            serving = asyncio.create_task(server.serve(list(listening.listeners)), name="uvicorn")
+            async with listening.accept(server):
                 await wait_for_either(serving, stop)  # the server ending by itself is a failure
                 await drain(app.lifecycle, app.pipeline.shed, app.turns, settings.turn_budget_ms / 1000)
             app.protocol.subscriptions.close()
@@ -176,17 +165,16 @@ async def serve_at(place: Place, settings: Settings, stop: asyncio.Event) -> Non
             await serving
 
 
-def _keep_what_is_loaded() -> None:
-    """Takes the catalogue and the libraries out of the garbage collector's rounds: one through all of them stops every
-    call for longer than a trip to Redis may take (some 100 ms with the demo catalogue), and finds nothing. What calls leave
-    behind is nearly all gone without it, so it may come seldom: each round is a stop as well."""
+def _freeze_objects() -> None:
+    """Excludes the catalogue and the libraries from garbage collection: a full round stops every call for some 100 ms, more
+    than a trip to Redis may take, and finds nothing. Calls leave little garbage, so that rounds may be rare."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GARBAGE)
 
 
 def _uvicorn(settings: Settings, served: HttpApp) -> PatientServer:
-    connections = Connections(_room_for(settings.max_sse_sessions + served.upgrades.most + MOST_REQUESTS))
+    connections = Connections(_connection_limit(settings.max_sse_sessions + served.upgrades.most + MOST_REQUESTS))
     config = uvicorn.Config(
         served.whole(),
         http=partial(connection_class(), all_of_them=connections),  # type: ignore[arg-type]
@@ -204,9 +192,9 @@ def _uvicorn(settings: Settings, served: HttpApp) -> PatientServer:
     return PatientServer(config, connections)
 
 
-def _room_for(connections: int) -> int:
-    """Returns so many, or as many as the system lets this process have: without a file for the next connection a server
-    can only stop taking any, those of its healthy clients included."""
+def _connection_limit(connections: int) -> int:
+    """Returns `connections`, or as many as the limit on open files allows: without a file for the next connection a server
+    stops accepting any."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -220,8 +208,7 @@ def _room_for(connections: int) -> int:
 
 
 def listen(settings: Settings) -> socket.socket:
-    """Takes the port before anything is loaded, so that one in use is told at once; who connects early waits for the
-    start. Raises `SettingError`."""
+    """Binds the port before anything is loaded, so that a port in use is reported at once. Raises `SettingError`."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # Named as TCP, because asyncio turns Nagle's algorithm off only for sockets that say so: without it each answer would
     # wait some 40 ms for the client's delayed acknowledgement.

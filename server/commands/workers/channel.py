@@ -1,7 +1,7 @@
-"""What a supervisor and a worker say to each other, over a pair of sockets.
+"""The socket pair between supervisor and worker, and the sockets between workers.
 
-Down go connections, a descriptor and a byte each; up goes a `Report` now and then. Whoever reads the end of the other
-knows that it is gone.
+The supervisor sends connections, a byte and a descriptor each; the worker sends reports. End of file means that the other is
+gone.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ class SupervisorEnd:
     def __init__(self, own: socket.socket) -> None:
         own.setblocking(False)
         self._own = own
-        self._heard = b""
+        self._received = b""
 
     def fileno(self) -> int:
         return self._own.fileno()
 
     def hand(self, connection: socket.socket) -> bool:
-        """Passes it on. False for a worker that takes nothing: it is hung, or gone."""
+        """Sends a connection. False if the worker is hung or gone."""
         try:
             return socket.send_fds(self._own, [CONNECTION], [connection.fileno()]) > 0
         except OSError:
             return False
 
-    def hear(self) -> Report | None:
-        """Returns the last thing that was said; None when nothing was, or nobody says anything any more."""
+    def receive(self) -> Report | None:
+        """Returns the newest report; None if there is none, or the worker is gone."""
         try:
-            self._heard += self._own.recv(64 * REPORT.size)
+            self._received += self._own.recv(64 * REPORT.size)
         except OSError:
             return None
-        whole = len(self._heard) // REPORT.size * REPORT.size
-        told, self._heard = self._heard[:whole], self._heard[whole:]
-        return Report(*REPORT.unpack(told[-REPORT.size :])) if told else None
+        whole = len(self._received) // REPORT.size * REPORT.size
+        reports, self._received = self._received[:whole], self._received[whole:]
+        return Report(*REPORT.unpack(reports[-REPORT.size :])) if reports else None
 
     def close(self) -> None:
         self._own.close()
@@ -72,8 +72,8 @@ class WorkerEnd:
     def fileno(self) -> int:
         return self._own.fileno()
 
-    def tell(self, report: Report) -> None:
-        """A supervisor that does not listen is not waited for: there is another report in a second."""
+    def send(self, report: Report) -> None:
+        """Drops the report if the supervisor does not read: another follows."""
         try:
             self._own.send(REPORT.pack(report.takes, report.connections))
         except OSError:
@@ -112,7 +112,7 @@ Answer = Callable[[], Awaitable[Json]]
 
 
 class Peers:
-    """`answers` are by question; a worker asks itself too, without the way there."""
+    """Asks all workers, this one included. `answers` has this worker's answer to each question."""
 
     def __init__(self, folder: Path, number: int, workers: int) -> None:
         self._folder = folder
@@ -122,7 +122,7 @@ class Peers:
 
     @asynccontextmanager
     async def answering(self) -> AsyncIterator[None]:
-        """Takes questions within the block."""
+        """Answers the other workers' questions within the block."""
         path = self._socket(self._number)
         path.unlink(missing_ok=True)  # a predecessor's
         server = await asyncio.start_unix_server(self._answer, path)
@@ -132,12 +132,12 @@ class Peers:
             server.close()
 
     async def ask_all(self, question: str, seconds: float = ASK_SECONDS) -> Mapping[int, Json]:
-        """Returns the answers by number, this worker's own included; None of those who are away."""
+        """Returns the answers by worker number, None for workers that are away."""
         answers = await asyncio.gather(*(self._ask(number, question, seconds) for number in self._numbers))
         return dict(zip(self._numbers, answers, strict=True))
 
-    def last_told(self, question: str, number: int) -> Path:
-        """Where a worker may leave an answer to whoever comes after it."""
+    def stored_answer(self, question: str, number: int) -> Path:
+        """Returns the file in which a worker leaves an answer for its successor."""
         return self._folder / f"{question}-{number}.json"
 
     @property
@@ -145,7 +145,7 @@ class Peers:
         return self._number
 
     async def answer_reloads(self, host: str, port: int, reload: Reload) -> None:
-        """Has the packages of all reloaded when one is asked."""
+        """Reloads the packages of all workers when the first is asked."""
 
         async def own() -> Json:
             return (await reload()).as_json()

@@ -1,4 +1,4 @@
-"""Where a worker serves: connections come from its supervisor, and it answers for all of them."""
+"""A worker: its connections come from its supervisor, and it answers probes for all workers."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from prometheus_client.registry import Collector
 from starlette.requests import Request
 from starlette.responses import Response
 
-from server.backends import OpenPorts, Shared, open_ports
+from server.backends import Shared, open_ports
+from server.commands.serve import Listening
 from server.commands.workers.channel import Peers, Report, WorkerEnd
 from server.config.settings import Settings
-from server.packages.reload_socket import Reloads
 from server.runtime.health import Dependencies
 from server.runtime.lifecycle import Lifecycle
 from server.telemetry.metrics import Metrics
@@ -33,17 +33,14 @@ if TYPE_CHECKING:
     from server.commands.serve import PatientServer
 
 
-Sample = list[Any]
-"""Its name, its labels as a list of pairs, and its value."""
 Families = list[dict[str, Any]]
-"""Name, type, about and samples of each, as JSON has them."""
+"""Metric families as JSON: name, type, about, and samples of [name, pairs of labels, value]."""
 COUNTS = ("counter", "histogram")
 LEAST = ("manga_ready", "process_start_time_seconds", "process_max_fds")
 MOST = ("manga_breaker_state", "manga_build", "manga_replica_lag_seconds")
-CREATED = "_created"
 
 
-def families_of(registry: CollectorRegistry) -> Families:
+def read_families(registry: CollectorRegistry) -> Families:
     return [
         {
             "name": family.name,
@@ -56,46 +53,41 @@ def families_of(registry: CollectorRegistry) -> Families:
 
 
 def only_counts(families: Families) -> Families:
-    """What a process leaves behind: a gauge is gone with it."""
+    """Returns the families that outlive a process: a gauge ends with it."""
     return [family for family in families if family["type"] in COUNTS]
 
 
-def continued(own: Families, inherited: Families) -> Families:
-    """Those of a process that goes on counting where another has ended."""
-    return added_up([own, inherited])
-
-
-def added_up(told: Sequence[Families]) -> Families:
-    """One family a name: counts and most gauges are summed, a few are the least or the most that any process has."""
+def merge_families(processes: Sequence[Families]) -> Families:
+    """Returns one family a name: counts and most gauges are summed, a few are the least or the most of all processes."""
     whole: dict[str, dict[str, Any]] = {}
     values: dict[str, dict[tuple[str, tuple[tuple[str, str], ...]], float]] = {}
-    for family in (each for families in told for each in families):
+    for family in (each for families in processes for each in families):
         name = family["name"]
         whole.setdefault(name, family)
         known = values.setdefault(name, {})
         for sample, labels, value in family["samples"]:
             key = (sample, tuple((label, text) for label, text in labels))
-            known[key] = _together(name, sample, known[key], value) if key in known else value
+            known[key] = _merge_values(name, sample, known[key], value) if key in known else value
     return [
         {**family, "samples": [[sample, list(labels), value] for (sample, labels), value in values[name].items()]}
         for name, family in whole.items()
     ]
 
 
-def _together(family: str, sample: str, one: float, other: float) -> float:
-    if family in LEAST or sample.endswith(CREATED):
+def _merge_values(family: str, sample: str, one: float, other: float) -> float:
+    if family in LEAST or sample.endswith("_created"):
         return min(one, other)
     return max(one, other) if family in MOST else one + other
 
 
-def text_of(families: Families) -> bytes:
-    """In Prometheus's format."""
+def render_families(families: Families) -> bytes:
+    """Returns Prometheus's text format."""
     registry = CollectorRegistry()
-    registry.register(_Told(families))
+    registry.register(_Collected(families))
     return generate_latest(registry)
 
 
-class _Told(Collector):
+class _Collected(Collector):
     def __init__(self, families: Families) -> None:
         self._families = families
 
@@ -111,7 +103,7 @@ State = dict[str, Any]
 
 
 class SharedProbes(Probes):
-    """A worker that is away for a moment makes the server degraded, and not unready: the others answer."""
+    """The probes of all workers: one that is away makes the server degraded, not unready."""
 
     def __init__(self, lifecycle: Lifecycle, dependencies: Dependencies, metrics: Metrics, peers: Peers) -> None:
         super().__init__(lifecycle, dependencies, metrics)
@@ -122,7 +114,7 @@ class SharedProbes(Probes):
         return await super().readiness()
 
     async def readiness(self) -> Readiness:
-        """Ready with the worst that any worker says of each dependency; not ready when none serves, or this one ends."""
+        """Ready with the worst state of each dependency in any worker; not ready when no worker serves, or this one ends."""
         began = time.monotonic()
         told = await self._peers.ask_all("readiness")
         own, serving = await self.own_readiness(), [each for each in told.values() if each and each["status"] in SERVES]
@@ -137,25 +129,25 @@ class SharedProbes(Probes):
         return {"status": status_of(states), "dependencies": states}
 
     async def own_metrics(self) -> Families:
-        """Goes on from what the predecessor told last, so that a count never falls when a worker dies: whoever reads them
-        would take all of the others' for new."""
-        path = self._peers.last_told("metrics", self._peers.number)
+        """Counts on from what the predecessor stored, so that no sum falls when a worker dies: Prometheus would take
+        that for a reset of all workers."""
+        path = self._peers.stored_answer("metrics", self._peers.number)
         if self._inherited is None:
-            self._inherited = await asyncio.to_thread(_kept, path)
-        told = continued(families_of(self._metrics.registry), self._inherited)
-        await asyncio.to_thread(_keep, path, told)
+            self._inherited = await asyncio.to_thread(_load, path)
+        told = merge_families([read_families(self._metrics.registry), self._inherited])
+        await asyncio.to_thread(_store, path, told)
         return told
 
     async def metrics(self, request: Request) -> Response:
         told = await self._peers.ask_all("metrics")
         for number, each in told.items():
             if each is None:
-                told = {**told, number: await asyncio.to_thread(_kept, self._peers.last_told("metrics", number))}
-        return Response(text_of(added_up(list(told.values()))), media_type=self._metrics.content_type)
+                told = {**told, number: await asyncio.to_thread(_load, self._peers.stored_answer("metrics", number))}
+        return Response(render_families(merge_families(list(told.values()))), media_type=self._metrics.content_type)
 
 
 def _worst(told: list[Mapping[str, State]]) -> dict[str, State]:
-    """Of each dependency the state that is not well, if there is one; else the slowest."""
+    """Returns the worst state of each dependency; among equals the slowest."""
     worst: dict[str, State] = {}
     for states in told:
         for name, state in states.items():
@@ -163,14 +155,14 @@ def _worst(told: list[Mapping[str, State]]) -> dict[str, State]:
     return worst
 
 
-def _kept(path: Path) -> Families:
+def _load(path: Path) -> Families:
     try:
         return only_counts(json.loads(path.read_text("utf-8")))
     except (OSError, ValueError):
         return []
 
 
-def _keep(path: Path, told: Families) -> None:
+def _store(path: Path, told: Families) -> None:
     try:
         beside = path.with_suffix(".new")
         beside.write_text(json.dumps(told), "utf-8")
@@ -182,21 +174,16 @@ def _keep(path: Path, told: Families) -> None:
 REPORT_SECONDS = 0.25
 
 
-class WorkerPlace:
-    """A `Place`."""
-
-    listeners: Sequence[socket.socket] = ()
-
+class Worker(Listening):
     def __init__(self, settings: Settings, port: int, folder: Path, shared: Shared, number: int, end: WorkerEnd) -> None:
-        self.number: int | None = number
-        self.port = port
-        self.ports: OpenPorts = partial(open_ports, shared=shared)
-        self._end = end
         self._peers = Peers(folder, number, settings.workers)
-        self.reloads: Reloads | None = partial(self._peers.answer_reloads, settings.host, port)
+        reloads = partial(self._peers.answer_reloads, settings.host, port)
+        super().__init__(settings, port, (), partial(open_ports, shared=shared), reloads)
+        self.number = number
+        self._end = end
         self._stop = asyncio.Event()
         self._server: PatientServer | None = None
-        self._making: set[asyncio.Task[None]] = set()
+        self._connecting: set[asyncio.Task[None]] = set()
 
     def probes(self, app: Application) -> SharedProbes:
         probes = SharedProbes(app.lifecycle, app.dependencies, app.metrics, self._peers)
@@ -204,12 +191,12 @@ class WorkerPlace:
         return probes
 
     def stop_without_supervisor(self, stop: asyncio.Event) -> None:
-        """Begins the end when the supervisor is gone, however it went."""
+        """Sets `stop` when the supervisor is gone, however it ended."""
         self._stop = stop
-        asyncio.get_running_loop().add_reader(self._end.fileno(), self._come)
+        asyncio.get_running_loop().add_reader(self._end.fileno(), self._take_connections)
 
     @asynccontextmanager
-    async def open(self, server: PatientServer) -> AsyncIterator[None]:
+    async def accept(self, server: PatientServer) -> AsyncIterator[None]:
         self._server = server
         await server.ready.wait()
         reporting = start_task(self._report(server), "reports")
@@ -218,33 +205,30 @@ class WorkerPlace:
                 yield
             finally:
                 reporting.cancel()
-                self._end.tell(Report(takes=False, connections=0))
+                self._end.send(Report(takes=False, connections=0))
                 self._server = None
 
     async def _report(self, server: PatientServer) -> None:
         while True:
-            self._end.tell(Report(takes=True, connections=server.open_connections))
+            self._end.send(Report(takes=True, connections=server.open_connections))
             await asyncio.sleep(REPORT_SECONDS)
 
-    def _come(self) -> None:
+    def _take_connections(self) -> None:
         try:
             while (connection := self._end.take()) is not None:
                 if self._server is None:
                     connection.close()
                 else:
-                    self._begin(connection, self._server)
+                    task = start_task(_connect(connection, self._server), "connection")
+                    self._connecting.add(task)
+                    task.add_done_callback(self._connecting.discard)
         except EOFError:
             asyncio.get_running_loop().remove_reader(self._end.fileno())
             self._stop.set()
 
-    def _begin(self, connection: socket.socket, server: PatientServer) -> None:
-        task = start_task(_connected(connection, server), "connection")
-        self._making.add(task)
-        task.add_done_callback(self._making.discard)
 
-
-async def _connected(connection: socket.socket, server: PatientServer) -> None:
+async def _connect(connection: socket.socket, server: PatientServer) -> None:
     try:
         await asyncio.get_running_loop().connect_accepted_socket(server.connection, connection)
-    except OSError:  # whoever it was is gone
+    except OSError:  # the client is gone
         connection.close()

