@@ -14,7 +14,7 @@ from server.call import FALLBACK, STALE, Call, Outcome
 from session.turn import FLOOR_MS, Turn, TurnKind
 from tools.results.content import Audio, Content, EmbeddedBlob, EmbeddedText, Image, Text
 from tools.results.shortening import A_TOKEN, weight, weight_as_json
-from tools.schema.text import bounded, visible
+from tools.schema.text import limit_json, remove_hidden
 from tools.store.failures import BudgetExhausted, Failure, InputRequired
 
 Json = dict[str, Any]
@@ -92,14 +92,14 @@ def content_blocks(content: Sequence[Content]) -> list[Json]:
 def _block(content: Content) -> Json:
     match content:
         case Text(text):
-            return {"type": "text", "text": visible(text), **FROM_ELSEWHERE}
+            return {"type": "text", "text": remove_hidden(text), **FROM_ELSEWHERE}
         case Image(data, media_type, alt):
             image = {"type": "image", "data": _base64(data), "mimeType": media_type, **FOR_BOTH}
-            return image | {"_meta": FOR_BOTH["_meta"] | {ALT: visible(alt)}}
+            return image | {"_meta": FOR_BOTH["_meta"] | {ALT: remove_hidden(alt)}}
         case Audio(data, media_type):
             return {"type": "audio", "data": _base64(data), "mimeType": media_type, **FOR_BOTH}
         case EmbeddedText(uri, text, media_type):
-            return _resource({"uri": uri, "mimeType": media_type, "text": visible(text)})
+            return _resource({"uri": uri, "mimeType": media_type, "text": remove_hidden(text)})
         case EmbeddedBlob(uri, data, media_type):
             return _resource({"uri": uri, "mimeType": media_type, "blob": _base64(data)})
 
@@ -207,7 +207,7 @@ def finished(outcome: Outcome) -> Outcome:
     from elsewhere."""
     if outcome.value is None:
         return outcome
-    value = bounded(outcome.value)
+    value = limit_json(outcome.value)
     text = compact(value)
     return replace(outcome, value=value, text=text, weight=weight(text))
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 
 from tools.contract import Fallback, Json, Tool, ToolContext
 from tools.results import shortening as worth
-from tools.results.referred import both_named, one_title, referred
-from tools.results.rows import DIGITAL, OFFER, in_stock, known_names, names_of, offered, price, ranges
-from tools.schema.parts import INTEGER, RESULT_SET, STRING, STRINGS, answer, arguments, listed, nullable, record
+from tools.results.referred import check_one_reference, resolve_titles, single_title
+from tools.results.rows import DIGITAL, OFFER, format_ranges, in_stock, list_offers, price, read_names, recall_names
+from tools.schema.parts import INTEGER, RESULT_SET, STRING, STRINGS, answer, arguments, list_of, nullable, record
 from tools.store.failures import DependencyFailure
 from tools.store.identifiers import TITLE_ID
 from tools.store.models import Availability, VolumeStock
@@ -29,12 +29,12 @@ ITEM = record(
         },
         "in_stock": nullable("boolean", "On paper, where printed."),
         "price_jpy": nullable("integer"),
-        "formats": listed(OFFER),
+        "formats": list_of(OFFER),
         "volumes_in_stock": nullable("integer"),
         "volumes_total": nullable("integer"),
         "missing_volumes": {"type": "array", "items": INTEGER},
-        "restock": listed(_DATED),
-        "upcoming": listed(_DATED),
+        "restock": list_of(_DATED),
+        "upcoming": list_of(_DATED),
         "as_of": STRING,
     },
     ["title_id", "availability"],
@@ -52,7 +52,7 @@ def item(row: Availability, names: Mapping[str, str]) -> Json:
         "availability": _availability(row, available=available, some_missing=bool(missing)),
         "in_stock": available,
         "price_jpy": price(row.offers),
-        "formats": offered(row),
+        "formats": list_offers(row),
         "volumes_in_stock": len(paper) - len(missing) if paper else None,
         "volumes_total": len(paper) or None,
         "missing_volumes": missing,
@@ -76,7 +76,7 @@ def _dated(volumes: Iterable[tuple[VolumeStock, str | None]]) -> list[Json]:
     for volume, date in volumes:
         if date is not None:
             on[date].append(volume.volume)
-    return [{"volumes": ranges(on[date]), "date": date} for date in sorted(on)]
+    return [{"volumes": format_ranges(on[date]), "date": date} for date in sorted(on)]
 
 
 INPUT = arguments(
@@ -96,7 +96,7 @@ INPUT = arguments(
 )
 OUTPUT = answer(
     {
-        "items": listed(ITEM),
+        "items": list_of(ITEM),
         "not_found": STRINGS,
         "unanswered": {**STRINGS, "description": "Ask again for these."},
         "checked": {**STRING, "description": "Where the ids came from."},
@@ -107,22 +107,22 @@ OUTPUT = answer(
 
 
 async def check(context: ToolContext, asked: Json) -> Json:
-    asked_for = referred(context, asked)
+    asked_for = resolve_titles(context, asked)
     reading = await context.store.stock.read(asked_for.ids, context.deadline)
     context.served_from_cache = not reading.asked
     if reading.unanswered:
         context.degraded.add("stock")
-    names = await names_of(context, list(reading.rows))
+    names = await read_names(context, list(reading.rows))
     items = [item(reading.rows[i], names) for i in asked_for.ids if i in reading.rows]
     return asked_for.answer(items, reading.unknown, reading.unanswered)
 
 
 async def snapshot(context: ToolContext, asked: Json) -> Json:
-    asked_for = referred(context, asked)
+    asked_for = resolve_titles(context, asked)
     known = context.store.stock.last_known(asked_for.ids)
     if not known:
         raise DependencyFailure("Stock cannot be checked right now.", dependency="stock", retry_after_ms=1000)
-    names = known_names(context, known)
+    names = recall_names(context, known)
     items = [item(row, names) | {"availability": "last_known", "in_stock": None} for row in known.values()]
     return asked_for.answer(items, unanswered=[i for i in asked_for.ids if i not in known])
 
@@ -142,13 +142,13 @@ TOOL = Tool(
     input_schema=INPUT,
     output_schema=OUTPUT,
     handler=check,
-    check=both_named,
+    check=check_one_reference,
     timeout_ms=200,
     looks_up=True,
     fallback=Fallback("cached_inventory_snapshot", snapshot),
     summary=summary,
     remembered=("title_ids", "result_set"),
-    shares=lambda result: one_title(result["items"]),
+    shares=lambda result: single_title(result["items"]),
     leaves=("title_id", "title"),
     reads=("title_id", "title"),
     sheds=worth.INVENTORY,

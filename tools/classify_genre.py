@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tools.contract import TEXT, Fallback, Json, Tool, ToolContext
 from tools.results import shortening as worth
-from tools.schema.parts import STRING, answer, arguments, listed, nullable
+from tools.schema.parts import STRING, answer, arguments, list_of, nullable
 from tools.store.classification import is_explicit, telling
 from tools.store.models import Classification
 
@@ -26,7 +26,7 @@ INPUT = arguments(
 
 
 def _labels(name: str) -> Json:
-    return listed({"type": "object", "properties": {name: STRING, "confidence": {"type": "number"}}})
+    return list_of({"type": "object", "properties": {name: STRING, "confidence": {"type": "number"}}})
 
 
 OUTPUT = answer(

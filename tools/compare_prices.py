@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, replace
 
 from tools.contract import Fallback, Json, Tool, ToolContext
 from tools.results import shortening as worth
-from tools.results.referred import Referred, both_named, one_title, referred
-from tools.results.rows import CAMPAIGN, known_names, reduced
-from tools.schema.parts import INTEGER, RESULT_SET, STRING, STRINGS, answer, arguments, listed, nullable, record
+from tools.results.referred import TitleReference, check_one_reference, resolve_titles, single_title
+from tools.results.rows import CAMPAIGN, describe_reduction, recall_names
+from tools.schema.parts import INTEGER, RESULT_SET, STRING, STRINGS, answer, arguments, list_of, nullable, record
 from tools.store.failures import BackendFailure, DependencyFailure
 from tools.store.identifiers import TITLE_ID
 from tools.store.models import DIGITAL, PAPER, SET, USED_SET, WHOLE, Availability, Offer, Status, Title, VolumeStock
@@ -158,7 +158,7 @@ ITEM = record(
         "title": nullable("string"),
         "volumes": nullable("integer"),
         "complete": nullable("boolean", "False: so far."),
-        "formats": listed(_FORMAT),
+        "formats": list_of(_FORMAT),
         "cheapest": {"type": "object", "description": "The format, of what can be bought now: per_volume, whole."},
         "availability": STRING,
         "as_of": STRING,
@@ -227,7 +227,7 @@ def _format(price: FormatPrice) -> Json:
         "format": price.format,
         "per_volume_jpy": price.per_volume,
         "series_jpy": price.series,
-        **(reduced(price.offer) if price.per_volume is not None else {}),
+        **(describe_reduction(price.offer) if price.per_volume is not None else {}),
         **({"fixed_price": True} if price.format in FIXED else {}),
         "in_stock": price.available,
         **({"volumes_in_stock": price.volumes} if price.volumes is not None else {}),
@@ -257,7 +257,7 @@ INPUT = arguments(
 )
 OUTPUT = answer(
     {
-        "items": listed(ITEM),
+        "items": list_of(ITEM),
         "comparison": COMPARISON,
         "not_found": STRINGS,
         "unanswered": STRINGS,
@@ -269,7 +269,7 @@ OUTPUT = answer(
 
 
 async def compare(context: ToolContext, asked: Json) -> Json:
-    asked_for = referred(context, asked)
+    asked_for = resolve_titles(context, asked)
     ids = asked_for.ids[:MOST]
     reading = await context.store.stock.read(ids, context.deadline)
     context.served_from_cache = not reading.asked
@@ -281,7 +281,7 @@ async def compare(context: ToolContext, asked: Json) -> Json:
 
 
 async def snapshot(context: ToolContext, asked: Json) -> Json:
-    asked_for = referred(context, asked)
+    asked_for = resolve_titles(context, asked)
     ids = asked_for.ids[:MOST]
     known = context.store.stock.last_known(ids)
     if not known:
@@ -296,7 +296,7 @@ async def snapshot(context: ToolContext, asked: Json) -> Json:
 
 
 def _answer(
-    asked_for: Referred,
+    asked_for: TitleReference,
     titles: Sequence[Priced],
     unknown: Sequence[str] = (),
     unanswered: Sequence[str] = (),
@@ -334,7 +334,7 @@ def _known(context: ToolContext, title_ids: Sequence[str]) -> dict[str, Title]:
 
 
 def _priced(context: ToolContext, rows: Sequence[Availability], titles: Mapping[str, Title]) -> list[Priced]:
-    names = known_names(context, [row.title_id for row in rows])
+    names = recall_names(context, [row.title_id for row in rows])
     return [Priced(row, titles.get(row.title_id), names.get(row.title_id)) for row in rows]
 
 
@@ -346,12 +346,12 @@ TOOL = Tool(
     input_schema=INPUT,
     output_schema=OUTPUT,
     handler=compare,
-    check=both_named,
+    check=check_one_reference,
     timeout_ms=300,
     fallback=Fallback("cached_inventory_snapshot", snapshot),
     summary=lambda result: f"prices of {len(result['items'])} titles",
     remembered=("title_ids", "result_set"),
-    shares=lambda result: one_title(result["items"]),
+    shares=lambda result: single_title(result["items"]),
     leaves=("title_id", "title"),
     reads=("title_id", "title"),
     default_on=False,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tools.contract import Fallback, Json, Tool, ToolContext
 from tools.results import shortening as worth
-from tools.results.referred import one_title, title_named
+from tools.results.referred import resolve_title, single_title
 from tools.results.volumes import (
     NEXT,
     ROW,
@@ -18,7 +18,7 @@ from tools.results.volumes import (
     recall_month,
     recall_title,
 )
-from tools.schema.parts import INTEGER, STRING, answer, arguments, listed
+from tools.schema.parts import INTEGER, STRING, answer, arguments, list_of
 from tools.schema.validation import FIXES
 from tools.store.failures import DependencyFailure, Violation
 from tools.store.identifiers import MONTH, TITLE_ID
@@ -53,7 +53,7 @@ OUTPUT = answer(
         "title_id": STRING,
         "title": STRING,
         "today": STRING,
-        "volumes": listed(ROW),
+        "volumes": list_of(ROW),
         "total": INTEGER,
         "next_offset": INTEGER,
         "in_stock": STRING,
@@ -81,7 +81,7 @@ def _with_title(context: ToolContext, given: Json) -> tuple[Json, str]:
     """Takes the title that was shown last for a volume without a title, and where the call names neither title nor month."""
     if "volume" not in given and (given.keys() - {"format"} or not context.shared.get("title_id")):
         return given, ""
-    title_id, note = title_named(context, given, NO_TITLE)
+    title_id, note = resolve_title(context, given, NO_TITLE)
     return {**given, "title_id": title_id}, note
 
 
@@ -121,7 +121,7 @@ TOOL = Tool(
     fallback=Fallback("last_known_volumes", last_known),
     summary=summary,
     remembered=("title_id", "volume", "format", "month", "offset"),
-    shares=lambda result: one_title([result] if "title_id" in result else result["volumes"]),
+    shares=lambda result: single_title([result] if "title_id" in result else result["volumes"]),
     leaves=("title_id", "title"),
     reads=("title_id", "title"),
     spelled={"volume": lambda text: str(normalise_volume(text))},

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from session.preferences import LONGEST, Preference
 from session.stated_preferences import Preferences
 from tools.contract import Effect, Json, Tool, ToolContext
-from tools.preferences.answers import KEPT, NOT_EVERYWHERE, changed, kept, one_line, says_something
+from tools.preferences.answers import KEPT, NOT_EVERYWHERE, change_preferences, check_not_blank, list_kept, one_line
 from tools.results import shortening as worth
 from tools.schema.parts import STRINGS, answer, arguments
 from tools.store.preferences.reader import Heard
@@ -30,18 +30,18 @@ class Meant:
     several: tuple[Preference, ...] = ()
 
 
-def meant(text: str, asked: Stance, kept: Sequence[Heard]) -> Meant:
+def meant(text: str, asked: Stance, remembered: Sequence[Heard]) -> Meant:
     """`asked` is what the text states by itself."""
     said = normalise(text)
     if ALL.fullmatch(said):
-        return Meant(tuple(each.preference for each in kept))
-    same = [each for each in kept if normalise(each.preference.text) == said]
+        return Meant(tuple(each.preference for each in remembered))
+    same = [each for each in remembered if normalise(each.preference.text) == said]
     if same:
         return Meant(tuple(each.preference for each in same))
-    parts = [each for each in kept if _is_part(said, normalise(each.preference.text))]
+    parts = [each for each in remembered if _is_part(said, normalise(each.preference.text))]
     if len(parts) > 1:
         return Meant(several=tuple(each.preference for each in parts))
-    found = parts or [each for each in kept if _is_about(said, asked, each)]
+    found = parts or [each for each in remembered if _is_about(said, asked, each)]
     return Meant(tuple(each.preference for each in found))
 
 
@@ -51,12 +51,12 @@ def _is_part(said: str, text: str) -> bool:
     return len(said) >= _PART and re.search(rf"(?<!\w){re.escape(said)}(?!\w)", text) is not None
 
 
-def _is_about(said: str, asked: Stance, kept: Heard) -> bool:
+def _is_about(said: str, asked: Stance, remembered: Heard) -> bool:
     """Whether all that it states is what is asked about: the same conditions, the themes that are named, the budget."""
-    conditions = kept.stance.conditions
+    conditions = remembered.stance.conditions
     if _BUDGET.search(said):
         conditions = conditions.but("price", "series_price")
-    return kept.obeyed and not asked.adds_to(conditions).stated
+    return remembered.obeyed and not asked.adds_to(conditions).stated
 
 
 INPUT = arguments(
@@ -82,10 +82,10 @@ async def forget(context: ToolContext, asked: Json) -> Json:
         found = meant(text, asked_for, await reader.all(before, deadline))
         return tuple(each for each in before if each not in found.preferences)
 
-    done = await changed(context, without_it)
+    done = await change_preferences(context, without_it)
     removed = [each.text for each in found.preferences]
     note = _note(found, done.after) + ("" if done.everywhere or not removed else f" {NOT_EVERYWHERE}")
-    return {"removed": removed, **kept(done.after), "note": note}
+    return {"removed": removed, **list_kept(done.after), "note": note}
 
 
 def _note(found: Meant, after: Preferences) -> str:
@@ -105,7 +105,7 @@ TOOL = Tool(
     output_schema=OUTPUT,
     handler=forget,
     timeout_ms=800,
-    check=says_something,
+    check=check_not_blank,
     summary=lambda result: f"{len(result['removed'])} preferences removed",
     personal=True,
     effect=Effect.REMOVES,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from session.profile import EventKind
 from tools.contract import TEXT, Fallback, ProfileRule, Tool
 from tools.results import shortening as worth
-from tools.results.details import complete, details, last_known
-from tools.results.referred import one_title
+from tools.results.details import join_offers, read_details, recall_details
+from tools.results.referred import single_title
 from tools.results.rows import OFFER
-from tools.schema.parts import EDITION, FOR_WHOM, STRING, STRINGS, answer, arguments, listed, nullable, record
+from tools.schema.parts import EDITION, FOR_WHOM, STRING, STRINGS, answer, arguments, list_of, nullable, record
 from tools.store.identifiers import TITLE_ID
 
 INPUT = arguments(
@@ -31,7 +31,7 @@ OUTPUT = answer(
         "titles": {"type": "object"},
         "alt_titles": STRINGS,
         "author": nullable("string"),
-        "authors": listed(_AUTHOR),
+        "authors": list_of(_AUTHOR),
         "genre": nullable("string"),
         "tags": STRINGS,
         "synopsis": {"type": "object"},
@@ -46,8 +46,8 @@ OUTPUT = answer(
         "magazine": nullable("string"),
         **EDITION,
         **FOR_WHOM,
-        "related": listed(_RELATED),
-        "offers": listed(OFFER),
+        "related": list_of(_RELATED),
+        "offers": list_of(OFFER),
         "price_jpy": nullable("integer", "Of one volume."),
         "in_stock": nullable("boolean", "Null: not known now."),
     },
@@ -61,17 +61,17 @@ TOOL = Tool(
     "titles, prices. Call it for questions about one title.",
     input_schema=INPUT,
     output_schema=OUTPUT,
-    handler=details,
-    complete=complete,
+    handler=read_details,
+    complete=join_offers,
     stock_of=lambda asked: [asked["title_id"]] if "title_id" in asked else [],
     timeout_ms=300,
     looks_up=True,
     cache=TEXT,
-    fallback=Fallback("last_known_details", last_known),
+    fallback=Fallback("last_known_details", recall_details),
     summary=lambda result: str(result["title"]),
     leaves_in_profile=ProfileRule(EventKind.VIEWED, lambda asked: str(asked.get("title_id", ""))),
     remembered=("title_id",),
-    shares=lambda result: one_title([result]),
+    shares=lambda result: single_title([result]),
     named_by=("title_id",),
     leaves=("title_id", "title"),
     reads=("title_id", "title"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tools.contract import TEXT, Fallback, Json, Tool, ToolContext
-from tools.results.referred import Referred, one_title, referred
-from tools.schema.parts import STRING, STRINGS, answer, arguments, listed, nullable, record
+from tools.results.referred import TitleReference, resolve_titles, single_title
+from tools.schema.parts import STRING, STRINGS, answer, arguments, list_of, nullable, record
 from tools.store.failures import DependencyFailure, NotFound
 from tools.store.identifiers import TITLE_ID
 from tools.store.models import Title
@@ -27,7 +27,7 @@ _ROW = record(
 
 
 async def ratings(context: ToolContext, asked: Json) -> Json:
-    about = referred(context, asked)
+    about = resolve_titles(context, asked)
     if not about.ids:
         return rated(about, {}, "")
     reading = await context.store.titles.read(about.ids, context.deadline)
@@ -40,14 +40,14 @@ async def ratings(context: ToolContext, asked: Json) -> Json:
 
 
 async def last_known(context: ToolContext, asked: Json) -> Json:
-    about, popular = referred(context, asked), context.store.popular
+    about, popular = resolve_titles(context, asked), context.store.popular
     known = {i: title for i in about.ids if (title := popular.known(i)) is not None}
     if about.ids and not known:
         raise DependencyFailure("Ratings are not available right now.", dependency="catalog", retry_after_ms=1000)
     return rated(about, known, NOT_KNOWN_NOW)
 
 
-def rated(about: Referred, titles: Mapping[str, Title], about_missing: str) -> Json:
+def rated(about: TitleReference, titles: Mapping[str, Title], about_missing: str) -> Json:
     missing = [i for i in about.ids if i not in titles]
     notes = [about.as_note(), about_missing if missing else ""]
     rows = [row(titles[i]) for i in about.ids if i in titles]
@@ -80,14 +80,14 @@ TOOL = Tool(
             }
         }
     ),
-    output_schema=answer({"ratings": listed(_ROW), "missing": STRINGS}, required=["ratings", "missing"]),
+    output_schema=answer({"ratings": list_of(_ROW), "missing": STRINGS}, required=["ratings", "missing"]),
     handler=ratings,
     timeout_ms=300,
     cache=TEXT,
     fallback=Fallback("last_known_ratings", last_known),
     summary=lambda result: f"ratings of {len(result['ratings'])} titles",
     remembered=("title_ids",),
-    shares=lambda result: one_title(result["ratings"]),
+    shares=lambda result: single_title(result["ratings"]),
     named_by=("title_ids",),
     leaves=("title_id", "title"),
     reads=("title_id", "title"),

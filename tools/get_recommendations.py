@@ -18,7 +18,7 @@ from tools.recommend.excluded import Excluded
 from tools.recommend.reasons import reason, standing
 from tools.results import shortening as worth
 from tools.results.rows import title_row
-from tools.schema.parts import STRING, STRINGS, TITLE_ROW, answer, arguments, listed
+from tools.schema.parts import STRING, STRINGS, TITLE_ROW, answer, arguments, list_of
 from tools.store.failures import DependencyFailure
 from tools.store.models import Title
 
@@ -56,7 +56,7 @@ _CARD = {
 
 OUTPUT = answer(
     {
-        "recommendations": listed(_CARD),
+        "recommendations": list_of(_CARD),
         "based_on": STRINGS,
         "result_set": STRING,
         **UNDERSTOOD,

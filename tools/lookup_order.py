@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tools.contract import Json, Tool, ToolContext
 from tools.results import shortening as worth
-from tools.results.orders import OUTPUT, latest, latest_orders, own_order, presented
+from tools.results.orders import OUTPUT, present_latest, present_order, read_latest_orders, read_own_order
 from tools.schema.parts import arguments
 from tools.store.failures import NotFound
 from tools.store.identifiers import ORDER_ID
@@ -23,12 +23,12 @@ INPUT = arguments(
 async def look_up(context: ToolContext, asked: Json) -> Json:
     now = context.store.now()
     if "order_id" not in asked:
-        return latest(await latest_orders(context), now)
-    order = await own_order(context, asked["order_id"])
+        return present_latest(await read_latest_orders(context), now)
+    order = await read_own_order(context, asked["order_id"])
     if order is None:
         # Missing, and somebody else's: one answer, one path.
         raise NotFound("There is no such order for this customer. Check the number with them, or leave it out to list all.")
-    return presented(order, now)
+    return present_order(order, now)
 
 
 def one_order(result: Json) -> dict[str, str]:

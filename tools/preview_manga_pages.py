@@ -6,10 +6,10 @@ from session.profile import EventKind
 from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
 from tools.results import shortening as worth
 from tools.results.content import Image
-from tools.results.referred import one_title
-from tools.results.rows import for_whom, ranges
+from tools.results.referred import single_title
+from tools.results.rows import audience_facts, format_ranges
 from tools.results.volumes import normalise_volume
-from tools.schema.parts import INTEGER, STRING, STRINGS, answer, arguments, listed, nullable, record
+from tools.schema.parts import INTEGER, STRING, STRINGS, answer, arguments, list_of, nullable, record
 from tools.store.failures import BackendFailure, DependencyFailure, NotFound
 from tools.store.identifiers import TITLE_ID
 from tools.store.models import Page, Title
@@ -31,7 +31,7 @@ OUTPUT = answer(
         "volume": INTEGER,
         "audience": nullable("string"),
         "content_notes": STRINGS,
-        "pages": listed(record({"page": INTEGER, "alt": STRING}, ["page"]), "Of the images, in their order."),
+        "pages": list_of(record({"page": INTEGER, "alt": STRING}, ["page"]), "Of the images, in their order."),
     },
     required=["title_id", "title", "volume", "pages"],
 )
@@ -59,7 +59,7 @@ async def of_known_title(context: ToolContext, asked: Json) -> Json:
 
 
 def facts(title: Title, volume: int) -> Json:
-    return {"title_id": title.title_id, "title": title.display, "volume": volume, **for_whom(title), "pages": []}
+    return {"title_id": title.title_id, "title": title.display, "volume": volume, **audience_facts(title), "pages": []}
 
 
 async def with_pages(context: ToolContext, result: Json) -> Json:
@@ -83,7 +83,7 @@ def alt_of(page: Page, result: Json) -> str:
 
 
 def without(numbers: tuple[int, ...]) -> str:
-    return f"{'Page' if len(numbers) == 1 else 'Pages'} {ranges(numbers)} cannot be shown."
+    return f"{'Page' if len(numbers) == 1 else 'Pages'} {format_ranges(numbers)} cannot be shown."
 
 
 TOOL = Tool(
@@ -101,7 +101,7 @@ TOOL = Tool(
     summary=lambda result: f"{len(result['pages'])} pages of {result['title']}, volume {result['volume']}",
     leaves_in_profile=ProfileRule(EventKind.VIEWED, lambda asked: str(asked["title_id"])),
     remembered=("title_id", "volume"),
-    shares=lambda result: one_title([result]),
+    shares=lambda result: single_title([result]),
     leaves=("title_id", "title"),
     spelled={"volume": normalise_volume},
     default_on=False,

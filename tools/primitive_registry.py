@@ -9,12 +9,12 @@ from functools import partial
 from itertools import chain
 from typing import Any, Generic, Literal, TypeVar
 
-from tools.primitives.read import Read, completers, of_completion, of_prompt, of_resource
+from tools.primitives.read import Read, completers_of, tool_for_completion, tool_for_prompt, tool_for_resource
 from tools.primitives.resource import Prompt, Resource, ResourceTemplate
 from tools.prompts import continue_a_series, find_a_gift, shopping_assistant, track_my_order
 from tools.registry import Register, Registered
 from tools.resources.built_in import HISTORY, ORDERS, PROFILE, RESULTS, TITLES
-from tools.schema.validation import ArgumentsValidator, success_of
+from tools.schema.validation import ArgumentsValidator, compile_success_check
 
 Primitive = Resource | ResourceTemplate | Prompt
 Kind = Literal["resources", "prompts"]
@@ -61,13 +61,13 @@ class PrimitiveRegistry:
     def register(self, primitive: Primitive) -> None:
         """Raises `NameTaken`."""
         if isinstance(primitive, Resource):
-            self.resources.register(primitive.uri, Served(primitive, _registered(of_resource(primitive))))
+            self.resources.register(primitive.uri, Served(primitive, _registered(tool_for_resource(primitive))))
         elif isinstance(primitive, ResourceTemplate):
-            served = Served(primitive, _registered(of_resource(primitive)), _completions(primitive))
+            served = Served(primitive, _registered(tool_for_resource(primitive)), _completions(primitive))
             self.templates.register(primitive.uri_template.text, served)
         else:
             self.prompts.register(
-                primitive.name, Served(primitive, _registered(of_prompt(primitive)), _completions(primitive))
+                primitive.name, Served(primitive, _registered(tool_for_prompt(primitive)), _completions(primitive))
             )
 
     def withdraw(self, primitive: Primitive) -> None:
@@ -120,8 +120,8 @@ def _key(primitive: Primitive) -> str:
 
 
 def _completions(owner: ResourceTemplate | Prompt) -> dict[str, Registered]:
-    return {name: _registered(of_completion(owner, name, each)) for name, each in completers(owner).items()}
+    return {name: _registered(tool_for_completion(owner, name, each)) for name, each in completers_of(owner).items()}
 
 
 def _registered(read: Read) -> Registered:
-    return Registered(read, ArgumentsValidator(read.input_schema), "", success_of(read.output_schema))
+    return Registered(read, ArgumentsValidator(read.input_schema), "", compile_success_check(read.output_schema))

@@ -23,8 +23,8 @@ from tools import (
     search_manga_catalog,
 )
 from tools.contract import Tool
-from tools.schema.problem import problem_of, sheddable
-from tools.schema.validation import ArgumentsValidator, Check, success_of
+from tools.schema.problem import find_problem, list_sheddable
+from tools.schema.validation import ArgumentsValidator, Check, compile_success_check
 from tools.store.identifiers import Identifiers
 
 T = TypeVar("T")
@@ -148,13 +148,13 @@ class Registered:
     package: str | None = None
 
 
-def compiled(tool: Tool) -> Registered:
+def compile_tool(tool: Tool) -> Registered:
     """Makes of a tool what calls need. Raises `ToolRefused`."""
-    if problem := problem_of(tool):
+    if problem := find_problem(tool):
         raise ToolRefused(f"{tool.name!s:.80}: {problem}")
     validator = ArgumentsValidator(tool.input_schema, tool.check, tool.spelled)
-    sheds = sheddable(tool.output_schema) if tool.sheds is None else tool.sheds
-    return Registered(tool, validator, digest(tool.output_schema)[:FORM], success_of(tool.output_schema), sheds)
+    sheds = list_sheddable(tool.output_schema) if tool.sheds is None else tool.sheds
+    return Registered(tool, validator, digest(tool.output_schema)[:FORM], compile_success_check(tool.output_schema), sheds)
 
 
 class Registry:
@@ -168,7 +168,7 @@ class Registry:
         setting: str = "",
         text_fresh_seconds: int | None = None,
         identifiers: Identifiers | None = None,
-        compiled: Callable[[Tool], Registered] = compiled,
+        compiled: Callable[[Tool], Registered] = compile_tool,
     ) -> None:
         """`version` is that of `tools`, which are built in. What is kept of results depends on a `setting` as well, and how
         long text about titles is fresh is the operator's to say, and schemas state the patterns of the shop's `identifiers`:

@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from session.preferences import LONGEST, MOST_KEPT, Preference
 from session.stated_preferences import Preferences
 from tools.contract import Effect, Json, Tool, ToolContext
-from tools.preferences.answers import KEPT, NOT_EVERYWHERE, changed, kept, names_card, not_replaced, one_line, says_something
+from tools.preferences.answers import (
+    KEPT,
+    NOT_EVERYWHERE,
+    change_preferences,
+    check_not_blank,
+    contains_card_number,
+    drop_replaced,
+    list_kept,
+    one_line,
+)
 from tools.results import shortening as worth
 from tools.schema.parts import STRINGS, answer, arguments
 from tools.store.failures import InvalidArguments, Violation
@@ -44,7 +53,7 @@ TOO_MANY = Violation(
 
 def may_be_kept(asked: Json) -> Sequence[Violation]:
     """A card number in it is a slip of whoever wrote it down."""
-    return says_something(asked) or ([A_CARD] if names_card(str(asked.get("preference", ""))) else [])
+    return check_not_blank(asked) or ([A_CARD] if contains_card_number(str(asked.get("preference", ""))) else [])
 
 
 async def remember(context: ToolContext, asked: Json) -> Json:
@@ -53,17 +62,17 @@ async def remember(context: ToolContext, asked: Json) -> Json:
     new = await reader.read(Preference.stated(one_line(asked["preference"]), context.store.now()), deadline)
 
     async def with_it(before: Preferences) -> Preferences:
-        others = not_replaced(await reader.all(before, deadline), new)
+        others = drop_replaced(await reader.all(before, deadline), new)
         if len(others) >= MOST_KEPT:
             raise InvalidArguments([TOO_MANY])
         return (*others, new.preference)
 
-    done = await changed(context, with_it)
+    done = await change_preferences(context, with_it)
     there = {each.text for each in done.after}
     replaced = [each.text for each in done.before if each.text not in there]
     doubt = DOUBTED.format("; ".join(new.doubted)) if new.doubted else ""
     said = [_note(new, replaced), doubt, REPLACES.format("; ".join(replaced)) if replaced else ""]
-    return {"obeyed": new.understood, **kept(done.after)} | {
+    return {"obeyed": new.understood, **list_kept(done.after)} | {
         "note": " ".join(filter(None, [*said, "" if done.everywhere else NOT_EVERYWHERE]))
     }
 

@@ -19,9 +19,9 @@ from tools.conditions.understood import NEXT_OFFSET, UNDERSTOOD, next_offset, no
 from tools.conditions.wanted import Want, wanted
 from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
 from tools.results import shortening as worth
-from tools.results.elsewhere import elsewhere, with_pointers
+from tools.results.elsewhere import add_pointers, mark_pointers
 from tools.results.rows import title_row
-from tools.schema.parts import INTEGER, STRING, TITLE_ROW, answer, arguments, listed
+from tools.schema.parts import INTEGER, STRING, TITLE_ROW, answer, arguments, list_of
 from tools.store.catalog.popular import PopularTitles
 from tools.store.failures import DependencyFailure
 from tools.store.identifiers import GENRES
@@ -74,7 +74,7 @@ AT_THE_END = "There are no more: offset is past the last match."
 
 OUTPUT = answer(
     {
-        "results": listed(TITLE_ROW),
+        "results": list_of(TITLE_ROW),
         "total": INTEGER,
         "result_set": STRING,
         **UNDERSTOOD,
@@ -98,7 +98,7 @@ async def search(context: ToolContext, asked: Json) -> Json:
     want, most = await differing(context, await wanted(context, text, asked)), asked["max_results"]
     found = await find(context, want, most + (MORE if Pending.of(want.conditions, most, want.offset) else 0))
     page, said = found.page, told(found.want if found.want.text != want.text else want, found.let_go)
-    said |= elsewhere(asked["query"], page.titles, text)
+    said |= mark_pointers(asked["query"], page.titles, text)
     if not page.total:
         instead = await nearly(context, found.want, page.near)
         return results((), 0) | said | instead | noted(said.get("note"), instead.get("note"))
@@ -130,14 +130,16 @@ async def popular_instead(context: ToolContext, asked: Json) -> Json:
         context.degraded.add("matches")
     note = f"{_note(found, len(given))} {_of_named(want, asked_for)}".rstrip()
     said = told(want)
-    answer = results(titles, len(titles)) | said | elsewhere(asked["query"], titles, text) | noted(said.get("note"), note)
+    answer = (
+        results(titles, len(titles)) | said | mark_pointers(asked["query"], titles, text) | noted(said.get("note"), note)
+    )
     pending = pending.but_for(asked_for, want.by_name) if pending else None
     return answer | ({PENDING: pending.as_json()} if pending else {})
 
 
 def no_title_asked_for(query: str) -> Json:
     """Where all that is asked is what comes out, any title would be an unrelated one."""
-    return results((), 0) | elsewhere(query, (), "") | {"note": NOT_A_TITLE}
+    return results((), 0) | mark_pointers(query, (), "") | {"note": NOT_A_TITLE}
 
 
 def _called(popular: PopularTitles, want: Want, conditions: Conditions, most: int) -> tuple[Title, ...]:
@@ -166,7 +168,7 @@ def results(titles: tuple[Title, ...], total: int) -> Json:
 
 
 async def complete(context: ToolContext, result: Json) -> Json:
-    return with_pointers(context, await with_offers(context, result, "results"))
+    return add_pointers(context, await with_offers(context, result, "results"))
 
 
 def shown(asked: Json, result: Json) -> LastShown:

@@ -32,8 +32,8 @@ from session.resilience.lru import Lru
 from session.stated_preferences import Preferences
 from session.turn import TurnRequest
 from tools.contract import CachePolicy
-from tools.results.history import About, bearing, said, summary
-from tools.results.referred import one_title
+from tools.results.history import About, customer_words, select_relevant, summarise
+from tools.results.referred import single_title
 from tools.store.failures import BackendFailure, Failure, RateLimited
 from tools.store.store import Store
 
@@ -152,7 +152,7 @@ def summarise_history(call: Call, begun: Begun, now: float) -> str | None:
     known = begun.history is not None or call.session is None
     past = Recollection(begun.history or (), last_shown=begun.last, shared=begun.shared, known=known)
     about = About.call(call.tool.tool, call.arguments, begun.last_ids)
-    return summary(past, bearing(past.calls, about, begun.request.history), now)
+    return summarise(past, select_relevant(past.calls, about, begun.request.history), now)
 
 
 RESULT_SET_SECONDS = 30 * 60
@@ -204,7 +204,7 @@ def _shared(call: Call, outcome: Outcome, shown: LastShown | None) -> Mapping[st
     shares = call.tool.tool.shares
     if shown is not None:
         titles = zip(shown.title_ids, shown.titles, strict=True)
-        shared = one_title({"title_id": title_id, "title": title} for title_id, title in titles)
+        shared = single_title({"title_id": title_id, "title": title} for title_id, title in titles)
     else:
         shared = dict(shares(outcome.value)) if shares is not None and outcome.value is not None else {}
     common = {name: value[:LONGEST_TEXT] for name, value in shared.items() if name in SHARED}
@@ -231,7 +231,7 @@ def make_entry(call: Call, outcome: Outcome, shown: LastShown | None, shared: Ma
         cache_hit=outcome.source == CACHE,
         tokens=call.tokens,
         at=round(now, 3),
-        words=said(call.tool.tool, call.arguments)[:LONGEST_TEXT] if call.validated else "",
+        words=customer_words(call.tool.tool, call.arguments)[:LONGEST_TEXT] if call.validated else "",
         shown=titles,
         result=call.call_id if outcome.packed else "",
     )

@@ -14,7 +14,7 @@ from session.memory import LARGEST_WHOLE, SessionMemory, pack
 from tools.conditions.offers import PLACES as PLACES
 from tools.conditions.remembered import without_words
 from tools.contract import Json
-from tools.results.shortening import A_TOKEN, Cut, Shortened, shortened, weight
+from tools.results.shortening import A_TOKEN, Cut, Shortened, shorten, weight
 from tools.store.failures import BudgetExhausted
 
 USED_UP = "The tokens for this turn are used up. Answer with what you have."
@@ -61,7 +61,7 @@ def _fit(call: Call, outcome: Outcome, most: int) -> Outcome:
 def _shorten(call: Call, outcome: Outcome, most: int, places: Sequence[int]) -> Outcome:
     """The outcome cut to `most`, or to the least of it; unchanged where nothing of it may be cut."""
     assert outcome.value is not None
-    short = shortened(outcome.value, (*call.tool.sheds, "note"), most)
+    short = shorten(outcome.value, (*call.tool.sheds, "note"), most)
     if not short.left_out and not short.cuts:
         return outcome
     cut = next((cut for cut in short.cuts if isinstance(short.value.get(cut.name), list)), None)

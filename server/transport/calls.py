@@ -22,7 +22,7 @@ from server.transport.http.responses import when_sent
 from server.transport.request import Context, call_of
 from tools.contract import Json, Question
 from tools.registry import Registered
-from tools.schema.text import bounded
+from tools.schema.text import limit_json
 from tools.store.failures import ClientCannot, InputRequired, InternalFailure
 
 LEVELS: tuple[types.LoggingLevel, ...] = get_args(types.LoggingLevel)
@@ -69,12 +69,12 @@ class ConnectedClient:
         self._heard: dict[str, Json] = {}
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        await self._tell(lambda: self._ctx.session.report_progress(done, total, bounded(message)))
+        await self._tell(lambda: self._ctx.session.report_progress(done, total, limit_json(message)))
 
     async def log(self, level: str, message: str) -> None:
         if level not in self._levels:
             return
-        params = types.LoggingMessageNotificationParams.model_validate({"level": level, "data": bounded(message)})
+        params = types.LoggingMessageNotificationParams.model_validate({"level": level, "data": limit_json(message)})
         told = types.LoggingMessageNotification(params=params)
         await self._tell(lambda: self._ctx.session.send_notification(told, self._ctx.request_id))
 

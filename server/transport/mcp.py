@@ -37,7 +37,7 @@ from tools.primitives.resource import Extension
 from tools.prompts.wording import instructions
 from tools.registry import Registered, Registry
 from tools.resources.built_in import HISTORY
-from tools.schema.text import visible
+from tools.schema.text import remove_hidden
 
 Json = dict[str, Any]
 METHOD = "tools/call"
@@ -221,5 +221,5 @@ class Protocol:
         theirs = {tool.name for tool in self._access.listed(principal)}
         nearest = self._registry.nearest(name, theirs)
         hint = f" Did you mean: {', '.join(nearest)}?" if nearest else " tools/list names those there are."
-        message = f"Unknown tool: {visible(name[:100])!r}.{hint}"
+        message = f"Unknown tool: {remove_hidden(name[:100])!r}.{hint}"
         return self._askers.refusal(ctx, principal, message, {"name": "TOOL_NOT_FOUND", "nearest": nearest})

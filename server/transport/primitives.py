@@ -22,7 +22,7 @@ from tools.primitive_registry import PrimitiveRegistry, Served
 from tools.primitives.read import OTHERS, TYPED, arguments_of
 from tools.primitives.resource import Prompt, Resource, ResourceTemplate
 from tools.registry import Registry
-from tools.schema.text import visible
+from tools.schema.text import remove_hidden
 from tools.store.failures import CallerFailure
 
 Json = dict[str, Any]
@@ -131,7 +131,7 @@ class Prompts:
         served = self._registry.prompt(params.name)
         if served is None:
             principal = await self._askers.principal(ctx)
-            message = f"There is no prompt {visible(params.name[:100])!r}."
+            message = f"There is no prompt {remove_hidden(params.name[:100])!r}."
             raise self._askers.refusal(ctx, principal, message, {"name": "NOT_FOUND"})
         return await self._calls.run(ctx, served.run, dict(params.arguments or {}), partial(prompt_result, served.value))
 
@@ -225,7 +225,7 @@ class Resources:
         raise self._missing(ctx, await self._askers.principal(ctx), uri)
 
     def _missing(self, ctx: Context, principal: Principal, uri: str) -> MCPError:
-        message = f"There is no resource {visible(uri[:100])!r}."
+        message = f"There is no resource {remove_hidden(uri[:100])!r}."
         return self._askers.refusal(ctx, principal, message, {"uri": uri, "name": "NOT_FOUND"})
 
 

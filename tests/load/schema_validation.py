@@ -29,7 +29,7 @@ from tools import check_inventory as inventory
 from tools.registry import TOOLS, Registry
 from tools.results import details, orders
 from tools.schema.text import clean
-from tools.schema.validation import ArgumentsValidator, success_of
+from tools.schema.validation import ArgumentsValidator, compile_success_check
 from tools.store.models import Availability
 from tools.store.records.catalog_file import load
 from tools.store.records.store_files import read_orders, read_volumes
@@ -109,7 +109,7 @@ def results(rust: Callable[[Any], Any]) -> list[Case]:
     cases = []
     for name, (schema, value) in _answers().items():
         sent = json.loads(json.dumps(value))
-        quick, other, python = success_of(schema), rust(schema), Draft202012Validator(schema)
+        quick, other, python = compile_success_check(schema), rust(schema), Draft202012Validator(schema)
         ways = {
             "quick check": lambda quick=quick, sent=sent: quick(sent),
             "jsonschema-rs": lambda other=other, sent=sent: other.is_valid(sent),
@@ -144,9 +144,9 @@ def _answers() -> dict[str, tuple[Any, Any]]:
     return {
         "five hits": (search_manga_catalog.OUTPUT, search_manga_catalog.results(titles[:5], 5)),
         "twenty hits": (search_manga_catalog.OUTPUT, search_manga_catalog.results(titles[:20], 20)),
-        "details": (get_manga_details.OUTPUT, details.facts(titles[0])),
+        "details": (get_manga_details.OUTPUT, details.title_facts(titles[0])),
         "stock of twenty": (check_inventory.OUTPUT, {"items": rows, "not_found": [], "unanswered": []}),
-        "an order": (orders.OUTPUT, orders.presented(order, now)),
+        "an order": (orders.OUTPUT, orders.present_order(order, now)),
     }
 
 

@@ -37,7 +37,7 @@ from tests.support.virtual_time import clocks_of, running_clock
 from tools.contract import Tool
 from tools.primitive_registry import Primitive, PrimitiveRegistry
 from tools.primitives.resource import Extension
-from tools.registry import TOOLS, Registered, Registry, compiled
+from tools.registry import TOOLS, Registered, Registry, compile_tool
 from tools.store.guarded.backend import Backend
 from tools.store.ports import Classifier
 from tools.store.store import Store
@@ -192,7 +192,7 @@ def registry_of(tools: Sequence[Tool], **how: Any) -> Registry:
 def _compiled_before(tool: Tool) -> Registered:
     own = COMPILED.get(tool.name)
     if own is None or (own.tool.input_schema, own.tool.output_schema) != (tool.input_schema, tool.output_schema):
-        return compiled(tool)
+        return compile_tool(tool)
     return replace(own, tool=tool)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from tools.contract import Json, MayUse, ToolContext
 from tools.primitives.resource import Contents, Extension, Resource
 from tools.results.content import EmbeddedText
-from tools.schema.text import visible
+from tools.schema.text import remove_hidden
 from tools.store.store import Store
 
 
@@ -102,7 +102,7 @@ def describe_result(store: Store, may_use: MayUse, tool: str, result: Json) -> J
 def _native_names(store: Store, tool: str, result: Json) -> dict[str, str]:
     ids = list(dict.fromkeys(_ids(result)))[:MOST_TITLES] if tool in TOOLS else []
     popular = {each: title.ja for each in ids if (title := store.popular.known(each)) is not None and title.ja}
-    return {each: visible(name)[:LONGEST] for each, name in {**popular, **store.names.native(ids)}.items()}
+    return {each: remove_hidden(name)[:LONGEST] for each, name in {**popular, **store.names.native(ids)}.items()}
 
 
 def _ids(result: Json) -> Iterator[str]:
@@ -157,7 +157,7 @@ def page(card: Card, read: Read = read_file, hosts: Sequence[str] = ()) -> str:
             f"{_there(read, f'{card.name}.html').strip()}\n<script>{script}</script>\n</body>\n</html>\n",
         )
     )
-    if whole != visible(whole):
+    if whole != remove_hidden(whole):
         raise ValueError(f"the card {card.name} has characters that nobody sees: write them as escapes")
     if len(whole) > MOST_CHARACTERS:
         raise ValueError(f"the card {card.name} has {len(whole)} characters: {MOST_CHARACTERS} is the most")

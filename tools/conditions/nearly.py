@@ -8,7 +8,7 @@ from dataclasses import replace
 from tools.conditions.relaxing import HARD, hard
 from tools.conditions.wanted import Want
 from tools.contract import Json, ToolContext
-from tools.schema.parts import STRING, listed, record
+from tools.schema.parts import STRING, list_of, record
 from tools.store.failures import BackendFailure
 from tools.store.models import CatalogPage, Title
 from tools.store.search.conditions.check import Check
@@ -19,7 +19,7 @@ CALLED = {"genres": "genre", "statuses": "status"}
 TRY = "Try fewer or other words, the name in another script, or the author."
 _TITLE = record({"title_id": STRING, "title": STRING}, ["title_id", "title"])
 NEARLY: Json = {
-    "nearly": listed(_TITLE, "No matches: ask the customer."),
+    "nearly": list_of(_TITLE, "No matches: ask the customer."),
 }
 """A property of an output schema."""
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from session.begin import result_set_name
 from tools.contract import Json, ToolContext
-from tools.results.rows import in_stock, stock_facts, stock_of
+from tools.results.rows import in_stock, read_stock, stock_facts
 from tools.store.models import PAPER, Availability, Conditions, Range
 from tools.store.search.conditions.sales import Sale, sale_in, sales_of, series_price
 from tools.store.stock.reader import StockReading
@@ -84,7 +84,7 @@ async def with_offers(context: ToolContext, result: Json, name: str) -> Json:
     """The result with live price and stock on the cards under `name`. Where conditions of sale are still pending, with the
     first of them that can be had so, and all that is said of these made good."""
     cards = result[name]
-    reading = await stock_of(context, cards)
+    reading = await read_stock(context, cards)
     if PENDING not in result:
         return result | {name: [card | stock_facts(reading.rows, card["title_id"]) for card in cards]}
     pending = Pending.from_json(result[PENDING])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from tools.conditions.wanted import Want
 from tools.contract import Json
-from tools.schema.parts import INTEGER, STRING, STRINGS, listed, record
+from tools.schema.parts import INTEGER, STRING, STRINGS, list_of, record
 from tools.store.models import Conditions, Range
 from tools.store.search.conditions.wording import describe_condition
 from tools.store.search.reading.reading import Understood
@@ -15,7 +15,7 @@ IMPOSSIBLE = "Nothing can be {}: ask the customer which of the two is meant."
 NOT_OBEYED = "not obeyed"
 
 UNDERSTOOD: Json = {
-    "understood": listed(record({"condition": STRING, "from": STRING}, ["condition", "from"])),
+    "understood": list_of(record({"condition": STRING, "from": STRING}, ["condition", "from"])),
     "relaxed": {**STRINGS, "description": "Conditions let go: tell the customer."},
 }
 """Properties of an output schema."""

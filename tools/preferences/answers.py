@@ -24,18 +24,18 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def says_something(asked: Json) -> list[Violation]:
+def check_not_blank(asked: Json) -> list[Violation]:
     """Spaces are no words."""
     if not isinstance(asked.get("preference"), str) or asked["preference"].strip():
         return []
     return [Violation("$.preference", "minLength", "it says nothing", "give the customer's words")]
 
 
-def kept(preferences: Iterable[Preference]) -> Json:
+def list_kept(preferences: Iterable[Preference]) -> Json:
     return {"preferences": [each.text for each in preferences]}
 
 
-async def changed(context: ToolContext, change: Change) -> Changed:
+async def change_preferences(context: ToolContext, change: Change) -> Changed:
     """Returns once the store has confirmed it. Raises `Forbidden` for whoever is not signed in, `ServerBusy`, and
     `BackendFailure` where it is not known what has become of it."""
     if context.user is None:
@@ -51,7 +51,7 @@ LEAST, MOST = 13, 19
 """Digits of a number (ISO/IEC 7812-1)."""
 
 
-def names_card(text: str) -> bool:
+def contains_card_number(text: str) -> bool:
     """Whether a number in it has the check digit of a card, however it is parted and whatever numbers stand beside it."""
     return any(_checked(number) for match in GROUPS.finditer(text) for number in _numbers(re.findall("[0-9]+", match[0])))
 
@@ -74,7 +74,7 @@ def _checked(digits: str) -> bool:
     return (sum(map(int, digits[::-2])) + sum(doubled)) % 10 == 0
 
 
-def not_replaced(before: Sequence[Heard], new: Heard) -> tuple[Preference, ...]:
+def drop_replaced(before: Sequence[Heard], new: Heard) -> tuple[Preference, ...]:
     """Those that still say something beside it, in their order."""
     return tuple(each.preference for each in before if not replaces(new, each))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tools.contract import ToolContext
-from tools.results.orders import latest_orders
+from tools.results.orders import read_latest_orders
 from tools.results.rows import author_name
 from tools.store.catalog.adult import Adult, without_adult
 from tools.store.failures import BackendFailure
@@ -44,7 +44,7 @@ async def complete_order_id(context: ToolContext, typed: str, others: Mapping[st
     if context.user is None:
         return []
     try:
-        latest = await latest_orders(context)
+        latest = await read_latest_orders(context)
     except BackendFailure:
         return []
     return [order.order_id for order in latest if typed.strip().casefold() in order.order_id.casefold()]

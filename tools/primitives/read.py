@@ -43,7 +43,7 @@ class Read(Tool):
         return False
 
 
-def of_resource(resource: Resource | ResourceTemplate) -> Read:
+def tool_for_resource(resource: Resource | ResourceTemplate) -> Read:
     """Its contents become content of the outcome, whose value is empty."""
 
     variables = () if isinstance(resource, Resource) else resource.uri_template.variables
@@ -67,7 +67,7 @@ def _contents(handler: ReadHandler) -> Handler:
     return read
 
 
-def of_prompt(prompt: Prompt) -> Read:
+def tool_for_prompt(prompt: Prompt) -> Read:
     """Its messages become content of the outcome, whose value has the role of each under `roles`."""
 
     async def get(context: ToolContext, arguments: Json) -> Json:
@@ -81,7 +81,7 @@ def of_prompt(prompt: Prompt) -> Read:
     return _read(f"prompt {prompt.name}", prompt, schema, get, personal=prompt.personal, asks=prompt.asks)
 
 
-def of_completion(owner: ResourceTemplate | Prompt, argument: str, completer: Completer) -> Read:
+def tool_for_completion(owner: ResourceTemplate | Prompt, argument: str, completer: Completer) -> Read:
     """Its value has the proposals under `values`, how many there are under `total`."""
 
     async def complete(context: ToolContext, arguments: Json) -> Json:
@@ -94,7 +94,7 @@ def of_completion(owner: ResourceTemplate | Prompt, argument: str, completer: Co
     return _read(f"completion {owner.name} {argument}", owner, schema, complete, personal=owner.personal)
 
 
-def completers(owner: ResourceTemplate | Prompt) -> Mapping[str, Completer]:
+def completers_of(owner: ResourceTemplate | Prompt) -> Mapping[str, Completer]:
     """Those of its arguments that have one."""
     if isinstance(owner, ResourceTemplate):
         return owner.completions

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tools.contract import ToolContext
 from tools.primitives.completions import complete_title
 from tools.primitives.resource import Message, Prompt, PromptArgument
-from tools.prompts.wording import LANGUAGE, NO_STOCK, Saying, Step, Task, language_of, shortened, some_text, whole_number
+from tools.prompts.wording import LANGUAGE, NO_STOCK, Saying, Step, Task, read_language, read_number, read_text, shorten
 
 MOST_VOLUMES = 998
 FOUND = "<title_id of step 1>"
@@ -45,11 +45,11 @@ AFTER = Saying(
 
 
 async def go_on(context: ToolContext, given: Mapping[str, str]) -> Sequence[Message]:
-    language, title = language_of(given), some_text(given, "title")
-    last = whole_number(given, "last_volume", 0, MOST_VOLUMES)
+    language, title = read_language(given), read_text(given, "title")
+    last = read_number(given, "last_volume", 0, MOST_VOLUMES)
     volume = {"title_id": FOUND, "volume": "next" if last is None else str(last + 1)}
     steps = (
-        (Step(SEARCH, {"query": shortened(title), "max_results": 3}), Step(NO_SEARCH)),
+        (Step(SEARCH, {"query": shorten(title), "max_results": 3}), Step(NO_SEARCH)),
         (Step(NEXT if last is None else VOLUME, volume), Step(CHECK, {"title_ids": [FOUND]}), Step(NO_STOCK)),
         (Step(TELL),),
         (Step(AFTER),),

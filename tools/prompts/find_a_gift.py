@@ -16,10 +16,10 @@ from tools.prompts.wording import (
     Saying,
     Step,
     Task,
-    language_of,
-    shortened,
-    some_text,
-    whole_number,
+    read_language,
+    read_number,
+    read_text,
+    shorten,
 )
 
 OLDEST = 120
@@ -59,10 +59,10 @@ OFFER = Saying(
 
 
 async def find(context: ToolContext, given: Mapping[str, str]) -> Sequence[Message]:
-    language = language_of(given)
-    age, budget = whole_number(given, "age", 0, OLDEST), whole_number(given, "budget", 1, MOST_YEN)
+    language = read_language(given)
+    age, budget = read_number(given, "age", 0, OLDEST), read_number(given, "budget", 1, MOST_YEN)
     said = {
-        FOR_WHOM: some_text(given, "for_whom"),
+        FOR_WHOM: read_text(given, "for_whom"),
         AGE: "" if age is None else str(age),
         BUDGET: "" if budget is None else str(budget),
         LIKES: given.get("likes", ""),
@@ -80,7 +80,7 @@ async def find(context: ToolContext, given: Mapping[str, str]) -> Sequence[Messa
 
 def _wish(given: Mapping[str, str], age: int | None, budget: int | None, language: Language) -> Json:
     """Arguments of a search."""
-    likes = shortened(given.get("likes", ""))
+    likes = shorten(given.get("likes", ""))
     wish: Json = {"query": likes or ANYTHING.text(language), "in_stock": True}
     if audience := next((fit for below, fit in FIT_BELOW if age is not None and age < below), None):
         wish["audience"] = audience

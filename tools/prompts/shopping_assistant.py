@@ -8,7 +8,7 @@ from itertools import chain
 
 from tools.contract import ToolContext
 from tools.primitives.resource import Message, Prompt
-from tools.prompts.wording import LANGUAGE, Language, Saying, language_of, rules
+from tools.prompts.wording import LANGUAGE, Language, Saying, read_language, rules
 from tools.results.content import Text
 from tools.results.shortening import estimate
 from tools.store.models.order import Policies
@@ -75,7 +75,7 @@ OPENING = Saying(
 
 
 async def assist(context: ToolContext, given: Mapping[str, str]) -> Sequence[Message]:
-    language = language_of(given)
+    language = read_language(given)
     opening = OPENING.text(language).replace(SHOP, context.store.policies.shop)
     said = [rule.text(language, context.may_use) for rule in rules().values()]
     told = "\n".join([opening, *(f"- {each}" for each in said if each)])

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tools.contract import ToolContext
 from tools.primitives.completions import complete_order_id
 from tools.primitives.resource import Message, Prompt, PromptArgument
-from tools.prompts.wording import LANGUAGE, Saying, Step, Task, language_of
+from tools.prompts.wording import LANGUAGE, Saying, Step, Task, read_language
 from tools.store.failures import InvalidArguments, Violation
 
 TOOL = "lookup_order"
@@ -39,7 +39,7 @@ TELL = Saying(
 
 
 async def track(context: ToolContext, given: Mapping[str, str]) -> Sequence[Message]:
-    language, number = language_of(given), _number(context, given)
+    language, number = read_language(given), _number(context, given)
     steps: Sequence[Sequence[Step]] = ((Step(SIGN_IN),),)
     if context.user is not None:
         look_up = Step(THIS, {"order_id": number}) if number else Step(ALL)

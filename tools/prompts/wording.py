@@ -53,7 +53,7 @@ async def complete_language(context: ToolContext, typed: str, others: Mapping[st
     return [each for each in PROPOSED if each.startswith(typed.strip().casefold())]
 
 
-def language_of(given: Mapping[str, str]) -> Language:
+def read_language(given: Mapping[str, str]) -> Language:
     """English where nothing is said; of a tag such as ja-JP its first part counts. Raises `InvalidArguments`."""
     said = given.get("language", "").strip().casefold()
     if not said:
@@ -70,28 +70,28 @@ LONGEST_QUOTATION = 300
 """Characters; a query has 500 at most, and a prompt is paid for in each turn."""
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """One line of at most 300 characters; what was cut ends with an ellipsis."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_QUOTATION else line[: LONGEST_QUOTATION - 1].rstrip() + "…"
 
 
-def quoted(text: str) -> str:
-    return json.dumps(shortened(text), ensure_ascii=False)
+def quote(text: str) -> str:
+    return json.dumps(shorten(text), ensure_ascii=False)
 
 
 NUMBER = re.compile(r"(?:¥|vol\.?|第)? ?([0-9][0-9,]{0,11}) ?(?:円|yen|jpy|歳|才|years?(?: old)?|巻)?", re.IGNORECASE)
 """With what may stand before or behind one."""
 
 
-def some_text(given: Mapping[str, str], name: str) -> str:
+def read_text(given: Mapping[str, str], name: str) -> str:
     """Raises `InvalidArguments` where nothing is to be read in it."""
     if given[name].strip():
         return given[name]
     raise InvalidArguments([Violation(f"$.{name}", "minLength", f"{name} is empty", "give some text")])
 
 
-def whole_number(given: Mapping[str, str], name: str, least: int, most: int) -> int | None:
+def read_number(given: Mapping[str, str], name: str, least: int, most: int) -> int | None:
     """The number under that name, None where nothing stands. Raises `InvalidArguments` for what is no such number."""
     text = given.get(name, "").strip()
     if not text:
@@ -175,7 +175,7 @@ class Task:
         return Message("user", Text("\n\n".join("\n".join(each) for each in parts if each)))
 
     def _said(self, language: Language) -> list[str]:
-        lines = [f"- {name.text(language)}: {quoted(text)}" for name, text in self.said.items() if text.strip()]
+        lines = [f"- {name.text(language)}: {quote(text)}" for name, text in self.said.items() if text.strip()]
         return [SAID.text(language), *lines] if lines else []
 
     def _steps(self, language: Language, may_use: MayUse) -> list[str]:

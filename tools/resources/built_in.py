@@ -14,11 +14,11 @@ from tools.primitives.completions import complete_order_id, complete_title_id
 from tools.primitives.resource import Contents, ReadFallback, Resource, ResourceTemplate, UriTemplate
 from tools.recommend.together import both
 from tools.results.content import EmbeddedText
-from tools.results.details import complete, details, last_known
-from tools.results.history import summary
-from tools.results.orders import own_order, presented
-from tools.results.rows import names_of
-from tools.schema.text import bounded
+from tools.results.details import join_offers, read_details, recall_details
+from tools.results.history import summarise
+from tools.results.orders import present_order, read_own_order
+from tools.results.rows import read_names
+from tools.schema.text import limit_json
 from tools.store.failures import DependencyFailure, Forbidden, NotFound
 
 JSON_TYPE = "application/json"
@@ -28,13 +28,13 @@ def document(context: ToolContext, uri: str, value: Json) -> Contents:
     """One compact JSON text, bounded as results are. `degraded` names what is missing."""
     if context.degraded:
         value = value | {"degraded": sorted(context.degraded)}
-    text = json.dumps(bounded(value), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(limit_json(value), ensure_ascii=False, separators=(",", ":"))
     return [EmbeddedText(uri, text, JSON_TYPE)]
 
 
 async def read_history(context: ToolContext, given: Mapping[str, str]) -> Contents:
     past = await context.session.recall() if context.session else Recollection()
-    return [EmbeddedText(given["uri"], summary(past, past.calls, context.store.now().timestamp()))]
+    return [EmbeddedText(given["uri"], summarise(past, past.calls, context.store.now().timestamp()))]
 
 
 HISTORY = Resource(
@@ -66,7 +66,7 @@ async def read_profile(context: ToolContext, given: Mapping[str, str]) -> Conten
         store.profiles.recall(context.user, deadline), store.preferences.read(context.user, deadline)
     )
     viewed = profile.last(EventKind.VIEWED)
-    names = await names_of(context, [event.subject for event in viewed])
+    names = await read_names(context, [event.subject for event in viewed])
     remembered = await store.preference_reader.all(stated, deadline)
     profile_document = {
         "searched": [{"words": event.subject, "at": event.at} for event in profile.last(EventKind.SEARCHED)],
@@ -98,14 +98,14 @@ PROFILE = Resource(
 async def read_title(context: ToolContext, given: Mapping[str, str]) -> Contents:
     if not context.store.identifiers.titles.matches(given["title_id"]):
         raise NotFound("There is no title with this id. The completions of title_id find ids by names.")
-    facts = await details(context, {"title_id": given["title_id"]})
-    return document(context, given["uri"], await complete(context, facts))
+    facts = await read_details(context, {"title_id": given["title_id"]})
+    return document(context, given["uri"], await join_offers(context, facts))
 
 
 async def read_last_known_title(context: ToolContext, given: Mapping[str, str]) -> Contents:
-    facts = await last_known(context, {"title_id": given["title_id"]})
+    facts = await recall_details(context, {"title_id": given["title_id"]})
     context.degraded.add("catalog")
-    return document(context, given["uri"], await complete(context, facts))
+    return document(context, given["uri"], await join_offers(context, facts))
 
 
 TITLES = ResourceTemplate(
@@ -124,10 +124,10 @@ TITLES = ResourceTemplate(
 
 
 async def read_order(context: ToolContext, given: Mapping[str, str]) -> Contents:
-    order = await own_order(context, given["order_id"])
+    order = await read_own_order(context, given["order_id"])
     if order is None:
         raise NotFound("There is no such order for this customer. The completions of order_id are the latest of theirs.")
-    return document(context, given["uri"], presented(order, context.store.now()))
+    return document(context, given["uri"], present_order(order, context.store.now()))
 
 
 ORDERS = ResourceTemplate(

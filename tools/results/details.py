@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from session.resilience.deadline import Deadline
 from tools.contract import Json, ToolContext
-from tools.results.referred import title_named
-from tools.results.rows import author_name, authors_line, edition, for_whom, in_stock, offered, price
+from tools.results.referred import resolve_title
+from tools.results.rows import audience_facts, author_name, authors_line, edition_facts, in_stock, list_offers, price
 from tools.store.catalog.adult import is_adult
 from tools.store.failures import BackendFailure, DependencyFailure, NotFound
 from tools.store.models import Availability, Title
@@ -15,12 +15,12 @@ from tools.store.models import Availability, Title
 RELATED = 10
 
 
-async def details(context: ToolContext, asked: Json) -> Json:
-    title_id, note = title_named(context, asked)
+async def read_details(context: ToolContext, asked: Json) -> Json:
+    title_id, note = resolve_title(context, asked)
     title = (await _read(context, [title_id], context.deadline)).get(title_id)
     if title is None:
         raise NotFound(f"No title here has the id {title_id}. If that is a name, find its id with search_manga_catalog.")
-    return facts(title) | {"related": await _related(context, title)} | ({"note": note} if note else {})
+    return title_facts(title) | {"related": await _related(context, title)} | ({"note": note} if note else {})
 
 
 async def _read(context: ToolContext, title_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Title]:
@@ -51,15 +51,15 @@ def _may_follow(other: Title, title: Title) -> bool:
     return is_adult(title) or not is_adult(other)
 
 
-async def last_known(context: ToolContext, asked: Json) -> Json:
-    title_id, note = title_named(context, asked)
+async def recall_details(context: ToolContext, asked: Json) -> Json:
+    title_id, note = resolve_title(context, asked)
     title = context.store.popular.known(title_id)
     if title is None:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
-    return facts(title) | {"related": []} | ({"note": note} if note else {})
+    return title_facts(title) | {"related": []} | ({"note": note} if note else {})
 
 
-def facts(title: Title) -> Json:
+def title_facts(title: Title) -> Json:
     return {
         "title_id": title.title_id,
         "title": title.display,
@@ -79,12 +79,12 @@ def facts(title: Title) -> Json:
         "start_year": title.start_year,
         "end_year": title.end_year,
         "magazine": title.magazine,
-        **edition(title),
-        **for_whom(title),
+        **edition_facts(title),
+        **audience_facts(title),
     }
 
 
-async def complete(context: ToolContext, result: Json) -> Json:
+async def join_offers(context: ToolContext, result: Json) -> Json:
     title_id = result["title_id"]
     reading = await (context.stock or context.store.stock.read_available([title_id], context.deadline))
     if reading.unanswered:
@@ -95,4 +95,4 @@ async def complete(context: ToolContext, result: Json) -> Json:
 def offers(row: Availability | None) -> Json:
     if row is None:
         return {"offers": [], "price_jpy": None, "in_stock": None}
-    return {"offers": offered(row), "price_jpy": price(row.offers), "in_stock": in_stock(row)}
+    return {"offers": list_offers(row), "price_jpy": price(row.offers), "in_stock": in_stock(row)}

@@ -60,7 +60,7 @@ POINTERS = (
 )
 
 
-def elsewhere(text: str, titles: Iterable[Title], searched: str | None = None) -> Json:
+def mark_pointers(text: str, titles: Iterable[Title], searched: str | None = None) -> Json:
     """The mark for a result of these titles. Words of a title's name ask for that title. `searched`: what of the text was
     searched for, the rest of which asked what comes out; by default all of it."""
     asked = normalise(text)
@@ -71,7 +71,7 @@ def elsewhere(text: str, titles: Iterable[Title], searched: str | None = None) -
     return {ELSEWHERE: tools} if tools else {}
 
 
-def with_pointers(context: ToolContext, result: Json) -> Json:
+def add_pointers(context: ToolContext, result: Json) -> Json:
     """The result without its mark, and with a word on each of these tools that is there."""
     if ELSEWHERE not in result:
         return result

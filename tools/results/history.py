@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from session.history import HistoryEntry, LastShown, Recollection
 from tools.contract import Json, Tool
 from tools.results.shortening import estimate
-from tools.schema.text import visible
+from tools.schema.text import remove_hidden
 from tools.store.search.text.romaji import sound_key
 from tools.store.search.text.tokens import words
 
@@ -27,24 +27,25 @@ TOLD_BY_NAMES = frozenset(("title_id", "title_ids", "result_set", "max_results",
 """Arguments of which the titles that were shown say more."""
 
 
-def forms_of(call: HistoryEntry, now: float) -> tuple[str, str, str, str]:
+def describe_call(call: HistoryEntry, now: float) -> tuple[str, str, str, str]:
     """The same call in more and more words: that it was; what was asked, or what came of it; both; and what was shown. `now`
     is in seconds since the epoch."""
-    bare = f"{ago(now - call.at)} {spoken(call.tool)}"
+    bare = f"{format_age(now - call.at)} {short_name(call.tool)}"
     outcome, words = cut(call.summary, LONGEST_OUTCOME), cut(call.words, LONGEST_WORDS)
-    told = _quoted(within(words, FEW_TOKENS)) if words and call.succeeded else f": {within(outcome, FEW_TOKENS)}"
-    brief = f"{bare}{_quoted(within(words, SOME_TOKENS))}: {outcome}"
+    asked = words and call.succeeded
+    told = _quoted(cut_to_tokens(words, FEW_TOKENS)) if asked else f": {cut_to_tokens(outcome, FEW_TOKENS)}"
+    brief = f"{bare}{_quoted(cut_to_tokens(words, SOME_TOKENS))}: {outcome}"
     full = f"{bare}{_quoted(words)}{_arguments(call.arguments)}: {outcome}{_names(call, outcome)}"
     return bare, bare + told, brief, full
 
 
-def spoken(tool: str) -> str:
+def short_name(tool: str) -> str:
     """The name of a tool in as few words as tell it from others."""
     words = tool.split("_")
     return " ".join([word for word in words if word not in SAYS_LITTLE] or words)
 
 
-def ago(seconds: float) -> str:
+def format_age(seconds: float) -> str:
     """How long ago, in one unit."""
     whole = max(0, round(seconds))
     return f"{whole}s" if whole < 60 else f"{whole // 60}m" if whole < 3600 else f"{whole // 3600}h"
@@ -52,11 +53,11 @@ def ago(seconds: float) -> str:
 
 def cut(text: str, longest: int) -> str:
     """In one line, without what no reader sees, and marked where it was longer."""
-    shown = " ".join(visible(text).split()).replace('"', "'")
+    shown = " ".join(remove_hidden(text).split()).replace('"', "'")
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
 
 
-def within(text: str, tokens: int) -> str:
+def cut_to_tokens(text: str, tokens: int) -> str:
     """The text, or so much of its beginning as comes to that many tokens."""
     end = bisect_right(range(len(text) + 1), tokens, key=lambda length: estimate(text[:length])) - 1
     return text if end == len(text) else text[:end] + "…"
@@ -67,8 +68,8 @@ def _quoted(words: str) -> str:
 
 
 def _arguments(arguments: Mapping[str, object]) -> str:
-    said = {name: value for name, value in arguments.items() if value and name not in TOLD_BY_NAMES}
-    return "".join(f" {name}={cut(_text(value), LONGEST_VALUE)}" for name, value in said.items())
+    shown = {name: value for name, value in arguments.items() if value and name not in TOLD_BY_NAMES}
+    return "".join(f" {name}={cut(_text(value), LONGEST_VALUE)}" for name, value in shown.items())
 
 
 def _text(value: object) -> str:
@@ -105,15 +106,15 @@ class About:
     def call(cls, tool: Tool, arguments: Json, shown: Sequence[str]) -> About:
         """Of a call with these arguments; one that names no title is about those `shown` last."""
         named = [arguments.get("title_id"), *(arguments.get("title_ids") or ())]
-        return cls.text(said(tool, arguments), [each for each in named if each] or shown, tool.name)
+        return cls.text(customer_words(tool, arguments), [each for each in named if each] or shown, tool.name)
 
 
-def said(tool: Tool, arguments: Json) -> str:
+def customer_words(tool: Tool, arguments: Json) -> str:
     """What of the arguments is in the customer's own words."""
     return " ".join(str(arguments[name]) for name in tool.words if arguments.get(name))
 
 
-def bearing(calls: Sequence[HistoryEntry], about: About, most: int) -> list[HistoryEntry]:
+def select_relevant(calls: Sequence[HistoryEntry], about: About, most: int) -> list[HistoryEntry]:
     """At most so many of the calls, in their order: those that have most in common with what is asked, titles before words
     before the tool, and of equals the latest. So where nothing is in common, it is the latest calls."""
     ranked = sorted(range(len(calls)), key=lambda at: (-_common(calls[at], about), at))
@@ -151,13 +152,13 @@ NOT_KNOWN = "What was asked before in this conversation cannot be read right now
 CALLS = "Calls so far, latest first:"
 
 
-def summary(past: Recollection, calls: Sequence[HistoryEntry], now: float, most_tokens: int = MOST_TOKENS) -> str:
+def summarise(past: Recollection, calls: Sequence[HistoryEntry], now: float, most_tokens: int = MOST_TOKENS) -> str:
     """Tells these `calls` of the past, and what any next call may refer to. `now` is in seconds since the epoch."""
     head = CALLS if calls else NOTHING_YET if past.known else NOT_KNOWN
     for_list = max(LEAST_FOR_LIST, MOST_FOR_LIST - A_CALL * len(calls))
     references = [*_shared(past), *([_list(past.last_shown, for_list)] if past.last_shown else [])]
     room = most_tokens - sum(map(_cost, (head, *references)))
-    return "\n".join([head, *_fitting([forms_of(call, now) for call in calls], room), *references])
+    return "\n".join([head, *_fitting([describe_call(call, now) for call in calls], room), *references])
 
 
 def _cost(line: str) -> int:
@@ -186,7 +187,7 @@ def _shared(past: Recollection) -> list[str]:
 
 def _list(shown: LastShown, most_tokens: int) -> str:
     """Numbered as it was shown, with as many of its titles as fit; the rest is counted."""
-    words = within(cut(shown.query, LONGEST_WORDS), SOME_TOKENS)
+    words = cut_to_tokens(cut(shown.query, LONGEST_WORDS), SOME_TOKENS)
     line = f'Shown last by {shown.by} "{words}":' if words else f"Shown last by {shown.by}:"
     if not shown.title_ids:
         return f"{line} nothing was found"

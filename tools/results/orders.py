@@ -7,8 +7,8 @@ from dataclasses import asdict
 from datetime import datetime
 
 from tools.contract import Json, ToolContext
-from tools.results.rows import ranges, shortened
-from tools.schema.parts import BOOLEAN, INTEGER, STRING, answer, listed, nullable, record
+from tools.results.rows import format_ranges, shorten_text
+from tools.schema.parts import BOOLEAN, INTEGER, STRING, answer, list_of, nullable, record
 from tools.store.failures import Forbidden
 from tools.store.models import Order
 from tools.store.order_status import MEANINGS, standing
@@ -41,7 +41,7 @@ _SHIPMENT = record(
         "status": STRING,
         "shipped_at": nullable("string"),
         "delivered_at": nullable("string"),
-        "events": listed(_SCAN),
+        "events": list_of(_SCAN),
         "status_ja": nullable("string"),
     },
     ["carrier", "tracking_number", "status"],
@@ -62,7 +62,7 @@ _ROW = record(
 OUTPUT = answer(
     {
         "kind": {"type": "string", "enum": [ORDER, LATEST]},
-        "orders": listed(_ROW, "Latest first."),
+        "orders": list_of(_ROW, "Latest first."),
         "order_id": STRING,
         "status": _STATUS,
         "late": BOOLEAN,
@@ -70,12 +70,12 @@ OUTPUT = answer(
         "shop_status_ja": nullable("string"),
         "shop_note": nullable("string"),
         "ordered_at": STRING,
-        "lines": listed(_LINE),
+        "lines": list_of(_LINE),
         "subtotal_jpy": INTEGER,
         "shipping_jpy": INTEGER,
         "total_jpy": INTEGER,
         "prefecture": STRING,
-        "shipments": listed(_SHIPMENT),
+        "shipments": list_of(_SHIPMENT),
         "estimated_delivery": nullable("string"),
         "return_until": nullable("string"),
     },
@@ -83,13 +83,13 @@ OUTPUT = answer(
 )
 
 
-def presented(order: Order, now: datetime) -> Json:
+def present_order(order: Order, now: datetime) -> Json:
     shown = _plain(asdict(order))
     of_the_shop = {f"shop_{name}": shown.pop(name) for name in ("status", "status_ja", "note")}
     return {"kind": ORDER, **asdict(standing(order, now)), **of_the_shop, **shown}
 
 
-def latest(orders: Sequence[Order], now: datetime) -> Json:
+def present_latest(orders: Sequence[Order], now: datetime) -> Json:
     told: Json = {"kind": LATEST, "orders": [_row(order, now) for order in orders]}
     return told if orders else told | {"note": "This customer has no orders."}
 
@@ -99,7 +99,7 @@ def _row(order: Order, now: datetime) -> Json:
         "order_id": order.order_id,
         **asdict(standing(order, now)),
         "ordered_at": order.ordered_at,
-        "contents": shortened(_contents(order), CONTENTS_CHARACTERS),
+        "contents": shorten_text(_contents(order), CONTENTS_CHARACTERS),
         "total_jpy": order.total_jpy,
         "estimated_delivery": order.estimated_delivery,
     }
@@ -110,7 +110,7 @@ def _contents(order: Order) -> str:
     volumes: dict[str, list[int]] = {}
     for line in order.lines:
         volumes.setdefault(line.title, []).extend([] if line.volume is None else [line.volume])
-    return "; ".join(f"{title} {ranges(numbers)}".rstrip() for title, numbers in volumes.items())
+    return "; ".join(f"{title} {format_ranges(numbers)}".rstrip() for title, numbers in volumes.items())
 
 
 def _plain(value: Json) -> Json:
@@ -127,7 +127,7 @@ def _plain_value(value: object) -> object:
 MOST_LISTED = 10
 
 
-async def own_order(context: ToolContext, order_id: str) -> Order | None:
+async def read_own_order(context: ToolContext, order_id: str) -> Order | None:
     """The caller's order of this number; None for one that is not there, is not theirs, or that no order can have. Raises
     `Forbidden` for who is not signed in."""
     customer = _customer(context)
@@ -136,7 +136,7 @@ async def own_order(context: ToolContext, order_id: str) -> Order | None:
     return await context.store.orders.order(customer, order_id, context.deadline)
 
 
-async def latest_orders(context: ToolContext) -> Sequence[Order]:
+async def read_latest_orders(context: ToolContext) -> Sequence[Order]:
     """The caller's latest ten. Raises `Forbidden` for who is not signed in."""
     return await context.store.orders.latest(_customer(context), MOST_LISTED, context.deadline)
 

@@ -10,7 +10,7 @@ from tools.contract import Json, ToolContext
 from tools.store.failures import InvalidArguments, NotFound, Violation
 
 
-def one_title(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+def single_title(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """The title of which they all are, which later calls need not name. Where there are several, none of them is meant by
     itself any more; where there is none, nothing has changed."""
     titles = {str(row["title_id"]): str(row.get("title") or "") for row in rows if row.get("title_id")}
@@ -32,7 +32,7 @@ NOTHING_TO_CHECK = Violation(
 
 
 @dataclass(frozen=True, slots=True)
-class Referred:
+class TitleReference:
     """The ids to check, none where what is referred to found nothing. `query` is what that was asked for."""
 
     ids: tuple[str, ...]
@@ -75,7 +75,7 @@ NO_TITLE = Violation(
 )
 
 
-def title_named(context: ToolContext, asked: Json, otherwise: Violation = NO_TITLE) -> tuple[str, str]:
+def resolve_title(context: ToolContext, asked: Json, otherwise: Violation = NO_TITLE) -> tuple[str, str]:
     """The title_id of the arguments, else of the one title that was shown last, and then a note that says so. Raises
     `InvalidArguments` if none was shown, or several."""
     if "title_id" in asked:
@@ -86,26 +86,26 @@ def title_named(context: ToolContext, asked: Json, otherwise: Violation = NO_TIT
     return title_id, f"No title was named: this is of {title or title_id}, which was looked at last."
 
 
-def referred(context: ToolContext, asked: Json) -> Referred:
+def resolve_titles(context: ToolContext, asked: Json) -> TitleReference:
     """Raises `InvalidArguments` when nothing was named and nothing shown."""
     if asked.get(TITLE_IDS):
-        return Referred(tuple(dict.fromkeys(asked[TITLE_IDS])), TITLE_IDS)
+        return TitleReference(tuple(dict.fromkeys(asked[TITLE_IDS])), TITLE_IDS)
     if NAMED_SET in asked:
         if context.result_set is None:
             raise NotFound("That result_set is not known or has expired. Search again, or pass title_ids.")
-        return Referred(context.result_set, NAMED_SET)
+        return TitleReference(context.result_set, NAMED_SET)
     return _shown_last(context)
 
 
-def _shown_last(context: ToolContext) -> Referred:
+def _shown_last(context: ToolContext) -> TitleReference:
     if (last := context.last) is not None:
-        return Referred(last.title_ids, f"last_{last.by}", last.query)
+        return TitleReference(last.title_ids, f"last_{last.by}", last.query)
     if title_id := context.shared.get("title_id"):
-        return Referred((title_id,), "last_title")
+        return TitleReference((title_id,), "last_title")
     raise InvalidArguments([NOTHING_TO_CHECK])
 
 
-def both_named(asked: Json) -> list[Violation]:
+def check_one_reference(asked: Json) -> list[Violation]:
     if asked.get(TITLE_IDS) and NAMED_SET in asked:
         return [Violation("$", "not", "title_ids and result_set were both given", "give one of the two")]
     return []

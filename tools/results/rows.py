@@ -15,16 +15,16 @@ NAMES_SECONDS = 0.06
 """What an answer may wait for the names of titles that nobody has asked for lately."""
 
 
-def known_names(context: ToolContext, title_ids: Iterable[str]) -> dict[str, str]:
+def recall_names(context: ToolContext, title_ids: Iterable[str]) -> dict[str, str]:
     """Those that the process knows."""
     ids, popular = list(title_ids), context.store.popular
     popular_ones = {i: title.display for i in ids if (title := popular.known(i)) is not None}
     return popular_ones | context.store.names.known(ids)
 
 
-async def names_of(context: ToolContext, title_ids: Sequence[str]) -> Mapping[str, str]:
+async def read_names(context: ToolContext, title_ids: Sequence[str]) -> Mapping[str, str]:
     """As far as they are known or come in half of the time that is left: they are not what was asked for."""
-    known, store = known_names(context, title_ids), context.store
+    known, store = recall_names(context, title_ids), context.store
     missing = [title_id for title_id in title_ids if title_id not in known]
     deadline = context.deadline.within(min(NAMES_SECONDS, context.deadline.remaining() / 2))
     return {**known, **await store.names.of(missing, store.titles, deadline)} if missing else known
@@ -59,7 +59,7 @@ def authors_line(title: Title) -> str | None:
     return ", ".join(author_name(author) for author in title.authors) or None
 
 
-def shortened(text: str | None, limit: int = SYNOPSIS_CHARACTERS) -> str | None:
+def shorten_text(text: str | None, limit: int = SYNOPSIS_CHARACTERS) -> str | None:
     """At most `limit` characters, cut at a sentence or a word where there is one."""
     if text is None or len(text) <= limit:
         return text
@@ -83,21 +83,21 @@ def title_row(title: Title) -> Json:
         "volumes": title.volumes,
         "status": title.status,
         "start_year": title.start_year,
-        "synopsis": shortened(title.synopsis_en or title.synopsis_ja),
-        **for_whom(title),
-        **edition(title, ADDRESSES),
+        "synopsis": shorten_text(title.synopsis_en or title.synopsis_ja),
+        **audience_facts(title),
+        **edition_facts(title, ADDRESSES),
         "price_jpy": None,
         "in_stock": None,
     }
 
 
-def for_whom(title: Title) -> Json:
+def audience_facts(title: Title) -> Json:
     """The audience, and what to mention to who chooses for somebody else, where there is anything."""
     fit_for, notes = audience_of(title), list(content_notes(title)[:NOTES])
     return {"audience": None if fit_for is None else fit_for.value, **({"content_notes": notes} if notes else {})}
 
 
-def edition(title: Title, names: Iterable[str] = EDITION) -> Json:
+def edition_facts(title: Title, names: Iterable[str] = EDITION) -> Json:
     """Publisher, language and addresses of the edition that the shop sells, as far as the record gives them."""
     return {name: value for name in names if (value := getattr(title, name)) is not None}
 
@@ -123,20 +123,20 @@ def in_stock(row: Availability) -> bool:
     return any(offer.stock is None or offer.stock > 0 for offer in paper or row.offers)
 
 
-def offered(row: Availability) -> list[Json]:
+def list_offers(row: Availability) -> list[Json]:
     """How a title can be bought. `stock_is` says what `stock` counts; what is downloaded has none."""
     counted = {volume.format for volume in row.volumes}
     return [_offered(offer, by_volume=offer.format in counted) for offer in row.offers]
 
 
 def _offered(offer: Offer, *, by_volume: bool) -> Json:
-    facts: Json = {"format": offer.format, "price_jpy": offer.price_jpy, **reduced(offer)}
+    facts: Json = {"format": offer.format, "price_jpy": offer.price_jpy, **describe_reduction(offer)}
     if offer.stock is None:
         return facts | {"stock_is": DOWNLOAD}
     return facts | {"stock": offer.stock, "stock_is": SUM_OF_VOLUMES if by_volume else COPIES}
 
 
-def reduced(offer: Offer) -> Json:
+def describe_reduction(offer: Offer) -> Json:
     """What it costs otherwise and until when it costs less, where it does."""
     facts: Json = {}
     if offer.list_price_jpy is not None and offer.list_price_jpy > offer.price_jpy:
@@ -148,7 +148,7 @@ def _campaign(campaign: Campaign) -> Json:
     return {"until": campaign.until, **({"name": campaign.name} if campaign.name else {})}
 
 
-def ranges(numbers: Iterable[int]) -> str:
+def format_ranges(numbers: Iterable[int]) -> str:
     """Numbers in few characters: "3-7, 9"."""
     runs: list[list[int]] = []
     for number in sorted(set(numbers)):
@@ -159,13 +159,13 @@ def ranges(numbers: Iterable[int]) -> str:
     return ", ".join(f"{first}-{last}" if last > first else str(first) for first, last in runs)
 
 
-async def with_stock(context: ToolContext, listed: Sequence[Json]) -> list[Json]:
+async def join_stock(context: ToolContext, listed: Sequence[Json]) -> list[Json]:
     """The rows with price and stock as far as they are known in time; null and a label where they are not."""
-    reading = await stock_of(context, listed)
+    reading = await read_stock(context, listed)
     return [row | stock_facts(reading.rows, str(row["title_id"])) for row in listed]
 
 
-async def stock_of(context: ToolContext, listed: Sequence[Json]) -> StockReading:
+async def read_stock(context: ToolContext, listed: Sequence[Json]) -> StockReading:
     """The stock of the rows' titles, as far as it is known in time; a label where it is not."""
     ids = [str(row["title_id"]) for row in listed]
     if not ids:

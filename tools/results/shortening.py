@@ -138,7 +138,7 @@ class Shortened:
     cuts: tuple[Cut, ...]
 
 
-def shortened(value: Json, sheds: Sequence[str], most: int) -> Shortened:
+def shorten(value: Json, sheds: Sequence[str], most: int) -> Shortened:
     """The value in at most `most` weight of JSON, or the least of it that there is. In time linear in its size."""
     value, left_out, cuts = _copy(value), [], []
     excess = weight_as_json(value) - most

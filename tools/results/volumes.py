@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tools.contract import Json, ToolContext
-from tools.results.rows import DOWNLOAD, known_names, names_of, ranges
+from tools.results.rows import DOWNLOAD, format_ranges, read_names, recall_names
 from tools.schema.parts import INTEGER, STRING, record
 from tools.store.catalog.adult import Adult
 from tools.store.failures import BackendFailure, DependencyFailure, NotFound
@@ -142,7 +142,7 @@ async def find_title(context: ToolContext, asked: VolumeQuery) -> Json:
         raise NotFound(
             f"The store sells no title {asked.title_id}. If that is a name, find its id with search_manga_catalog."
         )
-    name = (await names_of(context, [asked.title_id])).get(asked.title_id)
+    name = (await read_names(context, [asked.title_id])).get(asked.title_id)
     return _of_title(asked, reading.rows[asked.title_id], has, name)
 
 
@@ -152,7 +152,7 @@ def recall_title(context: ToolContext, asked: VolumeQuery) -> Json | None:
     sold = context.store.stock.last_known([asked.title_id]).get(asked.title_id)
     if sold is None:
         return None
-    result = _of_title(asked, sold, NOTHING, known_names(context, [asked.title_id]).get(asked.title_id))
+    result = _of_title(asked, sold, NOTHING, recall_names(context, [asked.title_id]).get(asked.title_id))
     result.pop("in_stock", None)
     unasked = "What the customer has ordered was not looked up." if asked.volume == NEXT and context.user else None
     note = " ".join(filter(None, (result.get("note"), unasked, f"Stock as of {sold.as_of}: do not promise it.")))
@@ -244,7 +244,7 @@ def _after(sold: Availability, highest: int, nothing: str) -> tuple[int | None, 
 def _numbered(asked: VolumeQuery, sold: Availability, volumes: list[VolumeStock]) -> Json:
     found = [volume for volume in volumes if volume.volume == asked.volume]
     if not found:
-        numbers = ranges(volume.volume for volume in volumes)
+        numbers = format_ranges(volume.volume for volume in volumes)
         as_format = f" as {asked.format}" if asked.format else ""
         raise NotFound(
             f"The store lists no volume {asked.volume} of this title{as_format}, but {numbers}.",
@@ -259,7 +259,7 @@ def _overview(asked: VolumeQuery, sold: Availability, volumes: list[VolumeStock]
     formats = {volume.format for volume in volumes}
     shown = asked.format or (PAPER if PAPER in formats else volumes[0].format)
     rows = [row for row in _rows(sold, None, volumes) if row["format"] == shown]
-    in_stock = ranges(row["volume"] for row in _with_availability(rows, IN_STOCK, DOWNLOAD))
+    in_stock = format_ranges(row["volume"] for row in _with_availability(rows, IN_STOCK, DOWNLOAD))
     result: Json = {"total": len(rows), "volumes": rows, "in_stock": in_stock}
     if asked.offset is not None:
         after = asked.offset + MOST_ROWS
@@ -291,7 +291,7 @@ async def find_month(context: ToolContext, asked: VolumeQuery) -> Json:
     reading = await context.store.stock.read_available(ids, context.deadline.within(STOCK_SECONDS))
     if reading.unanswered:
         context.degraded.add("stock")
-    return _of_month(asked, listed, await names_of(context, ids), reading.rows)
+    return _of_month(asked, listed, await read_names(context, ids), reading.rows)
 
 
 def recall_month(context: ToolContext, asked: VolumeQuery) -> Json | None:
@@ -302,7 +302,7 @@ def recall_month(context: ToolContext, asked: VolumeQuery) -> Json | None:
         return None
     listed = _releases(context, asked, known)
     ids = _title_ids(_page(asked, listed))
-    result = _of_month(asked, listed, known_names(context, ids), context.store.stock.last_known(ids))
+    result = _of_month(asked, listed, recall_names(context, ids), context.store.stock.last_known(ids))
     return result | {"volumes": [as_last_known(row) for row in result["volumes"]]}
 
 

@@ -39,7 +39,7 @@ def nullable(kind: str, description: str = "") -> Json:
     return {"anyOf": [{"type": kind}, {"type": "null"}], **({"description": description} if description else {})}
 
 
-def listed(items: Mapping[str, Any], description: str = "") -> Json:
+def list_of(items: Mapping[str, Any], description: str = "") -> Json:
     return {"type": "array", "items": dict(items), **({"description": description} if description else {})}
 
 

@@ -13,22 +13,22 @@ from jsonschema import Draft202012Validator, SchemaError
 from session.history import SHARED
 from tools.contract import CachePolicy, Fallback, ProfileRule, Tool
 from tools.schema.parts import ROWS, Schema
-from tools.schema.validation import success_of
+from tools.schema.validation import compile_success_check
 
 SAID_OF_IT = frozenset({"note", "truncated", "error"})
 """Of every answer, beside what is in it."""
 
 
-def sheddable(output_schema: Schema) -> tuple[str, ...]:
+def list_sheddable(output_schema: Schema) -> tuple[str, ...]:
     """Paths as `tools/results/shortening.py` takes them, what is declared last first: fields, then rows."""
     paths = list(_paths(output_schema, output_schema["anyOf"][0].get("required", ())))
     fields, rows = [each for each in paths if not each.endswith(ROWS)], [each for each in paths if each.endswith(ROWS)]
     return (*reversed(fields), *reversed(rows))
 
 
-def may_be_shed(output_schema: Schema, path: str) -> bool:
+def is_sheddable(output_schema: Schema, path: str) -> bool:
     """Whether the path is one of these, or in an object of which the schema says no more than that it is one."""
-    may_go = sheddable(output_schema)
+    may_go = list_sheddable(output_schema)
     return path in may_go or any(path.startswith(f"{each}.") for each in may_go if _is_bare(output_schema, each))
 
 
@@ -59,7 +59,7 @@ LARGEST_SCHEMA = 16 * 1024
 """Characters of its JSON: all of it is listed, or looked at for each result."""
 
 
-def problem_of(tool: Tool) -> str | None:
+def find_problem(tool: Tool) -> str | None:
     """Tells the first thing that is wrong, None for a tool as it should be."""
     return next((problem for rule in _RULES if (problem := rule(tool)) is not None), None)
 
@@ -144,7 +144,7 @@ def _output(tool: Tool) -> str | None:
     if problem := _schema("output schema", tool.output_schema, MAKE_OUTPUT):
         return problem
     try:
-        success_of(tool.output_schema)
+        compile_success_check(tool.output_schema)
     except (KeyError, TypeError, ValueError, AttributeError):
         return f"its output schema has to name one type at each place, and anyOf a success or the error: {MAKE_OUTPUT}"
     validator = Draft202012Validator(tool.output_schema)
@@ -155,7 +155,7 @@ def _output(tool: Tool) -> str | None:
 
 def _sheds(tool: Tool) -> str | None:
     """After the output schema has been found right."""
-    wrong = [path for path in tool.sheds or () if not may_be_shed(tool.output_schema, path)]
+    wrong = [path for path in tool.sheds or () if not is_sheddable(tool.output_schema, path)]
     return f"its sheds has {wrong[0]!r:.80}, which a success cannot lose: name optional fields, or rows[]" if wrong else None
 
 

@@ -35,7 +35,7 @@ _OTHERS_UNSEEN = (
 _HIDDEN = re.compile(f"[{_DEFAULT_IGNORABLE}{_OTHERS_UNSEEN}]")
 
 
-def visible(text: str) -> str:
+def remove_hidden(text: str) -> str:
     """The text without characters that are not shown. Tabs and newlines stay."""
     return text if text.isascii() and text.isprintable() else _HIDDEN.sub("", text)
 
@@ -46,7 +46,7 @@ _VOICE_MARKS = "\uff9e\uff9f"
 _TOO_MANY = re.compile(rf"\*{{{MOST_MARKS + 1},}}")
 
 
-def stream_safe(text: str) -> str:
+def limit_marks(text: str) -> str:
     """The text with at most 30 combining marks in a row, as no language needs more (Unicode Annex 15, section 13).
     Normalising sorts them, which takes the square of their number: a few hundred thousand would take minutes."""
     # A run that is too long has a mark at one of every 31 places: most texts are looked at no closer.
@@ -60,11 +60,11 @@ def stream_safe(text: str) -> str:
     return "".join((*kept, text[end:]))
 
 
-def bounded(value: Any, depth: int = 0) -> Any:
+def limit_json(value: Any, depth: int = 0) -> Any:
     """A JSON value that came from a backend, as it may be handed to a model: text visible and of at most 4,000 characters,
     lists of at most 500 items, 16 levels."""
     if isinstance(value, str):
-        shown = value if value.isascii() and value.isprintable() else visible(value)
+        shown = value if value.isascii() and value.isprintable() else remove_hidden(value)
         return shown if len(shown) <= LONGEST_TEXT else shown[: LONGEST_TEXT - 1] + "…"
     if not isinstance(value, dict | list):
         return value
@@ -73,14 +73,14 @@ def bounded(value: Any, depth: int = 0) -> Any:
     # Every result passes here, and most of what it holds are numbers and names of fields: these are not looked into.
     below = depth + 1
     if isinstance(value, list):
-        return [each if isinstance(each, PLAIN) else bounded(each, below) for each in value[:MOST_ITEMS]]
-    return {_name(key): each if isinstance(each, PLAIN) else bounded(each, below) for key, each in value.items()}
+        return [each if isinstance(each, PLAIN) else limit_json(each, below) for each in value[:MOST_ITEMS]]
+    return {_name(key): each if isinstance(each, PLAIN) else limit_json(each, below) for key, each in value.items()}
 
 
 @lru_cache(maxsize=1024)
 def _name(key: str) -> str:
     """Of a field: a few dozen, again and again."""
-    return key if key.isascii() and key.isidentifier() else visible(key)
+    return key if key.isascii() and key.isidentifier() else remove_hidden(key)
 
 
 MOST_VALUES = 512
@@ -138,5 +138,5 @@ def clean_text(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     # Taken out first: what an invisible character kept apart is then composed.
-    shown = visible(text)
-    return unicodedata.normalize("NFKC", stream_safe(shown)) if len(shown) <= LONGEST_TEXT else shown
+    shown = remove_hidden(text)
+    return unicodedata.normalize("NFKC", limit_marks(shown)) if len(shown) <= LONGEST_TEXT else shown

@@ -132,7 +132,7 @@ EXACT_KINDS: dict[str, type] = {"string": str, "integer": int, "boolean": bool, 
 """Numbers that are no integers, and null, are left to the validator."""
 
 
-def surely(schema: Schema | bool) -> Check:
+def compile_quick_check(schema: Schema | bool) -> Check:
     """The check, compiled once. A word that is not known here makes it say no to everything."""
     if isinstance(schema, bool):
         return _never
@@ -170,7 +170,7 @@ def _whole(schema: Schema) -> Check:
 
 
 def _list(schema: Schema) -> Check:
-    least, most, item = schema.get("minItems", 0), schema.get("maxItems"), surely(schema.get("items", {}))
+    least, most, item = schema.get("minItems", 0), schema.get("maxItems"), compile_quick_check(schema.get("items", {}))
 
     def check(value: list[Any]) -> bool:
         return least <= len(value) and (most is None or len(value) <= most) and all(map(item, value))
@@ -182,7 +182,7 @@ def _object(schema: Schema) -> Check:
     if schema.get("additionalProperties") is not False:
         return _never
     required = frozenset(schema.get("required", ()))
-    properties = {name: surely(each) for name, each in schema.get("properties", {}).items()}
+    properties = {name: compile_quick_check(each) for name, each in schema.get("properties", {}).items()}
 
     def check(value: dict[str, Any]) -> bool:
         for name, each in value.items():
@@ -214,19 +214,19 @@ KINDS: dict[str, tuple[type, ...]] = {
 }
 
 
-def success_of(output_schema: Schema) -> Check:
+def compile_success_check(output_schema: Schema) -> Check:
     """Checks for a tool's success: the error envelope, which every output schema admits, is none."""
     success, *_ = output_schema["anyOf"]
-    return looks_like({"type": "object", "properties": output_schema["properties"], **success})
+    return compile_shape_check({"type": "object", "properties": output_schema["properties"], **success})
 
 
-def looks_like(schema: Schema) -> Check:
+def compile_shape_check(schema: Schema) -> Check:
     """The check, compiled once. What a schema says nothing about fits."""
     checks: list[Check] = []
     if (kinds := _kinds(schema)) is not None:
         checks.append(lambda value: type(value) in kinds)
     if "anyOf" in schema and (kinds is None or "type" in schema):
-        branches = [looks_like(branch) for branch in schema["anyOf"]]
+        branches = [compile_shape_check(branch) for branch in schema["anyOf"]]
         checks.append(lambda value: any(check(value) for check in branches))
     if "enum" in schema:
         checks.append(lambda value: value in schema["enum"])
@@ -236,7 +236,7 @@ def looks_like(schema: Schema) -> Check:
     if "properties" in schema:
         checks.append(_properties(schema["properties"]))
     if "items" in schema:
-        item = looks_like(schema["items"])
+        item = compile_shape_check(schema["items"])
         checks.append(lambda value: all(map(item, value)))
     return checks[0] if len(checks) == 1 else lambda value: _all_hold(checks, value)
 
@@ -261,7 +261,7 @@ def _kinds(schema: Schema) -> frozenset[type] | None:
 
 def _properties(properties: Mapping[str, Schema]) -> Check:
     plain = {name: kinds for name, each in properties.items() if (kinds := _only_kinds(each)) is not None}
-    others = {name: looks_like(each) for name, each in properties.items() if name not in plain}
+    others = {name: compile_shape_check(each) for name, each in properties.items() if name not in plain}
 
     def check(value: Any) -> bool:
         for name, kinds in plain.items():  # most of what there is, and most of the time
@@ -304,7 +304,7 @@ class ArgumentsValidator:
         finite = Draft202012Validator.TYPE_CHECKER.redefine("number", _is_number)
         validator = extend(Draft202012Validator, {"pattern": _pattern}, type_checker=finite)  # type: ignore[no-untyped-call]
         self._validator = validator(schema)
-        self._surely = surely(schema)
+        self._surely = compile_quick_check(schema)
         self._properties: dict[str, Any] = schema["properties"]
         self._explanations = Explanations(self._properties, [n for n in self._properties if _bare(n) not in IDENTITY])
         self._optional = frozenset(self._properties) - frozenset(schema.get("required", ()))

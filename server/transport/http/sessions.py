@@ -17,7 +17,7 @@ from session.failures import MemoryUnavailable
 from session.history import MOST_CALLS, HistoryEntry, Recollection
 from session.memory import SessionMemory
 from session.resilience.clocks import Now
-from tools.results.history import About, bearing, summary
+from tools.results.history import About, select_relevant, summarise
 from tools.store.failures import BackendFailure, Failure, Forbidden, InvalidArguments, RateLimited, Violation
 
 Json = dict[str, Any]
@@ -56,8 +56,8 @@ class Sessions:
             return _refused(failure)
         except MemoryUnavailable:
             return _unavailable(NOT_READ)
-        calls = bearing(past.calls, About.text(query), most) if query else past.calls[:most]
-        told = _as_json(past, calls) | {"session_id": session, "summary": summary(past, calls, self._now().timestamp())}
+        calls = select_relevant(past.calls, About.text(query), most) if query else past.calls[:most]
+        told = _as_json(past, calls) | {"session_id": session, "summary": summarise(past, calls, self._now().timestamp())}
         return JSONResponse(told, headers={"Cache-Control": "no-store"})
 
     async def delete(self, request: Request) -> Response:

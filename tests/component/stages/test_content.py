@@ -13,8 +13,9 @@ from tests.support.pipeline import Answer, Kit
 from tests.support.store import Mood
 from tests.support.valkey import ask, eventually
 from tools.contract import TEXT, Fallback, Json, ToolContext
-from tools.get_manga_details import TOOL, last_known
+from tools.get_manga_details import TOOL
 from tools.results.content import Image
+from tools.results.details import recall_details
 
 pytestmark = pytest.mark.virtual_time
 PICTURE = Image(b"not for Redis", "image/png", "A picture.")
@@ -32,7 +33,7 @@ async def completed(context: ToolContext, result: Json) -> Json:
 
 async def pictured_from_memory(context: ToolContext, asked: Json) -> Json:
     context.content.append(PICTURE)
-    return await last_known(context, asked)
+    return await recall_details(context, asked)
 
 
 def pictures(answer: Answer) -> int:

@@ -31,7 +31,7 @@ from tools.results import details
 from tools.results import orders as order_results
 from tools.results.rows import CAMPAIGN, OFFER, title_row
 from tools.schema.parts import TITLE_ROW
-from tools.schema.validation import success_of
+from tools.schema.validation import compile_success_check
 from tools.store.backends.dynamodb.items import (
     EVENT_FIELDS,
     event_item,
@@ -70,7 +70,7 @@ def fits(schema: Mapping[str, Any], result: Mapping[str, Any]) -> None:
     """To both that judge results: the validator and the quick check, as JSON, which is what they are on the wire."""
     sent = json.loads(json.dumps(result))
     Draft202012Validator(schema).validate(sent)
-    assert success_of(schema)(sent)
+    assert compile_success_check(schema)(sent)
 
 
 T = TypeVar("T")
@@ -90,7 +90,7 @@ def test_a_title_is_the_same_in_every_form(title: Title, offers: tuple[Offer, ..
     assert title_of(title_item(title), title.title_id) == title
     assert cached(Title, title) == title
     fits(search_manga_catalog.OUTPUT, search_manga_catalog.results((title,), 1))
-    fits(get_manga_details.OUTPUT, details.facts(title))
+    fits(get_manga_details.OUTPUT, details.title_facts(title))
 
 
 @UNTIMED
@@ -129,8 +129,8 @@ async def test_an_order_is_the_same_in_every_form(order: Order) -> None:
             assert await store.order("reader", order.order_id, Deadline.after(5)) == order
     assert order_of(order_item("reader", order), "reader", order.order_id) == order
     assert cached(Order, order) == order
-    fits(order_results.OUTPUT, order_results.presented(order, NOW))
-    fits(order_results.OUTPUT, order_results.latest([order], NOW))
+    fits(order_results.OUTPUT, order_results.present_order(order, NOW))
+    fits(order_results.OUTPUT, order_results.present_latest([order], NOW))
 
 
 @UNTIMED
@@ -204,16 +204,16 @@ EDITION = {
 
 def test_what_a_record_gives_of_its_edition_is_answered_and_no_more() -> None:
     full, bare = Title("m-1", en="x", **EDITION), Title("m-1", en="x")
-    assert details.facts(full).items() >= EDITION.items()
+    assert details.title_facts(full).items() >= EDITION.items()
     assert title_row(full).items() >= {name: EDITION[name] for name in ("cover_url", "product_url")}.items()
-    assert not EDITION.keys() & (details.facts(bare).keys() | title_row(bare).keys())
+    assert not EDITION.keys() & (details.title_facts(bare).keys() | title_row(bare).keys())
 
 
 def test_what_is_answered_of_a_title_is_in_the_schema() -> None:
     """Clients may drop what a schema does not name."""
     title = Title("m-1", en="x", tags=("Gore",), **EDITION)
     joined = {"related", *details.offers(None), "note", "truncated", "error"}
-    assert details.facts(title).keys() | joined == get_manga_details.OUTPUT["properties"].keys()
+    assert details.title_facts(title).keys() | joined == get_manga_details.OUTPUT["properties"].keys()
     assert title_row(title).keys() == TITLE_ROW["properties"].keys()
     assert inventory.item(ROW, {}).keys() == check_inventory.OUTPUT["properties"]["items"]["items"]["properties"].keys()
 

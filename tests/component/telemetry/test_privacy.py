@@ -30,7 +30,7 @@ from tests.support.traces import spans_of
 from tools.contract import Tool
 from tools.find_volumes import VOLUME
 from tools.registry import TOOLS
-from tools.results.orders import OUTPUT, latest, presented
+from tools.results.orders import OUTPUT, present_latest, present_order
 from tools.schema.parts import RESULT_SET
 from tools.store.identifiers import MONTH, TITLE_ID
 from tools.store.models import Order
@@ -115,10 +115,10 @@ def test_every_demo_order_satisfies_the_output_schema_with_every_door_shut() -> 
     closed = Draft202012Validator(_closed(OUTPUT))
     orders = read_orders(DEMO / "orders.jsonl")
     for _, order in orders:
-        closed.validate(presented(order, utc_now()))
-    closed.validate(latest([order for _, order in orders], utc_now()))
+        closed.validate(present_order(order, utc_now()))
+    closed.validate(present_latest([order for _, order in orders], utc_now()))
     assert len(orders) > 10
-    assert not closed.is_valid({**presented(orders[0][1], utc_now()), "street": "1-2-3"}), "the door is shut"
+    assert not closed.is_valid({**present_order(orders[0][1], utc_now()), "street": "1-2-3"}), "the door is shut"
 
 
 # -- history, log, spans, metrics

@@ -20,12 +20,12 @@ from server.transport.tool_listing import outline
 from tests.quality.tokens.results import ENGLISH, JAPANESE, Given, results
 from tests.support.generated import successes
 from tests.support.tokenizers import Tokenizers, tokenizers
-from tools.registry import TOOLS, Registered, compiled
-from tools.results.shortening import estimate, shortened
+from tools.registry import TOOLS, Registered, compile_tool
+from tools.results.shortening import estimate, shorten
 from tools.store.failures import BudgetExhausted
 
 Json = dict[str, Any]
-REGISTERED = {tool.name: compiled(tool) for tool in TOOLS}
+REGISTERED = {tool.name: compile_tool(tool) for tool in TOOLS}
 SCHEMAS = {
     name: [Draft202012Validator(schema) for schema in (each.tool.output_schema, outline(each.tool.output_schema))]
     for name, each in REGISTERED.items()
@@ -70,7 +70,7 @@ def judge(registered: Registered, value: Json, tokens: int, counted: Tokenizers)
     try:
         result = sent(registered, value, tokens)
     except BudgetExhausted:  # an error, which every schema admits
-        least = shortened(value, (*registered.sheds, "note"), 0).value
+        least = shorten(value, (*registered.sheds, "note"), 0).value
         assert estimate(compact(least | {"truncated": True})) > tokens - 20, "there would have been something to say"
         return {}
     told, text = result["structuredContent"], result["content"][0]["text"]

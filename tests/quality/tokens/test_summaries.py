@@ -9,7 +9,7 @@ import pytest
 
 from session.history import MOST_CALLS, HistoryEntry, LastShown, Recollection
 from tests.support.tokenizers import Tokenizers, tokenizers
-from tools.results.history import MOST_TOKENS, summary
+from tools.results.history import MOST_TOKENS, summarise
 
 NOW = 1_000_000.0
 NAMES = {
@@ -78,7 +78,7 @@ def conversation(draw: random.Random, language: str) -> Recollection:
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_twenty_calls_fit_400_tokens_and_are_all_there(language: str, counted: Tokenizers) -> None:
     draw = random.Random(14)
-    texts = [summary(past, past.calls, NOW) for past in (conversation(draw, language) for _ in range(40))]
+    texts = [summarise(past, past.calls, NOW) for past in (conversation(draw, language) for _ in range(40))]
     assert all(len(text.split("\n")) >= 1 + MOST_CALLS for text in texts)
     most = {name: max(counts) for name, counts in counted.counts(texts).items()}
     assert len(most) >= 2

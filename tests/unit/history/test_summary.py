@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from session.history import MOST_CALLS, HistoryEntry, LastShown, Recollection
 from tests.support.cases import cases
-from tools.results.history import CALLS, MOST_TOKENS, NOT_KNOWN, NOTHING_YET, spoken, summary
+from tools.results.history import CALLS, MOST_TOKENS, NOT_KNOWN, NOTHING_YET, short_name, summarise
 from tools.results.shortening import estimate
 
 NOW = 1_000_000.0
@@ -27,7 +27,7 @@ def entry(tool: str = "search_manga_catalog", **changed: object) -> HistoryEntry
 
 def told(*calls: HistoryEntry, last: LastShown | None = None, **shared: str) -> list[str]:
     past = Recollection(calls, {}, last, shared)
-    return summary(past, calls, NOW).split("\n")
+    return summarise(past, calls, NOW).split("\n")
 
 
 def test_a_call_is_a_line_of_what_was_asked_what_came_of_it_and_what_was_shown() -> None:
@@ -78,8 +78,8 @@ def test_a_list_too_long_for_its_room_says_how_many_more_there_are() -> None:
 
 def test_nothing_asked_and_nothing_known_are_told_apart() -> None:
     assert told() == [NOTHING_YET]
-    assert summary(Recollection(last_shown=LAST, known=False), (), NOW).split("\n")[0] == NOT_KNOWN
-    assert "2. manga-000002 Chess Ghost" in summary(Recollection(last_shown=LAST, known=False), (), NOW)
+    assert summarise(Recollection(last_shown=LAST, known=False), (), NOW).split("\n")[0] == NOT_KNOWN
+    assert "2. manga-000002 Chess Ghost" in summarise(Recollection(last_shown=LAST, known=False), (), NOW)
 
 
 @cases("seed", range(30))
@@ -105,14 +105,14 @@ def test_twenty_calls_of_any_kind_fit_400_tokens_and_each_has_its_line(seed: int
     last = titles(21)
     shown = LastShown(tuple(i for i, _ in last), tuple(name for _, name in last), "深い海の話" * 30)
     past = Recollection(calls, {}, shown, {"title_id": "manga-000001", "title": LONG_NAMES[0], "order_id": "MNG-DEMO1001"})
-    text = summary(past, calls, NOW)
+    text = summarise(past, calls, NOW)
     assert estimate(text) <= MOST_TOKENS
     lines = text.split("\n")[1 : MOST_CALLS + 1]
-    assert all(spoken(call.tool) in line for call, line in zip(calls, lines, strict=True))
+    assert all(short_name(call.tool) in line for call, line in zip(calls, lines, strict=True))
 
 
 def test_no_room_leaves_out_the_oldest_calls_and_never_half_a_line() -> None:
     calls = [entry(f"tool_{n}", words="", summary="ok", shown=()) for n in range(20)]
-    lines = summary(Recollection(tuple(calls)), calls, NOW, 80).split("\n")[1:]
+    lines = summarise(Recollection(tuple(calls)), calls, NOW, 80).split("\n")[1:]
     assert [line.split(":")[0] for line in lines] == [f"2m tool {n}" for n in range(len(lines))]
     assert 3 < len(lines) < 20

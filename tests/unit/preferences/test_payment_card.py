@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.cases import cases
-from tools.preferences.answers import names_card
+from tools.preferences.answers import contains_card_number
 from tools.remember_preference import TOOL
 
 
@@ -19,7 +19,7 @@ from tools.remember_preference import TOOL
     ],
 )
 def test_a_number_with_the_check_digit_of_a_card_is_one(text: str) -> None:
-    assert names_card(text)
+    assert contains_card_number(text)
 
 
 @cases(
@@ -27,7 +27,7 @@ def test_a_number_with_the_check_digit_of_a_card_is_one(text: str) -> None:
     ["4111 1111 1111 1112", "at most 700 yen", "call 03-1234-5678", "41111111111111111111111111", "2000 to 2010, volume 12"],
 )
 def test_other_numbers_are_none(text: str) -> None:
-    assert not names_card(text)
+    assert not contains_card_number(text)
 
 
 def test_one_is_refused_before_anything_is_kept() -> None:

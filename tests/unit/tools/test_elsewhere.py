@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.cases import cases
-from tools.results.elsewhere import ELSEWHERE, POLICIES, elsewhere
+from tools.results.elsewhere import ELSEWHERE, POLICIES, mark_pointers
 from tools.store.models import Title
 
 
@@ -28,7 +28,7 @@ from tools.store.models import Title
     ],
 )
 def test_who_asks_for_what_comes_out_is_shown_the_way(text: str) -> None:
-    assert elsewhere(text, ()) == {ELSEWHERE: ["find_volumes"]}
+    assert mark_pointers(text, ()) == {ELSEWHERE: ["find_volumes"]}
 
 
 @cases(
@@ -36,7 +36,7 @@ def test_who_asks_for_what_comes_out_is_shown_the_way(text: str) -> None:
     ["can I return a manga?", "do you ship to America?", "English edition of One Piece", "送料はいくら?", "返品できますか"],
 )
 def test_who_asks_for_the_shops_policies_is_shown_the_way(text: str) -> None:
-    assert elsewhere(text, ()) == {ELSEWHERE: [POLICIES]}
+    assert mark_pointers(text, ()) == {ELSEWHERE: [POLICIES]}
 
 
 @cases(
@@ -59,7 +59,7 @@ def test_who_asks_for_the_shops_policies_is_shown_the_way(text: str) -> None:
     ],
 )
 def test_what_only_sounds_like_it_is_a_search(text: str) -> None:
-    assert elsewhere(text, ()) == {}
+    assert mark_pointers(text, ()) == {}
 
 
 @cases(
@@ -67,4 +67,4 @@ def test_what_only_sounds_like_it_is_a_search(text: str) -> None:
     [("Next Volume", Title("t-1", en="The Next Volume")), ("新刊少女", Title("t-2", ja="新刊少女"))],
 )
 def test_a_title_that_is_called_so_is_meant(text: str, title: Title) -> None:
-    assert elsewhere(text, (title,)) == {}
+    assert mark_pointers(text, (title,)) == {}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from server.config.settings import DEMO
 from tests.support.cases import cases
-from tools.results.orders import latest, presented
+from tools.results.orders import present_latest, present_order
 from tools.store.models import Order, OrderLine, Shipment
 from tools.store.order_status import MEANINGS, Standing, standing
 from tools.store.records.store_files import read_orders
@@ -103,12 +103,12 @@ def test_a_passed_estimate_says_late_where_something_has_still_not_come(order: O
 def test_a_promise_holds_until_midnight_in_japan(now: datetime, late: bool) -> None:
     order = an_order("shipped", a_parcel("in_transit"), by="2026-11-21")
     assert standing(order, now).late is late
-    assert presented(order, now)["status"] == ("late" if late else "in_transit")
+    assert present_order(order, now)["status"] == ("late" if late else "in_transit")
 
 
 def test_the_shops_own_words_are_kept_and_are_not_the_servers() -> None:
     order = replace(an_order("shipped", a_parcel("delivered")), status_ja="発送済み", note="Left at the door.")
-    told = presented(order, NOW)
+    told = present_order(order, NOW)
     assert (told["status"], told["shop_status"], told["shop_status_ja"]) == ("delivered", "shipped", "発送済み")
     assert (told["shop_note"], "note" in told) == ("Left at the door.", False)
 
@@ -126,7 +126,7 @@ def test_the_demo_orders_show_every_kind() -> None:
 
 def test_a_list_is_short_rows_of_what_was_ordered() -> None:
     lines = tuple(replace(a_line(), title=title, volume=n) for title, n in [("One Piece", 1), ("One Piece", 2), ("Nana", 7)])
-    told = latest(
+    told = present_latest(
         [replace(an_order("paid", a_line()), lines=(*lines, replace(a_line(), title="The set", volume=None)))], NOW
     )
     (row,) = told["orders"]
@@ -134,4 +134,4 @@ def test_a_list_is_short_rows_of_what_was_ordered() -> None:
     assert (row["order_id"], row["status"], row["late"]) == ("MNG-AAAA0001", "preparing", False)
     assert set(row) == {"order_id", "status", "late", "ordered_at", "contents", "total_jpy", "estimated_delivery"}
     assert "note" not in told
-    assert latest([], NOW)["note"]
+    assert present_latest([], NOW)["note"]

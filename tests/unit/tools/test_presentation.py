@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from tests.support.cases import cases
 from tools.check_inventory import item
 from tools.results.details import offers
-from tools.results.rows import author_name, authors_line, in_stock, price, ranges, shortened, stock_facts, title_row
+from tools.results.rows import (
+    author_name,
+    authors_line,
+    format_ranges,
+    in_stock,
+    price,
+    shorten_text,
+    stock_facts,
+    title_row,
+)
 from tools.store.models import Author, Availability, Campaign, Offer, Title, VolumeStock
 
 AS_OF = "2026-11-01T00:00:00Z"
@@ -45,7 +54,7 @@ def test_a_title_without_authors_has_no_line_of_them() -> None:
 
 @given(st.text(max_size=400), st.integers(10, 240))
 def test_a_shortened_text_is_a_beginning_of_about_that_length(text: str, limit: int) -> None:
-    short = shortened(text, limit)
+    short = shorten_text(text, limit)
     assert short is not None
     assert len(short) <= limit + 1
     assert text.startswith(short.removesuffix("…"))
@@ -64,7 +73,7 @@ def test_a_shortened_text_is_a_beginning_of_about_that_length(text: str, limit: 
     ],
 )
 def test_a_text_is_cut_at_a_sentence_or_a_word(text: str | None, short: str | None) -> None:
-    assert shortened(text, 22) == short
+    assert shorten_text(text, 22) == short
 
 
 def test_a_card_has_no_price_and_no_stock_of_its_own() -> None:
@@ -191,8 +200,8 @@ def test_volumes_that_come_on_one_day_are_one_line() -> None:
 @given(st.lists(st.integers(0, 200), max_size=60))
 def test_ranges_say_every_number_once_and_no_other(numbers: list[int]) -> None:
     said: list[int] = []
-    for part in filter(None, ranges(numbers).split(", ")):
+    for part in filter(None, format_ranges(numbers).split(", ")):
         first, _, last = part.partition("-")
         said += range(int(first), int(last or first) + 1)
     assert said == sorted(set(numbers))
-    assert ranges(range(1, 101)) == "1-100"
+    assert format_ranges(range(1, 101)) == "1-100"

@@ -7,8 +7,8 @@ from typing import Any
 from tests.support.cases import cases
 from tools.contract import Tool
 from tools.registry import TOOLS
-from tools.results.shortening import Cut, shortened, weight_as_json
-from tools.schema.problem import may_be_shed, sheddable
+from tools.results.shortening import Cut, shorten, weight_as_json
+from tools.schema.problem import is_sheddable, list_sheddable
 
 KEPT = {"title_id", "title", "price_jpy", "in_stock", "stock", "availability", "order_id", "total_jpy", "per_volume_jpy"}
 """These go with their row."""
@@ -21,13 +21,13 @@ def value() -> dict[str, Any]:
 
 def least(*gone: str) -> int:
     """What is left after these."""
-    return weight_as_json(shortened(value(), gone, 0).value)
+    return weight_as_json(shorten(value(), gone, 0).value)
 
 
 @cases("tool", TOOLS, ids=lambda tool: tool.name)
 def test_every_tool_declares_what_its_answers_lose_first(tool: Tool) -> None:
     assert tool.sheds is not None, "say so in tools/results/shortening.py"
-    assert all(may_be_shed(tool.output_schema, path) for path in tool.sheds)
+    assert all(is_sheddable(tool.output_schema, path) for path in tool.sheds)
     assert not {path for path in tool.sheds if "." in path and path.rpartition(".")[2] in KEPT}
 
 
@@ -40,30 +40,30 @@ def test_what_is_declared_last_goes_first_where_nothing_else_is_said() -> None:
         },
         "anyOf": [{"required": ["rows"]}],
     }
-    assert sheddable(schema) == ("total", "rows.b", "rows.a", "rows[]")
+    assert list_sheddable(schema) == ("total", "rows.b", "rows.a", "rows[]")
 
 
 def test_what_fits_loses_nothing() -> None:
     whole = value()
-    assert shortened(whole, ORDER, weight_as_json(whole)).value == whole
+    assert shorten(whole, ORDER, weight_as_json(whole)).value == whole
 
 
 @cases("most", [least("rows.text"), least("rows.text", "rows.tags[]"), 1])
 def test_no_more_goes_than_must_and_weights_are_exact(most: int) -> None:
     """What is said to be enough is enough, to a part of a token."""
-    short = shortened(value(), ORDER, most)
+    short = shorten(value(), ORDER, most)
     assert weight_as_json(short.value) <= max(most, least(*ORDER))
     assert short.left_out == ("text",)
 
 
 def test_fields_go_from_all_rows_before_any_row_goes() -> None:
-    assert shortened(value(), ORDER, least("rows.text")).cuts == ()
-    cut = shortened(value(), ORDER, least("rows.text", "rows.tags[]") - 1)
+    assert shorten(value(), ORDER, least("rows.text")).cuts == ()
+    cut = shorten(value(), ORDER, least("rows.text", "rows.tags[]") - 1)
     assert cut.cuts[-1] == Cut("rows", 4, 5)
     assert [row["id"] for row in cut.value["rows"]] == [1, 2, 3, 4]
 
 
 def test_the_value_itself_stays_whole() -> None:
     whole = value()
-    shortened(whole, ORDER, 0)
+    shorten(whole, ORDER, 0)
     assert whole == value()

@@ -13,11 +13,11 @@ from tests.support.cases import cases
 from tests.support.examples import least_result
 from tools.contract import Tool
 from tools.registry import TOOLS
-from tools.schema.parts import INTEGER, STRING, answer, listed, nullable, record
+from tools.schema.parts import INTEGER, STRING, answer, list_of, nullable, record
 
 PART = record({"x": INTEGER}, ["x"])
-ROW = record({"id": STRING, "n": nullable("integer", "How many."), "parts": listed(PART), "part": PART}, ["id"])
-WHOLE = answer({"rows": listed(ROW), "total": INTEGER, "row": ROW}, ["rows", "total"])
+ROW = record({"id": STRING, "n": nullable("integer", "How many."), "parts": list_of(PART), "part": PART}, ["id"])
+WHOLE = answer({"rows": list_of(ROW), "total": INTEGER, "row": ROW}, ["rows", "total"])
 OUTLINED_ROW = {
     "type": "object",
     "properties": {

@@ -10,13 +10,13 @@ from jsonschema import Draft202012Validator
 
 from tests.support.cases import cases
 from tools.registry import Registry
-from tools.schema.parts import INTEGER, STRING, answer, listed, nullable, record
-from tools.schema.validation import looks_like, success_of
+from tools.schema.parts import INTEGER, STRING, answer, list_of, nullable, record
+from tools.schema.validation import compile_shape_check, compile_success_check
 
 CARD = record(
-    {"id": STRING, "n": nullable("integer"), "tags": listed(STRING), "kind": {"type": "string", "enum": ["a"]}}, ["id"]
+    {"id": STRING, "n": nullable("integer"), "tags": list_of(STRING), "kind": {"type": "string", "enum": ["a"]}}, ["id"]
 )
-SCHEMA = answer({"cards": listed(CARD), "total": INTEGER, "extra": {"type": "object"}, "any": {}}, ["cards", "total"])
+SCHEMA = answer({"cards": list_of(CARD), "total": INTEGER, "extra": {"type": "object"}, "any": {}}, ["cards", "total"])
 REGISTRY = Registry()
 
 
@@ -43,13 +43,13 @@ REGISTRY = Registry()
     ],
 )
 def test_a_success_has_what_is_required_of_the_types_that_are_said(value: Any, fits: bool) -> None:
-    assert success_of(SCHEMA)(value) is fits
+    assert compile_success_check(SCHEMA)(value) is fits
 
 
 def test_of_several_branches_one_has_to_fit() -> None:
-    either = looks_like({"anyOf": [record({"a": STRING}, ["a"]), {"type": "null"}]})
+    either = compile_shape_check({"anyOf": [record({"a": STRING}, ["a"]), {"type": "null"}]})
     assert [either(value) for value in ({"a": "x"}, None, {"a": 1}, {}, 5)] == [True, True, False, False, False]
-    both = looks_like(
+    both = compile_shape_check(
         {"type": "object", "anyOf": [{"type": "object", "required": ["a"]}, {"type": "object", "required": ["b"]}]}
     )
     assert [both(value) for value in ({"a": 1}, {"b": 1}, {}, [])] == [True, True, False, False]
@@ -70,7 +70,7 @@ def test_what_the_validator_takes_for_a_success_fits(value: Any) -> None:
     """But 1.0, an integer to JSON Schema that no tool writes."""
     strict = {**SCHEMA, "anyOf": SCHEMA["anyOf"][:1]}
     if Draft202012Validator(strict).is_valid(value) and "." not in repr(value):
-        assert success_of(SCHEMA)(value)
+        assert compile_success_check(SCHEMA)(value)
 
 
 def forms_of(registry: Registry) -> list[str]:

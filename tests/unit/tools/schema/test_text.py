@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.cases import cases
 from tools.contract import Tool
 from tools.registry import Registry
-from tools.schema.text import DEEPEST, LONGEST_TEXT, MOST_ITEMS, bounded, visible
+from tools.schema.text import DEEPEST, LONGEST_TEXT, MOST_ITEMS, limit_json, remove_hidden
 from tools.store.failures import InvalidArguments
 
 REGISTRY = Registry()
@@ -43,7 +43,7 @@ REGISTRY = Registry()
 )
 def test_what_no_reader_sees_is_taken_out(given_text: str, shown: str) -> None:
     """Each of these has carried instructions past a reader somewhere."""
-    assert visible(given_text) == shown
+    assert remove_hidden(given_text) == shown
 
 
 @cases(
@@ -60,13 +60,13 @@ def test_what_no_reader_sees_is_taken_out(given_text: str, shown: str) -> None:
 )
 def test_what_readers_see_stays_as_it_is(text: str) -> None:
     """Full-width signs, marks of kana and letters, ideographs and emoji belong to titles."""
-    assert visible(text) == text
+    assert remove_hidden(text) == text
 
 
 @given(st.text())
 def test_taking_out_twice_is_taking_out_once(text: str) -> None:
     """Nothing hidden appears by what was taken out around it."""
-    assert visible(visible(text)) == visible(text)
+    assert remove_hidden(remove_hidden(text)) == remove_hidden(text)
 
 
 def default_ignorable() -> set[int]:
@@ -88,9 +88,9 @@ SEEN_FORMATS = set(range(0x600, 0x606)) | {0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x
 
 def test_nothing_that_unicode_calls_ignorable_and_no_control_is_left() -> None:
     """Also after what NFKC makes of a character, since that is what a tool is given."""
-    shown = visible("a".join(map(chr, range(sys.maxunicode + 1))))
+    shown = remove_hidden("a".join(map(chr, range(sys.maxunicode + 1))))
     composed = unicodedata.normalize("NFKC", shown)
-    assert visible(composed) == composed
+    assert remove_hidden(composed) == composed
     left = set(shown + composed)
     assert not IGNORABLE & set(map(ord, left))
     unseen = {ord(each) for each in left if unicodedata.category(each) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
@@ -110,7 +110,7 @@ def hidden_in(value: object) -> set[str]:
 @given(value=ANYTHING)
 def test_nothing_hidden_goes_out(value: object) -> None:
     """Names of fields included."""
-    assert hidden_in(bounded(value)) == set()
+    assert hidden_in(limit_json(value)) == set()
 
 
 @given(tool=st.sampled_from(list(REGISTRY)), given_arguments=st.dictionaries(HIDING, ANYTHING), query=HIDING)
@@ -133,7 +133,7 @@ def test_long_text_long_lists_and_deep_nesting_end() -> None:
     deep: object = "end"
     for _ in range(DEEPEST + 5):
         deep = [deep]
-    shown = bounded({"text": "x" * (LONGEST_TEXT * 2), "list": [1] * (MOST_ITEMS + 1), "deep": deep})
+    shown = limit_json({"text": "x" * (LONGEST_TEXT * 2), "list": [1] * (MOST_ITEMS + 1), "deep": deep})
     assert len(shown["text"]) == LONGEST_TEXT
     assert shown["text"].endswith("…")
     assert len(shown["list"]) == MOST_ITEMS
@@ -143,4 +143,4 @@ def test_long_text_long_lists_and_deep_nesting_end() -> None:
 def test_numbers_truth_and_absence_are_untouched() -> None:
     """Only text can speak to a model."""
     value = {"n": 1.5, "i": 3, "b": True, "none": None}
-    assert bounded(value) == value
+    assert limit_json(value) == value

@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.cases import cases
 from tools.schema.parts import arguments
-from tools.schema.text import MOST_MARKS, bounded, stream_safe
-from tools.schema.validation import ArgumentsValidator, clean, clean_text, looks_like, success_of
+from tools.schema.text import MOST_MARKS, limit_json, limit_marks
+from tools.schema.validation import ArgumentsValidator, clean, clean_text, compile_shape_check, compile_success_check
 from tools.store.failures import InvalidArguments, Violation
 
 PROPERTIES: dict[str, Any] = {
@@ -168,30 +168,30 @@ def test_text_is_brought_into_one_form_up_to_a_length() -> None:
 @cases("mark", ["\u0301", "\uff9e"])
 def test_thirty_marks_in_a_row_stay_and_no_more(mark: str) -> None:
     for marks, left in ((MOST_MARKS, 30), (31, 30), (32, 30), (500, 30)):
-        assert stream_safe("a" + mark * marks + "b") == "a" + mark * left + "b"
-    assert stream_safe("ab" + mark * 29 + "cd") == "ab" + mark * 29 + "cd"
+        assert limit_marks("a" + mark * marks + "b") == "a" + mark * left + "b"
+    assert limit_marks("ab" + mark * 29 + "cd") == "ab" + mark * 29 + "cd"
     twice = "a" + mark * 40 + "b" + mark * 40 + "c"
-    assert stream_safe(twice) == "a" + mark * 30 + "b" + mark * 30 + "c"
+    assert limit_marks(twice) == "a" + mark * 30 + "b" + mark * 30 + "c"
 
 
 def test_a_result_is_bounded_by_sixteen_levels_and_counts() -> None:
     def nested(depth: int) -> Any:
         return [nested(depth - 1)] if depth else ["x"]
 
-    assert bounded(nested(15)) == nested(15)
-    assert "x" not in str(bounded(nested(16)))
+    assert limit_json(nested(15)) == nested(15)
+    assert "x" not in str(limit_json(nested(16)))
     by_name: Any = "x"
     for _ in range(16):
         by_name = {"a": by_name}
-    assert bounded(by_name) == by_name
-    assert "x" not in str(bounded({"a": by_name}))
-    assert bounded("é" * 4000) == "é" * 4000
-    assert bounded("é" * 4001) == "é" * 3999 + "…"
-    assert (len(bounded([0] * 500)), len(bounded([0] * 501))) == (500, 500)
+    assert limit_json(by_name) == by_name
+    assert "x" not in str(limit_json({"a": by_name}))
+    assert limit_json("é" * 4000) == "é" * 4000
+    assert limit_json("é" * 4001) == "é" * 3999 + "…"
+    assert (len(limit_json([0] * 500)), len(limit_json([0] * 501))) == (500, 500)
 
 
 def test_names_of_fields_are_made_visible_too() -> None:
-    assert bounded({"a\u200bb": {"c\u202e": ["d\u200b", 1]}}) == {"ab": {"c": ["d", 1]}}
+    assert limit_json({"a\u200bb": {"c\u202e": ["d\u200b", 1]}}) == {"ab": {"c": ["d", 1]}}
 
 
 # -- the quick look
@@ -233,7 +233,7 @@ EITHER = {"anyOf": [{"required": ["b"]}, {"required": ["c"]}]}
     ],
 )
 def test_a_quick_look_tells_what_is_written_by_something_else(schema: Any, fits: list[Any], does_not: list[Any]) -> None:
-    check = looks_like(schema)
+    check = compile_shape_check(schema)
     assert [check(each) for each in fits] == [True] * len(fits)
     assert [check(each) for each in does_not] == [False] * len(does_not)
 
@@ -243,7 +243,7 @@ def test_an_error_is_no_success_though_the_schema_admits_it() -> None:
         "properties": {"a": {"type": "string"}, "error": {"type": "object"}},
         "anyOf": [{"required": ["a"]}, {"required": ["error"]}],
     }
-    check = success_of(schema)
+    check = compile_success_check(schema)
     assert check({"a": "x"})
     assert not check({"error": {}})
     assert not check({"a": 1})
