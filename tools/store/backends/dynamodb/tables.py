@@ -2,12 +2,13 @@
 
 | table    | one item is          | key                                     | read by |
 | -------- | -------------------- | --------------------------------------- | ------- |
-| titles   | what a title is      | title_id                                | BatchGetItem of up to 100 titles |
+| titles   | a title's record     | title_id                                | BatchGetItem of up to 100 titles |
+|          | ids of the most popular titles | `#popular`                    | GetItem |
 | stock    | a title's copies     | title_id                                | BatchGetItem of up to 100 titles |
 | releases | a volume that has a day | title_id, edition (format and number) | Query of a month's index |
 | orders   | an order             | owner (hashed), order_id                | GetItem with both; Query: latest, purchases |
-| profile  | something a user did | owner (hashed), moment (time and event) | Query, newest first |
-|          | what they asked to be remembered | owner (hashed), `#preferences` | GetItem with both |
+| profile  | an event of a customer | owner (hashed), moment (time and event) | Query, newest first |
+|          | their stated preferences | owner (hashed), `#preferences` | GetItem with both |
 
 The owner is the partition key of all that is personal, so a read always names whose it is: another person's order cannot
 be reached by its id, not even by a mistake of ours. Billing is on demand: traffic follows the day.

@@ -64,6 +64,16 @@ class SparseIndex:
             best[rows] = np.maximum(best[rows], self.weights[part])
         return best
 
+    def most_alike(self, terms: Sequence[str], masses: Floats, most: int, among: NDArray[np.bool_] | None = None) -> Ints:
+        """The rows with the best Dice coefficients of idf-weighted terms, at most so many, in any order; of the rows `among`
+        alone where that is given. `masses` are those of `masses()`."""
+        asked = dict.fromkeys(terms, 1.0)
+        dice = 2.0 * self.score(asked) / (masses + np.float32(self.weight_of(asked)))
+        if among is not None:
+            dice[~among] = 0.0
+        best = np.argpartition(-dice, most)[:most] if len(dice) > most else np.arange(len(dice))
+        return np.asarray(best[dice[best] > 0.0], np.int32)
+
     def masses(self) -> Floats:
         """Shape (size,): for each row the sum of idf × weight over all its terms."""
         spread = np.repeat(self.idf, np.diff(self.starts))

@@ -26,7 +26,6 @@ from tools.store.search.titles.names import (
 )
 
 _RECALL = 120
-_EPSILON = 1e-6
 
 
 class NamesLeg:
@@ -35,7 +34,7 @@ class NamesLeg:
     def __init__(self, rows: NameRows, titles: int) -> None:
         self._rows = rows
         self._titles = titles
-        self._masses = rows.grams.masses() + np.float32(_EPSILON)
+        self._masses = rows.grams.masses() + np.float32(1e-6)
         self._counts = np.where(rows.main, MAIN_FACTOR, 1.0)
         self._loanwords = _by_consonants(rows)
         self._prefixes = SortedKeys((key, row) for row, key in enumerate(rows.keys))
@@ -77,14 +76,8 @@ class NamesLeg:
         np.maximum.at(found, self._rows.titles[rows], likeness.astype(np.float32))
 
     def _recall(self, key: str, among: Mask | None) -> set[int]:
-        """The rows with the best Dice coefficient of idf-weighted grams."""
-        asked = dict.fromkeys(grams(key), 1.0)
-        shared = self._rows.grams.score(asked)
-        dice = 2.0 * shared / (self._masses + np.float32(self._rows.grams.weight_of(asked)))
-        if among is not None:
-            dice[~among[self._rows.titles]] = 0.0
-        best = np.argpartition(-dice, _RECALL)[:_RECALL] if len(dice) > _RECALL else np.arange(len(dice))
-        return set(best[dice[best] > 0.0].tolist())
+        rows = None if among is None else among[self._rows.titles]
+        return set(self._rows.grams.most_alike(grams(key), self._masses, _RECALL, rows).tolist())
 
 
 def _by_consonants(rows: NameRows) -> dict[str, list[int]]:

@@ -99,10 +99,7 @@ class PeopleLeg:
         """The authors whose spellings share the most idf-weighted grams with `key`."""
         if len(key) not in TYPO_LENGTHS:
             return set()
-        asked = dict.fromkeys(grams(key), 1.0)
-        dice = self._rows.grams.score(asked) / (self._masses + np.float32(self._rows.grams.weight_of(asked)))
-        best = np.argpartition(-dice, _RECALL)[:_RECALL] if len(dice) > _RECALL else np.arange(len(dice))
-        return set(self._rows.authors[best[dice[best] > 0]].tolist())
+        return set(self._rows.authors[self._rows.grams.most_alike(grams(key), self._masses, _RECALL)].tolist())
 
 
 def _keys_of(rows: PeopleRows, authors: int) -> list[AuthorKeys]:

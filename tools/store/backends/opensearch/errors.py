@@ -1,5 +1,5 @@
-"""The driver's errors become the store's failures, here and nowhere else. No message carries a text or an address of the
-driver's; the original stays attached as the cause, for a debugger."""
+"""Translates errors of the driver to the store's failures. No message carries a text or an address of the driver's; the
+original stays attached as the cause, for a debugger."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from tools.store.failures import BackendFailure, DependencyFailure, QuestionRefu
 
 THROTTLE_RETRY_MS = 200
 _DEPENDENCY = "catalog"
-_TIMEOUTS = (408, 504)
 _CANCELLED = ("task_cancelled_exception", "timeout_exception", "search_phase_timeout_exception")
 
 
 class MalformedAnswer(ValueError):
-    """OpenSearch, or something that answers in its place, sent what makes no sense."""
+    """An answer of OpenSearch, or of a server in its place, that makes no sense."""
 
 
 class IndexMissing(DependencyFailure):
@@ -47,7 +46,7 @@ async def answering(deadline: Deadline) -> AsyncIterator[None]:
 
 
 def failure_of(error: Exception) -> BackendFailure:
-    """The failure that an error of the driver's, or an answer that can't be read, is to the callers of this store."""
+    """The failure for an error of the driver, or for an answer that can't be read."""
     if isinstance(error, (TimeoutError, ConnectionTimeout)):
         return timed_out()
     if isinstance(error, (DriverConnectionError, OSError, EOFError)):
@@ -64,7 +63,7 @@ def timed_out() -> TimedOut:
 
 
 def check_answer(answer: Any) -> Mapping[str, Any]:
-    """One answer of a multi-search, or a failure: half an answer (late or missing shards) is none.
+    """One answer of a multi-search. Half an answer (late or missing shards) is a failure.
 
     Raises BackendFailure, MalformedAnswer.
     """
@@ -72,31 +71,25 @@ def check_answer(answer: Any) -> Mapping[str, Any]:
         raise MalformedAnswer("an answer is no object")
     if (error := answer.get("error")) is not None:
         kind = error.get("type", "") if isinstance(error, dict) else ""
-        raise _refused(int(answer.get("status", 500)), _root(error) or str(kind))
+        # The first cause: shards' reasons are wrapped in `search_phase_execution_exception`.
+        causes = error.get("root_cause") if isinstance(error, dict) else None
+        first = causes[0] if isinstance(causes, list) and causes and isinstance(causes[0], dict) else {}
+        raise _refused(int(answer.get("status", 500)), str(first.get("type", "")) or str(kind))
     if answer["timed_out"]:
         raise timed_out()
     shards = answer["_shards"]
     if shards["failed"] or shards["successful"] < shards["total"]:
-        raise _broken_shards(shards.get("failures") or ())
+        failures = [each for each in shards.get("failures") or () if isinstance(each, dict)]
+        kinds = [str((each.get("reason") or {}).get("type", "")) for each in failures]
+        raise _refused(500, next(filter(None, kinds), ""))
     return answer
-
-
-def _root(error: Any) -> str:
-    """The type of what was first: shards' reasons are wrapped in `search_phase_execution_exception`."""
-    causes = error.get("root_cause") if isinstance(error, dict) else None
-    return str(causes[0].get("type", "")) if isinstance(causes, list) and causes and isinstance(causes[0], dict) else ""
-
-
-def _broken_shards(failures: Any) -> BackendFailure:
-    kinds = [str((f.get("reason") or {}).get("type", "")) for f in failures if isinstance(f, dict)]
-    return next((_refused(500, kind) for kind in kinds if kind), _refused(500, ""))
 
 
 def _refused(status: int, kind: str) -> BackendFailure:
     if status == 429 or "rejected_execution" in kind or "circuit_breaking" in kind:
         message = "The catalogue is too busy to answer."
         return Throttled(message, dependency=_DEPENDENCY, retry_after_ms=THROTTLE_RETRY_MS)
-    if status in _TIMEOUTS or kind in _CANCELLED:
+    if status in (408, 504) or kind in _CANCELLED:
         return timed_out()
     if status in (401, 403):
         return DependencyFailure("This server is not allowed to read the catalogue.", dependency=_DEPENDENCY)

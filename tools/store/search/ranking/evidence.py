@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -20,11 +19,7 @@ BROADER = np.float32(0.75)
 """The worth of a title that has the broader tag alone: most of these are about another kind."""
 
 
-class Tagged(Protocol):
-    def tagged(self, tags: Sequence[str]) -> Mask: ...
-
-
-def theme_met(tags: Sequence[str], titles: Tagged) -> Floats | Mask:
+def theme_met(tags: Sequence[str], titles: Candidates) -> Floats | Mask:
     """1 for the titles with one of the theme's tags, less for those with none but a broader one than another of them."""
     if len(tags) == 1:
         return titles.tagged(tags)
