@@ -18,13 +18,13 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from server.backends import EMBEDDED, open_classifier, open_embedder
-from server.backends.opening import default_data_dir, store_files
+from server.backends.opening import check_title_ids, default_data_dir, store_files
 from server.backends.redis import redis_credentials
 from server.commands.doctor.relay import relay_check
 from server.commands.tools import installed_tools
 from server.config.parsing import SettingError
 from server.config.policies_file import read_policies, read_vocabulary
-from server.config.settings import Settings
+from server.config.settings import DEMO, Settings
 from server.config.urls import file_of, without_query
 from server.flags.document import Flag, parse
 from server.flags.follower import open_source
@@ -113,6 +113,11 @@ def _diagnose_catalog(settings: Settings) -> Diagnosis:
 
     vocabulary = read_vocabulary(settings)
     records = load(settings.catalog_file, vocabulary)
+    try:
+        check_title_ids(settings, [title for title, _ in records])
+    except SettingError as error:
+        what = str(error).removeprefix("MANGA_CATALOG_FILE: ")
+        return Diagnosis.of(Problem(what, "correct the file, or MANGA_TITLE_PATTERN"))
     odd = list(find_oddities(records, vocabulary=vocabulary))
     oddities = f"; {len(odd)} oddities, the first: {odd[0]}" if odd else ""
     return Diagnosis(OK, f"{len(records):,} titles in this process{oddities}")
@@ -242,7 +247,10 @@ def _diagnose_policies(settings: Settings) -> Diagnosis:
     except SettingError as error:
         what = str(error).removeprefix("MANGA_POLICIES_FILE: ")
         return Diagnosis.of(Problem(what, "correct the file, or MANGA_POLICIES_FILE"))
-    return Diagnosis(OK, f"{len(found.topics)} topics in {len({language for _, language in found.texts})} languages")
+    languages = len({language for _, language in found.texts})
+    borrowed = settings.policies_file == DEMO / "policies.md" and settings.catalog_file != DEMO / "catalog.jsonl"
+    whose = "; they are the demo shop's: MANGA_POLICIES_FILE names yours" if borrowed else ""
+    return Diagnosis(OK, f"{len(found.topics)} topics in {languages} languages{whose}")
 
 
 def _diagnose_audit(file: Path) -> Diagnosis:
