@@ -29,7 +29,7 @@ from server.transport.listeners import ToolListChanges
 from server.transport.messages import Extensions
 from server.transport.primitives import PrimitiveMethods
 from server.transport.request import Askers, Context, one_page
-from server.transport.store_server import NAME, TITLE, StoreServer, quietly, request_state_boundary
+from server.transport.store_server import NAME, StoreServer, quietly, request_state_boundary
 from server.transport.tool_listing import ToolListing
 from server.transport.watchers import Watchers
 from tools.primitive_registry import PrimitiveRegistry
@@ -122,7 +122,7 @@ class Protocol:
         server = StoreServer(
             NAME,
             version=version,
-            title=TITLE,
+            title=f"{self._store.policies.shop} tools",
             instructions=instructions(),
             # Otherwise the SDK lists the tools before each 2026 call, identification of the caller included.
             get_tool_input_schema=self._input_schema,

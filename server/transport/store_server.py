@@ -18,7 +18,6 @@ from server.transport.request import Context, metadata_and_bearer, origin_of
 
 logger = logging.getLogger(__name__)
 NAME = "manga-tools"
-TITLE = "MangaAssist tools"
 Answer = TypeVar("Answer")
 CAPABILITIES = {
     "prompts": "prompts/list",

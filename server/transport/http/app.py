@@ -160,7 +160,7 @@ def _metadata_routes(settings: Settings, app: Application) -> list[BaseRoute]:
     issuer = settings.jwt_issuer
     if issuer is None:
         return []
-    metadata = ResourceMetadata(issuer, partial(_scopes, app))
+    metadata = ResourceMetadata(issuer, partial(_scopes, app), settings.shop_name)
     return [Route(WELL_KNOWN + resource, metadata.document) for resource in RESOURCES]
 
 

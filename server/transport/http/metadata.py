@@ -59,9 +59,10 @@ class MetadataChallenge(Challenge):
 class ResourceMetadata:
     """The document, for each of the resources."""
 
-    def __init__(self, issuer: str, scopes: Scopes) -> None:
+    def __init__(self, issuer: str, scopes: Scopes, shop: str) -> None:
         self._issuer = issuer
         self._scopes = scopes
+        self._shop = shop
 
     async def document(self, request: Request) -> Response:
         document = {
@@ -69,7 +70,7 @@ class ResourceMetadata:
             "authorization_servers": [self._issuer],
             "scopes_supported": [as_issued(each, self._issuer) for each in self._scopes()],
             "bearer_methods_supported": ["header"],
-            "resource_name": "MangaAssist tools",
+            "resource_name": f"{self._shop} tools",
         }
         # What it says depends on the name the client called.
         headers = {"Cache-Control": f"private, max-age={CACHE_SECONDS}"}
