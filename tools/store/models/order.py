@@ -46,7 +46,7 @@ class TrackingEvent:
 
 @dataclass(frozen=True, slots=True)
 class Shipment:
-    """`carrier` is one of `CARRIERS`; `status` is the carrier's word, which outlives the shop's.
+    """`carrier` is yamato, sagawa or japan_post; `status` is the carrier's word, which outlives the shop's.
 
     `status_ja` is the same word as the carrier's tracking page shows it.
     """
@@ -65,7 +65,8 @@ class Shipment:
 class Order:
     """An order as its owner may see it: never street, phone, e-mail or payment data.
 
-    `status` is one of `STATUSES` and `status_ja` its Japanese label; what became of a parcel is in its shipment.
+    `status` is received, payment_pending, paid, in_preparation, shipped, cancelled or returned, and `status_ja` its Japanese
+    label; what became of a parcel is in its shipment.
     """
 
     order_id: OrderId
