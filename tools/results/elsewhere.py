@@ -48,7 +48,7 @@ POINTERS = (
         POLICIES,
         re.compile(
             r"\b(?:can|could|may|do|how do|how can) i (?:return|cancel|send back|pay)\b|\brefunds?\b"
-            r"|\b(?:return|shipping) policy\b"
+            r"|\b(?:returns?|shipping) policy\b"
             r"|\bdo you (?:ship|deliver) (?:to|abroad|overseas|internationally|worldwide)\b"
             r"|\bshipping (?:costs?|fees?|charges?)\b"
             r"|\bhow much (?:is|does) (?:shipping|delivery)\b"
