@@ -1,0 +1,315 @@
+"""A shop that shares nothing with the demo, with its files and settings alone: a real server, asked by the official client."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from mcp_types import TextContent, TextResourceContents
+
+from tests.second_shop.make import COVERS, DATA, files
+from tests.support.answers import Answer, Json
+from tests.support.cases import cases
+from tests.support.clients import Connections, OfSdk
+from tests.support.serving import ROOT, Serving, clean_environment, served
+
+SHOP = "Halfmoon Books"
+SETTINGS = {
+    "MANGA_CATALOG_FILE": str(DATA / "catalog.jsonl.gz"),
+    "MANGA_VOLUMES_FILE": str(DATA / "volumes.jsonl.gz"),
+    "MANGA_ORDERS_FILE": str(DATA / "orders.jsonl.gz"),
+    "MANGA_POLICIES_FILE": str(DATA / "policies.md"),
+    "MANGA_TAGS_FILE": str(DATA / "tags.toml"),
+    "MANGA_TITLE_PATTERN": "hb-[0-9]{5}",
+    "MANGA_ORDER_PATTERN": r"HBK-\d{7}",
+    "MANGA_SHOP_NAME": SHOP,
+    "MANGA_COVER_HOSTS": COVERS,
+    "MANGA_CATALOG_URL": "embedded:",
+    "MANGA_STORE_URL": "embedded:",
+    "MANGA_EMBEDDER": "none",
+}
+"""As `infra/docs/your-shop.md` tells, and search by words alone, for a quick start."""
+OWN, FOREIGN, NEVER = "HBK-4100037", "HBK-4100148", "HBK-9999999"
+OWNER = "reader-17"
+OF_THE_DEMO = ("MangaAssist", "MNG-", "manga-0", "demo", "Kanto", "Yu-Packet", "Berserk")
+
+
+def lines(name: str) -> list[Json]:
+    return [json.loads(line) for line in gzip.decompress((DATA / f"{name}.jsonl.gz").read_bytes()).splitlines()]
+
+
+CATALOGUE: dict[str, Json] = {each["title_id"]: each for each in lines("catalog")}
+VOLUMES = {title_id: list(sold) for title_id, sold in groupby(lines("volumes"), lambda each: str(each["title_id"]))}
+ORDERS: dict[str, Json] = {each["order_id"]: each for each in lines("orders")}
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Serving]:
+    with served(tmp_path_factory.mktemp("shop"), cache, **SETTINGS) as serving:
+        yield serving
+
+
+@pytest.fixture(scope="module")
+def client(shop: Serving, tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[OfSdk]:
+    opened = Connections(tmp_path_factory.mktemp("clients"), cache)
+    try:
+        held = opened.open("http-2025", shop.url)
+        assert isinstance(held, OfSdk)
+        yield held
+    finally:
+        opened.close()
+
+
+def command(*words: str, cache: Path, settings: Mapping[str, str] = SETTINGS) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", *words],
+        cwd=ROOT, env=clean_environment(cache, settings), capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+
+
+async def told_at_first(client: OfSdk) -> str:
+    """All that a client is told before it calls anything: who this is, the tools, the prompts, the resources."""
+    sdk, ask = client.sdk, client.held.ask
+    listed = [await ask(each) for each in (sdk.list_tools(), sdk.list_prompts(), sdk.list_resources())]
+    texts = [each.model_dump_json(by_alias=True) for each in (sdk.server_info, *listed)]
+    return "\n".join([*texts, sdk.instructions or "", await prompt(client, "shopping_assistant")])
+
+
+async def prompt(client: OfSdk, name: str, given: Mapping[str, str] | None = None) -> str:
+    got = await client.held.ask(client.sdk.get_prompt(name, dict(given or {})))
+    return "\n".join(each.content.text for each in got.messages if isinstance(each.content, TextContent))
+
+
+def found(answer: Answer) -> list[Json]:
+    return [CATALOGUE[each["title_id"]] for each in answer.value["results"]]
+
+
+def without_its_number(error: Json) -> Json:
+    return {**error, "data": {**error["data"], "request_id": None}}
+
+
+def test_the_files_are_what_the_script_makes() -> None:
+    for name, text in files().items():
+        assert gzip.decompress((DATA / name).read_bytes()).decode() == text, name
+    assert sum(each.stat().st_size for each in DATA.iterdir()) <= 100 * 1024
+
+
+def test_the_server_is_ready_with_the_shops_titles(shop: Serving) -> None:
+    with urlopen(f"{shop.url}/readyz", timeout=30) as response:
+        ready = json.load(response)
+    assert ready["status"] == "ready"
+    assert ready["dependencies"]["catalog"]["detail"] == "400 titles, searched by words"
+
+
+@cases(
+    ("query", "tags"),
+    [
+        ("cooking", {"cooking"}),
+        ("love story", {"romance", "heartthrobs"}),
+        ("railways", {"railways"}),
+        ("something with trains in it", {"railways"}),
+        ("ghost stories", {"hauntings"}),
+        ("tea rooms", {"tea rooms"}),
+    ],
+)
+async def test_a_theme_is_found_by_the_shops_words_and_everybodys(query: str, tags: set[str], client: OfSdk) -> None:
+    """Synonyms of the shop's own file, and a tag that no file knows, by its own name."""
+    titles = found(await client.call("search_manga_catalog", {"query": query, "max_results": 10}))
+    assert len(titles) == 10
+    assert all(tags & set(each["tags"]) for each in titles)
+
+
+@cases(
+    ("query", "without", "wanted", "ruled_out"),
+    [
+        ("fantasy without romance", [], "fantasy", {"romance", "heartthrobs"}),
+        ("fantasy", ["Romance"], "fantasy", {"romance", "heartthrobs"}),
+        ("stories at work, no heartthrobs", [], None, {"romance", "heartthrobs"}),
+        ("something to read, no haunted houses", [], None, {"hauntings"}),
+        ("without tea rooms", [], None, {"tea rooms"}),
+    ],
+)
+async def test_a_refusal_holds_for_lower_case_tags(
+    query: str, without: list[str], wanted: str | None, ruled_out: set[str], client: OfSdk
+) -> None:
+    """Of all titles those are left that have what was wanted and nothing that was refused, however the shop writes it."""
+    left = {
+        title_id
+        for title_id, each in CATALOGUE.items()
+        if (wanted is None or wanted in each["tags"]) and not ruled_out & set(each["tags"])
+    }
+    answer = await client.call("search_manga_catalog", {"query": query, "without": without, "max_results": 10})
+    assert answer.value["total"] == len(left) < len(CATALOGUE)
+    assert {each["title_id"] for each in found(answer)} <= left
+    assert all("(not obeyed)" not in each["condition"] for each in answer.value["understood"])
+
+
+async def test_what_no_table_knows_is_for_nobody_younger(client: OfSdk) -> None:
+    answer = await client.call("search_manga_catalog", {"query": "for my niece who is ten", "max_results": 10})
+    assert all("tea rooms" not in each["tags"] for each in found(answer))
+    assert {each["condition"] for each in answer.value["understood"]} == {"for all ages"}
+
+
+async def test_details_have_the_record_with_its_links(client: OfSdk) -> None:
+    record = CATALOGUE["hb-00010"]
+    told = (await client.call("get_manga_details", {"title_id": "hb-00010"})).value
+    same = (
+        "publisher",
+        "edition_language",
+        "cover_url",
+        "product_url",
+        "rating",
+        "volumes",
+        "status",
+        "start_year",
+        "genre",
+    )
+    assert {name: told[name] for name in same} == {name: record[name] for name in same}
+    assert told["titles"] == {"en": record["title"]["en"], "romaji": None, "ja": None, "kana": None}
+    assert told["price_jpy"] == record["offers"][0]["price_jpy"]
+
+
+async def test_a_result_of_a_search_has_the_links_too(client: OfSdk) -> None:
+    (first,) = (await client.call("search_manga_catalog", {"query": "paper meridian", "max_results": 1})).value["results"]
+    assert first["product_url"] == "https://halfmoon.example/manga/hb-00010"
+    assert first["cover_url"] == f"https://{COVERS}/hb-00010.jpg"
+
+
+async def test_stock_says_which_volumes_are_missing(client: OfSdk) -> None:
+    asked = list(CATALOGUE)[:20]
+    told = (await client.call("check_inventory", {"title_ids": asked})).value
+    assert told["not_found"] == []
+    missing = {each["title_id"]: each["missing_volumes"] for each in told["items"]}
+    assert missing == {title_id: [each["volume"] for each in VOLUMES[title_id] if not each["stock"]] for title_id in asked}
+    assert any(missing.values())
+
+
+async def test_volumes_are_those_of_the_file(client: OfSdk) -> None:
+    told = (await client.call("find_volumes", {"title_id": "hb-00011"})).value
+    same = ("volume", "isbn", "price_jpy", "release_date")
+    assert [{name: each[name] for name in same} for each in told["volumes"]] == [
+        {name: each[name] for name in same} for each in VOLUMES["hb-00011"]
+    ]
+
+
+async def test_customers_see_their_own_orders(client: OfSdk) -> None:
+    latest = (await client.call("lookup_order", {}, userId=OWNER)).value["orders"]
+    assert {each["order_id"] for each in latest} == {name for name, each in ORDERS.items() if each["owner"] == OWNER}
+    told = (await client.call("lookup_order", {"order_id": OWN.lower().replace("-", " ")}, userId=OWNER)).value
+    assert (told["order_id"], told["status"]) == (OWN, "in_transit")
+    assert told["total_jpy"] == ORDERS[OWN]["total_jpy"]
+    assert [each["title"] for each in told["lines"]] == [each["title"] for each in ORDERS[OWN]["lines"]]
+
+
+async def test_anothers_order_is_as_one_that_never_was(client: OfSdk) -> None:
+    assert ORDERS[FOREIGN]["owner"] != OWNER
+    foreign = await client.call("lookup_order", {"order_id": FOREIGN}, userId=OWNER)
+    never = await client.call("lookup_order", {"order_id": NEVER}, userId=OWNER)
+    assert foreign.error["name"] == "NOT_FOUND"
+    assert without_its_number(foreign.error) == without_its_number(never.error)
+
+
+async def test_recommendations_are_the_shops_and_none_that_is_owned(client: OfSdk) -> None:
+    asked = {"criteria": "a quiet story with trains", "count": 5}
+    told = (await client.call("get_recommendations", asked, userId=OWNER)).value
+    titles = [CATALOGUE[each["title_id"]] for each in told["recommendations"]]
+    assert all("railways" in each["tags"] for each in titles)
+    owned = {line["title_id"] for each in ORDERS.values() if each["owner"] == OWNER for line in each["lines"]}
+    assert not owned & {each["title_id"] for each in titles}
+    assert all(each["reason"] for each in told["recommendations"])
+
+
+async def test_policies_are_the_shops_and_no_others(client: OfSdk) -> None:
+    listed = await client.held.ask(client.sdk.list_resources())
+    policies = {str(each.uri) for each in listed.resources if str(each.uri).startswith("manga://policies/")}
+    assert policies == {f"manga://policies/{topic}" for topic in ("shipping", "returns", "gift-wrapping")}
+    read = await client.held.ask(client.sdk.read_resource("manga://policies/gift-wrapping"))
+    (content,) = read.contents
+    assert isinstance(content, TextResourceContents)
+    assert "a linocut of the moon, for 250 a parcel" in content.text
+
+
+async def test_the_prompt_names_the_shop_and_quotes_its_policies(client: OfSdk) -> None:
+    text = await prompt(client, "shopping_assistant")
+    assert text.startswith(f"You are the shopping assistant of {SHOP}")
+    for words in ("our barn in Kent", "within 30 days, unread", "a linocut of the moon"):
+        assert words in text
+
+
+async def test_nothing_that_a_client_is_told_is_of_the_demo(client: OfSdk) -> None:
+    """Nor do the other prompts and the errors name it; who answers is the shop."""
+    told = await told_at_first(client)
+    told += await prompt(client, "find_a_gift", {"for_whom": "my aunt", "likes": "trains"})
+    told += await prompt(client, "continue_a_series", {"title": "Paper Meridian", "last_volume": "2"})
+    for tool, arguments in (
+        ("lookup_order", {"order_id": "ORDER 5"}),
+        ("get_manga_details", {"title_id": "Paper Meridian"}),
+    ):
+        told += json.dumps((await client.call(tool, arguments, userId=OWNER)).error)
+    assert [word for word in OF_THE_DEMO if word in told] == []
+    assert "HBK-1234567" in told
+    assert "hb-12345" in told
+    assert client.sdk.server_info.title == f"{SHOP} tools"
+
+
+@cases("title_id", ["manga-002001", "hb-1", "Paper Meridian"])
+async def test_an_id_of_another_pattern_asks_no_backend(title_id: str, client: OfSdk, shop: Serving) -> None:
+    """It is refused before the session is opened, and so before anything is looked for; the model is told what to do first."""
+    already = len(shop.log)
+    error = (await client.call("get_manga_details", {"title_id": title_id})).error
+    assert error["name"] == "VALIDATION_ERROR"
+    assert "call search_manga_catalog first" in error["message"]
+    logged = [line for line in shop.log[already:].splitlines() if " manga.calls " in line]
+    (call,) = [json.loads(line.partition(" manga.calls ")[2]) for line in logged]
+    assert (call["outcome"], call["budget_left_ms"]) == ("VALIDATION_ERROR", None)
+
+
+async def test_no_demo_order_can_be_reached(client: OfSdk) -> None:
+    user = "demo-user-1"
+    assert (await client.call("lookup_order", {}, userId=user)).value["orders"] == []
+    refused = await client.call("lookup_order", {"order_id": "MNG-DEMO1001"}, userId=user)
+    assert refused.error["name"] == "VALIDATION_ERROR"
+
+
+def test_doctor_finds_all_well(shop: Serving, cache: Path) -> None:
+    done = command("server", "doctor", "--json", cache=cache)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads(done.stdout)
+    assert report["well"] is True
+    told = {each["name"]: each["detail"] for each in report["dependencies"]}
+    assert told["policies"] == "3 topics in 1 languages"
+    assert "'tea rooms' is in no table, on 28 titles" in told["catalog"]
+
+
+def test_doctor_tells_what_was_forgotten(cache: Path) -> None:
+    """Ids of no known pattern stop a start, and the demo's policies would be told to the shop's customers."""
+    forgotten = ("MANGA_TITLE_PATTERN", "MANGA_POLICIES_FILE")
+    some = {name: value for name, value in SETTINGS.items() if name not in forgotten}
+    done = command("server", "doctor", "--json", cache=cache, settings=some)
+    assert done.returncode == 1
+    told: dict[str, Any] = {each["name"]: each for each in json.loads(done.stdout)["dependencies"]}
+    assert "'hb-00001' is not of the shop's pattern" in told["catalog"]["detail"]
+    assert told["catalog"]["remedy"] == "correct the file, or MANGA_TITLE_PATTERN"
+    assert "the demo shop's: MANGA_POLICIES_FILE" in told["policies"]["detail"]
+
+
+def test_a_dry_run_of_seed_reads_all_files_and_says_what_it_would_do(cache: Path) -> None:
+    done = command("infra.seed", "--dry-run", cache=cache)
+    assert done.returncode == 0, done.stderr
+    sold = sum(map(len, VOLUMES.values()))
+    assert f"400 titles, {sold:,} volumes, {len(ORDERS)} orders: every line can be used" in done.stdout
+    assert "nothing to seed" in done.stdout
+    assert "warning: tag 'tea rooms' is in no table, on 28 titles" in done.stderr
