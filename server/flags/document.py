@@ -21,7 +21,7 @@ LONGEST_NAME = 40
 
 
 def problem_of(value: Any) -> str | None:
-    """Tells the first thing that is wrong, None for a document as it should be."""
+    """Returns the first error, None for a valid document."""
     error = next(_validator().iter_errors(value), None)
     if error is None:
         return None
@@ -84,7 +84,7 @@ _RULES: Mapping[str, Callable[[Any], str]] = {
 
 MOST_BYTES = 256 * 1024
 REFERENCE_NAMES = {"enable_manga_preview_tool": "preview_manga_pages", "enable_price_comparison_tool": "compare_prices"}
-"""What documents that were there before this server call two of its tools."""
+"""Names of two tools in documents that are older than this server."""
 RELOAD = "$reload"
 NO_TOOLS = ("$schema", RELOAD)
 ON = "on"
@@ -96,7 +96,7 @@ class DocumentError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Whether any of the caller's facts of this kind is among the values, or, `negated`, none."""
+    """True if any value of the caller's property is among these, or, `negated`, none."""
 
     about: str
     values: frozenset[str]
@@ -105,7 +105,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Callers for whom all conditions hold, and the share of them, in percent, that have the tool."""
+    """Callers for whom all conditions hold, and the percentage of them that have the tool."""
 
     name: str
     rollout: float = 100.0
@@ -128,7 +128,7 @@ class Document:
     reload: str | None = None
 
     def unknown(self, tools: Collection[str]) -> list[str]:
-        """Names the tools that this version lacks: one document serves several versions while they are exchanged."""
+        """Returns flags of tools that this version lacks: one document serves several versions during a deployment."""
         return sorted(set(self.flags) - set(tools))
 
 
@@ -166,7 +166,7 @@ def _json_of(content: bytes) -> Any:
 
 
 def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Of a flag that is there twice nobody could say which one counts."""
+    """Refuses a name that comes twice: it would be unclear which one counts."""
     value = dict(pairs)
     if len(value) != len(pairs):
         raise DocumentError("the flags have a name twice in one object")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from server.call import Principal
@@ -14,8 +13,7 @@ Facts = frozenset[str]
 
 
 def kind(principal: Principal) -> str:
-    """Tells who stands behind the user: nobody is known (`anonymous`), the caller's word (`stated`), an agent with a secret
-    (`agent`), or a token of an issuer (`token`)."""
+    """Returns how the user is proven: `anonymous`, `stated` by the caller, by an `agent` with a secret, or by a `token`."""
     if principal.user is None:
         return "anonymous"
     if principal.scopes is not None:
@@ -24,42 +22,29 @@ def kind(principal: Principal) -> str:
 
 
 def facts(about: str, principal: Principal) -> Facts:
-    """Everything that is known of this kind; empty when nothing is."""
-    return _FACTS[about](principal)
-
-
-def _one(value: str | None) -> Facts:
+    """Returns the values of one property of the caller; empty if unknown. Without a token there are no scopes."""
+    if about == "scopes":
+        return principal.scopes or frozenset()
+    value = {"user": principal.user, "principal": kind(principal), "client": principal.agent}[about]
     return frozenset() if value is None else frozenset((value,))
 
 
-_FACTS: Mapping[str, Callable[[Principal], Facts]] = {
-    "user": lambda principal: _one(principal.user),
-    "principal": lambda principal: _one(kind(principal)),
-    "client": lambda principal: _one(principal.agent),
-    # Without a token nobody has granted any: then everything is allowed, which is no fact about the caller.
-    "scopes": lambda principal: principal.scopes or frozenset(),
-}
-
-
-WHOLE = 2**32
-
-
 def cohort_key(user: str | None, session: str | None) -> str | None:
-    """Whom a share is about: the verified user, else the session. None for a caller of whom neither is known."""
+    """Returns the key of a share: the verified user, else the session; None without both."""
     if user is not None:
         return user
     return f"\0{session}" if session is not None else None
 
 
-def place(flag: str, key: str) -> float:
-    """Places a key between 0 and 100, evenly over keys, in another order for each flag."""
+def percentile_of(flag: str, key: str) -> float:
+    """Hashes a key to 0–100, evenly over keys and independently for each flag."""
     hashed = hashlib.sha256(f"{flag}\0{key}".encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(hashed[:4], "big") / WHOLE * 100
+    return int.from_bytes(hashed[:4], "big") / 2**32 * 100
 
 
 def in_share(flag: str, key: str | None, percent: float) -> bool:
-    """Tells whether a key belongs to the first `percent`, 0 to 100. Who has no key is in the whole alone."""
-    return percent >= 100 or (key is not None and place(flag, key) < percent)
+    """True if the key is in the first `percent` (0 to 100); without a key only for 100."""
+    return percent >= 100 or (key is not None and percentile_of(flag, key) < percent)
 
 
 OFF = "off"
@@ -67,8 +52,7 @@ OFF = "off"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`variant` is what metrics tell of: "on", "off", or the name of the segment by which it is on. `why` is for a person,
-    and names no user."""
+    """`variant` is for metrics: "on", "off", or the segment by which it is on. `why` is for a person and names no user."""
 
     on: bool
     variant: str
@@ -83,7 +67,7 @@ NO_SEGMENT = Decision(False, OFF, "none of the flag's segments applies")
 
 
 def decide(tool: str, flag: Flag, principal: Principal, session: str | None) -> Decision:
-    """The first segment whose conditions all hold decides. A share is of the users, or of the sessions without a user."""
+    """The first segment whose conditions all hold decides. A share is of users, or of sessions without a user."""
     for segment in flag:
         if all(_holds(each, principal) for each in segment.conditions):
             return _of_segment(tool, segment, principal.user, session)
@@ -91,7 +75,7 @@ def decide(tool: str, flag: Flag, principal: Principal, session: str | None) -> 
 
 
 def _holds(condition: Condition, principal: Principal) -> bool:
-    """What is not known satisfies no condition."""
+    """An unknown property satisfies no condition."""
     known = facts(condition.about, principal)
     return bool(known) and known.isdisjoint(condition.values) is condition.negated
 
@@ -111,15 +95,15 @@ def _of_segment(tool: str, segment: Segment, user: str | None, session: str | No
 
 
 class Flags:
-    """Decides by the `document` that was taken last: whoever follows a source exchanges it whole. As long as none is `known`
-    every tool is off: one of them may have been switched off for a reason."""
+    """Decides by the current `document`, which its follower replaces whole. Until one is `known` every tool is off: one may
+    have been switched off for a reason."""
 
     def __init__(self, document: Document | None = None) -> None:
         self.document = document or Document()
         self.known = True
 
     def decide(self, tool: Tool, principal: Principal, session: str | None = None) -> Decision:
-        """Without a session: as everybody sees it who is as well proven, which is how tools are listed."""
+        """Without a session it decides as for lists, which do not depend on sessions."""
         flag = self.document.flags.get(tool.flag)
         if not self.known:
             return NOT_KNOWN

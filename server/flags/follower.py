@@ -1,4 +1,4 @@
-"""Keeps the flags as their source says, and the last good document for processes that start while the source is broken."""
+"""Follows the source of the flags, and shares the last good document with processes that start while it is broken."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tools.store.models import Health
 
 
 async def open_source(url: str, stack: AsyncExitStack) -> Source:
-    """Opens it until the stack ends. Asks nobody yet."""
+    """Opens the source without reading it."""
     if path := file_of(url):
         return FileSource(path)
     if url.startswith("dynamodb:"):
@@ -40,23 +40,23 @@ logger = logging.getLogger(__name__)
 POLL_SECONDS = 0.25
 """A quarter of the second in which a change is to be in every client's list."""
 LEAST_SECONDS = 0.1
-"""Between two looks, however often somebody says that there is something to see."""
+"""The least time between two reads, however often a change is announced."""
 SHARE_SECONDS = 30.0
-"""Until the fleet's copy is written again: Redis may have been emptied."""
+"""Between two writes of the fleet's copy: Redis may have been emptied."""
 TRIP_SECONDS = 0.5
 Changed = Callable[[bool], Awaitable[None]]
-"""Is told of a change, and whether nobody has told of it before."""
+"""Called after a change, with True if no other process has announced it."""
 
 
 class LastGood:
-    """The last good document of a source, in the Redis that the fleet shares. Without one there is none."""
+    """The last good document of a source, in the Redis that the fleet shares."""
 
     def __init__(self, redis: KeyValue, url: str) -> None:
         self._redis = redis
         self._key = keys.flags(url)
 
     async def read(self) -> bytes | None:
-        """Returns it; None where there is none or Redis does not answer."""
+        """Returns None if there is none or Redis does not answer."""
         try:
             (stored,) = await self._redis.trip([Command(("GET", self._key))], Deadline.after(TRIP_SECONDS))
         except MemoryUnavailable:
@@ -64,16 +64,15 @@ class LastGood:
         return stored if isinstance(stored, bytes) else None
 
     async def write(self, content: bytes, *, newest: bool) -> None:
-        """Where it is not the newest, only if there is none. What fails now is written by the next round."""
+        """Stores the newest document, or another one only if there is none. A failed write is repeated by the next round."""
         only_if = () if newest else ("NX",)
         with suppress(MemoryUnavailable):
             await self._redis.trip([Command(("SET", self._key, content, *only_if))], Deadline.after(TRIP_SECONDS))
 
 
 class Follower:
-    """A document takes the place of the last one whole, or not at all: one that is wrong, and a source that is away, change
-    nothing. Before the first one the flags are those of the `last_good`; without one they are not known. `tools` are those
-    that there are, whenever they are gone through."""
+    """A valid document replaces the last one whole; a wrong one, or a source that is away, changes nothing. Before the first
+    document the flags are the fleet's `last_good`, else unknown. `tools` iterates over the current tools."""
 
     def __init__(
         self,
@@ -100,15 +99,15 @@ class Follower:
         self._outage = Outage(logger, "the source of MANGA_FLAGS_URL")
 
     def when_reload(self, tell: Callable[[], None]) -> None:
-        """Has it called from now on whenever a document says another `$reload` than the one before it."""
+        """Sets the callback for a document whose `$reload` differs from the last one's."""
         self._reload = tell
 
     async def look(self) -> bool:
-        """Reads the source once, and tells whether the flags have changed. Raises `Unreadable`, `DocumentError`."""
+        """Reads the source once. True if the flags have changed. Raises `Unreadable`, `DocumentError`."""
         content = await self._source.read()
         self._outage.record_recovery()
         if content is not None:
-            self._content = content  # kept: a look may be cut off before it has judged, and a source says it only once
+            self._content = content  # kept: a read may be cancelled before parsing, and a source sends a document once
         new = self._content is not None and self._content != self._judged
         changed = new and self._take(await self._parsed(self._content or b""), self._content)
         if self._broken is None:
@@ -117,7 +116,7 @@ class Follower:
         return changed
 
     async def look_and_tell(self) -> bool:
-        """The same; what is wrong goes to the log, once, and the document of the fleet is taken if none is known."""
+        """The same, with errors logged once each."""
         try:
             return await self.look()
         except DocumentError as error:
@@ -127,7 +126,7 @@ class Follower:
         return False
 
     async def take_last_good(self) -> bool:
-        """Takes the document that the fleet has kept, if none is known; tells whether it did."""
+        """Uses the fleet's document if none is known. True if it did."""
         content = await self._last_good.read() if self._last_good and not self._flags.known else None
         if content is None:
             return False
@@ -141,16 +140,15 @@ class Follower:
         return self._take(document, content)
 
     def lag(self) -> float:
-        """Returns the seconds since the flags were last known to be as the source says; before they ever were, since the
-        start."""
+        """Returns the seconds since the flags last matched the source, or since the start."""
         return self._clock() - self._as_source_at
 
     def hurry(self) -> None:
-        """Somebody says that something has changed: the next look is now."""
+        """Makes the next read happen now."""
         self._hint.set()
 
     async def watch(self, changed: Changed) -> None:
-        """Runs until cancelled, and tells of every change."""
+        """Reads until cancelled, and announces every change."""
         while True:
             hinted = await self._due()
             if await self.look_and_tell() or await self.take_last_good():
@@ -158,7 +156,7 @@ class Follower:
                 await changed(not hinted)
 
     async def share(self) -> None:
-        """Runs until cancelled, and leaves the last good document to processes that start later."""
+        """Stores the last good document for processes that start later, until cancelled."""
         while self._last_good is not None:
             self._taken.clear()
             if self._good is not None:
@@ -168,7 +166,7 @@ class Follower:
                     await self._taken.wait()
 
     async def health(self, deadline: Deadline) -> Health:
-        """How the last look went; asks nobody."""
+        """Returns the result of the last read."""
         problem = self._problem()
         if not self._flags.known:
             return Health(False, f"{problem or 'it has not answered yet'}; no call is taken until a document is known")
@@ -180,7 +178,7 @@ class Follower:
         return self._outage.why or self._broken
 
     async def _due(self) -> bool:
-        """Waits for the next look; tells whether somebody has asked for it."""
+        """Waits for the next read. True if `hurry` asked for it."""
         least = min(LEAST_SECONDS, POLL_SECONDS)
         await asyncio.sleep(least)
         with suppress(TimeoutError):
@@ -219,10 +217,10 @@ START_SECONDS = 1.5
 async def open_flags(
     settings: Settings, flags: Flags, tools: Iterable[Tool], redis: KeyValue, stack: AsyncExitStack
 ) -> Follower | None:
-    """Fills the flags for the first time; returns who keeps them so, None where no source is set.
+    """Reads the flags for the first time; returns their follower, None without a source.
 
-    A source that is away or wrong stops nothing: the flags are then the last good ones of the fleet, and where there are
-    none they are not known, so that no tool is on that somebody has switched off.
+    A source that is away or wrong stops nothing: the flags are then the fleet's last good ones, else unknown, so that no
+    tool is on that somebody has switched off.
     """
     if settings.flags_url is None:
         return None

@@ -1,4 +1,4 @@
-"""The document at an HTTP(S) address, such as that of the AppConfig agent:
+"""The flags document from a file, or from an HTTP(S) address such as that of the AppConfig agent:
 http://localhost:2772/applications/APPLICATION/environments/ENVIRONMENT/configurations/PROFILE.
 """
 
@@ -21,18 +21,18 @@ from server.flags.document import MOST_BYTES
 
 
 class Unreadable(Exception):
-    """The document cannot be read now. The message is for a person, without a secret; what caused it is attached."""
+    """The document cannot be read now. The message is for a person, without a secret; the cause is attached."""
 
 
 class Source(Protocol):
     async def read(self) -> bytes | None:
-        """Returns the document as it is; None where the source says that it is the one of the last time. May be cut off
-        beyond what a document may have. Ends by itself within some seconds. Raises `Unreadable`."""
+        """Returns the document, cut off beyond the largest one; None if the source reports it unchanged. Takes some
+        seconds at most. Raises `Unreadable`."""
         ...
 
 
 class FileSource:
-    """Read whole each time, on a thread: times of files are too coarse to tell two changes apart."""
+    """Reads the whole file each time, on a thread: modification times are too coarse to detect each change."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -51,7 +51,7 @@ class FileSource:
 
 
 def _at_once(path: str, flags: int) -> int:
-    """A pipe that nobody writes to would hold its opening up, and the end of the process with it."""
+    """Opens without blocking: a pipe without a writer would block the open, and the process's end."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
@@ -60,7 +60,7 @@ ALL_SECONDS = 2.0
 
 
 class HttpSource:
-    """Asks for what has changed (RFC 9110, If-None-Match). Follows no redirects: the address is the one that was set."""
+    """Sends conditional requests (RFC 9110, If-None-Match) and follows no redirects."""
 
     def __init__(self, client: httpx2.AsyncClient, url: str) -> None:
         self._client = client
@@ -70,7 +70,7 @@ class HttpSource:
     @classmethod
     @asynccontextmanager
     async def open(cls, url: str) -> AsyncIterator[HttpSource]:
-        # A proxy of the environment is for what is outside.
+        # The environment's proxy is for other machines.
         outside = not is_loopback(urlsplit(url).hostname or "")
         async with httpx2.AsyncClient(timeout=STEP_SECONDS, follow_redirects=False, trust_env=outside) as client:
             yield cls(client, url)
@@ -78,14 +78,14 @@ class HttpSource:
     async def read(self) -> bytes | None:
         try:
             async with asyncio.timeout(ALL_SECONDS):
-                return await self._asked()
+                return await self._fetch()
         except (TimeoutError, httpx2.TimeoutException) as error:
             raise Unreadable("it does not answer in time") from error
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError) as error:
             raise Unreadable(f"it cannot be reached ({type(error).__name__})") from error
 
-    async def _asked(self) -> bytes | None:
-        # As it is: what is compressed can be far larger than what was counted.
+    async def _fetch(self) -> bytes | None:
+        # Uncompressed: a compressed body could be far larger than the bytes that are counted.
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if self._etag is not None:
             headers["If-None-Match"] = self._etag
@@ -97,7 +97,7 @@ class HttpSource:
             if answer.headers.get("content-encoding", "identity") != "identity":
                 raise Unreadable("it answers compressed, which was not asked for")
             body = await _bounded(answer)
-            self._etag = answer.headers.get("etag")  # only now: a body that broke off is asked for again
+            self._etag = answer.headers.get("etag")  # only now: a body that broke off has to be sent again
             return body
 
 

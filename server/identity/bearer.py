@@ -10,7 +10,7 @@ from starlette.types import Scope
 from server.call import Bearer
 
 VOUCHED = "manga.vouched"
-"""Where a request that another process has passed on has what that one has proven."""
+"""The scope's key of what another process, which relayed the request, has verified."""
 
 
 def bearer_of(headers: Mapping[str, str]) -> str | None:
@@ -19,5 +19,5 @@ def bearer_of(headers: Mapping[str, str]) -> str | None:
 
 
 def bearer_in(scope: Scope) -> Bearer | None:
-    """Returns what the request proves itself by."""
+    """Returns the bearer token, or what a relaying process has verified."""
     return scope.get(VOUCHED) or bearer_of(Headers(scope=scope))

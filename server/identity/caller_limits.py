@@ -1,7 +1,7 @@
-"""What a caller may do before anything is asked of Redis: the refusals it may cause, and what may come from one address.
+"""Rate limits in the process: refused calls, list answers, and calls from one address.
 
-Calls that are let in are counted in Redis, across processes, on the trip that they make anyway (`session.memory`). What is
-refused before that trip would otherwise cost its caller nothing, however often it is sent.
+Admitted calls are counted in Redis, on the trip that they make anyway (`session.memory`). Calls that are refused before that
+trip would otherwise be free, however often they are sent.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from session.resilience.rate_limit import LocalLimits, Rate
 from tools.store.failures import RateLimited
 
 CROWD = 10
-"""Where nobody vouches for the names that callers give, those of one address may do together what so many may do alone: a
-name of one's own for each call would otherwise be a limit of one's own."""
+"""Unverified names of one address share the limit of so many callers: a new name for each call would otherwise be a new
+limit."""
 
 BYTES_A_CALL = 4096
-"""What a list weighs: one of 20 KB is counted as five calls."""
+"""A list of 20 KB counts as five calls."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who a call is from, as far as it is known. `origin` is the principal of the transport, which may speak for many
-    customers; `vouched` is whether a proven principal stands behind user and session."""
+    """The caller, as far as known. `origin` is the transport's principal, which may speak for many customers; `vouched` is
+    true if a verified principal stated user and session."""
 
     user: str | None = None
     session: str | None = None
@@ -37,15 +37,14 @@ class Caller:
 
     @property
     def name(self) -> str | None:
-        """Returns whom a limit is about: the user, else the session. None for somebody of whom nothing is known."""
+        """Returns the key of the caller's limit: the user, else the session; None without both."""
         return keys.caller(self.user, self.session)
 
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """For whom a call says that it is, before anybody is proven: `customer` is a hash of the user or else the session, ""
-    for nobody, and `origin` the proven principal of the transport or the address that says so. What is stated counts among
-    those of one origin alone, or anybody could use up another's limit."""
+    """The identity that a call states, before verification: `customer` is a hash of the user or else the session, "" without
+    both; `origin` is the transport's principal or the address. Limits are per origin, or anybody could exhaust another's."""
 
     origin: str
     customer: str
@@ -75,31 +74,31 @@ class CallerLimits:
         self._crowds = LocalLimits(addressed.times(CROWD), clock) if addressed else None
 
     def admit(self, caller: Caller) -> None:
-        """Raises `RateLimited` for an address that calls too often, and for a caller whose refusals have used up its limit.
-        Whoever shares no more than an origin with that caller is let in."""
+        """Raises `RateLimited` for an address that calls too often, and for a caller whose refused calls exhausted its
+        limit. Other callers of the same origin are not affected."""
         if wait_ms := self._address_wait_ms(caller):
             raise RateLimited("Too many calls from this address.", retry_after_ms=wait_ms)
         if self._refusals and caller.name and (wait_ms := self._refusals.next_ms(caller.name)):
             raise RateLimited("Too many calls. Wait a moment.", retry_after_ms=wait_ms)
 
     def hear(self, stated: Stated) -> None:
-        """Raises `RateLimited` for a customer whose refusals have used up its limit, before anything else is done."""
+        """Raises `RateLimited` for a customer whose refused calls exhausted its limit, before anything else is done."""
         if self._stated and stated.customer and (wait_ms := self._stated.next_ms(stated.name)):
             raise RateLimited("Too many calls were refused. Wait a moment.", retry_after_ms=wait_ms)
 
     def note_refusal(self, stated: Stated) -> None:
-        """Counts a refusal that took no more than a look at the call."""
+        """Counts a call that was refused at first sight."""
         if self._stated and stated.customer:
             self._stated.wait_ms(stated.name)
 
     def charge(self, caller: Caller) -> int:
-        """Counts a refusal. Returns 0 when its caller may still hear why, else the ms until it may."""
+        """Counts a refused call. Returns 0 if its caller may be told why, else the ms until then."""
         whom = caller.name or self._shared_name(caller)
         return self._refusals.wait_ms(whom) if self._refusals and whom else 0
 
     def weigh(self, caller: Caller, size: int) -> int:
-        """Counts an answer that is no call's by its bytes. Returns 0 where it may be given, else the ms until it may. Who
-        only has an origin or an address shares it with others."""
+        """Counts a list answer by its bytes. Returns 0 if it may be sent, else the ms until then. Callers without a name
+        share the limit of their origin or address."""
         if wait_ms := self._address_wait_ms(caller):
             return wait_ms
         limits, whom = (self._lists, caller.name) if caller.name else (self._lists_of_many, self._shared_name(caller))
@@ -111,7 +110,7 @@ class CallerLimits:
         return f"address:{caller.address}" if self._addresses and caller.address else None
 
     def _address_wait_ms(self, caller: Caller) -> int:
-        """An agent's many customers share its address, so those that it vouches for by name do not count there."""
+        """Customers that a verified agent names do not count for its address: they share it."""
         if caller.address is None or (caller.name and caller.vouched):
             return 0
         limits = self._crowds if caller.name else self._addresses
@@ -119,6 +118,6 @@ class CallerLimits:
 
 
 def caller_of(call: Call) -> Caller:
-    """Names the caller as far as the call has got: nobody is proven before the identity stage."""
+    """Returns the caller as known at this stage: nobody is verified before the identity stage."""
     principal = call.principal
     return Caller(principal.user, call.session, call.origin, call.address, principal.proven)

@@ -1,4 +1,4 @@
-"""What every way of proving oneself has in common."""
+"""Who is calling: the interface, and the identifiers of MANGA_AUTH=none and token."""
 
 from __future__ import annotations
 
@@ -16,35 +16,34 @@ from tools.store.failures import Forbidden
 
 
 class Unproven(Exception):
-    """A bearer token that proves nobody, or none. The message is for whoever sent it, and says nothing of its content."""
+    """The bearer token is missing or invalid. The message is for its sender and reveals nothing of its content."""
 
 
 class CannotTell(Exception):
-    """Nobody can be proven right now, whoever they are."""
+    """Nobody can be verified now: the issuer's keys are not there."""
 
 
 class Identifier(Protocol):
-    """Turns what was stated and what was proven into a principal."""
+    """Turns stated and proven identity into a principal."""
 
     async def admit(self, bearer: str | None) -> str | None:
-        """Lets a request in at the edge. Returns what tells this principal apart from others and gives no secret away;
-        None where nobody has to prove anything. Raises `Unproven`, `CannotTell`."""
+        """Admits a request at the edge. Returns an id of the principal without a secret, None with MANGA_AUTH=none. Raises
+        `Unproven`, `CannotTell`."""
         ...
 
     async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
-        """Tells who calls. Raises `Forbidden`; `InvalidArguments` for a malformed user; `DependencyFailure` when nobody
-        can be proven."""
+        """Returns the caller. Raises `Forbidden`; `InvalidArguments` for a malformed user; `DependencyFailure` while nobody
+        can be verified."""
         ...
 
     async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> Vouched:
-        """Proves the bearer that was let in, and these `tokens` by name, for another process: what is returned is JSON, and
-        holds none of them."""
+        """Verifies the bearer and the named `tokens` for another process. The result is JSON and holds none of them."""
         ...
 
 
 class TrustEverybody:
-    """The identity is as metadata. For loopback only, where the caller is the agent's own task; and for stdio, where it is
-    the parent process: `user` stands for a customer whom that one cannot state."""
+    """Believes the stated identity: on loopback that of the agent's own task, over stdio that of the parent process.
+    `user` is the customer where none is stated."""
 
     def __init__(self, user: str | None = None) -> None:
         self._user = user
@@ -64,32 +63,30 @@ POLL_SECONDS = 1.0
 
 
 class TrustTokens:
-    """One of several secrets proves the agent, which may then state the user.
-
-    Several, so that they can be rotated without a gap. Compared in constant time, all of them each time.
-    """
+    """One of several secrets proves the agent, which may then state the user. Several allow rotation without a gap; all are
+    compared each time, in constant time."""
 
     def __init__(self, tokens: Sequence[str]) -> None:
         self._tokens = tuple(token.encode() for token in tokens)
 
     async def admit(self, bearer: str | None) -> str | None:
-        if bearer is None or not self._is_one(bearer):
+        if bearer is None or not self._is_valid(bearer):
             raise Unproven("A valid bearer token is needed.")
         return user_hash(bearer)
 
     async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
-        known = bearer.bearer is True if isinstance(bearer, Vouched) else bearer is not None and self._is_one(bearer)
+        known = bearer.bearer is True if isinstance(bearer, Vouched) else bearer is not None and self._is_valid(bearer)
         if not known:
             raise Forbidden("The agent's token is missing or wrong.")
         return Principal(agent="agent", user=checked_user(metadata.user))
 
     async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> Vouched:
-        return Vouched(bearer is not None and self._is_one(bearer))
+        return Vouched(bearer is not None and self._is_valid(bearer))
 
     async def follow(self, read: Callable[[], Sequence[str]]) -> None:
-        """Takes the secrets from a file as they change, until cancelled: those that are gone prove nothing any more. A
-        file that cannot be read, or is empty for a moment, changes nothing."""
-        trouble = False
+        """Replaces the secrets as their file changes, until cancelled. A file that is unreadable or empty changes
+        nothing."""
+        failed = False
         while True:
             await asyncio.sleep(POLL_SECONDS)
             why = "MANGA_AUTH_TOKENS_FILE: there is no token in it"
@@ -97,17 +94,17 @@ class TrustTokens:
                 tokens = await asyncio.to_thread(read)
             except SettingError as error:
                 tokens, why = (), str(error)
-            if not tokens and not trouble:
+            if not tokens and not failed:
                 logger.warning("%s; the tokens stay as they were", why)
-            if tokens and trouble:
+            if tokens and failed:
                 logger.info("MANGA_AUTH_TOKENS_FILE can be read again")
-            trouble = not tokens
+            failed = not tokens
             fresh = tuple(token.encode() for token in tokens) or self._tokens
             if fresh != self._tokens:
                 self._tokens = fresh
                 logger.info("the accepted tokens have changed; there are %d", len(fresh))
 
-    def _is_one(self, bearer: str) -> bool:
+    def _is_valid(self, bearer: str) -> bool:
         given = bearer.encode("utf-8", "surrogatepass")
         matches = [hmac.compare_digest(given, token) for token in self._tokens]
         return any(matches)

@@ -1,4 +1,4 @@
-"""MANGA_AUTH=jwt."""
+"""The identifier of MANGA_AUTH=jwt."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ RETRY_AFTER_MS = 1000
 
 
 class TrustIssuer:
-    """What the issuer has signed. The bearer is the user's token, or the agent's with the user's own in `_meta`; the
-    subject is the user, and nobody can state another. Scopes are the user's, where there is a user."""
+    """Believes tokens that the issuer has signed. The bearer is the user's token, or the agent's with the user's in `_meta`.
+    The subject is the user, and nobody can state another. Scopes are the user's if there is a user."""
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
@@ -29,16 +29,16 @@ class TrustIssuer:
     async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
         if bearer is None:
             raise Forbidden("A bearer token is needed.")
-        of_bearer = await self._proven(bearer.bearer if isinstance(bearer, Vouched) else bearer, "Authorization")
+        of_bearer = await self._verify(bearer.bearer if isinstance(bearer, Vouched) else bearer, "Authorization")
         user, scopes = of_bearer.user, of_bearer.scopes
         if metadata.user_token is not None:
             known = isinstance(bearer, Vouched) and bearer.tokens.get(metadata.user_token)
-            of_user = await self._proven(known or metadata.user_token, "userToken")
+            of_user = await self._verify(known or metadata.user_token, "userToken")
             if of_user.user is None:
                 raise Forbidden("userToken: The token is an agent's own, and names no user.")
             if user not in (None, of_user.user):
                 raise Forbidden("userToken and the bearer token are two users'.")
-            # An ID token says who somebody is and nothing of what they may.
+            # An ID token names a user and grants nothing.
             user, scopes = of_user.user, of_bearer.scopes if of_user.id_token else of_user.scopes
         named_user = checked_user(metadata.user)
         if named_user is not None and named_user != user:
@@ -47,11 +47,12 @@ class TrustIssuer:
 
     async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> Vouched:
         return Vouched(
-            bearer and await self._told(bearer), {name: await self._told(token) for name, token in tokens.items()}
+            bearer and await self._verify_as_json(bearer),
+            {name: await self._verify_as_json(token) for name, token in tokens.items()},
         )
 
-    async def _told(self, token: str) -> Any:
-        """Tells who holds a token, or why nobody is known to."""
+    async def _verify_as_json(self, token: str) -> Any:
+        """Returns the holder of a token as JSON, or why it is invalid."""
         try:
             return (await self._verifier.verify(token)).as_json()
         except Unproven as unproven:
@@ -59,8 +60,8 @@ class TrustIssuer:
         except CannotTell:
             return {"unproven": None}
 
-    async def _proven(self, token: Any, where: str) -> Proven:
-        """Tells who holds a token, which may have been verified elsewhere."""
+    async def _verify(self, token: Any, where: str) -> Proven:
+        """Returns the holder of a token, which another process may have verified."""
         try:
             if isinstance(token, str):
                 return await self._verifier.verify(token)

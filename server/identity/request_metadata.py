@@ -1,4 +1,4 @@
-"""What a request says of itself: session, turn, user, budget, key. The precedence is DESIGN's "Who is calling" table.
+"""Request metadata: session, turn, user, budgets, idempotency key. The precedence is DESIGN's "Who is calling" table.
 
 For each field the first that is present wins: the `_meta` key, then the header, then, for the session alone, W3C Baggage
 in `_meta`. Malformed baggage and traceparent are ignored, since the agent's author did not write them (W3C Trace Context,
@@ -22,14 +22,14 @@ from tools.store.failures import InvalidArguments, Violation
 PREFIX = "com.mangaassist/"
 NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 LONGEST_BAGGAGE = 8192
-"""What W3C Baggage (section 3.3.2) asks everybody to carry; a longer one is ignored like a malformed one."""
+"""The minimum of W3C Baggage (section 3.3.2); longer baggage is ignored like malformed baggage."""
 MOST_EXPECTED_CALLS = 100
 NOT_TEXT = "\0not text"
-"""Stands for what should be text and is a list, an object or a truth value: no check lets it pass."""
+"""Replaces lists, objects and booleans where text belongs: no check accepts it."""
 
 
 def read_metadata(meta: Mapping[str, Any], headers: Mapping[str, str]) -> RequestMetadata:
-    """Collects what the request says, unchecked."""
+    """Collects the metadata, unchecked."""
     users = (_text(meta.get(PREFIX + "userId")), _utf8(headers.get("x-user-id")))
     traceparent = _traceparent(meta.get("traceparent"))
     return RequestMetadata(
@@ -65,7 +65,7 @@ def checked_user(user: str | None) -> str | None:
 
 
 def checked_turn(metadata: RequestMetadata) -> TurnName:
-    """Names the turn a call belongs to: named, else by trace, else the session's implicit one."""
+    """Returns the named turn, else the trace's, else the session's implicit one."""
     named = _checked_name(metadata.turn, "turnId", "X-Turn-ID")
     if named:
         return TurnName(TurnKind.NAMED, named)
@@ -73,7 +73,7 @@ def checked_turn(metadata: RequestMetadata) -> TurnName:
 
 
 def checked_budget_ms(budget: str | int | float | None) -> int | None:
-    """Returns whole ms left for the turn, 0 or more."""
+    """Returns the ms left for the turn, 0 or more."""
     if budget is None:
         return None
     return _checked_number(budget, 0, 10**9, "turnBudgetMs", "X-Turn-Budget-Ms")
@@ -93,7 +93,7 @@ def checked_expected_calls(expected: str | int | float | None) -> int:
 
 
 def checked_history(history: str | int | float | None) -> int | None:
-    """Returns of how many calls the caller wants to be reminded; None for none."""
+    """Returns how many past calls to summarise; None for none."""
     return None if history is None else _checked_number(history, 1, MOST_CALLS, "history")
 
 
@@ -124,14 +124,14 @@ def _first(meta: Mapping[str, Any], key: str, headers: Mapping[str, str], header
 
 
 def _text(value: Any) -> str | None:
-    """Takes numbers as their text; an empty text is nothing."""
+    """Converts numbers to text, and empty text to None."""
     if value is None or isinstance(value, str):
         return value or None
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else NOT_TEXT
 
 
 def _utf8(value: str | None) -> str | None:
-    """Reads UTF-8, which people send, from a header that HTTP libraries have read as Latin-1."""
+    """Decodes UTF-8 from a header that HTTP libraries have read as Latin-1."""
     if not value:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Which tools exist for whom, now."""
+"""Which tools a caller may use: by scopes and by flags."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ COGNITO = "https://cognito-idp."
 
 
 def granted_scopes(claims: Mapping[str, Any], audiences: Collection[str]) -> frozenset[str]:
-    """Names them as this server does. Amazon Cognito writes RESOURCE-SERVER/SCOPE: taken are a resource server
-    `mcp:manga-tools` with the tools as its scopes, and one that is named like an audience with whole scopes."""
-    return frozenset(ours for each in _stated(claims) if (ours := _ours(each, audiences)))
+    """Returns the claims' scopes in this server's form. Amazon Cognito writes RESOURCE-SERVER/SCOPE: accepted are a resource
+    server `mcp:manga-tools` with the tools as its scopes, and one that is named like an audience with whole scopes."""
+    return frozenset(ours for each in _scopes_in(claims) if (ours := _normalised(each, audiences)))
 
 
 def as_issued(scope: str, issuer: str) -> str:
-    """Tells how to ask this issuer for it."""
+    """Returns the scope in the form in which this issuer is asked for it."""
     return scope.replace(f"{SERVER}:", f"{SERVER}/", 1) if issuer.startswith(COGNITO) else scope
 
 
-def _ours(scope: str, audiences: Collection[str]) -> str | None:
+def _normalised(scope: str, audiences: Collection[str]) -> str | None:
     server, slash, name = scope.rpartition("/")
     if server == SERVER and name:
         return f"{SERVER}:{name}"
@@ -36,7 +36,7 @@ def _ours(scope: str, audiences: Collection[str]) -> str | None:
     return name if name.startswith(f"{SERVER}:") else None
 
 
-def _stated(claims: Mapping[str, Any]) -> Iterator[str]:
+def _scopes_in(claims: Mapping[str, Any]) -> Iterator[str]:
     for claim in CLAIMS:
         value = claims.get(claim)
         listed = value.split(" ") if isinstance(value, str) else value
@@ -48,7 +48,7 @@ LEFT_OUT = Decision(False, OFF, "MANGA_TOOLS=core leaves it out")
 
 
 class ToolAccess:
-    """The one answer to "may they use it", for lists and for calls."""
+    """Decides for lists and for calls alike."""
 
     def __init__(self, registry: Registry, flags: Flags, toolset: Collection[str] | None = None) -> None:
         """`toolset`: the names of the only tools that there are; None: all of the registry's."""
@@ -57,12 +57,12 @@ class ToolAccess:
         self._toolset = toolset
 
     def listed(self, principal: Principal) -> list[Tool]:
-        """Lists the tools in the registry's order. Without a proven user it is what is on for everyone: lists vary by
-        who is proven and by nothing else, sessions included."""
+        """Returns the caller's tools in the registry's order. Lists depend on the proven user alone, not on the session;
+        without one they hold the tools that are on for everyone."""
         return [t for t in self._registry if self.decision(t, principal).on and granted(t, principal)]
 
     def decision(self, tool: Tool, principal: Principal, session: str | None = None) -> Decision:
-        """Tells whether it is there and the flags have it on for a call. The session decides for callers without a user."""
+        """Decides for a call whether the tool is registered and on. The session stands in for a missing user."""
         if not tool.switched:
             return ON_BY_ITSELF
         if tool.name not in self._registry:
@@ -72,12 +72,12 @@ class ToolAccess:
         return self._flags.decide(tool, principal, session)
 
     def may_use(self, principal: Principal, session: str | None, name: str) -> bool:
-        """Tells whether a call to the tool of that name would be let in."""
+        """True if a call to the named tool would be admitted."""
         found = self._registry.get(name)
         return found is not None and self.decision(found.tool, principal, session).on and granted(found.tool, principal)
 
     def check(self, tool: Tool, principal: Principal, decision: Decision) -> None:
-        """Raises `ToolNotFound` for a tool that is off or was withdrawn, and `Forbidden` for one that is not granted."""
+        """Raises `ToolNotFound` for a tool that is off or withdrawn, `Forbidden` for a missing scope."""
         if not decision.on:
             state = "was withdrawn" if decision is WITHDRAWN else "is switched off"
             raise ToolNotFound(f"{tool.name} {state}. {tool.instead}", details={"instead": tool.instead})
@@ -89,5 +89,5 @@ class ToolAccess:
 
 
 def granted(tool: Tool, principal: Principal) -> bool:
-    """Tells whether whoever calls may use it: what has no scope is everybody's."""
+    """True if the caller's scopes allow the tool; tools without a scope are public."""
     return principal.scopes is None or not tool.scope or tool.scope in principal.scopes

@@ -1,4 +1,4 @@
-"""A token as PyJWT checks it: its encoding and signature, and the claims that say when, by whom and for whom it is."""
+"""The checks of a token by PyJWT: encoding, signature, times, issuer and audience."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ TIMES = ("exp", "nbf", "iat")
 END_OF_TIME = 2**53
 """In seconds. JSON's numbers are exact up to here (RFC 8259, section 6); far above, 1e999 or 400 digits make no float."""
 OPTIONS: Options = {"require": ["exp"], "verify_sub": False, "verify_jti": False}
-"""The subject has rules of its own (`claims`), and nobody looks at the token's number."""
+"""The subject is checked in `verifier`, and the token's number (jti) is not used."""
 
 
 class StrictJwt(jwt.PyJWT):
-    """PyJWT without its indulgence for claims: a time is a number and not its text, and no claim comes twice."""
+    """PyJWT that refuses times written as text, and claims that come twice."""
 
     def _decode_payload(self, decoded: dict[str, Any]) -> Json:
-        """Reads the claims; PyJWT means this to be overridden. An access token of Amazon Cognito has no `aud`: it is meant
-        for the app client that it names."""
+        """Reads the claims; PyJWT intends this to be overridden. Without `aud` (Amazon Cognito's access tokens) the app
+        client is the audience."""
         claims = strict_json(decoded["payload"])
         for name in TIMES:
             if not _is_time(claims.get(name, 0)):
@@ -64,7 +64,7 @@ def _is_time(value: Any) -> bool:
 
 
 def _reason(error: jwt.PyJWTError) -> str:
-    """Says why in words of our own: PyJWT's may hold something of the token."""
+    """Returns our own words: PyJWT's may hold a part of the token."""
     match error:
         case jwt.ExpiredSignatureError():
             return "The token has expired."

@@ -1,4 +1,4 @@
-"""The issuer's keys, kept: fetched by one task, used by everybody, and good for a while when the issuer is away."""
+"""The issuer's keys: parsed from its key set, refreshed by one task, and kept for a day while the issuer is away."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ LONGEST_TOKEN = 8 * 1024
 LONGEST_KID = 256
 ALGORITHMS = ("RS256", "ES256")
 TYPES = (None, "jwt", "at+jwt", "application/at+jwt")
-"""A token that says it is something else (a logout token, a DPoP proof) is not one to call tools with (RFC 8725, 3.11)."""
+"""Other types (a logout token, a DPoP proof) are no access tokens (RFC 8725, 3.11)."""
 COMPACT = re.compile(r"([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
-"""Without the padding that PyJWT tolerates: a token has one spelling, and is remembered by it."""
+"""Without the padding that PyJWT tolerates: the cache needs one spelling for each token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +70,8 @@ class TokenHeader:
 
 
 def token_header(token: str) -> TokenHeader:
-    """Reads the header of a signed token in its compact form. Raises `Unproven`.
-
-    What it says of keys (jku, jwk, x5u, x5c) is not looked at: keys come from the issuer's address alone.
-    """
+    """Reads the header of a signed token in compact form. Its own keys (jku, jwk, x5u, x5c) are ignored. Raises
+    `Unproven`."""
     compact = COMPACT.fullmatch(token) if len(token) <= LONGEST_TOKEN else None
     if compact is None:
         raise Unproven("The token is no signed JWT, or too long.")
@@ -99,7 +97,7 @@ PublicKey = RSAPublicKey | EllipticCurvePublicKey
 
 
 class JwksError(Exception):
-    """The keys could not be had; the message says why, and shows no content."""
+    """The keys could not be read; the message says why, without content."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +112,8 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class KeySet:
-    """By key id *and* algorithm: what a token says of its algorithm has to be what its key is for. `unusable` counts the
-    keys for something else; `ahead_seconds` is how far the clock of whoever served them is ahead of this one."""
+    """Keys by id *and* algorithm, so that a token's algorithm has to be its key's. `unusable` counts other keys;
+    `ahead_seconds` is how far the issuer's clock is ahead of this one."""
 
     keys: Mapping[tuple[str, str], Key]
     unusable: int = 0
@@ -126,7 +124,7 @@ class KeySet:
 
 
 def parse_jwks(text: bytes) -> KeySet:
-    """Reads a key set. Raises `JwksError` for what is none. Keys for something else, or too weak, are left out."""
+    """Parses a key set, without keys of other uses and weak ones. Raises `JwksError`."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
@@ -147,7 +145,7 @@ def _usable(jwk: Any) -> Key | None:
     alg = {"RSA": "RS256", "EC": "ES256"}.get(str(jwk.get("kty")))
     if alg is None or jwk.get("alg", alg) != alg:
         return None
-    # Of the public members alone, so that a set that holds private keys too is not read as one.
+    # The public members alone: a set may hold private keys too.
     members = {name: jwk.get(name) for name in ("kty", "n", "e", "crv", "x", "y") if name in jwk}
     try:
         read: Any = RSAAlgorithm.from_jwk(members) if alg == "RS256" else ECAlgorithm.from_jwk(members)
@@ -177,12 +175,12 @@ Read = Callable[[], Awaitable[KeySet]]
 
 @asynccontextmanager
 async def jwks_source(url: str) -> AsyncIterator[Read]:
-    """Opens it. Each reading raises `JwksError`. No redirects are followed: the address is the one that was set."""
+    """Yields a function that reads the keys or raises `JwksError`. Redirects are not followed."""
     parts = urlsplit(url)
     if parts.scheme == "file":
         yield lambda: _from_file(Path(unquote(parts.path)))
         return
-    # A proxy of the environment is for what is outside.
+    # The environment's proxy is for other machines.
     outside = not is_loopback(parts.hostname or "")
     async with httpx2.AsyncClient(timeout=STEP_SECONDS, follow_redirects=False, trust_env=outside) as client:
         yield lambda: _from_address(client, url)
@@ -207,7 +205,7 @@ async def _from_address(client: httpx2.AsyncClient, url: str) -> KeySet:
 
 
 async def _fetched(client: httpx2.AsyncClient, url: str) -> KeySet:
-    # As it is: what is compressed can be far larger than what was counted.
+    # Uncompressed: a compressed body could be far larger than the bytes that are counted.
     headers = {"Accept": "application/jwk-set+json, application/json", "Accept-Encoding": "identity"}
     async with client.stream("GET", url, headers=headers) as answer:
         if answer.status_code != 200:
@@ -232,16 +230,16 @@ def _ahead(date: str | None) -> float | None:
 logger = logging.getLogger(__name__)
 FRESH_SECONDS = 10 * 60.0
 KEPT_SECONDS = 24 * 3600.0
-"""How long the last keys go on while the issuer is away."""
+"""How long the last keys are used while the issuer is away."""
 ASKED_SECONDS = 30.0
-"""A token with an unknown key has the issuer asked at once, but not more often than this, whoever sends how many."""
+"""An unknown key id triggers a refresh at once, but no more often than this."""
 WAIT_SECONDS = 0.5
-"""What a request waits for such a look; the turn's clock is running."""
+"""How long a request waits for such a refresh."""
 RETRY_SECONDS = (1.0, 30.0)
 
 
 class IssuerKeys:
-    """`keep_fresh` has to run. Nobody else asks the issuer."""
+    """Keys that `keep_fresh`, which has to run, refreshes; nothing else asks the issuer."""
 
     def __init__(self, read: Read, clock: Callable[[], float] = time.monotonic) -> None:
         self._read = read
@@ -262,7 +260,7 @@ class IssuerKeys:
         return self._keys
 
     async def key_of(self, header: TokenHeader) -> Key | None:
-        """Finds the key of a token; None for one that the issuer does not have. Raises `CannotTell`."""
+        """Returns the key of a token, None if the issuer has no such key. Raises `CannotTell`."""
         keys = self.current
         if keys is None and not self._failures:
             await self._next_look()  # the server has only just started
@@ -278,7 +276,7 @@ class IssuerKeys:
         return keys.key_of(header) if keys else None
 
     async def keep_fresh(self) -> None:
-        """Asks the issuer again and again, until cancelled."""
+        """Refreshes the keys until cancelled."""
         while True:
             await self._look()
             self._looked.set()
@@ -290,7 +288,7 @@ class IssuerKeys:
             self._wanted.clear()
 
     def _may_look_again(self) -> bool:
-        """Tells whether there is anything to wait for: a look that begins now, or one under way."""
+        """True if a refresh is under way or begins now."""
         now = self._clock()
         if now >= self._may_be_wanted_at:
             self._may_be_wanted_at = now + ASKED_SECONDS
@@ -303,7 +301,7 @@ class IssuerKeys:
             async with asyncio.timeout(WAIT_SECONDS):
                 await self._looked.wait()
         except TimeoutError:
-            pass  # whoever asks again finds what has come of it
+            pass  # the next request finds the result
 
     async def _look(self) -> None:
         try:
@@ -324,7 +322,7 @@ class IssuerKeys:
             told("the issuer has %d keys for this server, and %d for something else", len(keys.keys), keys.unusable)
 
     def _failed(self, why: str) -> None:
-        """Tells of it once, however long it lasts."""
+        """Logs the first failure of a series."""
         self._failures += 1
         if self._failures == 1:
             left = "the last ones go on" if self._keys else "there are none yet, so nobody can be let in"

@@ -1,4 +1,4 @@
-"""From a token's text to who holds it. Each token is verified once and remembered until it expires."""
+"""From a token to its holder. Each token is verified once and cached until it expires."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from session.resilience.lru import Lru
 
 CLIENT_CLAIMS = ("client_id", "azp", "cid", "appid")
 OF_A_PERSON = ("amr", "email", "nonce", "preferred_username", "sid", "username")
-"""Claims of somebody who has signed in, or has an account."""
+"""Claims of a person who has signed in, or has an account."""
 FROM_CLIENT_CREDENTIALS = ("clientHost", "clientAddress")
 """Keycloak's notes of a session that began with a client's own credentials (its client scope `service_account`)."""
 Claims = Mapping[str, Any]
@@ -26,8 +26,8 @@ Claims = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Proven:
-    """Who holds a token. `user` is None for an agent's own; `principal` tells holders apart without naming them;
-    `id_token` is one that says who somebody is and grants nothing. Good while the clock is before `until`."""
+    """The holder of a token. `user` is None for an agent's own token; `principal` is an id of the holder; an `id_token`
+    grants nothing. Valid until the epoch second `until`."""
 
     principal: str
     client: str | None
@@ -41,7 +41,7 @@ class Proven:
 
     @classmethod
     def of_json(cls, told: Any) -> Proven:
-        """Reads what another process tells of a token. Raises `Unproven`, `CannotTell` as that one did."""
+        """Reads another process's result. Raises `Unproven`, `CannotTell` as that one did."""
         if not isinstance(told, dict) or "unproven" in told:
             why = told.get("unproven", "") if isinstance(told, dict) else "The token is no signed JWT."
             raise CannotTell if why is None else Unproven(why)
@@ -49,7 +49,7 @@ class Proven:
 
 
 def proven(claims: Claims, audiences: Collection[str]) -> Proven:
-    """Tells who holds the token that has these claims. Raises `Unproven`."""
+    """Returns the holder of the token with these claims. Raises `Unproven`."""
     if "cnf" in claims:
         # RFC 7800: only who has the key may use it (DPoP, RFC 9449; mutual TLS, RFC 8705), and nobody proves that here.
         raise Unproven("The token is bound to a key (cnf), and is no bearer token.")
@@ -77,13 +77,13 @@ def _client(claims: Claims) -> str | None:
 
 
 def _is_text(value: str) -> bool:
-    """Tells that there is no half of a surrogate pair, which JSON can hold and UTF-8 cannot."""
+    """False for half a surrogate pair, which JSON can hold and UTF-8 cannot."""
     return not any("\ud800" <= each <= "\udfff" for each in value)
 
 
 def _is_agents(claims: Claims, subject: str, client: str | None) -> bool:
-    """Tells whether a program was given this token for itself (client credentials) and not for a user. It decides that
-    its subject is no customer, so a name that a customer may have chosen has no say in it."""
+    """True for a token of client credentials, whose subject is no customer. Names that a customer can choose do not
+    count."""
     if claims.get("gty") == "client-credentials" or claims.get("idtyp") == "app":  # Auth0; Entra ID
         return True
     if claims.get("preferred_username") == f"service-account-{client}":  # Keycloak, or a customer who calls themselves so
@@ -96,8 +96,8 @@ MOST_REMEMBERED = 10_000
 
 
 class Verified:
-    """Who holds a token, by its hash, the least lately seen forgotten first; all of them once a key of the
-    issuer has gone or come, since it may have been taken away because it was stolen."""
+    """Holders by the hash of their token, least recently used dropped first. Emptied when the issuer's keys change: a key
+    may have been revoked because it was stolen."""
 
     def __init__(self, most: int = MOST_REMEMBERED) -> None:
         self._keys: KeySet | None = None
@@ -122,7 +122,7 @@ class Verified:
 
 
 class Verifier:
-    """Over the issuer's keys as they are kept up to date elsewhere. `clock` says when a remembered token has expired."""
+    """Verifies tokens with the issuer's current keys. `clock` decides when a cached token has expired."""
 
     def __init__(self, keys: IssuerKeys, tokens: AccessTokens, clock: Callable[[], float] = time.time) -> None:
         self._keys = keys
@@ -131,7 +131,7 @@ class Verifier:
         self.verified = Verified()
 
     async def verify(self, token: str) -> Proven:
-        """Tells who holds the token. Raises `Unproven`, `CannotTell`."""
+        """Returns the token's holder. Raises `Unproven`, `CannotTell`."""
         if len(token) > LONGEST_TOKEN:
             raise Unproven("The token is no signed JWT, or too long.")
         digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
@@ -141,6 +141,6 @@ class Verifier:
         if key is None:
             raise Unproven("The token is signed with a key that the issuer does not have.")
         holder = proven(self._tokens.claims(token, key), self._tokens.audiences)
-        self.verified.find(digest, self._keys.current, self._clock())  # what was remembered for other keys goes
+        self.verified.find(digest, self._keys.current, self._clock())  # drops what was verified with other keys
         self.verified.add(digest, self._keys.current, holder)
         return holder
