@@ -64,7 +64,8 @@ REMEMBERED = {
 }
 TYPED = "canary words that a customer typed"
 ASKED: dict[str, dict[str, Any]] = {tool.name: free_texts(tool, TYPED) for tool in TOOLS} | {
-    **dict.fromkeys(("check_inventory", "compare_prices"), {"title_ids": ["manga-000001"]}),
+    **dict.fromkeys(("check_inventory", "compare_prices", "get_ratings"), {"title_ids": ["manga-000001"]}),
+    "get_manga_details": {"title_id": "manga-000001"},
     "get_recommendations": {"criteria": TYPED, "user_id": "u", "exclude_titles": [TYPED]},
 }
 PERSONAL = [TYPED, "MNG-UUUU0001", "Title manga-000001"]
