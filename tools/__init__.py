@@ -1,2 +1,2 @@
-"""What the store can do: one module a tool, what a tool is (`contract`), and their list (`registry`). What carries them has
-rooms of its own: the store itself, schemas, the looks of results, recommending."""
+"""The tools of the store, one module each; `contract` defines a tool, `registry` lists them. Packages hold what tools share:
+the store, schemas, results, conditions, recommending."""

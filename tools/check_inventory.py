@@ -1,4 +1,4 @@
-"""check_inventory: which volumes of which titles can be bought now."""
+"""check_inventory: stock, price and missing volumes of titles."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def item(row: Availability, names: Mapping[str, str]) -> Json:
 
 
 def _availability(row: Availability, *, available: bool, some_missing: bool) -> str:
-    """As a shopper would say it. A title without a paper edition is `available` as a download."""
+    """One of the schema's states. A title without a paper edition is `available` as a download."""
     if available and any(offer.format != DIGITAL and offer.stock != 0 for offer in row.offers):
         return "partly_in_stock" if some_missing else "in_stock"
     digital = any(offer.format == DIGITAL and offer.stock != 0 for offer in row.offers)
@@ -71,7 +71,7 @@ def _availability(row: Availability, *, available: bool, some_missing: bool) -> 
 
 
 def _dated(volumes: Iterable[tuple[VolumeStock, str | None]]) -> list[Json]:
-    """Volumes of one date together, the soonest first."""
+    """Volumes grouped by date, the soonest first."""
     on: dict[str, list[int]] = defaultdict(list)
     for volume, date in volumes:
         if date is not None:

@@ -1,4 +1,4 @@
-"""classify_genre: what kind of manga a text describes."""
+"""classify_genre: the readership and tags that fit a text."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def classify(context: ToolContext, asked: Json) -> Json:
 
 
 async def locally(context: ToolContext, asked: Json) -> Json:
-    """Without whoever failed: what the local classifier has said of this text, or can say of its words."""
+    """The local classifier's answer: a kept one, or one from the words of the text alone."""
     found = await context.store.classifying.fall_back(asked["text"])
     if context.store.classifying.remote is not None:
         context.degraded.add("bedrock")

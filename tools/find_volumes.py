@@ -1,4 +1,4 @@
-"""find_volumes: single volumes of a title, and what comes out in a month."""
+"""find_volumes: single volumes of a title, and the releases of a month."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ from tools.store.models.values import day_in_japan, is_month
 from tools.store.ports import MOST_RELEASES
 
 VOLUME = "^[0-9enxt]{1,4}$"
-"""Text, since not every client reads that an argument may be of two types; a number counts as its text. `fit_together` sees
-to the rest."""
+"""Text, since some clients cannot read an argument of two types; a number counts as its text. `fit_together` checks more."""
 
 INPUT = arguments(
     {

@@ -1,4 +1,4 @@
-"""forget_preference: what a customer no longer wants to be heeded, or known."""
+"""forget_preference: removes what a customer asked to be remembered."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _PART, _PART_CJK = 3, 2
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """`several`: more than one could be meant, and none is taken."""
+    """The preferences to remove. `several` holds the candidates if the text fits more than one; then none is removed."""
 
     preferences: tuple[Preference, ...] = ()
     several: tuple[Preference, ...] = ()
 
 
 def meant(text: str, asked: Stance, remembered: Sequence[Heard]) -> Meant:
-    """`asked` is what the text states by itself."""
+    """Matches the text by its words, then by a part of them, then by its topic. `asked` is the stance that it states."""
     said = normalise(text)
     if ALL.fullmatch(said):
         return Meant(tuple(each.preference for each in remembered))
@@ -52,7 +52,7 @@ def _is_part(said: str, text: str) -> bool:
 
 
 def _is_about(said: str, asked: Stance, remembered: Heard) -> bool:
-    """Whether all that it states is what is asked about: the same conditions, the themes that are named, the budget."""
+    """True if everything it states is asked about: the same conditions, the named themes, the budget."""
     conditions = remembered.stance.conditions
     if _BUDGET.search(said):
         conditions = conditions.but("price", "series_price")
@@ -72,7 +72,7 @@ SEVERAL = "More than one could be meant, so nothing was removed: ask which, and 
 
 
 async def forget(context: ToolContext, asked: Json) -> Json:
-    """Gone only when the store has confirmed it; there is no lesser way to forget, so no fallback."""
+    """Answers once the store has confirmed it. No fallback: nothing less would be forgetting."""
     reader, deadline, text = context.store.preference_reader, context.deadline, one_line(asked["preference"])
     found = Meant()
 
@@ -89,7 +89,7 @@ async def forget(context: ToolContext, asked: Json) -> Json:
 
 
 def _note(found: Meant, after: Preferences) -> str:
-    """`removed` and `preferences` may be longer than their reader can afford: this is what remains true without them."""
+    """Stays true when `removed` and `preferences` are shortened."""
     if found.preferences:
         return REMOVED.format(len(found.preferences))
     if found.several:

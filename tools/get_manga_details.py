@@ -1,4 +1,4 @@
-"""get_manga_details: everything the store says of one title."""
+"""get_manga_details: all facts of one title."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""get_recommendations: what to read next, and why."""
+"""get_recommendations: titles to read next, each with a reason."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _based_on(chosen: Chosen) -> list[str]:
 
 
 async def trending(context: ToolContext, asked: Json) -> Json:
-    """Popular titles that satisfy the conditions. What the customer owns is left out if the orders can still be asked."""
+    """Popular titles that satisfy the conditions, without those that the customer owns if orders answer."""
     popular, most = context.store.popular, asked["count"]
     if not popular.title_ids:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)

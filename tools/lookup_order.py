@@ -1,4 +1,4 @@
-"""lookup_order: where the customer's own order is."""
+"""lookup_order: status and parcels of the customer's own orders."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def look_up(context: ToolContext, asked: Json) -> Json:
 
 
 def one_order(result: Json) -> dict[str, str]:
-    """The order that this is about, which stays in the customer's own session; of several none is meant by itself."""
+    """The number of the order for later calls of the session; "" takes it back if there are several."""
     told = result.get("orders", [result])
     return {"order_id": str(told[0]["order_id"]) if len(told) == 1 else ""} if told else {}
 

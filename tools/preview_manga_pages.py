@@ -1,4 +1,4 @@
-"""preview_manga_pages: the first pages of a volume, to look into before buying."""
+"""preview_manga_pages: the first pages of a volume as images."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tools.store.identifiers import TITLE_ID
 from tools.store.models import Page, Title
 
 TITLE_SECONDS = 0.3
-"""What of the call's time the title gets; its pages have the rest."""
+"""The title's share of the call's time; the rest is for its pages."""
 
 INPUT = arguments(
     {
@@ -51,7 +51,7 @@ async def previewed(context: ToolContext, asked: Json) -> Json:
 
 
 async def of_known_title(context: ToolContext, asked: Json) -> Json:
-    """Pages are shown of what is known to be for their reader, so that somebody has to know the title."""
+    """Needs a title that the process knows, since pages are shown with the audience of their title."""
     title = context.store.popular.known(asked["title_id"])
     if title is None:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
@@ -63,7 +63,7 @@ def facts(title: Title, volume: int) -> Json:
 
 
 async def with_pages(context: ToolContext, result: Json) -> Json:
-    """Pictures are kept nowhere with the result, so that every answer gets its own."""
+    """Reads the pages for every answer: images are not cached with the result."""
     try:
         preview = await context.store.pages.pages(result["title_id"], result["volume"], context.deadline)
     except BackendFailure:

@@ -1,5 +1,5 @@
-"""Resources, their templates and prompts: those that are built in, in the order in which they are listed, and those that
-come and go. The shop's policies are listed before them (`tools.resources.policies`)."""
+"""The registry of resources, templates and prompts: the built-in ones in listed order, then those of packages. The shop's
+policies are listed first (`tools.resources.policies`)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PRIMITIVES: tuple[Primitive, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Served(Generic[P]):
-    """A primitive, with what the pipeline runs for it and for the completion of its arguments."""
+    """A primitive with the tools that the pipeline runs for it and for completions of its arguments."""
 
     value: P
     run: Registered
@@ -43,7 +43,7 @@ class Served(Generic[P]):
 
 
 class PrimitiveRegistry:
-    """Resources by address, templates by theirs, prompts by name. What was withdrawn is not served any more."""
+    """Resources and templates by address, prompts by name. Withdrawn ones are not served."""
 
     def __init__(self, primitives: Iterable[Primitive] = PRIMITIVES) -> None:
         """Raises `NameTaken` for an address or a name twice."""
@@ -75,14 +75,13 @@ class PrimitiveRegistry:
         self._register_of(primitive).withdraw(_key(primitive))
 
     def on_change(self, observer: Callable[[Kind], None]) -> None:
-        """Has it called after each change with what changed."""
+        """Calls the observer after each change with the kind that changed."""
         self.resources.on_change(partial(observer, "resources"))
         self.templates.on_change(partial(observer, "resources"))
         self.prompts.on_change(partial(observer, "prompts"))
 
     def at(self, uri: str) -> tuple[Served[Resource] | Served[ResourceTemplate], dict[str, str]] | None:
-        """Finds what has this address, and the variables that it gives. A resource goes before a template, and of
-        templates the one that is listed first."""
+        """The resource with this address, else the first template that matches, and its variables."""
         if uri in self.resources and (resource := self.resources.get(uri)) is not None:
             return resource, {}
         for template in self.templates:
@@ -91,7 +90,7 @@ class PrimitiveRegistry:
         return None
 
     def tells(self, uri: str) -> bool:
-        """Whether there is something at the address of which is told when it has changed."""
+        """True if clients can subscribe to the address."""
         return (found := self.at(uri)) is not None and found[0].value.subscribable
 
     def prompt(self, name: str) -> Served[Prompt] | None:
@@ -102,7 +101,7 @@ class PrimitiveRegistry:
 
     @property
     def completes(self) -> bool:
-        """Tells whether there is an argument of which values can be proposed."""
+        """True if any argument has a completer."""
         return any(each.completions for each in (*self.templates, *self.prompts))
 
     def _register_of(

@@ -1,4 +1,4 @@
-"""The tools of the store: those that are built in, in the order in which they are listed, and those that come and go."""
+"""The registry of tools: the built-in ones in listed order, then those of packages by name."""
 
 from __future__ import annotations
 
@@ -30,21 +30,20 @@ from tools.store.identifiers import Identifiers
 T = TypeVar("T")
 Observer = Callable[[], None]
 MOST_WITHDRAWN = 256
-"""Names that are remembered after they went. Of more than these the longest gone are forgotten."""
+"""Withdrawn values that are kept; the oldest go first."""
 
 
 class NameTaken(ValueError):
-    """Something is registered under that name already."""
+    """The name is registered already."""
 
 
 class NotRegistered(ValueError):
-    """Nothing is registered under that name."""
+    """The name is not registered."""
 
 
 class Register(Generic[T]):
-    """Whoever holds a value keeps the version of it that was registered when they got it: values are never changed, only
-    exchanged. Names of `first` are gone through first and in that order, the others by name. One thread
-    changes it, the loop's."""
+    """Immutable values by name, exchanged as a whole, so that a holder keeps its version. Iterates in the order of `first`,
+    then by name. Only the loop's thread changes it."""
 
     def __init__(self, first: Iterable[str] = (), most_withdrawn: int = MOST_WITHDRAWN) -> None:
         self._rank = {name: place for place, name in enumerate(first)}
@@ -54,23 +53,23 @@ class Register(Generic[T]):
         self._observers: list[Observer] = []
 
     def register(self, name: str, value: T) -> None:
-        """Adds what is new, or was withdrawn. Raises `NameTaken`."""
+        """Raises `NameTaken`."""
         if name in self._current:
             raise NameTaken(f"{name} is registered already; replace it, or withdraw it first")
         self.exchange({name: value})
 
     def replace(self, name: str, value: T) -> None:
-        """Puts another version in its place. Raises `NotRegistered`."""
+        """Raises `NotRegistered`."""
         self._there(name)
         self.exchange({name: value})
 
     def withdraw(self, name: str) -> None:
-        """Takes it away; `get` still finds it. Raises `NotRegistered`."""
+        """Removes the value; `get` still finds it. Raises `NotRegistered`."""
         self._there(name)
         self.exchange({}, [name])
 
     def exchange(self, present: Mapping[str, T], gone: Iterable[str] = ()) -> None:
-        """Withdraws what is `gone`, and puts what is `present` where its name was or was not: to observers one change."""
+        """Withdraws the names `gone` and adds or replaces `present`, as one change to observers."""
         leaving = {name: self._current[name] for name in gone if name in self._current and name not in present}
         staying = {name: value for name, value in self._current.items() if name not in leaving}
         withdrawn = {name: value for name, value in self._withdrawn.items() if name not in present} | leaving
@@ -80,22 +79,21 @@ class Register(Generic[T]):
             observer()
 
     def get(self, name: str) -> T | None:
-        """Finds what is there, and what was withdrawn as it was last."""
+        """The current value, else the last withdrawn one."""
         return self._current[name] if name in self._current else self._withdrawn.get(name)
 
     def on_change(self, observer: Observer) -> None:
-        """Has it called after every change, on the loop and before anything else runs there: it only takes note."""
+        """Calls the observer after every change, on the loop, before anything else runs there. It must not block."""
         self._observers.append(observer)
 
     def names(self) -> list[str]:
         return list(self._current)
 
     def __contains__(self, name: object) -> bool:
-        """Tells whether it is there now."""
         return name in self._current
 
     def __iter__(self) -> Iterator[T]:
-        """Goes through those that are there as the loop begins, whatever comes and goes meanwhile."""
+        """Iterates over a snapshot."""
         return iter(tuple(self._current.values()))
 
     def __len__(self) -> int:
@@ -126,18 +124,17 @@ TOOLS: tuple[Tool, ...] = (
 CORE = frozenset({"search_manga_catalog", "get_manga_details", "check_inventory", "get_recommendations", "lookup_order"})
 """The five tools of the reference: all that there are with MANGA_TOOLS=core."""
 FORM = 10
-"""Characters that name a form: enough to tell versions apart."""
+"""Characters of `Registered.form`."""
 
 
 class ToolRefused(ValueError):
-    """It cannot be registered; the message is one line that says what is wrong and how to mend it."""
+    """The tool cannot be registered. The message is one line: the problem and how to mend it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A tool in one version, which a call keeps until it ends; `package` is where it came from, None for built in.
-    `validator` is compiled from its input schema. `form` names what results of this version are kept under, and `fits` tells
-    whether a value looks like one; `sheds` is the order in which one that is too long is shortened."""
+    """One version of a tool, which a call keeps until it ends. `package` is None for a built-in tool. `form` is in keys of
+    cached results of this version; `fits` checks the shape of one; `sheds` is the order in which it is shortened."""
 
     tool: Tool
     validator: ArgumentsValidator
@@ -149,7 +146,7 @@ class Registered:
 
 
 def compile_tool(tool: Tool) -> Registered:
-    """Makes of a tool what calls need. Raises `ToolRefused`."""
+    """Raises `ToolRefused`."""
     if problem := find_problem(tool):
         raise ToolRefused(f"{tool.name!s:.80}: {problem}")
     validator = ArgumentsValidator(tool.input_schema, tool.check, tool.spelled)
@@ -158,7 +155,7 @@ def compile_tool(tool: Tool) -> Registered:
 
 
 class Registry:
-    """Tools by name. What was withdrawn is found as well, so that who still calls it is told what to use instead."""
+    """Tools by name. Withdrawn ones are found too, so that their callers learn what to use instead."""
 
     def __init__(
         self,
@@ -170,9 +167,8 @@ class Registry:
         identifiers: Identifiers | None = None,
         compiled: Callable[[Tool], Registered] = compile_tool,
     ) -> None:
-        """`version` is that of `tools`, which are built in. What is kept of results depends on a `setting` as well, and how
-        long text about titles is fresh is the operator's to say, and schemas state the patterns of the shop's `identifiers`:
-        all of it is so for tools that come later too. Raises
+        """`version` is that of the built-in `tools`. Cached results also depend on `setting`. `text_fresh_seconds` replaces
+        the freshness of text about titles; schemas state the patterns of `identifiers`. All apply to later tools too. Raises
         `ToolRefused`, and `NameTaken` for a name twice."""
         self._version = version
         self._setting = setting
@@ -186,14 +182,14 @@ class Registry:
             self.register(tool)
 
     def register(self, tool: Tool, version: str | None = None) -> None:
-        """Adds one, of the version of those that are built in where none is given. Raises `ToolRefused`, `NameTaken`."""
+        """Adds a tool, by default of the built-in version. Raises `ToolRefused`, `NameTaken`."""
         if tool.name in self._register:
             raise NameTaken(f"two tools have the same name, {tool.name}: give one of them another")
         self.exchange([self.made(tool, version)])
 
     def replace(self, tool: Tool, version: str) -> None:
-        """Puts another version in its place; calls under way end on the one they began with, and what that one has left in
-        the cache is not served any more. Raises `ToolRefused`, `NotRegistered`."""
+        """Replaces a tool. Running calls end on their version; its cached results are not served any more. Raises
+        `ToolRefused`, `NotRegistered`."""
         self._register.replace(tool.name, self.made(tool, version))
 
     def withdraw(self, name: str) -> None:
@@ -201,7 +197,7 @@ class Registry:
         self._register.withdraw(name)
 
     def made(self, tool: Tool, version: str | None = None, package: str | None = None) -> Registered:
-        """Compiles it, which takes some milliseconds and may happen on another thread. Raises `ToolRefused`."""
+        """Compiles a tool, which takes some milliseconds and may run on another thread. Raises `ToolRefused`."""
         own = self._compiled(self._with_freshness(self._with_identifiers(tool)))
         self._check_keys(own.tool)
         version = self._version if version is None else version
@@ -215,34 +211,32 @@ class Registry:
                 raise ToolRefused(f"{tool.name}: its reads has {key!r}, which {owner.tool.name} does not leave")
 
     def exchange(self, present: Sequence[Registered], gone: Iterable[str] = ()) -> None:
-        """Registers, replaces and withdraws in one step."""
+        """Registers, replaces and withdraws as one change."""
         self._register.exchange({each.tool.name: each for each in present}, gone)
 
     def get(self, name: str) -> Registered | None:
         return self._register.get(name)
 
     def on_change(self, observer: Observer) -> None:
-        """Has it called after each change."""
+        """Calls the observer after each change."""
         self._register.on_change(observer)
 
     def nearest(self, name: str, among: Container[str] | None = None) -> list[str]:
-        """Up to three names that somebody may have meant, nearest first; of those `among` which they choose, where given."""
+        """Up to three names like this one, nearest first, of those in `among` if given."""
         names = [each for each in self._register.names() if among is None or each in among]
         return get_close_matches(name[:100], names, n=3, cutoff=0.4)
 
     def all(self) -> list[Registered]:
-        """Those that are there, in the order of the list."""
         return list(self._register)
 
     def __contains__(self, name: object) -> bool:
         return name in self._register
 
     def __iter__(self) -> Iterator[Tool]:
-        """Goes through those that are built in, in their order, then the others, by name."""
         return (each.tool for each in self._register)
 
     def _with_identifiers(self, tool: Tool) -> Tool:
-        """The tool with the shop's patterns in its schema, and forgiving how a customer writes an order number."""
+        """The tool with the shop's patterns in its schema, and order numbers normalised."""
         shop, schema = self._identifiers, self._identifiers.adapt(tool.input_schema)
         rules = schema.get("properties") if isinstance(schema, Mapping) else None
         if not isinstance(rules, Mapping):  # `compiled` refuses it, and says why
@@ -254,7 +248,6 @@ class Registry:
         return replace(tool, input_schema=schema, description=shop.adapt(tool.description), spelled=spelled)
 
     def _with_freshness(self, tool: Tool) -> Tool:
-        """Results about a user keep their own, shorter life."""
         if tool.cache is None or self._text_fresh_seconds is None:
             return tool
         return replace(tool, cache=tool.cache.with_text_fresh_for(self._text_fresh_seconds))

@@ -1,4 +1,4 @@
-"""search_manga_catalog: find titles by anything a shopper says."""
+"""search_manga_catalog: finds titles by the words of a shopper."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ OUTPUT = answer(
 
 
 def readership(text: str) -> str:
-    """As the shop spells it: "Shounen", "Shōjo", 少女漫画. Anything else stays as it is."""
+    """Spells "Shounen", "Shōjo" or 少女漫画 as the shop does; returns other text unchanged."""
     said = normalise(text)
     return next((genre for genre, wording in WORDINGS.items() if wording.fullmatch(said)), text)
 
@@ -138,12 +138,12 @@ async def popular_instead(context: ToolContext, asked: Json) -> Json:
 
 
 def no_title_asked_for(query: str) -> Json:
-    """Where all that is asked is what comes out, any title would be an unrelated one."""
+    """For a question about releases alone, to which any title would be unrelated."""
     return results((), 0) | mark_pointers(query, (), "") | {"note": NOT_A_TITLE}
 
 
 def _called(popular: PopularTitles, want: Want, conditions: Conditions, most: int) -> tuple[Title, ...]:
-    """Those that the text names: what is lifted for names alone only where it is the whole name."""
+    """Titles that the text names. Conditions lifted for names are lifted only where the text is the whole name."""
     if not want.text or want.by_name is None:
         return popular.find_by_name(want.text, conditions, most) if want.text else ()
     named, lifted = popular.find_by_name(want.text, want.by_name.but(*SALE), most), Check(want.lifted.but(*SALE))

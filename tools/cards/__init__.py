@@ -1,1 +1,1 @@
-"""MCP Apps: what hosts that can show it draw of a result. Nothing else in the house knows of it but the wiring."""
+"""MCP Apps: pages that hosts draw results with. Only the wiring imports this package."""

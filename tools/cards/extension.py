@@ -85,9 +85,9 @@ KEY = "com.mangaassist/card"
 MOST_TITLES = 60
 LONGEST = 120
 TOOLS = ("check_inventory", "find_volumes", "lookup_order", "preview_manga_pages")
-"""Those of a card's tools that call a title by one name alone."""
+"""Tools whose results have one name of each title."""
 PLACES = ("items", "lines", "volumes")
-"""Where a result has rows of titles."""
+"""Fields of a result that hold rows of titles."""
 
 
 def describe_result(store: Store, may_use: MayUse, tool: str, result: Json) -> Json:
@@ -113,14 +113,14 @@ def _ids(result: Json) -> Iterator[str]:
 
 
 Read = Callable[[str], str | None]
-"""What is in a file of this name, None where there is none."""
+"""File name to content; None if there is no such file."""
 FRAME, BRIDGE = "frame.css", "bridge.js"
 MOST_CHARACTERS = 128 * 1024
-"""Of a page: hosts keep it for each conversation."""
+"""Of a page; hosts keep one for each conversation."""
 ENDS = re.compile(r"</|<!--", re.IGNORECASE)
-"""What would end a script or a style, or turn the rest of it into something else, in the middle."""
+"""Text that would end a script or style early."""
 ASIDE = re.compile(r"//.*|/\*.*\*/")
-"""A line that is all comment. None of the files has a text over several lines, in which one could look so."""
+"""A line that is only a comment. No file has a text over several lines that could look like one."""
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -134,7 +134,7 @@ POLICY = "; ".join(
 
 
 def read_file(name: str) -> str | None:
-    """One that stands beside this one."""
+    """A file beside this module."""
     file = files(__package__).joinpath(name)
     return file.read_text("utf-8") if file.is_file() else None
 
@@ -170,7 +170,7 @@ def _origins(card: Card, hosts: Sequence[str]) -> list[str]:
 
 
 def _inner(read: Read, *names: str) -> str:
-    """The files, one behind the other."""
+    """The files, joined."""
     texts = {name: _there(read, name) for name in names}
     for name, text in texts.items():
         if found := ENDS.search(text):
@@ -179,7 +179,7 @@ def _inner(read: Read, *names: str) -> str:
 
 
 def _lean(text: str) -> Iterator[str]:
-    """Its lines as a host needs them: without indentation, and without those that only tell a reader why."""
+    """The lines without indentation and comments."""
     lines = (line.strip() for line in text.splitlines())
     return (line for line in lines if line and not ASIDE.fullmatch(line))
 
@@ -193,9 +193,9 @@ def _there(read: Read, name: str) -> str:
 NAME = "io.modelcontextprotocol/ui"
 MIME_TYPE = "text/html;profile=mcp-app"
 FLAT = "ui/resourceUri"
-"""Where hosts older than the specification look for a tool's card."""
+"""The key that hosts older than the specification read."""
 HOUR_MS = 3_600_000
-"""A card changes with the server's version alone."""
+"""A card changes only with the server's version or settings."""
 NOWHERE = ("connectDomains", "frameDomains", "baseUriDomains")
 
 
@@ -212,7 +212,7 @@ def cards(cover_hosts: Sequence[str] = ()) -> Extension:
 
 
 def understood(declared: Any) -> Json | None:
-    """A host says which kinds of page it shows: it is one for cards where ours is among them."""
+    """Returns the settings if the host shows our kind of page, else None."""
     kinds = declared.get("mimeTypes") if isinstance(declared, Mapping) else None
     return {"mimeTypes": [MIME_TYPE]} if isinstance(kinds, list) and MIME_TYPE in kinds else None
 

@@ -1,4 +1,4 @@
-"""Words of the catalogue that somebody may be typing: tags, and readerships."""
+"""Completions of arguments: authors, titles, ids, order numbers, tags, readerships."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ MOST = 20
 
 
 async def complete_author(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Names as people say them ("Kentarou Miura"), in Japanese where that is what is typed; those of the most popular titles
-    where nothing is."""
+    """Names as people say them ("Kentarou Miura"), in Japanese if Japanese is typed; for no text those of popular titles."""
     authors = context.store.popular.authors_beginning(typed, MOST)
     if not authors and typed.strip():
         authors = await _found(context, typed)
@@ -31,7 +30,7 @@ async def complete_author(context: ToolContext, typed: str, others: Mapping[str,
 
 
 async def _found(context: ToolContext, typed: str) -> list[Author]:
-    """Those of the catalogue of whom it is a whole part of the name."""
+    """Authors in the catalogue with this text as a whole part of their name."""
     try:
         titles = await context.store.catalog.popular(Conditions(author=typed), MOST, context.deadline)
     except BackendFailure:
@@ -40,7 +39,7 @@ async def _found(context: ToolContext, typed: str) -> list[Author]:
 
 
 async def complete_order_id(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Those of the caller's latest orders that have what is typed in them; none for who is not signed in."""
+    """The caller's latest order numbers that contain the text; none for anonymous callers."""
     if context.user is None:
         return []
     try:
@@ -51,17 +50,16 @@ async def complete_order_id(context: ToolContext, typed: str, others: Mapping[st
 
 
 LEAST_ASKED, MOST_ASKED = 3, 200
-"""Letters for which the catalogue is asked for what is not at hand: fewer begin a word of half of it, and more no name."""
+"""Letters for which the catalogue is searched: fewer fit half of it, more fit no name."""
 
 
 async def complete_title_id(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Ids of what is typed the name of ("berse", ベル), or the beginning of the id itself; the most popular where nothing
-    is typed."""
+    """Ids of titles whose name ("berse", ベル) or id begins with the text; for no text the most popular."""
     return [title.title_id for title in await _meant(context, typed)]
 
 
 async def complete_title(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Names: in Japanese where that is what is typed."""
+    """Names of titles, in Japanese if Japanese is typed."""
     in_japanese = has_cjk(typed)
     names = ((title.ja if in_japanese else None) or title.display for title in await _meant(context, typed))
     return list(dict.fromkeys(names))
@@ -72,13 +70,13 @@ async def _meant(context: ToolContext, typed: str) -> Sequence[Title]:
     titles = popular.titles_beginning(typed, MOST) + popular.ids_beginning(typed, MOST)
     if not titles and LEAST_ASKED <= len(sound_key(typed)) <= MOST_ASKED:
         titles = await _titles_found(context, typed)
-    # A few letters ask for nothing, least of all for what has to be asked for.
+    # A few letters are no request for adult titles.
     shown = titles if context.store.adult is Adult.ON else without_adult(titles)
     return list({title.title_id: title for title in shown}.values())[:MOST]
 
 
 async def _titles_found(context: ToolContext, typed: str) -> list[Title]:
-    """What the catalogue has, where a word of a name begins so: nobody is told of what is merely about it."""
+    """Titles in the catalogue of which a word of a name begins with the text."""
     query = CatalogQuery(typed, Conditions(no_adult=context.store.adult is not Adult.ON), MOST)
     try:
         page = await context.store.catalog.search(query, context.deadline)
@@ -99,11 +97,11 @@ SPELLED = {
     "josei": ("女性", "じょせい", "women"),
     "kodomo": ("子供", "子ども", "こども", "児童", "children", "kids"),
 }
-"""How else the readerships are written."""
+"""Other spellings of the readerships."""
 
 
 async def complete_tag(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Tags in which a word begins so, those of the most titles first; as far as the catalogue says them in time."""
+    """Tags of which a word begins with the text, the commonest first; none if the catalogue does not answer."""
     try:
         tags = (await context.store.catalog.terms(context.deadline)).tags
     except BackendFailure:
@@ -113,6 +111,6 @@ async def complete_tag(context: ToolContext, typed: str, others: Mapping[str, st
 
 
 async def complete_genre(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Readerships, however they are written."""
+    """Readerships of which a spelling begins with the text."""
     start = typed.strip().casefold()
     return [genre for genre in GENRES if any(each.startswith(start) for each in (genre, *SPELLED[genre]))]

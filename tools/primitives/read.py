@@ -1,5 +1,5 @@
-"""Resources, prompts and completions on the way of a call: what makes them is a tool to the pipeline, so that the same
-stages identify, limit, bound and count them. They are told apart where it matters by what `Read` says of itself."""
+"""Resources, prompts and completions as tools of the pipeline, so that the same stages identify, limit, bound and count
+them. `Read` differs from a tool in flags, history and scope."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TYPED, OTHERS = "value", "others"
 
 @dataclass(frozen=True, slots=True)
 class Read(Tool):
-    """No tool: no flag switches it, no history or replay keeps it, and its scope is what it says, "" for none."""
+    """A resource, prompt or completion: no flag switches it, no history keeps it. `granted_by` is its scope, "" for none."""
 
     granted_by: str = ""
 
@@ -44,8 +44,7 @@ class Read(Tool):
 
 
 def tool_for_resource(resource: Resource | ResourceTemplate) -> Read:
-    """Its contents become content of the outcome, whose value is empty."""
-
+    """The outcome has the resource's contents as content, and an empty value."""
     variables = () if isinstance(resource, Resource) else resource.uri_template.variables
     schema = _texts({"uri": LONGEST_URI, **dict.fromkeys(variables, LONGEST_VALUE)}, ["uri", *variables])
     return _read(
@@ -68,7 +67,7 @@ def _contents(handler: ReadHandler) -> Handler:
 
 
 def tool_for_prompt(prompt: Prompt) -> Read:
-    """Its messages become content of the outcome, whose value has the role of each under `roles`."""
+    """The outcome has the prompt's messages as content, and their roles in its value under `roles`."""
 
     async def get(context: ToolContext, arguments: Json) -> Json:
         messages = await prompt.handler(context, arguments)
@@ -82,7 +81,7 @@ def tool_for_prompt(prompt: Prompt) -> Read:
 
 
 def tool_for_completion(owner: ResourceTemplate | Prompt, argument: str, completer: Completer) -> Read:
-    """Its value has the proposals under `values`, how many there are under `total`."""
+    """The outcome's value has the proposals under `values` and their number under `total`."""
 
     async def complete(context: ToolContext, arguments: Json) -> Json:
         values = await completer(context, arguments.get(TYPED, ""), arguments.get(OTHERS, {}))
@@ -95,7 +94,7 @@ def tool_for_completion(owner: ResourceTemplate | Prompt, argument: str, complet
 
 
 def completers_of(owner: ResourceTemplate | Prompt) -> Mapping[str, Completer]:
-    """Those of its arguments that have one."""
+    """Completers by argument."""
     if isinstance(owner, ResourceTemplate):
         return owner.completions
     return {each.name: each.completer for each in owner.arguments if each.completer is not None}

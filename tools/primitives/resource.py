@@ -1,4 +1,4 @@
-"""What a resource is: a value. It is read by its address, as a tool is called by its name."""
+"""The values that describe resources, templates, prompts and extensions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tools.results.content import Content, EmbeddedBlob, EmbeddedText
 from tools.store.store import Store
 
 MOST_VALUES = 100
-"""Of an answer, as MCP has it."""
+"""Of one completion, MCP's limit."""
 Completer = Callable[[ToolContext, str, Mapping[str, str]], Awaitable[Sequence[str]]]
-"""(context, what was typed so far, the other arguments that are known) to values, likeliest first."""
+"""(context, text typed so far, other known arguments) to values, likeliest first."""
 
 
 LONGEST_VALUE = 256
@@ -24,15 +24,14 @@ VARIABLE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class UriTemplate:
-    """A variable is a segment of the address, percent-encoded, at most 256 characters, with a slash before the next one: so
-    an address is read in one pass."""
+    """A URI template. Each variable is one percent-encoded path segment of at most 256 characters."""
 
     text: str
     variables: tuple[str, ...] = field(init=False)
     _pattern: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Raises ValueError for what is no such template."""
+        """Raises ValueError for any other template."""
         literals, names = VARIABLE.split(self.text)[::2], VARIABLE.findall(self.text)
         bare = "".join(literals)
         if (
@@ -48,7 +47,7 @@ class UriTemplate:
         object.__setattr__(self, "_pattern", re.compile(segment.join(map(re.escape, literals))))
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """Returns the variables of an address, decoded; None for one that is not of this template."""
+        """The decoded variables of an address; None if it does not match."""
         found = self._pattern.fullmatch(uri)
         return dict(zip(self.variables, map(unquote, found.groups()), strict=True)) if found else None
 
@@ -64,7 +63,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class PromptArgument:
-    """Text of at most 2,000 characters. `completer` proposes values, where there are any to propose."""
+    """A text argument of at most 2,000 characters, with an optional completer."""
 
     name: str
     description: str
@@ -95,12 +94,12 @@ class Prompt:
 
 Contents = Sequence[EmbeddedText | EmbeddedBlob]
 ReadHandler = Callable[[ToolContext, Mapping[str, str]], Awaitable[Contents]]
-"""(context, the address under `uri`, and a template's variables) to what is there. Raises `NotFound` where nothing is."""
+"""(context, the address under `uri` and a template's variables) to contents. Raises `NotFound`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFallback:
-    """What is read where a backend does not deliver, as `Fallback` is for a tool."""
+    """Reads a resource when a backend fails, as `Fallback` does for a tool."""
 
     name: str
     handler: ReadHandler
@@ -159,8 +158,7 @@ class ResourceTemplate:
 
 
 Understood = Callable[[Any], Json | None]
-"""Of what a client declares of the extension, in whatever form that came: what is used of it, or None where it is nothing
-that can be used. A connection keeps it, so that it is small whatever was declared."""
+"""What a client declares of the extension (any JSON) to the small part that the server keeps, None if it is of no use."""
 OfResult = Callable[[Store, MayUse, str, Json], Json]
 """(store, which tools the caller may use, a tool's name, its result) to what the result's `_meta` holds besides. It calls no
 backend."""

@@ -1,4 +1,4 @@
-"""A task for a model: what the customer said, the steps with the tools to call, and the rules that matter most here."""
+"""The parts of prompts: bilingual sayings, checked arguments, rules, and tasks with steps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOOL = re.compile(r"\{([a-z_]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """A tool is named in braces, `{check_inventory}`. What names one is said only to who may call it."""
+    """A text in both languages. `{check_inventory}` names a tool; such a text is given only to callers who may use it."""
 
     en: str
     ja: str
@@ -34,7 +34,7 @@ class Saying:
         return set(TOOL.findall(self._in(language)))
 
     def fits(self, may_use: MayUse) -> bool:
-        """Tells whether each tool that it names is on for who asks."""
+        """True if each tool that it names is on for the caller."""
         return all(map(may_use, self.tools("en")))
 
     def _in(self, language: Language) -> str:
@@ -49,12 +49,12 @@ PROPOSED: Sequence[Language] = ("en", "ja")
 
 
 async def complete_language(context: ToolContext, typed: str, others: Mapping[str, str]) -> Sequence[str]:
-    """Proposes both, or the one that goes on as typed."""
+    """The languages that begin with the text."""
     return [each for each in PROPOSED if each.startswith(typed.strip().casefold())]
 
 
 def read_language(given: Mapping[str, str]) -> Language:
-    """English where nothing is said; of a tag such as ja-JP its first part counts. Raises `InvalidArguments`."""
+    """English by default; of a tag such as ja-JP the first part counts. Raises `InvalidArguments`."""
     said = given.get("language", "").strip().casefold()
     if not said:
         return "en"
@@ -81,18 +81,17 @@ def quote(text: str) -> str:
 
 
 NUMBER = re.compile(r"(?:¥|vol\.?|第)? ?([0-9][0-9,]{0,11}) ?(?:円|yen|jpy|歳|才|years?(?: old)?|巻)?", re.IGNORECASE)
-"""With what may stand before or behind one."""
 
 
 def read_text(given: Mapping[str, str], name: str) -> str:
-    """Raises `InvalidArguments` where nothing is to be read in it."""
+    """Raises `InvalidArguments` for blank text."""
     if given[name].strip():
         return given[name]
     raise InvalidArguments([Violation(f"$.{name}", "minLength", f"{name} is empty", "give some text")])
 
 
 def read_number(given: Mapping[str, str], name: str, least: int, most: int) -> int | None:
-    """The number under that name, None where nothing stands. Raises `InvalidArguments` for what is no such number."""
+    """The number, None if absent. Raises `InvalidArguments` for anything but a whole number in range."""
     text = given.get(name, "").strip()
     if not text:
         return None
@@ -106,8 +105,8 @@ def read_number(given: Mapping[str, str], name: str, least: int, most: int) -> i
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Its `line` holds whichever tools are on, and stands in the server's instructions unless it is `prompt_only`; `more`
-    stands behind it in the prompt."""
+    """`line` holds whichever tools are on, and is in the server's instructions unless `prompt_only`; `more` follows it in
+    prompts."""
 
     name: str
     line: Saying
@@ -115,14 +114,14 @@ class Rule:
     prompt_only: bool = False
 
     def text(self, language: Language, may_use: MayUse) -> str:
-        """One line, of what may be said to who asks; "" where that is nothing."""
+        """One line with the sayings that fit the caller; "" for none."""
         said = [each.text(language) for each in (self.line, *self.more) if each.fits(may_use)]
         return ("" if language == "ja" else " ").join(said)
 
 
 @cache
 def rules() -> Mapping[str, Rule]:
-    """Those of `rules.toml` by name, in the order in which they are said."""
+    """The rules of `rules.toml` by name, in order."""
     stated = tomllib.loads(files(__package__).joinpath("rules.toml").read_text("utf-8"))
     return {name: _rule(name, **each) for name, each in stated.items()}
 
@@ -137,8 +136,7 @@ OPENING = "Tools of a Japanese manga store. The rules of its assistant:"
 
 
 def instructions() -> str:
-    """The line of each rule that is not for prompts alone. It names no tool: it is the same for all callers, and any tool
-    may be off for one of them."""
+    """The lines of all rules that are not for prompts alone. They name no tool, since any may be off for a caller."""
     return "\n".join([OPENING, *(f"- {rule.line.text('en')}" for rule in rules().values() if not rule.prompt_only)])
 
 
@@ -162,8 +160,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Of each of `steps` the first form is said that names no tool that is off. `minds` are names of rules, whose lines
-    are repeated."""
+    """A prompt's message. Each of `steps` has alternatives: the first whose tools are on is taken. `minds` names rules
+    to repeat."""
 
     opening: Saying
     said: Mapping[Saying, str]
