@@ -1,4 +1,4 @@
-"""What all processes of a server would load, loaded once by the one that forks them."""
+"""Loads what all workers share, in the supervisor that forks them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,8 @@ logger = logging.getLogger(__name__)
 
 
 def preload(settings: Settings, folder: Path, progress: Progress | None) -> Shared:
-    """Imports the drivers, and loads what is embedded: catalogue, encoder, and the store, which goes to files in `folder`.
-    Blocking: one second and more. Starts no thread, which a fork would lose.
-
-    Raises `SettingError` for a catalogue file that cannot be used."""
+    """Imports the drivers and loads the embedded backends; the store goes to files in `folder`. Takes a second or more, and
+    starts no thread, which a fork would lose. Raises `SettingError` for a catalogue file that cannot be used."""
     for driver in _drivers(settings):
         import_module(driver)
     started = time.monotonic()
@@ -81,7 +79,7 @@ def _encoder(settings: Settings) -> Encoder | None:
 
 
 def _drivers(settings: Settings) -> list[str]:
-    """Names what a worker would import when it opens its backends: tens of megabytes, the AWS libraries most of all."""
+    """Returns the modules that a worker's backends import: tens of megabytes, most of them of AWS."""
     backends = "tools.store.backends"
     wanted = {
         f"{backends}.opensearch.catalog": settings.catalog_url != EMBEDDED,

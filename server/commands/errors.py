@@ -1,4 +1,4 @@
-"""What a command has to say when it cannot do what was asked: one line for the person who started it."""
+"""Errors and progress of commands, on stderr."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WRONG_USE = 2
 
 
 def print_error(line: str, status: int = WRONG_USE) -> int:
-    """Says it on stderr. Returns the status to exit with."""
+    """Prints one line on stderr; returns the exit status."""
     print(f"manga-tools: {line}", file=sys.stderr)
     return status
 
@@ -26,7 +26,7 @@ PATIENCE_SECONDS = 0.5
 
 
 def progress_bar(stream: TextIO) -> Callable[[int, int, str], None] | None:
-    """Returns what draws `(done, total, what)` on one line; None where nobody is looking."""
+    """Returns a function that draws (done, total, what) on one line; None if `stream` is no terminal."""
     if not stream.isatty():
         return None
     started = time.monotonic()

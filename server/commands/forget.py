@@ -51,7 +51,8 @@ sign them out first. Nobody's profile keeps an event longer than {KEPT_DAYS} day
 
 
 async def forget_user(settings: Settings, user: str) -> int:
-    """Says what it did and what it did not. Exit status 0 when nothing is left, 1 when something may be, 2 for no user."""
+    """Prints what was removed and what was not. Exit status 0 if nothing is left, 1 if something may be, 2 without a
+    user."""
     try:
         if not checked_user(user):
             return print_error("--user: give the customer's id as the agent states it")
@@ -66,12 +67,12 @@ async def forget_user(settings: Settings, user: str) -> int:
     async with AsyncExitStack() as stack:
         store = await stack.enter_async_context(DynamoStore.open(DynamoAddress.parse(settings.store_url), in_bulk=True))
         redis = None if settings.redis_url == EMBEDDED else await open_redis(settings, stack)
-        gone = await _answered(redis, Command(("UNLINK", key)))
+        gone = await _send(redis, Command(("UNLINK", key)))
         try:
-            known = await _removed(store, user)
+            known = await _remove(store, user)
         except Failure as failure:
             return print_error(f"the profile could not be removed: {failure.message} {AGAIN}", 1)
-        gone = await _answered(redis, Command(("SET", key, encode(()), "EX", COPY_SECONDS))) or gone
+        gone = await _send(redis, Command(("SET", key, encode(()), "EX", COPY_SECONDS))) or gone
     print(REMOVED if known else NOTHING_THERE)
     if redis is not None and gone:
         print(COPY)
@@ -79,15 +80,15 @@ async def forget_user(settings: Settings, user: str) -> int:
     return 0 if redis is None or gone else print_error(COPY_LEFT, 1)
 
 
-async def _removed(store: DynamoStore, user: str) -> bool:
-    """Removes all that the store has of a customer, and tells whether it knew them."""
+async def _remove(store: DynamoStore, user: str) -> bool:
+    """Removes the customer's profile and preferences. True if there were any."""
     deadline = Deadline.after(SECONDS)
     profile, stated = await store.profiles.recall(user, deadline), await store.preferences.stated(user, deadline)
     await store.profiles.forget(user, deadline)  # which takes along whatever is kept under the same owner
     return bool(profile.events or stated.preferences)
 
 
-async def _answered(redis: KeyValue | None, step: Command) -> bool:
+async def _send(redis: KeyValue | None, step: Command) -> bool:
     if redis is None:
         return False
     try:

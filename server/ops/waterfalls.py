@@ -1,4 +1,4 @@
-"""Calls of chosen turns, each with where its time went."""
+"""Waterfalls of sampled turns: each call with its spans."""
 
 from __future__ import annotations
 
@@ -20,28 +20,27 @@ BYTES = 4
 
 
 class Hashes:
-    """Under a key of this process's own: the same for the same for as long as it lives, and nothing that anybody could look
-    up or try out elsewhere."""
+    """Keyed hashes: stable while the process lives, and useless elsewhere."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(16)
 
     def of(self, kind: str, text: str) -> str:
-        """Returns 8 hexadecimal digits. What is of another `kind` has another hash."""
+        """Returns 8 hexadecimal digits, different for each `kind`."""
         said = f"{kind}\0{text}".encode("utf-8", "surrogatepass")
         return blake2b(said, digest_size=BYTES, key=self._key).hexdigest()
 
 
 PER_SECOND = 2
 BURST = 10
-"""A watched call costs a fifth more than others, and one that is told as much again: this many keep the page under its bar
-of 3 % of the server's time (`tests/load/ops.py`), and are more than anybody reads."""
+"""Turns. A watched call costs a fifth more, and to send it as much again: this keeps the page under 3 % of the server's time
+(`tests/load/ops.py`)."""
 MOST_CALLS = 32
-"""Of one turn: more than a model makes. Whoever names one turn for all that they ever ask is not shown without limit."""
+"""Of one turn: more than a model makes. It bounds a client that names the same turn for every call."""
 HOLDS_SECONDS = 10.0
-"""A turn has three. Calls that name none go by their session, which has one turn after another."""
+"""How long a decision about a turn is valid. Calls without a turn go by their session, which has one after another."""
 MOST_DECIDED = 2048
-"""At 200 turns a second those of ten seconds."""
+"""Ten seconds of 200 turns a second."""
 
 
 @dataclass(slots=True)
@@ -51,16 +50,15 @@ class _Decision:
 
 
 class Turns:
-    """Whole ones: it is decided at a turn's first call, and holds for all that follow. So many a second, evenly, however
-    many there are."""
+    """Samples whole turns: the decision falls at a turn's first call. The rate does not depend on the traffic."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._decided: Lru[int, _Decision] = Lru(MOST_DECIDED)
         self._limits = LocalLimits(Rate(PER_SECOND, BURST), clock, capacity=1)
 
-    def chosen(self, turn: int) -> bool:
-        """Whether a call of it is shown. `turn` is a hash."""
+    def is_sampled(self, turn: int) -> bool:
+        """True if a call of the turn, given by its hash, is shown."""
         now, decision = self._clock(), self._decided.use(turn)
         if decision is None or now - decision.made_at >= HOLDS_SECONDS:
             decision = _Decision(now, 0 if self._limits.wait_ms("turns") else MOST_CALLS)
@@ -71,53 +69,53 @@ class Turns:
         return True
 
 
-MOST_UNTOLD = 256
-"""Calls between two tellings, half a second; and that are under way at once."""
+MOST_WAITING = 256
+"""Finished calls between two messages, half a second; and calls in flight."""
 MOST_SESSIONS = 10_000
 ACTIVE_SECONDS = 300.0
 SAME_SECONDS = 0.25
-"""Calls of one turn do not agree on its end to the millisecond."""
+"""Calls of one turn differ this much about its end."""
 WORDS = re.compile(r"[A-Za-z][A-Za-z_ ]{0,39}")
 Json = dict[str, Any]
 
 
 class Waterfalls:
-    """A sink and an observer: a call is chosen when it arrives, and told of when it is over. Beside that it counts the
-    sessions that it sees, which calls' events do not name."""
+    """A sink and an observer: calls are sampled when they arrive and sent when they are over. It also counts sessions, which
+    events do not name."""
 
     def __init__(self, hashes: Hashes, clock: Clock, wall: WallClock) -> None:
         self._hashes, self._clock, self._wall = hashes, clock, wall
         self._turns = Turns(clock)
-        self._under_way: Lru[str, Call] = Lru(MOST_UNTOLD)
+        self._under_way: Lru[str, Call] = Lru(MOST_WAITING)
         self._over: list[tuple[CallFinished, Call, float]] = []
         self._sessions: Lru[int, float] = Lru(MOST_SESSIONS)
-        self._implicit: Lru[str, tuple[int, float]] = Lru(MOST_UNTOLD)
+        self._implicit: Lru[str, tuple[int, float]] = Lru(MOST_WAITING)
 
     def wants(self, call: Call) -> bool:
         session = call.metadata.session or call.transport_session
         if session is not None:
             self._sessions.put(hash(session), self._clock())
-        if not self._turns.chosen(hash(_name(call))):
+        if not self._turns.is_sampled(hash(_name(call))):
             return False
         self._under_way.put(call.call_id, call)
         return True
 
     def __call__(self, event: CallFinished) -> None:
         call = self._under_way.pop(event.call_id)
-        if call is not None and event.timeline is not None and len(self._over) < MOST_UNTOLD:
+        if call is not None and event.timeline is not None and len(self._over) < MOST_WAITING:
             self._over.append((event, call, self._wall()))
 
     def take(self) -> list[Json]:
-        """Returns those that have ended since it was asked last."""
+        """Returns the calls that have ended since the last time."""
         over, self._over = self._over, []
-        return [self._told(*each) for each in over]
+        return [self._as_dict(*each) for each in over]
 
     def active_sessions(self) -> int:
-        """Those with a call in the last five minutes; ten thousand at most."""
+        """Returns the sessions with a call in the last five minutes, at most ten thousand."""
         self._sessions.pop_while(lambda used: self._clock() - used > ACTIVE_SECONDS)
         return len(self._sessions)
 
-    def _told(self, event: CallFinished, call: Call, at: float) -> Json:
+    def _as_dict(self, event: CallFinished, call: Call, at: float) -> Json:
         session, user, timeline = call.session or call.transport_session, call.principal.user, event.timeline
         assert timeline is not None
         return {
@@ -141,7 +139,7 @@ class Waterfalls:
         }
 
     def _turn(self, call: Call) -> str:
-        """One that has no name goes by its session's, and how many there were in it: it is another when its end is."""
+        """Hashes the turn. Implicit turns are numbered within their session: another end is another turn."""
         turn = _name(call)
         if call.turn is not None and call.turn.name.kind is TurnKind.IMPLICIT:
             number, ends = self._implicit.use(turn) or (0, call.turn.ends.at)
@@ -152,7 +150,7 @@ class Waterfalls:
 
 
 def _name(call: Call) -> str:
-    """Of its turn, as far as it says one. What says nothing at all is a turn by itself."""
+    """Returns the turn's name within its session. A call without any name is a turn of its own."""
     session, turn = call.metadata.session or call.transport_session, call.metadata.turn or call.metadata.trace
     return f"{session}\0{turn or ''}" if session or turn else call.call_id
 
@@ -178,5 +176,5 @@ def _span_of(span: Span, arrived: float) -> Json:
 
 
 def is_plain(value: object) -> bool:
-    """Numbers and short words: whatever else somebody notes one day stays in the process."""
+    """True for numbers and short words: other attributes stay in the process."""
     return WORDS.fullmatch(value) is not None if isinstance(value, str) else isinstance(value, (int, float))

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from server.call import Call, RequestMetadata
-from server.ops.waterfalls import ACTIVE_SECONDS, BURST, MOST_UNTOLD, Hashes, Waterfalls
+from server.ops.waterfalls import ACTIVE_SECONDS, BURST, MOST_WAITING, Hashes, Waterfalls
 from session.resilience.deadline import Timeline
 from tests.support.clocks import HandClock
 from tests.support.events import an_event
@@ -55,12 +55,12 @@ def test_what_was_not_chosen_is_not_told(waterfalls: Waterfalls, clock: HandCloc
 
 
 def test_between_two_tellings_no_more_are_held_than_that(waterfalls: Waterfalls, clock: HandClock) -> None:
-    for number in range(10 * MOST_UNTOLD):
+    for number in range(10 * MOST_WAITING):
         clock.advance(1)
         call = a_call(number, clock, session="s", turn=f"t{number}")
         assert waterfalls.wants(call)
         finish(waterfalls, call, clock)
-    assert len(waterfalls.take()) == MOST_UNTOLD
+    assert len(waterfalls.take()) == MOST_WAITING
 
 
 def test_sessions_are_counted_for_five_minutes_whether_they_are_shown_or_not(
