@@ -158,8 +158,8 @@ def _run_beside(app: Application, background: Background, packages: Packages, fo
     if follower:
         app.metrics.watch_lag("flags", follower.lag)
         follower.when_reload(packages.reload_soon)
-        changes.when_told(follower.hurry)
-        background.run("flags", partial(follower.watch, changes.changed))
+        changes.on_change(follower.hurry)
+        background.run("flags", partial(follower.watch, changes.publish_change))
         background.run("flags of the fleet", follower.share)
 
 

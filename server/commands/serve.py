@@ -25,10 +25,10 @@ from server.ops import open_ops
 from server.packages.reload_socket import Reloads, answer_reloads
 from server.runtime.lifecycle import drain, stop_on_signals, wait_for_either
 from server.telemetry.log_output import leave
-from server.transport.http.app import HttpApp, http_app
-from server.transport.http.connection import Beside, Connections, HttpConnection
+from server.transport.http.app import Addon, HttpApp, http_app
+from server.transport.http.connection import Connections, HttpConnection
 from server.transport.http.probes import Probes
-from server.transport.stdio import BoundedLines, OpenCalls, private_stdin, talk
+from server.transport.stdio import Lines, OpenCalls, private_stdin, serve_lines
 from server.transport.websocket.websockets import open_websockets
 from server.wiring import open_app
 
@@ -74,7 +74,7 @@ def log_listening(settings: Settings, port: int) -> None:
 
 
 logger = logging.getLogger(__name__)
-ROOMS: Sequence[Callable[[Settings, Application, int | None], Beside]] = [
+ROOMS: Sequence[Callable[[Settings, Application, int | None], Addon]] = [
     open_ops,
 ]
 """Paths served beside MCP."""
@@ -154,7 +154,7 @@ async def serve_on(listening: Listening, stop: asyncio.Event) -> None:
         http = http_app(settings, app, listening.port, listening.probes(app), open_websockets(settings, app), rooms)
         async with http.endpoint.manager.run():
             server = _uvicorn(settings, http)
-            app.metrics.watch_connections(server.connections.held, server.connections.most)
+            app.metrics.watch_connections(server.connections.count_held, server.connections.most)
             serving = asyncio.create_task(server.serve(list(listening.listeners)), name="uvicorn")
             async with listening.accept(server):
                 await wait_for_either(serving, stop)  # the server ending by itself is a failure
@@ -177,7 +177,7 @@ def _uvicorn(settings: Settings, served: HttpApp) -> PatientServer:
     connections = Connections(_connection_limit(settings.max_sse_sessions + served.upgrades.most + MOST_REQUESTS))
     config = uvicorn.Config(
         served.whole(),
-        http=partial(connection_class(), all_of_them=connections),  # type: ignore[arg-type]
+        http=partial(connection_class(), all_connections=connections),  # type: ignore[arg-type]
         **served.upgrades.options(connections),
         backlog=ACCEPTED_AT_ONCE,
         lifespan="off",
@@ -238,12 +238,12 @@ async def serve_stdio(settings: Settings) -> None:
     stop_on_signals(stop)
     calls, budget = OpenCalls(), settings.turn_budget_ms / 1000
     async with open_app(settings, local=True) as app:
-        lines = BoundedLines(private_stdin(), settings.max_body_bytes)
-        talking = asyncio.create_task(talk(app.protocol.mcp, lines, calls, budget, stop), name="stdio")
+        lines = Lines(private_stdin(), settings.max_body_bytes)
+        talking = asyncio.create_task(serve_lines(app.protocol.mcp, lines, calls, budget, stop), name="stdio")
         await wait_for_either(talking, stop)
         if talking.done():
             talking.result()
-        elif not calls.ended:
-            await calls.all_answered(budget)
+        elif not calls.has_ended:
+            await calls.wait_answered(budget)
     if not talking.done():
         leave(0)  # a thread still waits for a line of stdin, or for room in stdout, and the interpreter would wait for it

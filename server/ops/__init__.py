@@ -9,16 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from server.config.settings import Settings
-from server.transport.http.connection import Beside
+from server.transport.http.app import Addon
 
 if TYPE_CHECKING:
     from server.application import Application
 
 
-def open_ops(settings: Settings, app: Application, worker: int | None = None) -> Beside:
+def open_ops(settings: Settings, app: Application, worker: int | None = None) -> Addon:
     """Returns the page's routes, or none where it is off. `worker` is this process's number among several."""
     if not settings.ops:
-        return Beside()
+        return Addon()
     # Imported here: a server without the page does without what it is made of.
     from server.ops.room import Room
 

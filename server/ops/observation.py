@@ -201,7 +201,7 @@ class Observation:
         source = _scheme(self._process.settings.flags_url) or "no document"
         own = {name: backend.breaker for name, backend in app.backends.items()}
         probed = {name: breaker for name, (_, breaker) in app.dependencies.probes.items() if breaker is not None}
-        listening = app.protocol.tool_list_changes.streams.open + len(app.protocol.subscriptions)
+        listening = len(app.protocol.tool_list_changes.streams) + len(app.protocol.subscriptions)
         streams = {"sse": self._gauge("manga_sse_streams"), "mcp": listening, "ws": self._gauge("manga_websockets")}
         return {
             "at": round(app.clocks.wall(), 3),

@@ -18,7 +18,7 @@ from server.config.settings import Settings
 from server.ops.observation import Observation, Process
 from server.ops.streams import Publisher, Streams, Subscribers
 from server.ops.visitors import Visitors
-from server.transport.http.connection import Beside
+from server.transport.http.app import Addon
 from server.transport.http.middleware import Endpoint
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _bearer(value: bytes) -> bytes:
     return b"Bearer " + password if colon and password.strip() else value
 
 
-class Room(Beside):
+class Room(Addon):
     """Raises `ValueError` where its page cannot be put together."""
 
     def __init__(self, settings: Settings, app: Application, worker: int | None = None) -> None:
@@ -123,7 +123,7 @@ class Room(Beside):
     def routes(self) -> list[BaseRoute]:
         return [Route(PAGE, self._page, methods=["GET"]), Route(EVENTS, Endpoint(self._events), methods=["GET"])]
 
-    def around(self, asgi: ASGIApp) -> ASGIApp:
+    def wrap(self, asgi: ASGIApp) -> ASGIApp:
         return Gate(asgi)
 
     async def close_all(self) -> None:

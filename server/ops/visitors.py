@@ -14,7 +14,7 @@ from server.config.settings import Settings
 from server.identity import CannotTell, Identifier, Unproven
 from server.identity.bearer import bearer_of
 from server.identity.tool_access import SERVER
-from server.transport.http.metadata import Challenge
+from server.transport.http.authorization import Challenge
 from server.transport.http.responses import busy, plain
 from server.transport.http.slots import holder_of
 from session.resilience.rate_limit import LocalLimits, Rate
@@ -99,5 +99,5 @@ class Visitors:
             return plain(403, "This token is not let in here.")
         if principal.scopes is None or SCOPE in principal.scopes:
             return None
-        challenge = {"WWW-Authenticate": Challenge().of_scope({}, SCOPE)}
+        challenge = {"WWW-Authenticate": Challenge().for_scope({}, SCOPE)}
         return plain(403, f"This needs the scope {SCOPE}.", challenge)

@@ -1,4 +1,4 @@
-"""The events of all replicas: who listens in this process is told at once, other processes as soon as Redis lets them."""
+"""The bus that carries events to all replicas: this process is told at once, the others as soon as Redis allows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Generic, NoReturn, TypeVar
 
 from mcp.server.subscriptions import (
     InMemorySubscriptionBus,
@@ -34,38 +34,62 @@ from tools.resources.built_in import HISTORY
 
 @dataclass(frozen=True)
 class OwnUpdated(ResourceUpdated):
-    """A resource reads differently for one session and user, by their hash (`session.keys.owner`), and for nobody else."""
+    """A resource changed for one session and user, by their hash (`session.keys.owner`), and for nobody else."""
 
     owner: str
 
 
-def as_heard_by(event: ServerEvent, owners: AbstractSet[str | None]) -> ServerEvent | None:
-    """The event as a client that listens for these owners is told it; None where it is not for it to hear."""
+def event_for(event: ServerEvent, owners: AbstractSet[str | None]) -> ServerEvent | None:
+    """Returns the event for a client that listens as these owners; None for an update of another owner's."""
     if isinstance(event, OwnUpdated):
         return ResourceUpdated(event.uri) if event.owner in owners else None
     return event
 
 
-WINDOW_SECONDS = 1.0
-"""Of a session that grows on and on, its listeners are told once in it."""
 MOST_WAITING = 1024
-"""Sessions of which something is to be told; what is told of more of them is lost."""
+"""Events; beyond them updates are lost. There are three lists, which always have room."""
+T = TypeVar("T")
+
+
+class Pending(Generic[T]):
+    """What waits to be published, each once."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[T, None] = {}
+        self._any = asyncio.Event()
+
+    def put(self, value: T) -> None:
+        if len(self._waiting) < MOST_WAITING or isinstance(
+            value, ToolsListChanged | PromptsListChanged | ResourcesListChanged
+        ):
+            self._waiting[value] = None
+            self._any.set()
+
+    async def take(self) -> list[T]:
+        """Waits for some, and takes all."""
+        await self._any.wait()
+        self._any.clear()
+        values, self._waiting = list(self._waiting), {}
+        return values
+
+
+WINDOW_SECONDS = 1.0
+"""Within it the listeners of a growing session are told once."""
 
 
 class OwnUpdates:
-    """Calls tell of themselves only where somebody listens: the session's own record says so, whichever replica the call
-    runs on. That record ends half an hour after the last call, or with the session: who listens on has to say so again."""
+    """Updates of a session's own resources. Calls publish them only where somebody listens, which the session's record says,
+    on every replica. The record ends half an hour after the last call, or with the session; then listeners ask again."""
 
     def __init__(self, bus: SubscriptionBus, memory: SessionMemory) -> None:
         self._bus = bus
         self._memory = memory
-        self._grown: dict[str, None] = {}
-        self._some = asyncio.Event()
+        self._grown: Pending[str] = Pending()
 
     async def listen(self, uri: str, session: str | None, user: str | None) -> str | None:
-        """Somebody wants to hear of a resource. Returns as whom, where it is one of a session; None for all others."""
+        """Notes a listener of a resource. Returns the owner as which it listens; None for no session's own resource."""
         if uri == HISTORY.uri and session is not None:
-            with suppress(MemoryUnavailable):  # what is not recorded is not told of either
+            with suppress(MemoryUnavailable):  # without a record there are no updates either
                 await self._memory.listen(session, user)
         return self.owner(uri, session, user)
 
@@ -73,22 +97,20 @@ class OwnUpdates:
         return owner(session, user) if uri == HISTORY.uri and session is not None else None
 
     def recorded(self, session: str, user: str | None) -> None:
-        """A call has become part of this session's history."""
-        if len(self._grown) < MOST_WAITING:
-            self._grown[owner(session, user)] = None
-            self._some.set()
+        """Notes that a call was added to this session's history."""
+        self._grown.put(owner(session, user))
 
     async def keep(self) -> NoReturn:
-        """Tells until cancelled."""
+        """Publishes until cancelled."""
         while True:
-            await self._some.wait()
-            self._some.clear()
-            grown, self._grown = self._grown, {}
-            for each in grown:
+            for each in await self._grown.take():
                 await self._bus.publish(OwnUpdated(HISTORY.uri, each))
             await asyncio.sleep(WINDOW_SECONDS)
 
 
+MOST_URIS = 64
+LONGEST_URI = 256
+"""A connection or subscription keeps the addresses that it watches as long as it lasts: 16 KB."""
 LARGEST_BYTES = 2048
 LISTS: Mapping[str, ServerEvent] = {
     "tools": ToolsListChanged(),
@@ -97,59 +119,34 @@ LISTS: Mapping[str, ServerEvent] = {
 }
 
 
-def write(event: ServerEvent, sender: str) -> bytes:
-    """`sender` is the process's own name, by which it knows its messages again."""
-    return json.dumps({"from": sender, **_told(event)}, ensure_ascii=False).encode("utf-8", "replace")
+def encode_event(event: ServerEvent, sender: str) -> bytes:
+    """`sender` is the process's name, by which it recognises its own messages."""
+    fields = {"from": sender}
+    if isinstance(event, ResourceUpdated):
+        fields |= {"resource": event.uri} | ({"owner": event.owner} if isinstance(event, OwnUpdated) else {})
+    else:
+        fields["list"] = next(name for name, each in LISTS.items() if each == event)
+    return json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def _told(event: ServerEvent) -> dict[str, str]:
-    if isinstance(event, OwnUpdated):
-        return {"resource": event.uri, "owner": event.owner}
-    return {"resource": event.uri} if isinstance(event, ResourceUpdated) else {"list": _name(event)}
-
-
-def read(message: bytes, own: str) -> ServerEvent | None:
-    """Returns None for what this process has said itself, and for anything that is not of this form, whoever wrote it."""
+def decode_event(message: bytes, own: str) -> ServerEvent | None:
+    """Returns None for this process's own messages, and for anything else that is no event."""
     if len(message) > LARGEST_BYTES:
         return None
     try:
-        told = json.loads(message)
+        fields = json.loads(message)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(told, dict) or told.get("from") == own:
-        return None
-    listed, uri = told.get("list"), told.get("resource")
-    if isinstance(uri, str) and "owner" in told:
-        return OwnUpdated(uri, told["owner"]) if isinstance(told["owner"], str) else None
-    if isinstance(uri, str):
-        return ResourceUpdated(uri)
-    return LISTS.get(listed) if isinstance(listed, str) else None
-
-
-def _name(event: ServerEvent) -> str:
-    return next(name for name, each in LISTS.items() if each == event)
-
-
-MOST = 1024
-"""Resources that may wait; what is told of more of them is lost. There are three lists, and those always have room."""
-
-
-class Pending:
-    def __init__(self) -> None:
-        self._events: dict[ServerEvent, None] = {}
-        self._some = asyncio.Event()
-
-    def put(self, event: ServerEvent) -> None:
-        if len(self._events) < MOST or not isinstance(event, ResourceUpdated):
-            self._events[event] = None
-            self._some.set()
-
-    async def take(self) -> list[ServerEvent]:
-        """Waits for some, and takes them all."""
-        await self._some.wait()
-        self._some.clear()
-        events, self._events = list(self._events), {}
-        return events
+    match fields:
+        case {"from": sender} if sender == own:
+            return None
+        case {"resource": str(uri), "owner": event_owner}:
+            return OwnUpdated(uri, event_owner) if isinstance(event_owner, str) else None
+        case {"resource": str(uri)}:
+            return ResourceUpdated(uri)
+        case {"list": str(name)}:
+            return LISTS.get(name)
+    return None
 
 
 logger = logging.getLogger(__name__)
@@ -158,58 +155,57 @@ AGAIN_SECONDS = 0.2
 
 
 class SharedBus:
-    """A `SubscriptionBus` of the SDK's. Nobody waits for Redis: what it does not take is kept until it does, and after it
-    was away everything counts as changed, since something may have been missed."""
+    """A `SubscriptionBus` of the SDK. Publishers never wait for Redis: events that it does not take are kept. After an
+    outage every tool list counts as changed, since events may have been missed."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis
         self._subscriber = Subscriber(redis, CHANGES)
-        self._here = InMemorySubscriptionBus()
+        self._local = InMemorySubscriptionBus()
         self._own = uuid.uuid4().hex
-        self._heard, self._unsaid = Pending(), Pending()
+        self._received: Pending[ServerEvent] = Pending()
+        self._unsent: Pending[ServerEvent] = Pending()
         self._outage = Outage(logger, "the publishing of changes in Redis", after=FAILURES)
 
     async def publish(self, event: ServerEvent) -> None:
-        self._unsaid.put(event)
-        await self._here.publish(event)
+        self._unsent.put(event)
+        await self._local.publish(event)
 
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
-        return self._here.subscribe(listener)
+        return self._local.subscribe(listener)
 
     async def keep(self) -> None:
-        """Talks with the others until it is cancelled."""
+        """Exchanges events with other processes until cancelled."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._subscriber.listen(self._hear, self._look), name="changes-hear")
+            listening = self._subscriber.listen(self._receive, lambda: self._received.put(ToolsListChanged()))
+            group.create_task(listening, name="changes-hear")
             group.create_task(self._deliver(), name="changes-deliver")
-            group.create_task(self._say(), name="changes-say")
+            group.create_task(self._send(), name="changes-say")
 
-    def _hear(self, message: bytes) -> None:
-        if (event := read(message, self._own)) is not None:
-            self._heard.put(event)
-
-    def _look(self) -> None:
-        self._heard.put(ToolsListChanged())
+    def _receive(self, message: bytes) -> None:
+        if (event := decode_event(message, self._own)) is not None:
+            self._received.put(event)
 
     async def _deliver(self) -> NoReturn:
         while True:
-            for event in await self._heard.take():
-                await self._here.publish(event)
+            for event in await self._received.take():
+                await self._local.publish(event)
 
-    async def _say(self) -> NoReturn:
+    async def _send(self) -> NoReturn:
         while True:
-            events = await self._unsaid.take()
+            events = await self._unsent.take()
             try:
-                await self._published(events)
+                await self._publish_in_redis(events)
             except (MemoryUnavailable, MemoryRefused) as failure:
                 self._outage.record_failure(str(failure))
                 for event in events:
-                    self._unsaid.put(event)
+                    self._unsent.put(event)
                 await asyncio.sleep(AGAIN_SECONDS)
             else:
                 self._outage.record_recovery()
 
-    async def _published(self, events: list[ServerEvent]) -> None:
-        messages = [Command(("PUBLISH", CHANGES, write(event, self._own))) for event in events]
+    async def _publish_in_redis(self, events: list[ServerEvent]) -> None:
+        messages = [Command(("PUBLISH", CHANGES, encode_event(event, self._own))) for event in events]
         replies = await self._redis.trip(messages, Deadline.after(PUBLISH_SECONDS))
         if any(isinstance(reply, MemoryRefused) for reply in replies):
             raise MemoryRefused("Redis does not let this user publish")

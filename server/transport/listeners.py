@@ -1,9 +1,8 @@
-"""Everybody who hears of a changed tool list: 2025 connections, and the subscriptions of the 2026 era.
+"""Clients that are notified of changes: 2025 connections, and the tool lists of 2026 subscriptions.
 
-A client is told when, and only when, what it would be listed has become another list than the one that it was last told of.
-What it is listed depends on whom it was proven to be, and on nothing else about its connection: on whoever said
-`notifications/initialized` or `subscriptions/listen`, and on whoever has asked for a list on a connection since. That a
-token ends later changes nothing here: a notification says nothing of what is in the list, which takes a new proof to get.
+A client is told of a changed tool list when the list that it would get differs from the last one it was told of. Its list
+depends on its proven principals alone: those of `notifications/initialized` or `subscriptions/listen`, and of every list
+request on its connection since. The end of a token changes nothing: a notification does not say what is in the list.
 """
 
 from __future__ import annotations
@@ -15,254 +14,306 @@ from typing import NoReturn
 
 from mcp.server.connection import Connection
 from mcp.server.session import ServerSession
-from mcp.server.subscriptions import ServerEvent, SubscriptionBus, ToolsListChanged
+from mcp.server.subscriptions import (
+    PromptsListChanged,
+    ResourcesListChanged,
+    ResourceUpdated,
+    ServerEvent,
+    SubscriptionBus,
+    ToolsListChanged,
+)
 
 from server.call import Principal
-from server.transport.changes import as_heard_by
+from server.transport.changes import LISTS, LONGEST_URI, MOST_URIS, event_for
 from session.resilience.tasks import start_task
+from tools.primitive_registry import Kind
+
+METHODS: dict[type[ServerEvent], str] = {
+    ToolsListChanged: "notifications/tools/list_changed",
+    ResourcesListChanged: "notifications/resources/list_changed",
+    PromptsListChanged: "notifications/prompts/list_changed",
+    ResourceUpdated: "notifications/resources/updated",
+}
+
+
+def connection_of(session: ServerSession) -> Connection:
+    """A session lives as long as one request; the connection behind it has no public name in the SDK."""
+    return session._connection
+
+
+class Notifier:
+    """Sends notifications to one connection, one at a time and in the background. Each waits at most once: while the client
+    does not read, and while it has no stream, since the SDK would drop them."""
+
+    def __init__(self, connection: Connection, *, has_stream: bool = True) -> None:
+        self._connection = connection
+        self._has_stream = has_stream
+        self._waiting: dict[ServerEvent, None] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    def notify(self, event: ServerEvent) -> None:
+        self._waiting[event] = None
+        self._begin()
+
+    def set_stream(self, *, has_stream: bool) -> None:
+        self._has_stream = has_stream
+        self._begin()
+
+    def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def _begin(self) -> None:
+        if self._waiting and self._has_stream and (self._task is None or self._task.done()):
+            self._task = start_task(self._send(), "notify")
+
+    async def _send(self) -> None:
+        while self._waiting and self._has_stream:
+            event = next(iter(self._waiting))
+            del self._waiting[event]
+            params = {"uri": event.uri} if isinstance(event, ResourceUpdated) else None
+            await self._connection.notify(METHODS[type(event)], params)
+
+
+class SessionStreams:
+    """The notifiers of all connections. Those of Streamable HTTP sessions have a stream while their client keeps one open;
+    the others always. `len` counts the open ones."""
+
+    def __init__(self) -> None:
+        self._open: set[str] = set()
+        self._notifiers: dict[str | Connection, Notifier] = {}
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def notifier(self, connection: Connection) -> Notifier:
+        """Returns the connection's notifier, which lives as long as the connection."""
+        key = connection.session_id or connection
+        if key not in self._notifiers:
+            notifier = Notifier(connection, has_stream=key in self._open if isinstance(key, str) else True)
+            self._notifiers[key] = notifier
+            connection.exit_stack.callback(notifier.close)
+            connection.exit_stack.callback(self._notifiers.pop, key)
+        return self._notifiers[key]
+
+    def open(self, session: str) -> None:
+        self._open.add(session)
+        self._set_stream(session, has_stream=True)
+
+    def close(self, session: str) -> None:
+        self._open.discard(session)
+        self._set_stream(session, has_stream=False)
+
+    def _set_stream(self, session: str, *, has_stream: bool) -> None:
+        if (notifier := self._notifiers.get(session)) is not None:
+            notifier.set_stream(has_stream=has_stream)
+
 
 MOST_PRINCIPALS = 8
-"""For so many one client may list before the first of them is forgotten."""
+"""For so many a client may list before the first is forgotten."""
 SLICE = 16
-"""Lists that are compared, or clients that are told, before calls have their turn: about a millisecond."""
+"""Lists that are compared, or clients that are told, in one round of the event loop: about a millisecond."""
+WINDOW_SECONDS = 0.05
+"""Changes within it are compared once; one that is undone by then is no change."""
+CHANGED = ToolsListChanged()
 
 
 @dataclass(slots=True, eq=False)
 class Client:
-    """`tell` neither waits nor fails. `lists` are the digests of what it knows, by principal."""
+    """`tell` neither waits nor fails. `lists` are the digests that it knows, by principal."""
 
     tell: Callable[[], None]
     lists: dict[Principal, str] = field(default_factory=dict)
 
 
-class Audiences:
-    """Clients who are told. `digest` stands for the list of a principal as it is now."""
+class ToolListChanges:
+    """Tells clients of changed tool lists. `digest` stands for the present list of a principal; `bus` carries the event
+    between processes."""
 
-    def __init__(self, digest: Callable[[Principal], str]) -> None:
+    def __init__(self, digest: Callable[[Principal], str], bus: SubscriptionBus) -> None:
+        self.bus = bus
+        self.streams = SessionStreams()
         self._digest = digest
         self._clients: dict[Client, None] = {}
+        self._connections: dict[Connection, Client] = {}
+        self._scheduled = asyncio.Event()
+        self.on_change(self.schedule_comparison)
 
     def __len__(self) -> int:
         return len(self._clients)
 
-    def join(self, principal: Principal, tell: Callable[[], None]) -> Client:
-        """What is listed now is what the client knows, whether it has asked or not."""
+    def join(self, session: ServerSession, principal: Principal) -> None:
+        """Tells a 2025 connection of changes from now on, until it ends. It is taken to know the present list."""
+        connection = connection_of(session)
+        if connection in self._connections:
+            self.note_listed(session, principal)
+            return
+        notifier = self.streams.notifier(connection)
+        client = self._connections[connection] = self._add(principal, lambda: notifier.notify(CHANGED))
+        connection.exit_stack.callback(self._clients.pop, client)
+        connection.exit_stack.callback(self._connections.pop, connection)
+
+    def note_listed(self, session: ServerSession, principal: Principal) -> None:
+        """Notes that a connection was given this principal's list."""
+        if (client := self._connections.get(connection_of(session))) is not None:
+            self._widen(client, principal)
+
+    def bus_for(self, principal: Principal, owner: str | None = None) -> SubscriptionBus:
+        """Returns the bus of a subscription: changes of its principal's tool list, updates of its owner's own resources, and
+        all other events."""
+        return _SubscriberBus(self, principal, owner)
+
+    def subscribe(self, principal: Principal, tell: Callable[[], None]) -> Callable[[], None]:
+        """Calls `tell` after changes of this principal's list. Returns what ends that."""
+        client = self._add(principal, tell)
+        return lambda: self._clients.pop(client, None)
+
+    def schedule_comparison(self) -> None:
+        """To be called after any change that lists may depend on."""
+        self._scheduled.set()
+
+    async def publish_change(self, to_others: bool) -> None:
+        """Schedules a comparison, in the other processes too if nobody else tells them."""
+        if to_others:
+            await self.bus.publish(CHANGED)
+        else:
+            self.schedule_comparison()
+
+    def on_change(self, look: Callable[[], None]) -> None:
+        """Calls `look` whenever some process, perhaps this one, has published a change."""
+        self.bus.subscribe(lambda event: look() if event == CHANGED else None)
+
+    async def keep(self) -> NoReturn:
+        """Compares until cancelled."""
+        self.schedule_comparison()
+        while True:
+            await self._scheduled.wait()
+            await asyncio.sleep(WINDOW_SECONDS)
+            self._scheduled.clear()
+            await self._compare()
+
+    def _add(self, principal: Principal, tell: Callable[[], None]) -> Client:
         client = Client(tell)
-        self.widen(client, principal)
+        self._widen(client, principal)
         self._clients[client] = None
         return client
 
-    def widen(self, client: Client, principal: Principal) -> None:
-        """From now on the client hears of this principal's list as well."""
+    def _widen(self, client: Client, principal: Principal) -> None:
+        """From now on the client is told of this principal's list as well."""
         if principal in client.lists:
             return
         if len(client.lists) >= MOST_PRINCIPALS:
             del client.lists[next(iter(client.lists))]
         client.lists[principal] = self._digest(principal)
 
-    def leave(self, client: Client) -> None:
-        self._clients.pop(client, None)
-
-    async def compare(self) -> None:
-        """Tells each client once of whom a list has changed. A principal's list is looked at once, however many have it;
-        what changes meanwhile is for the next comparison."""
-        now: dict[Principal, str] = {}
+    async def _compare(self) -> None:
+        """Tells each client whose list has changed. A principal's list is read once, however many clients have it; what
+        changes meanwhile is left to the next comparison."""
+        present: dict[Principal, str] = {}
         work = 0
         for client in list(self._clients):
-            work += self._digest_new(client, now)
-            if client in self._clients and _changed(client, now):
+            unread = client.lists.keys() - present.keys()
+            present.update((principal, self._digest(principal)) for principal in unread)
+            work += len(unread)
+            before = client.lists
+            client.lists = {principal: present[principal] for principal in before}
+            if client in self._clients and client.lists != before:
                 client.tell()
                 work += 1
             if work >= SLICE:
                 work = 0
                 await asyncio.sleep(0)
 
-    def _digest_new(self, client: Client, now: dict[Principal, str]) -> int:
-        new = client.lists.keys() - now.keys()
-        now.update((principal, self._digest(principal)) for principal in new)
-        return len(new)
 
-
-def _changed(client: Client, now: dict[Principal, str]) -> bool:
-    """Tells whether there is another list, and takes note of it."""
-    before = client.lists
-    client.lists = {principal: now[principal] for principal in before}
-    return client.lists != before
-
-
-METHOD = "notifications/tools/list_changed"
-
-
-class Notifier:
-    """One notification at a time, and nobody waits for it. While it is on its way to a client that does not read, whatever
-    else changes is one more behind it; so what waits for a client is never more than that. One for a client without a stream
-    to hear it on waits until there is one."""
-
-    def __init__(self, connection: Connection, *, hears: bool = True) -> None:
-        self._connection = connection
-        self._hears = hears
-        self._again = False
-        self._task: asyncio.Task[None] | None = None
-
-    def tell(self) -> None:
-        self._again = True
-        self._begin()
-
-    def listen(self, hears: bool) -> None:
-        """Whether there is a stream from now on: without one the SDK would throw notifications away."""
-        self._hears = hears
-        self._begin()
-
-    def _begin(self) -> None:
-        if self._again and self._hears and (self._task is None or self._task.done()):
-            self._task = start_task(self._send(), "tools-changed")
-
-    def close(self) -> None:
-        """To be done when the connection ends."""
-        if self._task is not None:
-            self._task.cancel()
-
-    async def _send(self) -> None:
-        while self._again and self._hears:
-            self._again = False
-            await self._connection.notify(METHOD, None)
-
-
-class SessionStreams:
-    """A connection that is no such session has its one stream for as long as it lasts."""
-
-    def __init__(self) -> None:
-        self._open: set[str] = set()
-        self._notifiers: dict[str, Notifier] = {}
-
-    @property
-    def open(self) -> int:
-        """How many sessions have a stream now."""
-        return len(self._open)
-
-    def notifier(self, connection: Connection) -> Notifier:
-        """Makes the one that tells this connection."""
-        name = connection.session_id
-        if name is None:
-            return Notifier(connection)
-        self._notifiers[name] = Notifier(connection, hears=name in self._open)
-        return self._notifiers[name]
-
-    def leave(self, connection: Connection) -> None:
-        if connection.session_id is not None:
-            self._notifiers.pop(connection.session_id, None)
-
-    def opened(self, session: str) -> None:
-        """Its client listens from now on, and is told of what it has missed."""
-        self._open.add(session)
-        self._tell(session, hears=True)
-
-    def closed(self, session: str) -> None:
-        self._open.discard(session)
-        self._tell(session, hears=False)
-
-    def _tell(self, session: str, *, hears: bool) -> None:
-        if (notifier := self._notifiers.get(session)) is not None:
-            notifier.listen(hears)
-
-
-WINDOW_SECONDS = 0.05
-"""What changes within it is looked at once, and what has changed back by then is nothing to tell of."""
-CHANGED = ToolsListChanged()
-
-
-class ToolListChanges:
-    """To be told of changes by `may_have_changed`, in this process, or by an event on the bus, in all of them."""
-
-    def __init__(self, digest: Callable[[Principal], str], bus: SubscriptionBus) -> None:
-        """`digest` stands for what is listed for a principal at the moment."""
-        self.bus = bus
-        self._audiences = Audiences(digest)
-        self._connections: dict[Connection, Client] = {}
-        self.streams = SessionStreams()
-        self._asked = asyncio.Event()
-        bus.subscribe(self._heard)
-
-    def __len__(self) -> int:
-        return len(self._audiences)
-
-    def join(self, session: ServerSession, principal: Principal) -> None:
-        """A 2025 connection is ready to hear, until it ends."""
-        # A session lives as long as one request; the connection behind it has no public name in the SDK.
-        connection = session._connection
-        if connection in self._connections:
-            self.listed(session, principal)
-            return
-        notifier = self.streams.notifier(connection)
-        client = self._connections[connection] = self._audiences.join(principal, notifier.tell)
-
-        def leave() -> None:
-            del self._connections[connection]
-            self._audiences.leave(client)
-            self.streams.leave(connection)
-            notifier.close()
-
-        connection.exit_stack.callback(leave)
-
-    def listed(self, session: ServerSession, principal: Principal) -> None:
-        """Somebody has got a list on this connection."""
-        if (client := self._connections.get(session._connection)) is not None:
-            self._audiences.widen(client, principal)
-
-    def bus_of(self, principal: Principal, owner: str | None = None) -> SubscriptionBus:
-        """For a subscription of this principal's: of the tools it hears what concerns them, of what is a session's own what
-        is this `owner`'s, of all else everything."""
-        return _BusOfOne(self.bus, self._audiences, principal, owner)
-
-    def may_have_changed(self) -> None:
-        """To be called after anything on which lists depend; whoever calls it need not know whether they do."""
-        self._asked.set()
-
-    async def changed(self, seen_first: bool) -> None:
-        """The same; `seen_first` where nobody has told of it, so that the other processes are told."""
-        if seen_first:
-            await self.bus.publish(CHANGED)
-        else:
-            self.may_have_changed()
-
-    def when_told(self, look: Callable[[], None]) -> None:
-        """`look` is called whenever some process has seen a change, this one included."""
-        self.bus.subscribe(lambda event: look() if event == CHANGED else None)
-
-    async def keep(self) -> NoReturn:
-        """Compares until cancelled."""
-        self.may_have_changed()
-        while True:
-            await self._asked.wait()
-            await asyncio.sleep(WINDOW_SECONDS)
-            self._asked.clear()
-            await self._audiences.compare()
-
-    def _heard(self, event: ServerEvent) -> None:
-        if event == CHANGED:
-            self.may_have_changed()
-
-
-class _BusOfOne:
+class _SubscriberBus:
     """The bus as one subscription sees it."""
 
-    def __init__(self, bus: SubscriptionBus, audiences: Audiences, principal: Principal, owner: str | None) -> None:
-        self._bus, self._audiences, self._principal, self._owners = bus, audiences, principal, {owner}
+    def __init__(self, changes: ToolListChanges, principal: Principal, owner: str | None) -> None:
+        self._changes, self._principal, self._owners = changes, principal, {owner}
 
     async def publish(self, event: ServerEvent) -> None:
-        await self._bus.publish(event)
+        await self._changes.bus.publish(event)
 
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
         def pass_on(event: ServerEvent) -> None:
-            told = as_heard_by(event, self._owners)
-            if told is not None and told != CHANGED:
-                listener(told)
+            seen = event_for(event, self._owners)
+            if seen is not None and seen != CHANGED:
+                listener(seen)
 
-        unsubscribe = self._bus.subscribe(pass_on)
-        client = self._audiences.join(self._principal, lambda: listener(CHANGED))
+        unsubscribe = self._changes.bus.subscribe(pass_on)
+        leave = self._changes.subscribe(self._principal, lambda: listener(CHANGED))
 
-        def leave() -> None:
+        def end() -> None:
             unsubscribe()
-            self._audiences.leave(client)
+            leave()
 
-        return leave
+        return end
+
+
+class Watchers:
+    """2025 connections that watch resources, and the lists of resources and prompts. Clients of the 2026 era get the same
+    events through their subscriptions."""
+
+    def __init__(self, bus: SubscriptionBus, streams: SessionStreams) -> None:
+        self._bus = bus
+        self._streams = streams
+        self._watched: dict[Connection, dict[str, set[str | None]]] = {}
+        """By connection and address, the owners as which it watches."""
+        self._changed: set[Kind] = set()
+        self._any = asyncio.Event()
+        bus.subscribe(self._notify)
+
+    def __len__(self) -> int:
+        return len(self._watched)
+
+    def join(self, session: ServerSession) -> dict[str, set[str | None]]:
+        """Tells the connection of changed lists from now on, until it ends. Returns what it watches."""
+        connection = connection_of(session)
+        if connection not in self._watched:
+            self._watched[connection] = {}
+            self._streams.notifier(connection)
+            connection.exit_stack.callback(self._watched.pop, connection)
+        return self._watched[connection]
+
+    def watch(self, session: ServerSession, uri: str, owner: str | None = None) -> bool:
+        """Watches a resource, as it is for `owner` where it is a session's own. Returns False beyond the limit."""
+        watched = self.join(session)
+        count = sum(map(len, watched.values())) + (owner not in watched.get(uri, ()))
+        if len(uri) > LONGEST_URI or count > MOST_URIS:
+            return False
+        watched.setdefault(uri, set()).add(owner)
+        return True
+
+    def forget(self, session: ServerSession, uri: str, owner: str | None = None) -> None:
+        watched = self.join(session)
+        owners = watched.get(uri, set())
+        owners.discard(owner)
+        if not owners:
+            watched.pop(uri, None)
+
+    async def publish_update(self, uri: str) -> None:
+        """Tells all watchers, on every replica, that a public resource has changed."""
+        await self._bus.publish(ResourceUpdated(uri))
+
+    def note_changed(self, kind: Kind) -> None:
+        """Notes a changed list, which `keep` publishes."""
+        self._changed.add(kind)
+        self._any.set()
+
+    async def keep(self) -> NoReturn:
+        """Publishes changed lists until cancelled, a burst of changes once."""
+        while True:
+            await self._any.wait()
+            self._any.clear()
+            changed, self._changed = self._changed, set()
+            for kind in sorted(changed):
+                await self._bus.publish(LISTS[kind])
+
+    def _notify(self, event: ServerEvent) -> None:
+        if event == CHANGED:
+            return
+        for connection, watched in list(self._watched.items()):
+            owners = watched.get(event.uri) if isinstance(event, ResourceUpdated) else frozenset[str | None]()
+            seen = None if owners is None else event_for(event, owners)
+            if seen is not None:
+                self._streams.notifier(connection).notify(seen)

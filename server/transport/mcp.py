@@ -1,14 +1,18 @@
-"""The handlers of the MCP server, over one pipeline. Transports are elsewhere."""
+"""The MCP server and its handlers, over one pipeline. Transports are elsewhere."""
 
 from __future__ import annotations
 
+import json
+import logging
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import mcp_types as types
-from mcp.server.lowlevel.server import Server
+from mcp.server.lowlevel.server import HandlerEntry, NotificationOptions, Server
+from mcp.server.models import InitializationOptions
+from mcp.server.request_state import AESGCMRequestStateCodec, RequestStateBoundary, RequestStateSecurity
 from mcp.server.subscriptions import SubscriptionBus
 from mcp.shared.exceptions import MCPError
 from mcp_types.methods import serialize_server_result
@@ -22,16 +26,14 @@ from server.identity.tool_access import ToolAccess
 from server.pipeline import Pipeline
 from server.results import FROM_ELSEWHERE, call_tool_result
 from server.runtime.fleet_key import FleetKey
-from server.transport.calls import Answer, Calls, LogLevels
 from server.transport.changes import OwnUpdates
+from server.transport.http.direct_calls import DirectTools
 from server.transport.http.slots import Subscriptions
-from server.transport.listeners import ToolListChanges
+from server.transport.listeners import ToolListChanges, Watchers
 from server.transport.messages import Extensions
-from server.transport.primitives import PrimitiveMethods
-from server.transport.request import Askers, Context, one_page
-from server.transport.store_server import NAME, StoreServer, quietly, request_state_boundary
+from server.transport.primitives import Handler, PrimitiveMethods
+from server.transport.request import Callers, Calls, Context, LogLevels, MakeResult, origin_of, read_identity, refuse_cursor
 from server.transport.tool_listing import ToolListing
-from server.transport.watchers import Watchers
 from tools.primitive_registry import PrimitiveRegistry
 from tools.primitives.resource import Extension
 from tools.prompts.wording import instructions
@@ -39,15 +41,98 @@ from tools.registry import Registered, Registry
 from tools.resources.built_in import HISTORY
 from tools.schema.text import remove_hidden
 
+logger = logging.getLogger(__name__)
 Json = dict[str, Any]
+Answer = TypeVar("Answer")
+NAME = "manga-tools"
+CAPABILITIES = {
+    "prompts": "prompts/list",
+    "resources": "resources/list",
+    "completions": "completion/complete",
+    "logging": "logging/setLevel",
+}
+"""With the method whose handler announces each."""
+
+
+class StoreServer(Server[Any]):
+    """The SDK's server, which announces list changes to 2025 clients too. A method without `offers` is neither announced nor
+    answered."""
+
+    offers: Callable[[str], bool]
+
+    def get_request_handler(self, method: str) -> HandlerEntry[Any] | None:
+        return super().get_request_handler(method) if self.offers(method) else None
+
+    def get_capabilities(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+        *,
+        protocol_version: str | None = None,
+    ) -> types.ServerCapabilities:
+        handled = super().get_capabilities(
+            notification_options, experimental_capabilities, extensions, protocol_version=protocol_version
+        )
+        missing = [name for name, method in CAPABILITIES.items() if not self.offers(method)]
+        return handled.model_copy(update=dict.fromkeys(missing))
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        options = notification_options or NotificationOptions(True, True, True)
+        return super().create_initialization_options(options, experimental_capabilities, extensions)
+
+
+def hide_exceptions(handler: Callable[[Context, Any], Awaitable[Answer]]) -> Callable[[Context, Any], Awaitable[Answer]]:
+    """Replaces unexpected exceptions outside the pipeline's guard: the SDK would send their text to older clients."""
+
+    async def handle(ctx: Context, params: Any) -> Answer:
+        try:
+            return await handler(ctx, params)
+        except MCPError:
+            raise
+        except Exception:
+            logger.exception("%s failed outside the pipeline", ctx.method)
+            raise MCPError(types.INTERNAL_ERROR, "Internal server error") from None
+
+    return handle
+
+
+class FleetCodec:
+    """The SDK's codec for request state (AES-256-GCM), with the present keys of the fleet."""
+
+    def __init__(self, key: FleetKey) -> None:
+        self._key = key
+
+    def seal(self, payload: bytes) -> str:
+        return self._codec().seal(payload)
+
+    def unseal(self, token: str) -> bytes:
+        return self._codec().unseal(token)
+
+    def _codec(self) -> AESGCMRequestStateCodec:
+        return AESGCMRequestStateCodec(self._key.derived(b"request-state/1"))
+
+
+def _state_owner(ctx: Context) -> str | None:
+    """Binds request state to the stated identity; the pipeline proves it."""
+    metadata, _ = read_identity(ctx)
+    known = [origin_of(ctx.request), metadata.user, metadata.session]
+    return json.dumps(known) if any(known) else None
+
+
 METHOD = "tools/call"
 TEXT, STRUCTURE, META = "manga-mark-text", "manga-mark-structure", "manga-mark-meta"
 MARKS = re.compile(f'("{TEXT}"|"{STRUCTURE}":0|"{META}":0)'.encode())
 
 
 def written(version: str, result: Json) -> bytes:
-    """Writes it for a client of this version. `result` is what `server.results` makes: its first block's text is
-    its structure, written. Raises what the SDK raises for a result that is none."""
+    """Serializes a result of `server.results`, whose first block's text is its structure as JSON. Raises what the SDK raises
+    for an invalid result."""
     block, *beside = result["content"]
     if beside:
         return to_json(serialize_server_result(METHOD, version, result))
@@ -58,19 +143,16 @@ def written(version: str, result: Json) -> bytes:
 
 @lru_cache(maxsize=32)
 def _frame(version: str, failed: bool) -> tuple[bytes | str, ...]:
-    """What is the same in every result, with the marks' names where there is something to fill in."""
+    """Returns the common bytes of all results, and the names of the marks between them."""
     block: Json = {"type": "text", "text": TEXT} | ({} if failed else FROM_ELSEWHERE)
     result = {"resultType": "complete", "content": [block], "structuredContent": {STRUCTURE: 0}, "isError": failed}
     frame = to_json(serialize_server_result(METHOD, version, result | {"_meta": {META: 0}}))
-    return tuple(_mark(part) for part in MARKS.split(frame))
-
-
-def _mark(part: bytes) -> bytes | str:
-    return part.split(b'"')[1].decode() if MARKS.fullmatch(part) else part
+    return tuple(part.split(b'"')[1].decode() if MARKS.fullmatch(part) else part for part in MARKS.split(frame))
 
 
 class Protocol:
-    """Answers what MCP asks. `mcp` is the server that every transport runs."""
+    """Answers MCP requests. `mcp` is the server that every transport runs, `direct` the short way to its tools. `on_sent` is
+    called for each call whose answer is with the socket; `bus` carries changes."""
 
     def __init__(
         self,
@@ -87,36 +169,40 @@ class Protocol:
         key: FleetKey,
         extensions: Iterable[Extension] = (),
     ) -> None:
-        """`on_sent` is told of each call whose answer is with the socket; `bus` carries what changes."""
         self._registry = registry
         self._access = access
         self._key = key
-        self._askers = Askers(identifier, limits)
+        self._store = pipeline.store
+        self._callers = Callers(identifier, limits)
         levels = LogLevels()
-        self._calls = Calls(pipeline, self._askers.process_session, levels, on_sent)
-        self._quietly_called = quietly(self._called)
-        self._quietly_listed = quietly(self._listed)
+        self._calls = Calls(pipeline, self._callers.process_session, levels, on_sent)
         self._listing = ToolListing(access)
         self.tool_list_changes = ToolListChanges(self._listing.digest, bus)
-        registry.on_change(self.tool_list_changes.may_have_changed)
-        self.watchers = Watchers(bus)
-        primitives.on_change(self.watchers.list_changed)
+        registry.on_change(self.tool_list_changes.schedule_comparison)
+        self.watchers = Watchers(bus, self.tool_list_changes.streams)
+        primitives.on_change(self.watchers.note_changed)
         self.own_updates = own_updates
         self.extensions = Extensions(extensions)
-        self._store = pipeline.store
         self._primitives = PrimitiveMethods(
             registry,
             primitives,
             access,
             self.extensions,
-            self._askers,
+            self._callers,
             self._calls,
             self.watchers,
             own_updates,
             levels,
         )
-        self.subscriptions = Subscriptions(tells=primitives.tells)
+        self.subscriptions = Subscriptions(is_watchable=primitives.tells)
         self.mcp = self._server(version)
+        call, list_tools = hide_exceptions(self._call_directly), hide_exceptions(self._list_directly)
+        self.direct = DirectTools(
+            call=lambda ctx, name, arguments: call(ctx, (name, arguments)),
+            list=lambda ctx: list_tools(ctx, None),
+            is_known=lambda name: registry.get(name) is not None,
+            may_ask=lambda name: (tool := registry.get(name)) is not None and tool.tool.asks,
+        )
 
     def _server(self, version: str) -> Server[Any]:
         server = StoreServer(
@@ -129,97 +215,90 @@ class Protocol:
             on_subscriptions_listen=self.listen,
         )
         # Registered this way because they answer plain dicts: a model would be built only to be dumped again.
-        server.add_request_handler("tools/list", types.PaginatedRequestParams, quietly(self.list_tools))
-        server.add_request_handler("tools/call", types.CallToolRequestParams, quietly(self.call_tool))
-        self._primitives.add_to(server)
-        # The SDK's own spans would be a second one for each call; ours is the event of the telemetry stage.
-        server.middleware[:] = [request_state_boundary(self._key)]
+        handlers: Sequence[Handler] = (
+            ("tools/list", types.PaginatedRequestParams, self.list_tools),
+            (METHOD, types.CallToolRequestParams, self.call_tool),
+            *self._primitives.handlers(),
+        )
+        for method, params, handler in handlers:
+            server.add_request_handler(method, params, hide_exceptions(handler))
+        server.offers = self._primitives.offers
+        # Any process opens what another has sealed. The SDK's spans are dropped: the telemetry stage has one for each call.
+        security = RequestStateSecurity(codec=FleetCodec(self._key), ttl=600.0, bind_principal=_state_owner)
+        server.middleware[:] = [RequestStateBoundary(security, default_audience=NAME)]
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self.initialized)
         return server
 
     def _input_schema(self, name: str) -> Mapping[str, Any] | None:
-        """Returns what the SDK compares `Mcp-Param-*` headers with, whoever calls; None for a name that is no tool."""
+        """Returns the schema that the SDK compares `Mcp-Param-*` headers with; None for a name that is no tool."""
         registered = self._registry.get(name)
         return None if registered is None else registered.tool.input_schema
 
     async def initialized(self, ctx: Context, params: types.NotificationParams) -> None:
-        """Notes that a 2025 connection is ready: from now on it hears of changes."""
+        """Tells a 2025 connection of changes from now on."""
         self.watchers.join(ctx.session)
-        self.tool_list_changes.join(ctx.session, await self._askers.principal(ctx))
+        self.tool_list_changes.join(ctx.session, await self._callers.identify(ctx))
 
     async def listen(self, ctx: Context, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
-        """Serves a subscription of the 2026 era for as long as it lasts."""
-        principal = await self._askers.principal(ctx)
+        """Serves a subscription of the 2026 era until its end."""
+        principal = await self._callers.identify(ctx)
         owner = None
         if HISTORY.uri in (params.notifications.resource_subscriptions or ()):
-            owner = await self.own_updates.listen(HISTORY.uri, self._askers.session(ctx), principal.user)
-        return await self.subscriptions.serve(ctx, params, self.tool_list_changes.bus_of(principal, owner))
+            owner = await self.own_updates.listen(HISTORY.uri, self._callers.session_of(ctx), principal.user)
+        return await self.subscriptions.serve(ctx, params, self.tool_list_changes.bus_for(principal, owner))
 
-    async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> dict[str, Any]:
-        """Answers with one page."""
-        one_page(params, "tools")
-        principal, _ = await self._listed(ctx)
+    async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
+        refuse_cursor(params, "tools")
+        principal, _ = await self._written_list(ctx)
         return self._listing.result(principal, self.extensions.shared_with(ctx.session))
 
-    async def list_directly(self, ctx: Context) -> bytes:
-        """Answers with the same, written."""
-        _, text = await self._quietly_listed(ctx, None)
-        return text
+    async def _list_directly(self, ctx: Context, _: None) -> bytes:
+        return (await self._written_list(ctx))[1]
 
-    async def _listed(self, ctx: Context, _: object = None) -> tuple[Principal, bytes]:
-        """Tells who asks for the tools, if they may by now, and the list, written."""
-        principal = await self._askers.principal(ctx)
-        modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-        meta = {types.SERVER_INFO_META_KEY: self.mcp.server_info_stamp} if modern else None
+    async def _written_list(self, ctx: Context) -> tuple[Principal, bytes]:
+        """Returns the caller, and its list as JSON. Raises `MCPError` beyond the caller's limit."""
+        principal = await self._callers.identify(ctx)
+        is_modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        meta = {types.SERVER_INFO_META_KEY: self.mcp.server_info_stamp} if is_modern else None
         text = self._listing.text(ctx.protocol_version, principal, self.extensions.shared_with(ctx.session), meta)
-        self._askers.admit(ctx, principal, len(text))
-        self.tool_list_changes.listed(ctx.session, principal)
+        self._callers.charge_bytes(ctx, principal, len(text))
+        self.tool_list_changes.note_listed(ctx.session, principal)
         return principal, text
 
-    async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
-        """Answers with a result. There is a JSON-RPC error only for a name that never was a tool."""
+    async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Json:
+        """Raises a JSON-RPC error only for a name that never was a tool."""
         tool = self._registry.get(params.name)
         if tool is None:
-            raise self._unknown(ctx, params.name, await self._askers.principal(ctx))
-        return await self._calls.run(ctx, tool, params.arguments or {}, self._answer_for(ctx))
+            raise self._unknown(ctx, params.name, await self._callers.identify(ctx))
+        return await self._run(ctx, tool, params.arguments or {})
 
-    def knows(self, name: str) -> bool:
-        """Tells whether a tool of this name is or was there."""
-        return self._registry.get(name) is not None
-
-    def asks(self, name: str) -> bool:
-        """Tells whether a tool may ask its client something between two calls of the 2026 era."""
-        tool = self._registry.get(name)
-        return tool is not None and tool.tool.asks
-
-    async def call_directly(self, ctx: Context, name: str, arguments: dict[str, Any]) -> bytes:
-        """Answers a call of a tool that there is with its result, written. Raises `MCPError`."""
+    async def _call_directly(self, ctx: Context, request: tuple[str, Json]) -> bytes:
+        name, arguments = request
         tool = self._registry.get(name)
         assert tool is not None
-        return await self._quietly_called(ctx, (tool, arguments))
-
-    async def _called(self, ctx: Context, asked: tuple[Registered, dict[str, Any]]) -> bytes:
-        result = await self._calls.run(ctx, *asked, self._answer_for(ctx))
+        result = await self._run(ctx, tool, arguments)
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             result["_meta"] |= {types.SERVER_INFO_META_KEY: self.mcp.server_info_stamp}
         return written(ctx.protocol_version, result)
 
-    def _answer_for(self, ctx: Context) -> Answer:
-        """How an outcome is told to this client, with what the extensions say of it that it shares with this server."""
+    async def _run(self, ctx: Context, tool: Registered, arguments: Json) -> Json:
+        return await self._calls.run(ctx, tool, arguments, self._make_result(ctx))
+
+    def _make_result(self, ctx: Context) -> MakeResult:
+        """Returns how an outcome becomes a result for this client, with the extensions that it shares."""
         if not (shared := self.extensions.shared_with(ctx.session)):
             return call_tool_result
 
-        def answer(call: Call, outcome: Outcome) -> dict[str, Any]:
+        def make_result(call: Call, outcome: Outcome) -> Json:
             result = call_tool_result(call, outcome)
             for each in shared if outcome.succeeded else ():
                 result["_meta"] |= each.of_result(self._store, call.may_use, call.name, result["structuredContent"])
             return result
 
-        return answer
+        return make_result
 
     def _unknown(self, ctx: Context, name: str, principal: Principal) -> MCPError:
-        theirs = {tool.name for tool in self._access.listed(principal)}
-        nearest = self._registry.nearest(name, theirs)
+        nearest = self._registry.nearest(name, {tool.name for tool in self._access.listed(principal)})
         hint = f" Did you mean: {', '.join(nearest)}?" if nearest else " tools/list names those there are."
         message = f"Unknown tool: {remove_hidden(name[:100])!r}.{hint}"
-        return self._askers.refusal(ctx, principal, message, {"name": "TOOL_NOT_FOUND", "nearest": nearest})
+        return self._callers.refusal(ctx, principal, message, {"name": "TOOL_NOT_FOUND", "nearest": nearest})

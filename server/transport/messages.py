@@ -1,10 +1,10 @@
-"""A batch, taken apart: each message of it goes the way of one that came by itself, with its own answer and its own share of
-every limit. An answer leaves when it is there: "responses MAY be batched" (MCP 2025-03-26, basic).
-"""
+"""One message of MCP: its bounds, how it is read, which extensions it may declare, and how a batch is split."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import mcp_types as types
@@ -15,8 +15,9 @@ from pydantic_core import from_json, to_json
 
 from tools.primitives.resource import Extension
 
+Json = dict[str, Any]
 MOST_VALUES = 1024
-"""Twice what a tool's arguments may hold (`tools.schema.validation`), the other half for `_meta`. They cost the SDK 3 ms."""
+"""Twice the values of a tool's arguments (`tools.schema.validation`), the other half for `_meta`. They cost the SDK 3 ms."""
 DEEPEST = 40
 """Arguments may be 32 deep, and lie three deep in the message."""
 TOO_MANY = f"A message holds at most {MOST_VALUES} values."
@@ -24,40 +25,82 @@ TOO_DEEP = f"A message is nested at most {DEEPEST} deep."
 NO_BRACKETS = bytes(each for each in range(256) if each not in b"[]{}")
 
 
-def excess(data: bytes | bytearray) -> str | None:
-    """Says in a sentence what there is too much of; None for a message that may be read. Linear, in the order of a copy of
-    it.
+def find_excess(data: bytes | bytearray) -> str | None:
+    """Returns why a message is refused before it is parsed, or None. Takes linear time, about that of a copy.
 
-    Never fewer values or levels than a parser meets before it gives up: damaged JSON is judged as far as it can be read."""
+    Counts no fewer values or levels than a parser meets before it gives up, damaged JSON included."""
     if b"\0" in data:
         return "A message is JSON in UTF-8."  # no JSON has such a byte; in UTF-16 nothing below would count right
     openings = data.count(b"[") + data.count(b"{")
     if openings <= DEEPEST and openings + data.count(b",") < MOST_VALUES:
-        return None  # even if all of them stand outside of texts
+        return None  # even if all of them are outside of strings
     unescaped = data.replace(b"\\\\", b"").replace(b'\\"', b"")
-    if unescaped.count(b'"') > 4 * MOST_VALUES:  # a name and a text for each value, two quotes each
+    if unescaped.count(b'"') > 4 * MOST_VALUES:  # a name and a string for each value, two quotes each
         return TOO_MANY
-    # Texts are every second piece; a digit in their place keeps what holds one from looking empty.
+    # Strings are every second piece; a digit in their place keeps their container from looking empty.
     bare = b"0".join(unescaped.split(b'"')[::2]).translate(None, b" \t\r\n")
     brackets = bare.translate(None, NO_BRACKETS)
     if len(brackets) > 2 * MOST_VALUES:
         return TOO_MANY
     empty = bare.count(b"[]") + bare.count(b"{}")
-    # Each comma begins a value, so does each bracket that something follows, and the message is one itself.
+    # Each comma begins a value, so does each bracket with contents, and the message is one itself.
     if bare.count(b",") + brackets.count(b"[") + brackets.count(b"{") - empty >= MOST_VALUES:
         return TOO_MANY
-    return TOO_DEEP if _deepest(brackets) > DEEPEST else None
-
-
-def _deepest(brackets: bytes) -> int:
     level = deepest = 0
     for each in brackets:
         level += 1 if each in b"[{" else -1
         deepest = max(deepest, level)
-    return deepest
+    return TOO_DEEP if deepest > DEEPEST else None
 
 
-Json = dict[str, Any]
+def read_message(body: bytes) -> Any:
+    """Parses as the more lenient of the SDK's two parsers, which takes half a surrogate and a byte order mark in the 2026
+    era: nothing may pass the edge unread. Raises ValueError, RecursionError."""
+    try:
+        return from_json(body)
+    except ValueError:
+        return json.loads(body)
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """A request or notification as it was posted. `number` is the id of a request, `size` its bytes, `message` the JSON.
+    `is_strict` is false for JSON that only the lenient parser reads."""
+
+    method: str
+    number: types.RequestId | None
+    params: Json
+    size: int
+    message: Json | None = None
+    is_strict: bool = True
+
+    @classmethod
+    def from_body(cls, body: bytes) -> Posted | None:
+        """Returns None for anything else; the SDK says why."""
+        is_strict = True
+        try:
+            message = from_json(body)
+        except ValueError:
+            is_strict = False
+            try:
+                message = json.loads(body)
+            except (ValueError, RecursionError):
+                return None
+        method = message.get("method") if isinstance(message, dict) else None
+        if not isinstance(method, str):
+            return None
+        number, params = message.get("id"), message.get("params")
+        request_id = number if isinstance(number, str | int) else None
+        return cls(method, request_id, params if isinstance(params, dict) else {}, len(body), message, is_strict)
+
+    @classmethod
+    def from_message(cls, message: types.JSONRPCMessage, size: int) -> Posted | None:
+        """Returns None for an answer."""
+        if isinstance(message, types.JSONRPCRequest):
+            return cls(message.method, message.id, message.params or {}, size)
+        if isinstance(message, types.JSONRPCNotification):
+            return cls(message.method, None, message.params or {}, size)
+        return None
 
 
 class Extensions:
@@ -67,67 +110,105 @@ class Extensions:
         self._spoken = {each.name: each for each in spoken}
 
     def understood(self, declared: Any) -> dict[str, Json]:
-        """Keeps of what a client declares, in whatever form it came, what is used of it."""
+        """Returns the usable settings of a client's declaration, which may be any JSON."""
         if not isinstance(declared, dict):
             return {}
         settings = {name: each.understood(declared[name]) for name, each in self._spoken.items() if name in declared}
         return {name: kept for name, kept in settings.items() if kept is not None}
 
     def shared_with(self, session: ServerSession) -> list[Extension]:
-        """Lists those of which a client has declared something that can be used."""
+        """Returns those that the client of this session has declared usably."""
         capabilities = session.client_capabilities
         return [self._spoken[name] for name in self.understood(capabilities.extensions if capabilities else None)]
 
 
 NO_EXTENSIONS = Extensions()
+LONGEST_NAME = 128
+"""Characters of a client's name, its version, and the protocol version that it asks for."""
+
+
+def trim_params(params: Json, extensions: Extensions = NO_EXTENSIONS) -> Json:
+    """Reduces the params of an initialize to what this server uses, since the SDK keeps them as long as the session. Of the
+    capabilities these are the names of what a client can be asked, and shared extensions. Malformed members stay so."""
+    trimmed: Json = {name: _shorten(params[name]) for name in ("protocolVersion",) if name in params}
+    if "capabilities" in params:
+        trimmed["capabilities"] = _trim_capabilities(params["capabilities"], extensions)
+    if "clientInfo" in params:
+        info = params["clientInfo"]
+        names = (
+            {name: _shorten(info[name]) for name in ("name", "version") if name in info} if isinstance(info, dict) else None
+        )
+        trimmed["clientInfo"] = names
+    return trimmed
+
+
+def trim_initialize(message: Json, extensions: Extensions = NO_EXTENSIONS) -> bytes:
+    """Does the same for a whole message."""
+    trimmed: Json = {name: _shorten(message[name]) for name in ("jsonrpc", "id", "method") if name in message}
+    if isinstance(message.get("params"), dict):
+        trimmed["params"] = trim_params(message["params"], extensions)
+    return json.dumps(trimmed).encode()
+
+
+def _trim_capabilities(capabilities: Any, extensions: Extensions) -> Json | None:
+    if not isinstance(capabilities, dict):
+        return None
+    askable = ("elicitation", "roots", "sampling")
+    trimmed: Json = {name: {} for name in askable if isinstance(capabilities.get(name), dict)}
+    shared = extensions.understood(capabilities.get("extensions"))
+    return trimmed | ({"extensions": shared} if shared else {})
+
+
+def _shorten(value: Any) -> Any:
+    if isinstance(value, str):
+        return value[:LONGEST_NAME]
+    return value if isinstance(value, int) else None
 
 
 MOST_MESSAGES = 20
 LAST_VERSION = "2025-03-26"
 VERSIONS = frozenset(each for each in HANDSHAKE_PROTOCOL_VERSIONS if each <= LAST_VERSION)
-"""Those that have batches; 2025-06-18 took them away."""
+"""Those with batches; 2025-06-18 removed them."""
 NO_MESSAGE = "This is no JSON-RPC message."
-NO_INITIALIZE = "initialize is no part of a batch."
-WRONG_NUMBER = f"A batch has 1 to {MOST_MESSAGES} messages."
-TWICE = "There is a request with this id under way in this session."
-SPACE = b" \t\r\n"
+DUPLICATE_ID = "There is a request with this id under way in this session."
 
 
-class NoBatch(Exception):
-    """It is none that is taken at all, and its text says why."""
+class InvalidBatch(Exception):
+    """The batch is refused as a whole; the text says why."""
 
 
 def has_batches(version: object) -> bool:
-    """Tells whether an initialize that asks for this version leads to one with batches: what a server has, it agrees to, and
-    to anything else it answers with its latest."""
+    """True if an initialize that asks for this version leads to one with batches. The server agrees to every version that it
+    knows, and offers its latest instead of any other."""
     return isinstance(version, str) and version in VERSIONS
 
 
 def is_array(body: bytes) -> bool:
-    return body.lstrip(SPACE)[:1] == b"["
+    return body.lstrip(b" \t\r\n")[:1] == b"["
 
 
-def split(body: bytes) -> list[bytes | types.JSONRPCError]:
-    """Returns, for each entry in order, the message in JSON, or the error that answers it. `body` is within the bounds of a
-    message. Raises `NoBatch`, in which case no entry may be served."""
+def split_batch(body: bytes) -> list[bytes | types.JSONRPCError]:
+    """Splits a batch within the bounds of a message. Returns, for each entry in order, the message as JSON or the error that
+    answers it: each is then served like a single message, with its own answer ("responses MAY be batched", MCP 2025-03-26,
+    basic) and its own share of every limit. Raises `InvalidBatch`."""
     try:
         entries = from_json(body)
     except ValueError:
-        raise NoBatch(NO_MESSAGE) from None
+        raise InvalidBatch(NO_MESSAGE) from None
     if not isinstance(entries, list) or not 1 <= len(entries) <= MOST_MESSAGES:
-        raise NoBatch(WRONG_NUMBER)
+        raise InvalidBatch(f"A batch has 1 to {MOST_MESSAGES} messages.")
     ids: set[types.RequestId] = set()
-    return [_message(entry, ids) for entry in entries]
+    return [_check_entry(entry, ids) for entry in entries]
 
 
-def refused(sentence: str, number: Any = None, code: int = types.INVALID_REQUEST) -> types.JSONRPCError:
-    """Makes the answer to a message that is not served. `number` is the id of it, as far as it has one."""
+def error_for(sentence: str, number: Any = None, code: int = types.INVALID_REQUEST) -> types.JSONRPCError:
+    """Returns the answer to a message that is not served. `number` is its id, if it has one."""
     known = number if isinstance(number, str | int) and not isinstance(number, bool) else None
     return types.JSONRPCError(jsonrpc="2.0", id=known, error=types.ErrorData(code=code, message=sentence))
 
 
-def id_of(body: bytes) -> Any:
-    """Returns the id of the message, whatever else is wrong with it; None where it has none that can be read."""
+def read_id(body: bytes) -> Any:
+    """Returns the id of a message that may be invalid otherwise; None where no id can be read."""
     try:
         message = from_json(body)
     except ValueError:
@@ -135,17 +216,17 @@ def id_of(body: bytes) -> Any:
     return message.get("id") if isinstance(message, dict) else None
 
 
-def _message(entry: Any, ids: set[types.RequestId]) -> bytes | types.JSONRPCError:
+def _check_entry(entry: Any, ids: set[types.RequestId]) -> bytes | types.JSONRPCError:
     """`ids` are those of the requests before it."""
     number = entry.get("id") if isinstance(entry, dict) else None
     try:
         message = types.jsonrpc_message_adapter.validate_python(entry, by_name=False)
     except ValidationError:
-        return refused(NO_MESSAGE, number)
+        return error_for(NO_MESSAGE, number)
     if isinstance(message, types.JSONRPCRequest):
         if message.method == "initialize":
-            return refused(NO_INITIALIZE, number)
+            return error_for("initialize is no part of a batch.", number)
         if message.id in ids:
-            return refused(TWICE)  # without the id: nobody shall take it for the answer to the other
+            return error_for(DUPLICATE_ID)  # without the id: nobody shall take it for the answer to the other
         ids.add(message.id)
     return to_json(entry)

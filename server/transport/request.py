@@ -1,103 +1,69 @@
-"""A request of MCP: where it came from, what it says of itself, and the call that it becomes."""
+"""A request of MCP: its origin, what it says of itself, the call that it becomes, and the client that waits for it."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import time
 import uuid
-from collections.abc import Mapping
-from typing import Any
+import weakref
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any, get_args
 
 import mcp_types as types
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.connection import Connection, allowed_log_levels
 from mcp.server.context import ServerRequestContext
+from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from starlette.requests import Request
 
-from server.call import Bearer, Call, Principal, RequestMetadata
+from server.call import Bearer, Call, Outcome, Principal, RequestMetadata
 from server.identity import Identifier
 from server.identity.bearer import bearer_in
 from server.identity.caller_limits import Caller, CallerLimits
 from server.identity.request_metadata import checked_session, read_metadata
+from server.pipeline import Pipeline
+from server.transport.http.responses import call_when_sent
 from server.transport.http.streams import STREAM, TRANSPORT
-from tools.contract import SILENT, Client
+from server.transport.listeners import connection_of
+from tools.contract import Json, Question
 from tools.registry import Registered
-from tools.store.failures import Failure
+from tools.schema.text import limit_json
+from tools.store.failures import ClientCannot, Failure, InputRequired, InternalFailure
 
 Context = ServerRequestContext[Any, Request]
 
 
-def call_of(
-    ctx: Context, tool: Registered, arguments: dict[str, Any], process_session: str, client: Client = SILENT
-) -> Call:
-    """Begins a call. `process_session` is the session where there is no HTTP request: a stdio server has one client."""
-    request = ctx.request
-    headers = _headers(request)
-    return Call(
-        call_id=uuid.uuid4().hex,
-        tool=tool,
-        arguments=arguments,
-        metadata=read_metadata(ctx.meta or {}, headers),
-        arrived=_arrived(request),
-        address=_address(request),
-        origin=origin_of(request),
-        transport=_transport(request),
-        transport_session=_transport_session(ctx, headers, process_session),
-        bearer=bearer_in(request.scope) if request is not None else None,
-        client=client,
-    )
-
-
-def metadata_and_bearer(ctx: Context) -> tuple[RequestMetadata, Bearer | None]:
-    """Reads what the request says of itself, and the token that came with it."""
+def read_identity(ctx: Context) -> tuple[RequestMetadata, Bearer | None]:
+    """Returns what the request says of itself, and the token that came with it."""
     bearer = bearer_in(ctx.request.scope) if ctx.request is not None else None
     return read_metadata(ctx.meta or {}, _headers(ctx.request)), bearer
 
 
-def caller_of_request(ctx: Context, principal: Principal, process_session: str) -> Caller:
-    """Tells who is behind a request that becomes no call."""
-    headers = _headers(ctx.request)
-    try:
-        session = checked_session(read_metadata(ctx.meta or {}, headers).session)
-    except Failure:
-        session = None
-    own = session or _transport_session(ctx, headers, process_session)
-    return Caller(principal.user, own, origin_of(ctx.request), _address(ctx.request), principal.proven)
+def origin_of(request: Request | None) -> str | None:
+    """Returns the principal that the edge has let in; None without authentication."""
+    user = request.scope.get("user") if request is not None else None
+    return user.access_token.client_id if isinstance(user, AuthenticatedUser) else None
 
 
 def _headers(request: Request | None) -> Mapping[str, str]:
-    """Decodes them once: Starlette's own look through them all for each name. Of a name that comes twice the first
-    counts."""
+    """Decodes them once: Starlette's look-up scans them all for each name. The first of a repeated name counts."""
     if request is None:
         return {}
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(request.headers.raw)}
-
-
-def _arrived(request: Request | None) -> float:
-    """Tells when the request reached the edge, which may be a while before its handler runs."""
-    now = time.monotonic()
-    return min(now, request.scope.get("manga.arrived", now)) if request is not None else now
-
-
-def _transport(request: Request | None) -> str:
-    if request is None:
-        return "stdio"
-    return str(request.scope.get(TRANSPORT, "sse")) if STREAM in request.scope else "streamable_http"
 
 
 def _address(request: Request | None) -> str | None:
     return request.client.host if request is not None and request.client else None
 
 
-def origin_of(request: Request | None) -> str | None:
-    """Returns the principal that the edge has let in; None where nobody has to prove anything."""
-    user = request.scope.get("user") if request is not None else None
-    return user.access_token.client_id if isinstance(user, AuthenticatedUser) else None
-
-
 def _transport_session(ctx: Context, headers: Mapping[str, str], process_session: str) -> str | None:
-    """Returns one that this server has issued: the SSE stream's, or that of Streamable HTTP's 2025 era, which the SDK has
-    found among its own. A 2026 request has none, whatever its header says: nobody has looked at that."""
+    """Returns a session that this server has issued: the SSE stream's, or one of the 2025 era, which the SDK has looked up.
+    Nobody has looked at the header of a 2026 request."""
     if ctx.request is None:
         return process_session
     if stream := ctx.request.scope.get(STREAM):
@@ -108,18 +74,18 @@ def _transport_session(ctx: Context, headers: Mapping[str, str], process_session
 NOBODY = Principal(scopes=frozenset())
 
 
-class Askers:
-    """`process_session` is the session where there is no HTTP request: a stdio server has one client."""
+class Callers:
+    """Identifies and limits the callers of requests that become no call. `process_session` is the session without HTTP: a
+    stdio server has one client."""
 
     def __init__(self, identifier: Identifier, limits: CallerLimits) -> None:
         self.process_session = uuid.uuid4().hex
         self._identifier = identifier
         self._limits = limits
 
-    async def principal(self, ctx: Context) -> Principal:
-        """Tells who asks. Here nobody argues about the user: where that cannot be proven, it is what the bearer alone may
-        use."""
-        metadata, bearer = metadata_and_bearer(ctx)
+    async def identify(self, ctx: Context) -> Principal:
+        """Falls back to what the bearer alone proves where the user cannot be proven."""
+        metadata, bearer = read_identity(ctx)
         for believed in (RequestMetadata() if metadata.user_conflict else metadata, RequestMetadata()):
             try:
                 return await self._identifier.identify(believed, bearer)
@@ -127,25 +93,180 @@ class Askers:
                 continue
         return NOBODY
 
-    def session(self, ctx: Context) -> str | None:
-        """Tells in which session somebody asks; None where there is none, or its name is malformed."""
-        return caller_of_request(ctx, NOBODY, self.process_session).session
+    def session_of(self, ctx: Context) -> str | None:
+        """Returns None without a session, or for a malformed name."""
+        return self._caller(ctx, NOBODY).session
 
-    def admit(self, ctx: Context, principal: Principal, size: int) -> None:
-        """Raises for who has been answered with more than their share of bytes."""
-        if wait_ms := self._limits.weigh(caller_of_request(ctx, principal, self.process_session), size):
-            details = {"name": "RATE_LIMITED", "retry_after_ms": wait_ms}
-            raise MCPError(types.INVALID_PARAMS, "Too many lists. Wait a moment.", details)
+    def charge_bytes(self, ctx: Context, principal: Principal, size: int) -> None:
+        """Raises `MCPError` for a caller that was sent more than its share of bytes."""
+        if wait_ms := self._limits.weigh(self._caller(ctx, principal), size):
+            raise _rate_limited("Too many lists. Wait a moment.", wait_ms)
 
-    def refusal(self, ctx: Context, principal: Principal, message: str, data: dict[str, Any]) -> MCPError:
-        """Returns what to say to somebody who asks for what there is not; who does so too often hears only that."""
-        if wait_ms := self._limits.charge(caller_of_request(ctx, principal, self.process_session)):
-            details = {"name": "RATE_LIMITED", "retry_after_ms": wait_ms}
-            return MCPError(types.INVALID_PARAMS, "Too many calls were refused. Wait a moment.", details)
+    def refusal(self, ctx: Context, principal: Principal, message: str, data: Json) -> MCPError:
+        """Returns the error for something that does not exist, or for too many such requests."""
+        if wait_ms := self._limits.charge(self._caller(ctx, principal)):
+            return _rate_limited("Too many calls were refused. Wait a moment.", wait_ms)
         return MCPError(types.INVALID_PARAMS, message, data)
 
+    def _caller(self, ctx: Context, principal: Principal) -> Caller:
+        headers = _headers(ctx.request)
+        try:
+            session = checked_session(read_metadata(ctx.meta or {}, headers).session)
+        except Failure:
+            session = None
+        session = session or _transport_session(ctx, headers, self.process_session)
+        return Caller(principal.user, session, origin_of(ctx.request), _address(ctx.request), principal.proven)
 
-def one_page(params: types.PaginatedRequestParams, what: str) -> None:
-    """Raises for a cursor: there is no second page."""
+
+def _rate_limited(message: str, wait_ms: int) -> MCPError:
+    return MCPError(types.INVALID_PARAMS, message, {"name": "RATE_LIMITED", "retry_after_ms": wait_ms})
+
+
+def refuse_cursor(params: types.PaginatedRequestParams, what: str) -> None:
+    """Raises `MCPError` for a cursor: there is no second page."""
     if params.cursor:
         raise MCPError(types.INVALID_PARAMS, f"There is no such cursor: the {what} are one page.")
+
+
+LEVELS: tuple[types.LoggingLevel, ...] = get_args(types.LoggingLevel)
+"""Least severe first."""
+
+
+class LogLevels:
+    """The levels that each connection has asked for; none by default."""
+
+    def __init__(self) -> None:
+        self._levels: weakref.WeakKeyDictionary[Connection, frozenset[str]] = weakref.WeakKeyDictionary()
+
+    async def set(self, ctx: Context, params: types.SetLevelRequestParams) -> Json:
+        """Answers `logging/setLevel`: this level and those above."""
+        self._levels[connection_of(ctx.session)] = frozenset(LEVELS[LEVELS.index(params.level) :])
+        return {}
+
+    def get(self, session: ServerSession) -> frozenset[str]:
+        return self._levels.get(connection_of(session), frozenset())
+
+
+MOST_NOTIFICATIONS = 64
+SEND_SECONDS = 0.05
+"""For a notification to a client that does not read; later ones are not sent."""
+MOST_QUESTIONS = 8
+RESULTS: dict[str, type[types.Result]] = {
+    "elicitation/create": types.ElicitResult,
+    "sampling/createMessage": types.CreateMessageResult,
+    "roots/list": types.ListRootsResult,
+}
+
+
+class ConnectedClient:
+    """The client of one call. The SDK drops notifications after the answer. `may_ask` is false for tools that have not
+    declared it: equal calls may share their work."""
+
+    def __init__(self, ctx: Context, levels: LogLevels, *, may_ask: bool) -> None:
+        self._may_ask = may_ask
+        self._ctx = ctx
+        self._is_stateless = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+        self._levels = allowed_log_levels(ctx.protocol_version, ctx.meta) if self._is_stateless else levels.get(ctx.session)
+        self._left = MOST_NOTIFICATIONS
+        self._answers: Json = {}
+
+    async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        await self._notify(lambda: self._ctx.session.report_progress(done, total, limit_json(message)))
+
+    async def log(self, level: str, message: str) -> None:
+        if level not in self._levels:
+            return
+        params = types.LoggingMessageNotificationParams.model_validate({"level": level, "data": limit_json(message)})
+        note = types.LoggingMessageNotification(params=params)
+        await self._notify(lambda: self._ctx.session.send_notification(note, self._ctx.request_id))
+
+    def can(self, capability: str) -> bool:
+        return getattr(self._ctx.session.client_capabilities, capability, None) is not None
+
+    async def ask(self, questions: Mapping[str, Question]) -> dict[str, Json]:
+        if lacking := {question.capability for question in questions.values() if not self.can(question.capability)}:
+            raise ClientCannot(sorted(lacking))
+        if not self._may_ask or len(questions) > MOST_QUESTIONS:
+            raise InternalFailure("Something went wrong on our side: this may not be asked.")
+        if not self._is_stateless:
+            return {name: await self._ask(question) for name, question in questions.items()}
+        params = self._ctx.params or {}
+        answers: dict[str, Json] = json.loads(params.get("requestState") or "{}") | (params.get("inputResponses") or {})
+        self._answers |= {name: answers[name] for name in questions if name in answers}
+        if still_open := {name: each for name, each in questions.items() if name not in answers}:
+            raise InputRequired(still_open, self._answers)
+        return {name: answers[name] for name in questions}
+
+    async def _ask(self, question: Question) -> Json:
+        request = types.server_request_adapter.validate_python({"method": question.method, "params": question.params})
+        related = ServerMessageMetadata(related_request_id=self._ctx.request_id)
+        try:
+            result = await self._ctx.session.send_request(request, RESULTS[question.method], metadata=related)
+        except MCPError:
+            raise ClientCannot([question.capability], "The client did not answer what this needs to know.") from None
+        return result.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+    async def _notify(self, send: Callable[[], Awaitable[None]]) -> None:
+        if not self._left:
+            return
+        self._left -= 1
+        try:
+            async with asyncio.timeout(SEND_SECONDS):
+                await send()
+        except TimeoutError:
+            self._left = 0
+
+
+MakeResult = Callable[[Call, Outcome], Json]
+LONGEST_STATE = 16_384
+"""Characters of the answers that a client has given so far, and brings again with each round."""
+
+
+class Calls:
+    """Runs requests through the pipeline. `on_sent` is called for each call whose answer is with the socket."""
+
+    def __init__(self, pipeline: Pipeline, process_session: str, levels: LogLevels, on_sent: Callable[[Call], None]) -> None:
+        self._pipeline = pipeline
+        self._process_session = process_session
+        self._levels = levels
+        self._on_sent = on_sent
+
+    async def run(self, ctx: Context, tool: Registered, arguments: Json, make_result: MakeResult) -> Json:
+        """Returns what `make_result` makes of the outcome, or what the client is asked first."""
+        call = self._begin(ctx, tool, arguments)
+        outcome = await self._pipeline.run(call)
+        call_when_sent(ctx.request, partial(self._on_sent, call))
+        return _questions(ctx, outcome) or make_result(call, outcome)
+
+    def _begin(self, ctx: Context, tool: Registered, arguments: Json) -> Call:
+        request, now = ctx.request, time.monotonic()
+        headers, scope = _headers(request), request.scope if request is not None else {}
+        transport = str(scope.get(TRANSPORT, "sse")) if STREAM in scope else "streamable_http"
+        return Call(
+            call_id=uuid.uuid4().hex,
+            tool=tool,
+            arguments=arguments,
+            metadata=read_metadata(ctx.meta or {}, headers),
+            arrived=min(now, scope.get("manga.arrived", now)),  # at the edge, perhaps a while ago
+            address=_address(request),
+            origin=origin_of(request),
+            transport="stdio" if request is None else transport,
+            transport_session=_transport_session(ctx, headers, self._process_session),
+            bearer=bearer_in(request.scope) if request is not None else None,
+            client=ConnectedClient(ctx, self._levels, may_ask=tool.tool.asks),
+        )
+
+
+def _questions(ctx: Context, outcome: Outcome) -> Json | None:
+    """Returns what a client of the 2026 era is asked before it calls again, or None. Raises for an undeclared capability."""
+    failure = outcome.failure
+    if isinstance(failure, InputRequired):
+        state = json.dumps(failure.answers, separators=(",", ":"))
+        if len(state) > LONGEST_STATE:
+            raise MCPError(types.INVALID_PARAMS, f"The answers have at most {LONGEST_STATE} characters together.")
+        requests = {name: {"method": each.method, "params": each.params} for name, each in failure.questions.items()}
+        return {"resultType": "input_required", "inputRequests": requests, "requestState": state}
+    if isinstance(failure, ClientCannot) and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        data: Json = {"requiredCapabilities": {name: {} for name in failure.capabilities}}
+        raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, failure.message, data)
+    return None

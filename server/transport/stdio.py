@@ -1,6 +1,6 @@
-"""One client over stdin and stdout: JSON lines on stdout, logs on stderr, the end at EOF or on a signal.
+"""One client over stdin and stdout: JSON lines on stdout, logs on stderr.
 
-Either way the calls that were asked for before the end are answered first. A parent that takes no answers is not waited for.
+At EOF or a signal the calls that were read are answered first. A parent that reads no answers is not waited for.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ import logging
 import os
 import sys
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from contextlib import redirect_stdout, suppress
-from types import TracebackType
 from typing import Any, BinaryIO
 
 import anyio.to_thread
@@ -22,41 +21,74 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from pydantic_core import from_json
 
-from server.transport.messages import NoBatch, excess, has_batches, is_array, refused, split
-
-Refuse = Callable[[str], Awaitable[None]]
+from server.transport.messages import InvalidBatch, error_for, find_excess, has_batches, is_array, split_batch
 
 
-class BoundedLines:
-    """Lines of at most `most` bytes, and with no more in them than a message may hold. `refuse` is told why another one is
-    passed over; it is set by whoever knows how to say so."""
+class Lines:
+    """Lines of at most `most` bytes, within the bounds of a message; a batch becomes a line for each of its messages where
+    the agreed version has batches. `answer` is called with the error for each message that is not served."""
 
     def __init__(self, source: BinaryIO, most: int) -> None:
         self._source = source
         self._most = most
-        self.refuse: Refuse | None = None
+        self._rest: deque[str] = deque()
+        self._has_batches = False
+        self.answer: Callable[[types.JSONRPCError], Awaitable[None]] | None = None
 
-    def __aiter__(self) -> BoundedLines:
+    def __aiter__(self) -> Lines:
         return self
 
     async def __anext__(self) -> str:
-        while line := await anyio.to_thread.run_sync(self._source.readline, self._most + 1):
-            if (wrong := await self._wrong(line)) is None:
+        while not self._rest:
+            line = await anyio.to_thread.run_sync(self._source.readline, self._most + 1)
+            if not line:
+                raise StopAsyncIteration
+            if (excess := await self._find_excess(line)) is not None:
+                await self._refuse(error_for(excess))
+            elif self._has_batches and is_array(line):
+                await self._split(line)
+            else:
+                self._note_version(line)
                 return line.decode("utf-8", "replace")
-            if self.refuse is not None:
-                await self.refuse(wrong)
-        raise StopAsyncIteration
+        return self._rest.popleft()
 
-    async def _wrong(self, line: bytes) -> str | None:
+    async def _find_excess(self, line: bytes) -> str | None:
         if len(line) <= self._most:
-            return excess(line)
+            return find_excess(line)
         while line and not line.endswith(b"\n"):
             line = await anyio.to_thread.run_sync(self._source.readline, self._most)
         return f"A message has at most {self._most} bytes."
 
+    async def _split(self, line: bytes) -> None:
+        try:
+            entries = split_batch(line)
+        except InvalidBatch as invalid:
+            entries = [error_for(str(invalid))]
+        for entry in entries:
+            if isinstance(entry, bytes):
+                self._rest.append(entry.decode())
+            else:
+                await self._refuse(entry)
+
+    async def _refuse(self, error: types.JSONRPCError) -> None:
+        if self.answer is not None:
+            await self.answer(error)
+
+    def _note_version(self, line: bytes) -> None:
+        """Notes whether the version that an initialize leads to has batches."""
+        if b'"initialize"' not in line:
+            return
+        try:
+            message = from_json(line)
+        except ValueError:
+            return
+        params = message.get("params") if isinstance(message, dict) and message.get("method") == "initialize" else None
+        if isinstance(params, dict):
+            self._has_batches = has_batches(params.get("protocolVersion"))
+
 
 def private_stdin() -> BinaryIO:
-    """Opens stdin under a descriptor of its own, and nothing where it was: a child that inherits that takes no lines."""
+    """Opens stdin under a descriptor of its own, and nothing in its place: a child that inherits that takes no lines."""
     own = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -64,119 +96,69 @@ def private_stdin() -> BinaryIO:
     return os.fdopen(own, "rb", closefd=False)
 
 
-INITIALIZE = "initialize"
-
-
-class BatchedLines:
-    """`inner` is bounded. `answer` says what answers an entry that is not served; it is set by whoever knows how to."""
-
-    def __init__(self, inner: AsyncIterator[str]) -> None:
-        self._inner = inner
-        self._rest: deque[str] = deque()
-        self._taken = False
-        self.answer: Callable[[types.JSONRPCError], Awaitable[None]] | None = None
-
-    def __aiter__(self) -> BatchedLines:
-        return self
-
-    async def __anext__(self) -> str:
-        while not self._rest:
-            line = await anext(self._inner)
-            if not self._taken or not is_array(line.encode()):
-                self._notice(line)
-                return line
-            await self._split(line.encode())
-        return self._rest.popleft()
-
-    async def _split(self, line: bytes) -> None:
-        try:
-            entries = split(line)
-        except NoBatch as none:
-            entries = [refused(str(none))]
-        for entry in entries:
-            if isinstance(entry, bytes):
-                self._rest.append(entry.decode())
-            elif self.answer is not None:
-                await self.answer(entry)
-
-    def _notice(self, line: str) -> None:
-        """Notes whether the version that is agreed on has batches."""
-        if f'"{INITIALIZE}"' not in line:
-            return
-        try:
-            message = from_json(line)
-        except ValueError:
-            return
-        params = message.get("params") if isinstance(message, dict) and message.get("method") == INITIALIZE else None
-        if isinstance(params, dict):
-            self._taken = has_batches(params.get("protocolVersion"))
-
-
 logger = logging.getLogger(__name__)
 MOST_OPEN = 1000
-"""Calls that a parent may have unanswered; no more is read until it has taken some answers."""
+"""Unanswered calls of a parent; no more is read until it has read some answers."""
 UNREAD_SECONDS = 30.0
-"""How long a parent may take none of them, before it is taken for one that never will."""
+"""For a parent that reads none of them; then the conversation ends."""
 LAST_LINE_SECONDS = 0.05
-"""What the thread that writes gets for an answer it has just been handed."""
+"""For the thread that writes the last answer."""
 FAREWELL_SECONDS = 0.5
-"""What the SDK gets to end by itself after the last answer: it waits for that to be taken, however long it takes."""
+"""For the SDK to end after the last answer: it waits until that is read, however long it takes."""
 
 
 class OpenCalls:
-    """The tool calls that were read and not yet answered. `ended` once nothing more will be read."""
+    """The tool calls that were read and not yet answered. `has_ended` once nothing more will be read."""
 
     def __init__(self) -> None:
-        self.ended = False
+        self.has_ended = False
         self._open: set[types.RequestId] = set()
-        self._none = asyncio.Event()
-        self._none.set()
-        self._room = asyncio.Event()
-        self._room.set()
+        self._none_open = asyncio.Event()
+        self._none_open.set()
+        self._has_room = asyncio.Event()
+        self._has_room.set()
 
-    def read(self, item: SessionMessage | Exception) -> None:
+    def note_read(self, item: SessionMessage | Exception) -> None:
         message = item.message if isinstance(item, SessionMessage) else None
         if isinstance(message, types.JSONRPCRequest) and message.method == "tools/call":
             self._open.add(message.id)
-            self._none.clear()
+            self._none_open.clear()
             if len(self._open) >= MOST_OPEN:
-                self._room.clear()
+                self._has_room.clear()
         elif isinstance(message, types.JSONRPCNotification) and message.method == "notifications/cancelled":
-            self._over((message.params or {}).get("requestId"))
+            self._discard((message.params or {}).get("requestId"))
 
-    def written(self, item: SessionMessage) -> None:
+    def note_written(self, item: SessionMessage) -> None:
         if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
-            self._over(item.message.id)
+            self._discard(item.message.id)
 
-    async def room(self, seconds: float) -> bool:
-        """Waits for it, at most so long."""
-        if not self._room.is_set():
+    async def wait_for_room(self, seconds: float) -> bool:
+        """Returns False if there is none within that time."""
+        if not self._has_room.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
-                    await self._room.wait()
-        return self._room.is_set()
+                    await self._has_room.wait()
+        return self._has_room.is_set()
 
-    async def all_answered(self, seconds: float) -> None:
-        """Waits for that, at most so long."""
-        try:
+    async def wait_answered(self, seconds: float) -> None:
+        """Waits until all are answered, at most so long."""
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._none.wait()
-        except TimeoutError:
-            return
-        await asyncio.sleep(LAST_LINE_SECONDS)
+                await self._none_open.wait()
+            await asyncio.sleep(LAST_LINE_SECONDS)
 
-    def _over(self, number: Any) -> None:
+    def _discard(self, number: Any) -> None:
         if isinstance(number, str | int):
             self._open.discard(number)
         if len(self._open) < MOST_OPEN:
-            self._room.set()
+            self._has_room.set()
         if not self._open:
-            self._none.set()
+            self._none_open.set()
 
 
 class ReadStream:
-    """The SDK's stream of what was read, whose end waits for the answers: the SDK cancels what is under way there. `stop` is
-    set when it then does not end."""
+    """The SDK's stream of messages read. Its end waits for the answers, since the SDK cancels what is under way at the end.
+    `stop` is set if the SDK does not end."""
 
     def __init__(self, inner: Any, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
         self._inner, self._calls, self._seconds, self._stop = inner, calls, seconds, stop
@@ -187,7 +169,7 @@ class ReadStream:
 
     async def receive(self) -> SessionMessage | Exception:
         item: SessionMessage | Exception = await self._inner.receive()
-        self._calls.read(item)
+        self._calls.note_read(item)
         return item
 
     async def aclose(self) -> None:
@@ -197,59 +179,50 @@ class ReadStream:
         return self
 
     async def __anext__(self) -> SessionMessage | Exception:
-        if not await self._calls.room(UNREAD_SECONDS):
-            logger.error(
-                "%d answers wait and the parent has taken none for %d s: this is the end", MOST_OPEN, UNREAD_SECONDS
-            )
+        if not await self._calls.wait_for_room(UNREAD_SECONDS):
+            logger.error("%d answers wait and the parent has read none for %d s: ending", MOST_OPEN, UNREAD_SECONDS)
             self._end()
             raise StopAsyncIteration
         try:
             item: SessionMessage | Exception = await anext(self._inner)
         except StopAsyncIteration:
-            await self._calls.all_answered(self._seconds)
+            await self._calls.wait_answered(self._seconds)
             self._end()
             raise
-        self._calls.read(item)
+        self._calls.note_read(item)
         return item
 
     def _end(self) -> None:
-        self._calls.ended = True
+        self._calls.has_ended = True
         asyncio.get_running_loop().call_later(FAREWELL_SECONDS, self._stop.set)
 
     async def __aenter__(self) -> ReadStream:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool | None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
-        return None
 
 
 class WriteStream(ReadStream):
-    """The SDK's stream of what is written."""
+    """The SDK's stream of messages to be written."""
 
     async def send(self, item: SessionMessage, /) -> None:
         await self._inner.send(item)
-        self._calls.written(item)
+        self._calls.note_written(item)
 
     async def __aenter__(self) -> WriteStream:
         return self
 
 
-async def talk(mcp: Server[Any], lines: BoundedLines, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
-    """Holds one conversation over stdin and stdout, until either ends."""
-    batched = BatchedLines(lines)
+async def serve_lines(mcp: Server[Any], lines: Lines, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
+    """Serves one conversation until either side ends it; `seconds` are for the answers at its end."""
     # What is printed by mistake goes to stderr, where the SDK would send it too, but without waiting for a reader.
-    async with stdio_server(stdin=batched) as (read, write):  # type: ignore[arg-type]  # an iterator of lines is all it is asked for
+    async with stdio_server(stdin=lines) as (read, write):  # type: ignore[arg-type]  # it needs an iterator of lines only
         with redirect_stdout(sys.stderr):
             reading, writing = ReadStream(read, calls, seconds, stop), WriteStream(write, calls, seconds, stop)
 
             async def answer(error: types.JSONRPCError) -> None:
                 await writing.send(SessionMessage(error))
 
-            async def refuse(sentence: str) -> None:
-                await answer(refused(sentence))
-
-            lines.refuse, batched.answer = refuse, answer
+            lines.answer = answer
             await mcp.run(reading, writing, mcp.create_initialization_options())

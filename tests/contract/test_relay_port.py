@@ -12,8 +12,8 @@ import pytest
 
 from server.transport.relay import over_redis
 from server.transport.relay.over_redis import LARGEST_MESSAGE, RedisRelay
-from server.transport.relay.over_sockets import READY_SECONDS, SocketRelay
-from server.transport.relay.port import Gone, Relay, Unreached, new_name
+from server.transport.relay.over_sockets import SocketRelay
+from server.transport.relay.port import READY_SECONDS, Gone, Relay, Unreached, new_name
 from session.keys import relay, relay_alive
 from session.redis.address import RedisAddress
 from session.redis.multiplexed import MultiplexedRedis
@@ -203,7 +203,7 @@ async def test_without_redis_nobody_waits_long_to_be_named_and_nobody_is_reached
         began = time.monotonic()
         for _ in range(100):
             await own.relay.ready()  # who has waited once in vain waits no more
-        assert time.monotonic() - began < over_redis.READY_SECONDS
+        assert time.monotonic() - began < READY_SECONDS
         with pytest.raises(Unreached):
             await own.relay.send(new_name(), b"anybody")
         await own.end(said=True)

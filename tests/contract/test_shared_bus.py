@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import pytest
 from mcp.server.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ServerEvent, ToolsListChanged
 
-from server.transport.changes import LARGEST_BYTES, SharedBus, write
+from server.transport.changes import LARGEST_BYTES, SharedBus, encode_event
 from session.keys import CHANGES
 from session.redis import multiplexed as byte_side
 from session.redis import subscriber
@@ -115,7 +115,7 @@ async def test_what_is_no_message_of_ours_is_ignored_and_the_next_one_is_heard(v
 
 
 async def test_a_message_says_what_changed_and_nothing_of_anybody() -> None:
-    told = json.loads(write(TOOLS, "process"))
+    told = json.loads(encode_event(TOOLS, "process"))
     assert told == {"from": "process", "list": "tools"}
 
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from server.transport.relay.asking import AWAY
+from server.transport.relay.forwarding import AWAY
 from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, Json, ask, call
 from tests.support.sse import SseClient
 

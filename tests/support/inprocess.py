@@ -88,7 +88,7 @@ async def in_process(
         listener = stack.enter_context(listen(settings))
         app = await stack.enter_async_context(wiring.open_app(settings, ports=open_ports))
         port = listener.getsockname()[1]
-        http = http_app(settings, app, port, upgrades=open_websockets(settings, app), rooms=[open_ops(settings, app)])
+        http = http_app(settings, app, port, upgrades=open_websockets(settings, app), addons=[open_ops(settings, app)])
         await stack.enter_async_context(http.endpoint.manager.run())
         server = _uvicorn(settings, http)
         serving = asyncio.create_task(server.serve([listener]), name="uvicorn")

@@ -17,7 +17,7 @@ def connected(made: Any, app: Any, connections: Connections, wire: Written | Non
     config = uvicorn.Config(app, lifespan="off", log_config=None)
     config.load()
     wire = wire or Written()
-    wire.protocol = made(config, ServerState(), {}, all_of_them=connections)
+    wire.protocol = made(config, ServerState(), {}, all_connections=connections)
     wire.protocol.connection_made(wire)
     return wire
 

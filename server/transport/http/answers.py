@@ -1,7 +1,7 @@
-"""A stream that answers a request ends with its answer.
+"""JSON-RPC errors over HTTP, and streams that end before they have answered.
 
-The SDK ends the streams of a session that ends as if there were nothing more to be said. A client then waits for an answer
-that does not come, or takes the empty stream for one.
+The SDK ends the streams of an ending session as if all were said. Their clients would wait for an answer that does not come,
+or take the empty stream for one.
 """
 
 from __future__ import annotations
@@ -13,13 +13,14 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-from mcp_types import INTERNAL_ERROR
+from mcp_types import INTERNAL_ERROR, RequestId
 from pydantic_core import from_json, to_json
 from starlette.responses import JSONResponse
 from starlette.types import Message, Send
 
-from server.transport.http.bodies import Posted
 from server.transport.http.responses import RETRY_AFTER_SECONDS
+from server.transport.http.streams import frame_event
+from server.transport.messages import Posted, read_message
 
 PARSE_ERROR, INVALID_REQUEST = -32700, -32600
 NO_SESSION = "A session begins with initialize; what follows names it in Mcp-Session-Id."
@@ -31,24 +32,23 @@ def refusal(code: int, message: str, status: int = 400) -> JSONResponse:
     return JSONResponse({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}}, status, retry)
 
 
-def no_initialize(body: bytes | None, posted: Posted | None) -> JSONResponse | None:
-    """Returns what is wrong with a request that begins a session, or None. `body` is None for one that has none."""
-    if body is None:
-        return refusal(INVALID_REQUEST, NO_SESSION)
-    if posted is not None:
-        return None if posted.method == "initialize" else refusal(INVALID_REQUEST, NO_SESSION)
-    try:
-        message = json.loads(body)
-    except (ValueError, RecursionError):
-        return refusal(PARSE_ERROR, "Parse error")
-    if not isinstance(message, dict):
-        return refusal(INVALID_REQUEST, NO_MESSAGE)
+def refuse_unless_initialize(body: bytes | None, posted: Posted | None) -> JSONResponse | None:
+    """Returns None for a request that begins a session. `body` is None for a request without one."""
+    if posted is not None and posted.method == "initialize":
+        return None
+    if body is not None and posted is None:
+        try:
+            message = read_message(body)
+        except (ValueError, RecursionError):
+            return refusal(PARSE_ERROR, "Parse error")
+        if not isinstance(message, dict):
+            return refusal(INVALID_REQUEST, NO_MESSAGE)
     return refusal(INVALID_REQUEST, NO_SESSION)
 
 
 class PlainRefusals:
-    """A `send` that passes everything on but the validator's words in a 400. The head of that response is held back until
-    its body is known, since the length stands in the head."""
+    """A `send` that replaces the validator's words in a 400. The head of that response is held back until its body is known,
+    since it states the length."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -59,19 +59,16 @@ class PlainRefusals:
             self._head = message
         elif self._head is not None:
             head, self._head = self._head, None
-            await self._refuse(head, message)
+            body = _plain_words(message.get("body", b""))
+            others = [(name, value) for name, value in head["headers"] if name != b"content-length"]
+            await self._send({**head, "headers": [*others, (b"content-length", b"%d" % len(body))]})
+            await self._send({**message, "body": body})
         else:
             await self._send(message)
 
-    async def _refuse(self, head: Message, message: Message) -> None:
-        body = _plain_words(message.get("body", b""))
-        others = [(name, value) for name, value in head["headers"] if name != b"content-length"]
-        await self._send({**head, "headers": [*others, (b"content-length", str(len(body)).encode())]})
-        await self._send({**message, "body": body})
-
 
 def _plain_words(body: bytes) -> bytes:
-    """Says in one sentence what the SDK says with what it was sent; anything else stays as it is."""
+    """Replaces errors in which the SDK repeats the request; other bodies stay as they are."""
     try:
         answer: Any = json.loads(body)
         message = answer["error"]["message"]
@@ -85,100 +82,83 @@ def _plain_words(body: bytes) -> bytes:
 
 
 ANSWER = re.compile(rb'(?:^|\n)data: ?\{"jsonrpc": ?"2\.0", ?"id": ?(\d+|"(?:[^"\\]|\\.)*"), ?"(?:result|error)"')
-"""How an event begins that answers a request, as this server writes it."""
+"""The beginning of an event that answers a request, as this server writes it."""
 ENDED = "The server has ended before it answered."
 END_SECONDS = 0.1
 
 
-class Answered:
-    """A `send` for the response to one POST. Where that is a stream which ends without the answer to `asked`, it ends with
-    an error."""
+class AnsweredSend:
+    """A `send` for the response to the request `number`, None for a message that is no request. A stream that would end
+    without the answer ends with an error."""
 
-    def __init__(self, send: Send, asked: bytes) -> None:
+    def __init__(self, send: Send, number: RequestId | None) -> None:
         self._send = send
-        self._asked = asked
-        self._streams = self._told = self._whole = False
+        self._number = number
+        self._is_stream = self._is_answered = self._is_whole = False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self._streams = is_stream(message.get("headers", ()))
-        elif self._streams and not self._told:
-            message = self._seen(message)
-        self._whole = message["type"] == "http.response.body" and not message.get("more_body")
+            self._is_stream = is_stream(message.get("headers", ()))
+        else:
+            body = message.get("body", b"")
+            self._is_whole = not message.get("more_body")
+            if self._is_stream and not self._is_answered and self._number is not None:
+                self._is_answered = ANSWER.search(body) is not None
+                if self._is_whole and not self._is_answered:
+                    message = {**message, "body": body + frame_event(_error(self._number, ENDED))}
         await self._send(message)
 
     async def end(self) -> None:
-        """Ends a stream that was only begun, by an exception or because its task is cancelled."""
-        if self._streams and not self._whole:
+        """Ends a stream that an exception or a cancellation has interrupted."""
+        if self._is_stream and not self._is_whole:
             with suppress(TimeoutError):
-                async with asyncio.timeout(END_SECONDS):  # whoever reads nothing does not read the end either
+                async with asyncio.timeout(END_SECONDS):  # a client that reads nothing does not read the end either
                     await self({"type": "http.response.body", "body": b"", "more_body": False})
-
-    def _seen(self, message: Message) -> Message:
-        body = message.get("body", b"")
-        self._told = is_answer(body)
-        if self._told or message.get("more_body"):
-            return message
-        return {**message, "body": body + error_event(self._asked, ENDED)}
 
 
 LONGEST_BEGINNING = 1024
-"""Of a line of a stream, within which it says whom it answers."""
+"""Bytes of a line within which it says which request it answers."""
 
 
 class Unanswered:
-    """The requests of one POST, a batch perhaps, that have no whole answer yet on the stream that it is answered by."""
+    """The requests of one POST, perhaps a batch, that have no whole answer on its stream yet."""
 
-    def __init__(self, asked: bytes) -> None:
-        self._ids = {json.dumps(number): number for number in _ids_of(asked)}
+    def __init__(self, body: bytes) -> None:
+        self._ids = {json.dumps(number): number for number in _request_ids(body)}
         self._line = b""
-        self._within = False
 
     def see(self, piece: bytes) -> None:
-        """Takes the next piece, wherever the stream was cut. Who is answered is so at the end of its line."""
+        """Takes the next piece of the stream, wherever it was cut. An answer counts at the end of its line."""
         first, *rest = piece.split(b"\n")
-        for line in (None, *rest):
-            if line is not None:
-                if found := ANSWER.match(self._line):
-                    self._ids.pop(json.dumps(from_json(found[1])), None)
-                self._line = b""
-            self._line += (first if line is None else line)[: LONGEST_BEGINNING - len(self._line)]
-        self._within = bool(self._line)
+        self._line += first[: LONGEST_BEGINNING - len(self._line)]
+        for line in rest:
+            if found := ANSWER.match(self._line):
+                self._ids.pop(json.dumps(from_json(found[1])), None)
+            self._line = line[:LONGEST_BEGINNING]
 
     def errors(self, why: str) -> bytes:
-        """Returns the events that answer all that are left."""
-        events = [b"event: message\r\ndata: %b\r\n\r\n" % _error(number, why) for number in self._ids.values()]
-        return (b"\r\n\r\n" if self._within and events else b"") + b"".join(events)
+        """Returns the events that answer the rest."""
+        events = b"".join(frame_event(_error(number, why)) for number in self._ids.values())
+        return b"\r\n\r\n" + events if self._line and events else events
 
 
 def is_stream(headers: Iterable[tuple[bytes, bytes]]) -> bool:
     return any(name.lower() == b"content-type" and value.startswith(b"text/event-stream") for name, value in headers)
 
 
-def is_answer(body: bytes) -> bool:
-    """Whether an answer begins in this piece of a stream; its other events are requests and notifications."""
-    return ANSWER.search(body) is not None
-
-
-def error_event(asked: bytes, why: str) -> bytes:
-    """Returns what says so on the stream that was to answer; nothing where a request was not what was `asked`."""
-    error = error_of(asked, why)
-    return b"" if error is None else b"event: message\r\ndata: %b\r\n\r\n" % error
-
-
-def error_of(asked: bytes, why: str) -> bytes | None:
-    """Answers the request by an error; None for what is none."""
-    ids = [] if asked.lstrip()[:1] == b"[" else _ids_of(asked)
+def error_of(body: bytes, why: str) -> bytes | None:
+    """Answers a single request by an error; returns None for anything else."""
+    ids = [] if body.lstrip()[:1] == b"[" else _request_ids(body)
     return _error(ids[0], why) if ids else None
 
 
-def _error(number: int | str, why: str) -> bytes:
+def _error(number: RequestId, why: str) -> bytes:
     return to_json({"jsonrpc": "2.0", "id": number, "error": {"code": INTERNAL_ERROR, "message": why}})
 
 
-def _ids_of(asked: bytes) -> list[int | str]:
+def _request_ids(body: bytes) -> list[RequestId]:
     try:
-        message = from_json(asked)
+        message = from_json(body)
     except ValueError:
         return []
     messages = message if isinstance(message, list) else [message]

@@ -1,34 +1,23 @@
-"""The HTTP application: routes, and in one list what a request passes on its way to them."""
+"""The HTTP application: its routes, and what is served beside them."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount, Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from server.config.settings import Settings
-from server.transport.http.bodies import Admission, Bodies, BoundedHead, FairQueue, InFairQueue
-from server.transport.http.connection import Beside, Upgrades
-from server.transport.http.direct_calls import DirectTools
-from server.transport.http.metadata import RESOURCES, WELL_KNOWN, Challenge, MetadataChallenge, ResourceMetadata
-from server.transport.http.middleware import (
-    AllowedOrigins,
-    Arrival,
-    Authenticated,
-    Draining,
-    Endpoint,
-    Shortcut,
-    TrustedOrigin,
-)
+from server.transport.http.authorization import RESOURCES, WELL_KNOWN, Challenge, ScopeCheck
+from server.transport.http.bodies import Admission, Bodies
+from server.transport.http.connection import Connections
+from server.transport.http.middleware import AllowedOrigins, Endpoint, Gate
 from server.transport.http.probes import Probes
-from server.transport.http.scope_check import ScopeCheck
 from server.transport.http.sessions import Sessions
 from server.transport.http.sse import SseStreams
 from server.transport.http.streamable import McpEndpoint
@@ -38,49 +27,52 @@ if TYPE_CHECKING:
     from server.application import Application
 
 
-FIRST_REFUSAL = 400
+class Addon:
+    """A capability that is served beside MCP."""
+
+    def routes(self) -> list[BaseRoute]:
+        """Returns its routes, which are behind the same gate."""
+        return []
+
+    def wrap(self, asgi: ASGIApp) -> ASGIApp:
+        """Returns what serves the requests of both."""
+        return asgi
+
+    async def close_all(self) -> None:
+        """Ends what is open."""
 
 
-class CountedRefusals:
-    """Stands in front of all others, so that it sees whatever any of them answers."""
+class Upgrades(Addon):
+    """Requests that become connections of another protocol. `most` is the number of those, beside HTTP's."""
 
-    def __init__(self, app: ASGIApp, refused: Callable[[str], None]) -> None:
-        self._app = app
-        self._refused = refused
+    most: int = 0
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def sending(message: Message) -> None:
-            if message["type"] == "http.response.start" and message["status"] >= FIRST_REFUSAL:
-                self._refused(f"http_{message['status']}")
-            await send(message)
-
-        await self._app(scope, receive, sending)
-
-
-Shortcuts = Mapping[tuple[str, str], ASGIApp]
+    def options(self, connections: Connections) -> dict[str, Any]:
+        """Returns options of uvicorn."""
+        return {"ws": "none"}
 
 
 @dataclass(frozen=True, slots=True)
 class HttpApp:
-    """`asgi` serves; the others are at hand for whoever starts and stops it. `beside` has the `upgrades` among it."""
+    """`asgi` serves; the rest is for starting and stopping it. `addons` contain the `upgrades`."""
 
     asgi: Starlette
     streams: SseStreams
     endpoint: McpEndpoint
     upgrades: Upgrades
-    beside: Sequence[Beside]
+    addons: Sequence[Addon]
 
     def whole(self) -> ASGIApp:
-        """Returns what serves all of it."""
+        """Returns what serves MCP and all addons."""
         whole: ASGIApp = self.asgi
-        for room in self.beside:
-            whole = room.around(whole)
+        for addon in self.addons:
+            whole = addon.wrap(whole)
         return whole
 
     async def close_all(self) -> None:
-        """Together, because each gives what it has taken a moment, and before that takes nothing more."""
-        rooms = (room.close_all() for room in self.beside)
-        await asyncio.gather(self.endpoint.sessions.close_all(), self.streams.close_all(), *rooms)
+        """Closes all together: each takes nothing more, and gives what it has taken a moment."""
+        addons = (addon.close_all() for addon in self.addons)
+        await asyncio.gather(self.endpoint.sessions.close_all(), self.streams.close_all(), *addons)
 
 
 def http_app(
@@ -89,82 +81,63 @@ def http_app(
     port: int,
     probes: Probes | None = None,
     upgrades: Upgrades | None = None,
-    rooms: Sequence[Beside] = (),
+    addons: Sequence[Addon] = (),
 ) -> HttpApp:
-    """Puts the application together. `port` is the one that is listened on, which MANGA_PORT=0 leaves open until then;
-    `probes` answer for more than this process; `rooms` are served beside it."""
+    """Assembles the application. `port` is the one that is listened on, which MANGA_PORT=0 leaves open until then; `probes`
+    may answer for more than this process."""
     probes = probes or Probes(app.lifecycle, app.dependencies, app.metrics)
     upgrades = upgrades or Upgrades()
-    beside = (*rooms, upgrades)
-    challenge, jwt = _challenge(settings, app), settings.auth == "jwt"
-    scope_check = ScopeCheck(app.identifier, app.registry, app.primitives, challenge) if jwt else None
-    bodies, admission = Bodies(settings.max_body_bytes), Admission(app.protocol.subscriptions, app.protocol.extensions)
-    protocol, most = app.protocol, settings.max_sse_sessions
-    direct = DirectTools(protocol.call_directly, protocol.list_directly, protocol.knows, protocol.asks)
-    gauge, name = app.metrics.streams, app.reach.name
-    streams = SseStreams(protocol.mcp, most, bodies, admission, gauge, names=name, direct=direct)
-    session_streams = app.protocol.tool_list_changes.streams
-    endpoint = McpEndpoint(
-        app.protocol.mcp, streams, bodies, admission, settings.max_body_bytes, scope_check, session_streams, direct
+    addons = (*addons, upgrades)
+    protocol, reach = app.protocol, app.reach
+    challenge = Challenge(settings.jwt_issuer, lambda: _scopes(app), settings.shop_name)
+    scope_check = ScopeCheck(app.identifier, app.registry, app.primitives, challenge) if settings.auth == "jwt" else None
+    bodies, admission = Bodies(settings.max_body_bytes), Admission(protocol.subscriptions, protocol.extensions)
+    streams = SseStreams(
+        protocol.mcp,
+        settings.max_sse_sessions,
+        bodies,
+        admission,
+        app.metrics.streams,
+        new_name=reach.new_name,
+        direct=protocol.direct,
     )
-    messages = app.reach.messages(streams.post, bodies.read)
-    sessions = app.reach.sessions(endpoint, bodies.read)
-    further = [route for room in beside for route in room.routes()]
-    routes = [*_routes(app, streams, messages, sessions, probes), *_metadata_routes(settings, app), *further]
-    shortcuts: Shortcuts = {("POST", MESSAGES): messages, ("GET", "/sse"): streams.open}
-    middleware = _middleware(settings, app, port, challenge, shortcuts)
-    return HttpApp(Starlette(routes=routes, middleware=middleware), streams, endpoint, upgrades, beside)
-
-
-def _routes(app: Application, streams: SseStreams, messages: ASGIApp, sessions: ASGIApp, probes: Probes) -> list[BaseRoute]:
-    return [
+    endpoint = McpEndpoint(
+        protocol.mcp,
+        streams,
+        bodies,
+        admission,
+        settings.max_body_bytes,
+        scope_check,
+        protocol.tool_list_changes.streams,
+        protocol.direct,
+    )
+    messages = reach.wrap_messages(streams.post, bodies.read)
+    sessions = Sessions(app.identifier, app.caller_limits, app.memory, app.pipeline.store.now)
+    metadata = [Route(WELL_KNOWN + each, challenge.document) for each in RESOURCES] if settings.jwt_issuer else []
+    routes = [
         Route("/sse", Endpoint(streams.open), methods=["GET"]),
         Mount(MESSAGES, app=messages),
-        Route("/mcp", Endpoint(sessions), methods=["GET", "POST", "DELETE"]),
+        Route("/mcp", Endpoint(reach.wrap_sessions(endpoint, bodies.read)), methods=["GET", "POST", "DELETE"]),
         Route("/healthz", probes.healthz),
         Route("/readyz", probes.readyz),
         Route("/metrics", probes.metrics),
-        Route("/sessions/{session}", _sessions(app).serve, methods=["GET", "DELETE"]),
+        Route("/sessions/{session}", sessions.serve, methods=["GET", "DELETE"]),
+        *metadata,
+        *(route for addon in addons for route in addon.routes()),
     ]
-
-
-def _sessions(app: Application) -> Sessions:
-    return Sessions(app.identifier, app.caller_limits, app.memory, app.pipeline.store.now)
-
-
-def _middleware(
-    settings: Settings, app: Application, port: int, challenge: Challenge, shortcuts: Shortcuts
-) -> list[Middleware]:
-    """Lists what every request passes, outermost first."""
-    queue = FairQueue()
-    return [
-        Middleware(CountedRefusals, refused=app.metrics.refused),
-        Middleware(Arrival),
-        Middleware(BoundedHead),
-        Middleware(Draining, lifecycle=app.lifecycle),
-        Middleware(TrustedOrigin, allowed=AllowedOrigins(settings.host, port, settings.allowed_hosts)),
-        Middleware(Authenticated, identifier=app.identifier, challenge=challenge, queue=queue),
-        Middleware(InFairQueue, queue=queue, but="/healthz"),
-        Middleware(Shortcut, paths=shortcuts),
-    ]
-
-
-def _challenge(settings: Settings, app: Application) -> Challenge:
-    if settings.jwt_issuer is None:
-        return Challenge()
-    return MetadataChallenge(settings.jwt_issuer, partial(_scopes, app))
-
-
-def _metadata_routes(settings: Settings, app: Application) -> list[BaseRoute]:
-    """Serves what tells a client without a token who issues them."""
-    issuer = settings.jwt_issuer
-    if issuer is None:
-        return []
-    metadata = ResourceMetadata(issuer, partial(_scopes, app), settings.shop_name)
-    return [Route(WELL_KNOWN + resource, metadata.document) for resource in RESOURCES]
+    gate = Middleware(
+        Gate,
+        lifecycle=app.lifecycle,
+        allowed=AllowedOrigins(settings.host, port, settings.allowed_hosts),
+        identifier=app.identifier,
+        challenge=challenge,
+        shortcuts={("POST", MESSAGES): messages, ("GET", "/sse"): streams.open},
+        refused=app.metrics.refused,
+    )
+    return HttpApp(Starlette(routes=routes, middleware=[gate]), streams, endpoint, upgrades, addons)
 
 
 def _scopes(app: Application) -> list[str]:
-    """Lists what tools, resources and prompts need, each once."""
-    read = [each.run.tool.scope for each in app.primitives]
-    return list(dict.fromkeys([*(tool.scope for tool in app.registry), *filter(None, read)]))
+    """Returns the scopes of all tools, resources and prompts, each once."""
+    primitives = [each.run.tool.scope for each in app.primitives]
+    return list(dict.fromkeys([*(tool.scope for tool in app.registry), *filter(None, primitives)]))

@@ -1,36 +1,35 @@
-"""One HTTP connection: uvicorn's, which reports to `Connections` when it owes or is owed something."""
+"""HTTP connections by h11: a strict parser, the count of all connections, and their time limits."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any
 
 import h11
 from starlette.responses import Response
-from starlette.routing import BaseRoute
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
 
 from server.transport.http.bodies import MOST_HEADER_BYTES, MOST_HEADERS, MOST_TARGET_BYTES
 
 MOST_HEAD_BYTES = MOST_HEADER_BYTES + MOST_TARGET_BYTES
-"""Of a head, or of what follows the last chunk, that is not whole yet."""
+"""Of an incomplete head, or of what follows the last chunk."""
 PIECE_BYTES = 8 * 1024
-"""h11 bounds what is not whole, so that what comes in one piece passes: it is given small ones."""
+"""h11 bounds incomplete heads only, so it is fed small pieces."""
 MOST_CHUNKS = 1024
-"""In one body. Each takes 7 µs: chunks of a byte cost a hundred times what other bytes do, before anybody has been asked
-for a token."""
+"""In one body. Each takes 7 µs: single bytes as chunks cost a hundred times as much, before any token is checked."""
 MOST_LINES = MOST_HEADERS + 2
 HEAD_END = re.compile(rb"\n\r?\n")
 
 
 class StrictParser(h11.Connection):
-    """`refused` says what was wrong with a request that h11 would have taken."""
+    """`refused` is the status and the reason for a request that h11 would accept."""
 
     def __init__(self) -> None:
         super().__init__(h11.SERVER, MOST_HEAD_BYTES)
@@ -64,71 +63,40 @@ def _too_many_lines(received: bytes) -> bool:
     return received.count(b"\n", 0, end.end() if end else len(received)) > MOST_LINES
 
 
-class Beside:
-    """One such room, as those see it who put the application together, start it and stop it."""
-
-    def routes(self) -> list[BaseRoute]:
-        """Lists what is served beside HTTP's own, behind the same gate."""
-        return []
-
-    def around(self, asgi: ASGIApp) -> ASGIApp:
-        """Returns what serves the requests of both."""
-        return asgi
-
-    async def close_all(self) -> None:
-        """Ends what is open as it should end."""
-
-
 REQUEST_SECONDS = 30.0
-"""From its first byte, for the first request from the connection on, to the end of its body: a megabyte at 35 KB/s."""
+"""From the connection, or the first byte of a later request, to the end of the body: a megabyte at 35 KB/s."""
 ANSWER_SECONDS = 30.0
-"""How long bytes of an answer may wait for a client that reads none."""
+"""How long bytes of an answer may stay unread."""
 FOR_PROBES = 8
-"""Connections beyond all others: who asks whether a full server lives must not be told that it does not."""
-
-
-class Connected(Protocol):
-    """A connection as far as it is kept count of."""
-
-    def ask_to_hurry(self) -> None:
-        """Its request took too long: says so, and closes."""
-
-    def drop(self) -> None:
-        """Closes at once, whatever was still to be said."""
-
-    def refuse(self) -> None:
-        """There is no room for it: says so, and closes."""
-
-    def serve_probes_only(self) -> None:
-        """Refuses all but probes, whenever it is asked."""
+"""Connections beyond all others: a full server still answers its probes."""
 
 
 class Connections:
-    """At most `most` at once, and a few for probes. When one more comes, it takes the place of the one that has kept
-    the server waiting for the longest: for another request, for the rest of one, or to take an answer. Nobody keeps
-    others out by connecting and saying or hearing nothing, and whoever has just been answered does not lose its place
-    to those who never asked."""
+    """At most `most` at once, and a few for probes. One more takes the place of the one that has kept the server waiting
+    for the longest: for another request, for the rest of one, or to read an answer. So idle and silent connections keep
+    nobody out, and a client that was just answered keeps its place before one that never asked."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.most = most
         self._clock = clock
-        self._open: set[Connected] = set()
-        self._idle: OrderedDict[Connected, float] = OrderedDict()
-        self._owing: OrderedDict[Connected, float] = OrderedDict()
-        self._reading: OrderedDict[Connected, float] = OrderedDict()
+        self._open: set[CountedConnection] = set()
+        self._idle: OrderedDict[CountedConnection, float] = OrderedDict()
+        self._incomplete: OrderedDict[CountedConnection, float] = OrderedDict()
+        self._unread: OrderedDict[CountedConnection, float] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._open)
 
-    def held(self) -> int:
-        """How many would not give their place to another."""
-        return len(self._open) - len({*self._idle, *self._owing, *self._reading})
+    def count_held(self) -> int:
+        """Counts those that yield to no other."""
+        return len(self._open) - len({*self._idle, *self._incomplete, *self._unread})
 
-    def opened(self, connection: Connected) -> None:
+    def add(self, connection: CountedConnection) -> None:
         if len(self._open) >= self.most:
-            longest = self._yielding()
-            if longest is not None:
-                self.closed(longest)
+            waiting = [next(iter(since.items())) for since in (self._idle, self._incomplete, self._unread) if since]
+            if waiting:
+                longest = min(waiting, key=itemgetter(1))[0]
+                self.remove(longest)
                 longest.drop()
             elif len(self._open) >= self.most + FOR_PROBES:
                 connection.refuse()
@@ -136,73 +104,51 @@ class Connections:
             if len(self._open) >= self.most:
                 connection.serve_probes_only()
         self._open.add(connection)
-        self.awaited(connection)
+        self.mark_incomplete(connection)
 
-    def _yielding(self) -> Connected | None:
-        longest = [next(iter(since.items())) for since in (self._idle, self._owing, self._reading) if since]
-        return min(longest, key=itemgetter(1))[0] if longest else None
-
-    def idle(self, connection: Connected) -> None:
-        """It has its answer, and may stay for another request, but not for ever: that is left to keep-alive."""
+    def mark_idle(self, connection: CountedConnection) -> None:
+        """It has its answer. How long it may stay is up to keep-alive."""
         self._idle[connection] = self._clock()
 
-    def awaited(self, connection: Connected) -> None:
+    def mark_incomplete(self, connection: CountedConnection) -> None:
         """It owes a request, or the rest of one."""
         self._idle.pop(connection, None)
-        self._owing.setdefault(connection, self._clock())
+        self._incomplete.setdefault(connection, self._clock())
 
-    def asked(self, connection: Connected) -> None:
+    def mark_complete(self, connection: CountedConnection) -> None:
         """Its request is whole."""
         self._idle.pop(connection, None)
-        self._owing.pop(connection, None)
+        self._incomplete.pop(connection, None)
 
-    def unread(self, connection: Connected) -> None:
-        """It does not take its answer as quickly as that is written."""
-        self._reading.setdefault(connection, self._clock())
+    def mark_unread(self, connection: CountedConnection) -> None:
+        """It reads its answer more slowly than that is written."""
+        self._unread.setdefault(connection, self._clock())
 
-    def taken(self, connection: Connected) -> None:
-        """It has taken all of it."""
-        self._reading.pop(connection, None)
+    def mark_read(self, connection: CountedConnection) -> None:
+        self._unread.pop(connection, None)
 
-    def closed(self, connection: Connected) -> None:
+    def remove(self, connection: CountedConnection) -> None:
         self._open.discard(connection)
-        self._idle.pop(connection, None)
-        self._owing.pop(connection, None)
-        self._reading.pop(connection, None)
+        self.mark_complete(connection)
+        self.mark_read(connection)
 
     def close_overdue(self) -> None:
-        """Ends those that took too long; to be called every second or so."""
-        for connection in _overdue(self._owing, self._clock() - REQUEST_SECONDS):
-            connection.ask_to_hurry()
-            self.asked(connection)
-            self.unread(connection)  # an answer that says so may find no reader either
-        for connection in _overdue(self._reading, self._clock() - ANSWER_SECONDS):
+        """Ends connections that took too long; to be called every second or so."""
+        for connection in _overdue(self._incomplete, self._clock() - REQUEST_SECONDS):
+            connection.time_out()
+            self.mark_complete(connection)
+            self.mark_unread(connection)  # the message may stay unread as well
+        for connection in _overdue(self._unread, self._clock() - ANSWER_SECONDS):
             connection.drop()
-            self.taken(connection)
+            self.mark_read(connection)
 
 
-def _overdue(since: OrderedDict[Connected, float], latest: float) -> list[Connected]:
-    found = []
-    for connection, began in since.items():
-        if began > latest:
-            break
-        found.append(connection)
-    return found
-
-
-class Upgrades(Beside):
-    """`most` is how many connections there may be beside those of HTTP; around them is what serves both requests and what
-    they turn into."""
-
-    most: int = 0
-
-    def options(self, connections: Connections) -> dict[str, Any]:
-        """Returns what uvicorn has to be told of it."""
-        return {"ws": "none"}
+def _overdue(since: OrderedDict[CountedConnection, float], latest: float) -> list[CountedConnection]:
+    return [connection for connection, _ in itertools.takewhile(lambda item: item[1] <= latest, since.items())]
 
 
 UNFINISHED = (h11.IDLE, h11.SEND_BODY)
-"""The client's part of a request that is not whole."""
+"""States of a client whose request is not whole."""
 NO_ROOM = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 REFUSED = b"HTTP/1.1 %d %b\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\n\r\n%b"
 TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -210,59 +156,97 @@ PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
 FULL = Response(status_code=503, headers={"Retry-After": "1", "Connection": "close"})
 
 
-def probes_only(app: ASGIApp) -> ASGIApp:
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        await (app if scope["path"] in PROBES else FULL)(scope, receive, send)
+class CountedConnection(asyncio.Protocol):
+    """What connections of all kinds report to `Connections`. Nothing is buffered for writing beyond one message: unread
+    bytes stay with their sender. `known_as` is the connection that is counted, where another was before this one."""
 
-    return serve
+    transport: asyncio.Transport
+    app: Any
 
-
-class HttpConnection(H11Protocol):
-    """Nothing is buffered for writing beyond one message: what a client does not take waits with whoever sends it."""
-
-    def __init__(self, *args: Any, all_of_them: Connections, known_as: Connected | None = None, **named: Any) -> None:
-        """`known_as` is what counts as this connection already."""
+    def __init__(
+        self, *args: Any, all_connections: Connections, known_as: CountedConnection | None = None, **named: Any
+    ) -> None:
         super().__init__(*args, **named)
-        self.conn = self._parser = StrictParser()
-        self._all = all_of_them
-        self._counted = known_as is not None
-        self._known_as: Connected = known_as or self
-        self._upgraded = False
+        self._all = all_connections
+        self._is_successor = known_as is not None
+        self._known_as = known_as or self
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         transport.set_write_buffer_limits(0)
-        if not self._counted:
-            self._all.opened(self._known_as)
+        if not self._is_successor:
+            self._all.add(self._known_as)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._all.mark_unread(self._known_as)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._all.mark_read(self._known_as)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._all.remove(self._known_as)
+        super().connection_lost(exc)
+
+    def time_out(self) -> None:
+        """Says that the request took too long, and closes."""
+        raise NotImplementedError
+
+    def drop(self) -> None:
+        """Closes at once."""
+        self.transport.abort()
+
+    def refuse(self) -> None:
+        """Says that there is no room, and closes."""
+        self.transport.write(NO_ROOM)
+        self.transport.close()
+
+    def serve_probes_only(self) -> None:
+        app = self.app
+
+        async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+            await (app if scope["path"] in PROBES else FULL)(scope, receive, send)
+
+        self.app = serve
+
+
+class HttpConnection(CountedConnection, H11Protocol):
+    """uvicorn's connection with a strict parser."""
+
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.conn = self._parser = StrictParser()
+        self._is_upgraded = False
 
     def data_received(self, data: bytes) -> None:
         for start in range(0, len(data), PIECE_BYTES):
             super().data_received(data[start : start + PIECE_BYTES])
-            if self._upgraded or self.transport.is_closing():
+            if self._is_upgraded or self.transport.is_closing():
                 return
         if self.conn.their_state in UNFINISHED:
-            self._all.awaited(self._known_as)
+            self._all.mark_incomplete(self._known_as)
         else:
-            self._all.asked(self._known_as)
+            self._all.mark_complete(self._known_as)
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
-        if self.app is not self.config.loaded_app:
+        if self.app is not self.config.loaded_app:  # it serves probes only
             self.refuse()
             return
-        self._upgraded = True
-        self._all.closed(self._known_as)  # what it becomes is counted by itself
+        self._is_upgraded = True
+        self._all.remove(self._known_as)  # the WebSocket is counted by itself
         super().handle_websocket_upgrade(event)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if self.conn.their_state in UNFINISHED and not self.transport.is_closing():
             if self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]:
-                self._all.idle(self._known_as)
+                self._all.mark_idle(self._known_as)
             else:
-                self._all.awaited(self._known_as)
+                self._all.mark_incomplete(self._known_as)
 
     def send_400_response(self, msg: str) -> None:
-        """Says what was wrong, unless an answer has begun, and closes; who works on the request learns that it is over."""
+        """Says why the request is refused, unless an answer has begun, and closes. The application is told of the end."""
         status, sentence = self._parser.refused or (400, msg)
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.write(REFUSED % (status, STATUS_PHRASES[status], len(sentence), sentence.encode("ascii")))
@@ -271,31 +255,9 @@ class HttpConnection(H11Protocol):
             self.cycle.message_event.set()
         self.transport.close()
 
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._all.unread(self._known_as)
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self._all.taken(self._known_as)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._all.closed(self._known_as)
-        super().connection_lost(exc)
-
-    def ask_to_hurry(self) -> None:
-        """A connection on which nothing was ever said is closed without a word."""
-        said_something = self.conn.their_state is h11.SEND_BODY or self.conn.trailing_data[0]
-        if said_something and not (self.cycle and self.cycle.response_started and not self.cycle.response_complete):
+    def time_out(self) -> None:
+        """Closes without a word where nothing of a request has come."""
+        has_begun = self.conn.their_state is h11.SEND_BODY or self.conn.trailing_data[0]
+        if has_begun and not (self.cycle and self.cycle.response_started and not self.cycle.response_complete):
             self.transport.write(TOO_SLOW)
-        self.transport.close()
-
-    def drop(self) -> None:
-        self.transport.abort()
-
-    def serve_probes_only(self) -> None:
-        self.app = probes_only(self.app)
-
-    def refuse(self) -> None:
-        self.transport.write(NO_ROOM)
         self.transport.close()

@@ -1,6 +1,7 @@
 """Plain calls and tool lists of the 2026 era on the short way of `direct_calls`, after every check of the SDK.
 
-Whatever the SDK would refuse is left to it."""
+Whatever the SDK would refuse is left to it.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +9,9 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-import anyio
 import mcp_types as types
 from mcp.server.connection import Connection
-from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
-from mcp.server.session import ServerSession
 from mcp.server.streamable_http import check_accept_headers
 from mcp.server.transport_security import TransportSecurityMiddleware
 from mcp.shared.dispatcher import CallOptions
@@ -29,145 +27,123 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp.shared.transport_context import TransportContext
 from mcp_types.methods import validate_client_request
 from pydantic import ValidationError
-from pydantic_core import from_json, to_json
-from starlette.requests import Request as HttpRequest
+from pydantic_core import to_json
+from starlette.requests import Request
 from starlette.types import Receive, Scope, Send
 
-from server.transport.http.direct_calls import CALL, LIST, TOKEN, DirectTools
-from server.transport.http.streams import HEADERS
+from server.transport.http.direct_calls import CALL, LIST, DirectTools, Exchange, Params
+from server.transport.http.streams import HEADERS, frame_event
+from server.transport.messages import Json, Posted
 from session.resilience.tasks import start_task
 
-Params = Mapping[str, Any]
+PING_SECONDS = 15.0
+"""As in the SDK: after this silence a response becomes a stream that is kept alive."""
 
 
-class OneAnswer:
-    """To the request of this id."""
+class SingleResponse:
+    """The response to one request: JSON, or a stream once anything precedes the answer."""
 
     def __init__(self, number: types.RequestId, send: Send) -> None:
         self._number = number
         self._send = send
-        self._one = asyncio.Lock()
-        self._streams = False
-        self.ended = False
+        self._writing = asyncio.Lock()
+        self._is_stream = False
+        self.is_ended = False
 
-    async def tell(self, message: bytes) -> None:
-        """Tells a message before the answer. After it nothing is told."""
-        await self._event(b"event: message\r\ndata: %b\r\n\r\n" % message)
-
-    async def ping(self) -> None:
-        await self._event(b": ping\r\n\r\n")
-
-    async def end(self, said: bytes, status: int) -> None:
-        """Answers by a result or error, which is written already, under its name. A stream has no status of its own."""
-        body = b'{"jsonrpc":"2.0","id":%b,%b}' % (to_json(self._number), said)
-        async with self._one:
-            self.ended = True
-            if self._streams:
-                body = b"event: message\r\ndata: %b\r\n\r\n" % body
-            else:
-                length = (b"content-length", b"%d" % len(body))
-                headers = [(b"content-type", b"application/json"), length]
-                await self._send({"type": "http.response.start", "status": status, "headers": headers})
-            await self._send({"type": "http.response.body", "body": body, "more_body": False})
-
-    async def _event(self, event: bytes) -> None:
-        async with self._one:
-            if self.ended:
+    async def write(self, event: bytes) -> None:
+        """Writes an event before the answer; after it nothing is written."""
+        async with self._writing:
+            if self.is_ended:
                 return
-            if not self._streams:
-                self._streams = True
+            if not self._is_stream:
+                self._is_stream = True
                 await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             await self._send({"type": "http.response.body", "body": event, "more_body": True})
 
+    async def end(self, member: bytes, status: int) -> None:
+        """Answers by a member `"result": …` or `"error": …`. A stream has its status already."""
+        body = b'{"jsonrpc":"2.0","id":%b,%b}' % (to_json(self._number), member)
+        async with self._writing:
+            self.is_ended = True
+            if self._is_stream:
+                body = frame_event(body)
+            else:
+                headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+                await self._send({"type": "http.response.start", "status": status, "headers": headers})
+            await self._send({"type": "http.response.body", "body": body, "more_body": False})
 
-class Exchange:
-    """The way back to whoever sent the request, as the SDK's session uses it (`DispatchContext`): nothing can be asked."""
+
+class OneWayExchange(Exchange):
+    """An exchange on which the client can be told something, and asked nothing."""
 
     can_send_request = False
 
     def __init__(
-        self,
-        answer: OneAnswer,
-        number: types.RequestId,
-        metadata: ServerMessageMetadata,
-        token: types.ProgressToken | None,
-        headers: Mapping[str, str],
+        self, response: SingleResponse, connection: Connection, number: types.RequestId, params: Params, http: Request
     ) -> None:
-        self._answer = answer
-        self._token = token
-        self.request_id = number
-        self.message_metadata = metadata
-        self.transport = TransportContext(kind="streamable-http", can_send_request=False, headers=headers)
-        self.cancel_requested = anyio.Event()
+        super().__init__(connection, number, params, ServerMessageMetadata(request_context=http))
+        self._response = response
+        self.transport = TransportContext(kind="streamable-http", can_send_request=False, headers=http.headers)
 
-    async def send_raw_request(self, method: str, params: Params | None, opts: CallOptions | None = None) -> dict[str, Any]:
+    async def send_raw_request(self, method: str, params: Params | None, opts: CallOptions | None = None) -> Json:
         raise NoBackChannelError(method)
 
     async def notify(self, method: str, params: Params | None, opts: CallOptions | None = None) -> None:
-        said = {"jsonrpc": "2.0", "method": method} | ({} if params is None else {"params": params})
-        await self._answer.tell(to_json(said))
-
-    async def progress(self, progress: float, total: float | None = None, message: str | None = None) -> None:
-        if self._token is not None:
-            said = {TOKEN: self._token, "progress": progress, "total": total, "message": message}
-            await self.notify("notifications/progress", {name: each for name, each in said.items() if each is not None})
-
-
-Json = dict[str, Any]
-MEMBERS = {"jsonrpc", "id", "method", "params"}
-PING_SECONDS = 15.0
-"""As the SDK: how long an answer may be silent before it becomes a stream that is kept alive."""
+        message = {"jsonrpc": "2.0", "method": method} | ({} if params is None else {"params": params})
+        await self._response.write(frame_event(to_json(message)))
 
 
 class PlainCalls:
-    """Of a server whose tools are `tools`."""
+    """Serves plain calls for `mcp`, whose tools are `tools`."""
 
     def __init__(self, mcp: Server[Any], tools: DirectTools) -> None:
         self._mcp = mcp
         self._tools = tools
-        self._security = TransportSecurityMiddleware()  # whose settings are the manager's: none
+        self._security = TransportSecurityMiddleware()  # without settings, like the manager's
 
-    async def serve(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> bool:
-        """Answers what is plainly a call. False for everything else, of which nothing was read or said."""
-        http = HttpRequest(scope)
-        asked = _request(body) if await self._is_post(http) else None
-        route = self._route(asked, http.headers) if asked else None
-        if asked is None or route is None:
+    async def serve(self, posted: Posted, scope: Scope, receive: Receive, send: Send) -> bool:
+        """Answers a plain call. Returns False for everything else, and then nothing was read or sent."""
+        http = Request(scope)
+        message = _plain_request(posted) if await self._is_post(http) else None
+        route = self._find_route(message, http.headers) if message else None
+        if message is None or route is None:
             return False
-        answer = OneAnswer(asked["id"], send)
-        context = _context(asked, route, answer, http)
+        method, number, params = message["method"], message["id"], message["params"]
+        connection = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
+        response = SingleResponse(number, send)
+        context = OneWayExchange(response, connection, number, params, http).context(method, params, {})
         task = asyncio.current_task()
         assert task is not None
-        watch = _Watch(answer, task)
-        watching = start_task(watch.run(receive), "gone")
+        has_gone = asyncio.Event()
+        watching = start_task(_watch(response, receive, task, has_gone), "gone")
         try:
-            await self._answer(context, asked["params"], answer)
+            await self._answer(context, params, response)
         except asyncio.CancelledError:
-            # That nobody waits for it any more is no failure. A wish of the server in the same moment stays.
-            if not watch.gone or task.uncancel():
+            # A client that has gone is no failure. A cancellation by the server in the same moment stays.
+            if not has_gone.is_set() or task.uncancel():
                 raise
         finally:
             watching.cancel()
         return True
 
-    async def _is_post(self, http: HttpRequest) -> bool:
-        """Whether it says that it is JSON, and takes both kinds of an answer."""
+    async def _is_post(self, http: Request) -> bool:
+        """True for a POST of JSON that accepts both kinds of answers."""
         refused = await self._security.validate_request(http, is_post=True)
         return http.method == "POST" and refused is None and all(check_accept_headers(http))
 
-    def _route(self, asked: Json, headers: Mapping[str, str]) -> InboundModernRoute | None:
-        """As the SDK finds it; None for what it would refuse, and for what takes more than a call."""
-        params = asked["params"]
-        called = asked["method"] == CALL
-        if not self._tools.plain(asked["method"], params) or (called and self._tools.asks(params["name"])):
+    def _find_route(self, message: Json, headers: Mapping[str, str]) -> InboundModernRoute | None:
+        """Returns the SDK's route; None for what it would refuse, and for what takes more than a call."""
+        method, params = message["method"], message["params"]
+        is_call = method == CALL
+        if not self._tools.is_plain(method, params) or (is_call and self._tools.may_ask(params["name"])):
             return None
         if find_duplicated_routing_header(headers.items()) is not None:
             return None
-        route = classify_inbound_request(asked, headers=dict(headers))
-        if not isinstance(route, InboundModernRoute) or (called and self._param_headers_differ(params, headers)):
+        route = classify_inbound_request(message, headers=dict(headers))
+        if not isinstance(route, InboundModernRoute) or (is_call and self._param_headers_differ(params, headers)):
             return None
         try:
-            validate_client_request(asked["method"], route.protocol_version, params)
+            validate_client_request(method, route.protocol_version, params)
         except (KeyError, ValidationError):
             return None
         return route
@@ -177,61 +153,33 @@ class PlainCalls:
         found = schema(params["name"]) if schema else None
         return found is None or validate_mcp_param_headers(found, params.get("arguments", {}), headers) is not None
 
-    async def _answer(self, context: Any, params: Json, answer: OneAnswer) -> None:
+    async def _answer(self, context: Any, params: Json, response: SingleResponse) -> None:
         try:
             result = await self._tools.answer(context, params)
         except MCPError as error:
-            said = to_json(error.error.model_dump(mode="json", by_alias=True, exclude_none=True))
-            await answer.end(b'"error":' + said, ERROR_CODE_HTTP_STATUS.get(error.error.code, 200))
+            data = to_json(error.error.model_dump(mode="json", by_alias=True, exclude_none=True))
+            await response.end(b'"error":' + data, ERROR_CODE_HTTP_STATUS.get(error.error.code, 200))
         else:
-            await answer.end(b'"result":' + result, 200)
+            await response.end(b'"result":' + result, 200)
 
 
-class _Watch:
-    """Ends a call whose client has gone, and keeps the connection of one that waits."""
-
-    def __init__(self, answer: OneAnswer, task: asyncio.Task[Any]) -> None:
-        self._answer = answer
-        self._task = task
-        self.gone = False
-
-    async def run(self, receive: Receive) -> None:
-        while not self.gone:
-            try:
-                async with asyncio.timeout(PING_SECONDS):
-                    self.gone = (await receive())["type"] == "http.disconnect"
-            except TimeoutError:
-                await self._answer.ping()
-        if not self._answer.ended:
-            self._task.cancel()
+async def _watch(response: SingleResponse, receive: Receive, task: asyncio.Task[Any], has_gone: asyncio.Event) -> None:
+    """Cancels a call whose client has gone, and keeps the connection of one that waits."""
+    while not has_gone.is_set():
+        try:
+            async with asyncio.timeout(PING_SECONDS):
+                if (await receive())["type"] == "http.disconnect":
+                    has_gone.set()
+        except TimeoutError:
+            await response.write(b": ping\r\n\r\n")
+    if not response.is_ended:
+        task.cancel()
 
 
-def _request(body: bytes) -> Json | None:
-    """Reads a request of a call and nothing else. The SDK reads more leniently, half a surrogate for one."""
-    try:
-        asked = from_json(body)
-    except ValueError:
+def _plain_request(posted: Posted) -> Json | None:
+    """Returns the message of a call or list without other members. JSON that only the SDK reads is left to it."""
+    message, number = posted.message, posted.number
+    if message is None or not posted.is_strict or message.keys() != {"jsonrpc", "id", "method", "params"}:
         return None
-    if not isinstance(asked, dict) or asked.keys() != MEMBERS or asked["jsonrpc"] != "2.0":
-        return None
-    number = asked["id"]
-    plain = isinstance(number, str | int) and not isinstance(number, bool) and isinstance(asked["params"], dict)
-    return asked if plain and asked["method"] in (CALL, LIST) else None
-
-
-def _context(asked: Json, route: InboundModernRoute, answer: OneAnswer, http: HttpRequest) -> Any:
-    params = asked["params"]
-    meta = params["_meta"]
-    connection = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
-    metadata = ServerMessageMetadata(request_context=http)
-    exchange = Exchange(answer, asked["id"], metadata, meta.get(TOKEN), http.headers)
-    return ServerRequestContext(
-        session=ServerSession(exchange, connection, request_meta=meta),
-        lifespan_context={},
-        method=asked["method"],
-        params=params,
-        request_id=asked["id"],
-        meta=meta,
-        protocol_version=route.protocol_version,
-        request=http,
-    )
+    is_plain = number is not None and not isinstance(number, bool) and isinstance(message["params"], dict)
+    return message if is_plain and message["jsonrpc"] == "2.0" and posted.method in (CALL, LIST) else None

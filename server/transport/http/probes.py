@@ -1,4 +1,4 @@
-"""What orchestrators and operators ask: does it live, can it answer, how does it fare."""
+"""The probes of orchestrators and operators: liveness, readiness, metrics. None needs a token."""
 
 from __future__ import annotations
 
@@ -17,26 +17,24 @@ Readiness = dict[str, Any]
 
 
 class Probes:
-    """None of them needs a token."""
-
     def __init__(self, lifecycle: Lifecycle, dependencies: Dependencies, metrics: Metrics) -> None:
         self._lifecycle = lifecycle
         self._dependencies = dependencies
         self._metrics = metrics
 
     async def healthz(self, request: Request) -> Response:
-        """Answers 200 while the process lives; asks nobody."""
+        """Answers 200 while the process lives; asks no backend."""
         return PlainTextResponse("ok\n")
 
     async def readyz(self, request: Request) -> Response:
         """Answers 200 when calls can be answered, even degraded; 503 while starting or draining."""
-        told = await self.readiness()
-        if told["status"] in SERVES:
-            return JSONResponse(told)
-        return JSONResponse(told, 503, {"Retry-After": "1"})
+        readiness = await self.readiness()
+        if readiness["status"] in SERVES:
+            return JSONResponse(readiness)
+        return JSONResponse(readiness, 503, {"Retry-After": "1"})
 
     async def readiness(self) -> Readiness:
-        """Tells `{status, dependencies}`."""
+        """Returns `{status, dependencies}`."""
         if self._lifecycle.draining or not self._lifecycle.wired:
             return {"status": "draining" if self._lifecycle.draining else "starting", "dependencies": {}}
         states = await self._dependencies.states()

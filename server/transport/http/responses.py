@@ -1,8 +1,10 @@
-"""Plain answers of the edge: a status and one sentence."""
+"""Plain answers of the edge, callbacks for sent answers, and the last moment of a server that stops."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from contextvars import ContextVar
 
 from starlette.requests import Request
@@ -20,31 +22,39 @@ def busy(sentence: str) -> PlainTextResponse:
     return plain(503, sentence, {"Retry-After": str(RETRY_AFTER_SECONDS)})
 
 
-Told = Callable[[], None]
 _SCOPE = "manga.answer"
-_answer: ContextVar[Told | None] = ContextVar("manga.answer", default=None)
+_on_sent: ContextVar[Callable[[], None] | None] = ContextVar("manga.answer", default=None)
 
 
-def when_sent(request: Request | None, told: Told) -> None:
-    """Notes, for a handler that has made its answer, whom to tell when it is sent."""
-    _answer.set(told)
+def call_when_sent(request: Request | None, on_sent: Callable[[], None]) -> None:
+    """Registers what is called when the answer that a handler has made is with the socket."""
+    _on_sent.set(on_sent)
     if request is not None:
-        request.scope[_SCOPE] = told
+        request.scope[_SCOPE] = on_sent
 
 
-def sent() -> None:
-    """Tells, for a stream, that the answer of this task is with the socket."""
-    if (told := _answer.get()) is not None:
-        _answer.set(None)
-        told()
+def notify_sent() -> None:
+    """Makes that call, for a stream whose task has sent the answer."""
+    if (on_sent := _on_sent.get()) is not None:
+        _on_sent.set(None)
+        on_sent()
 
 
-def told_when_sent(scope: Scope, send: Send) -> Send:
-    """Returns `send` for a request whose response is the answer."""
+def notifying_send(scope: Scope, send: Send) -> Send:
+    """Returns a `send` that makes that call, for a request whose response is the answer."""
 
     async def sending(message: Message) -> None:
         await send(message)
-        if message["type"] == "http.response.body" and not message.get("more_body") and (told := scope.pop(_SCOPE, None)):
-            told()
+        is_last = message["type"] == "http.response.body" and not message.get("more_body")
+        if is_last and (on_sent := scope.pop(_SCOPE, None)) is not None:
+            on_sent()
 
     return sending
+
+
+async def wait_until_idle(is_busy: Callable[[], bool]) -> None:
+    """Waits until nothing is under way, 0.3 s at most, a hundred cached calls. The caller takes nothing new."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(0.3):
+            while is_busy():  # noqa: ASYNC110 - of many streams, each with a count of its own
+                await asyncio.sleep(0.01)

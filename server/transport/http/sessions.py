@@ -1,4 +1,4 @@
-"""A session by an agent's own request: read back, and ended."""
+"""An agent reads back or ends a session: GET and DELETE of `/sessions/{id}`."""
 
 from __future__ import annotations
 
@@ -21,22 +21,19 @@ from tools.results.history import About, select_relevant, summarise
 from tools.store.failures import BackendFailure, Failure, Forbidden, InvalidArguments, RateLimited, Violation
 
 Json = dict[str, Any]
-WHOLE = re.compile(r"[0-9]{1,2}")
 LONGEST_QUERY = 500
 MOST_BEARING = 5
-"""Calls that are told of what is asked now, where nobody says how many."""
+"""Calls that bear on a query, by default."""
 GOES_BY_ITSELF = "The session's memory cannot be reached. Try again; it expires by itself after 30 minutes."
 NOT_READ = "The session's memory cannot be reached. Try again in a moment."
 
 
 class Sessions:
-    """`/sessions/{id}`, for whoever may call tools in that session: each user has a part of their own, and sees and ends
-    no other.
+    """For callers that may call tools in the session. Each user reads and ends a part of their own; an unused one is empty.
 
-    GET reads it back; `?query=` selects the calls that bear on it, `?calls=` says how many (1 to 20). A session that nobody
-    has used is empty. DELETE removes all that is remembered under it for that user. The long-term profile is the user's and
-    not the session's: it stays, and each event in it goes by itself half a year after it happened
-    (`session.profile.KEPT_DAYS`, the TTL of the table)."""
+    GET reads it back: `?query=` selects the calls that bear on it, `?calls=` limits them (1 to 20). DELETE removes what is
+    remembered under the session for that user. The long-term profile is the user's and stays; its events expire half a year
+    after they happened (`session.profile.KEPT_DAYS`, the TTL of the table)."""
 
     def __init__(self, identifier: Identifier, limits: CallerLimits, memory: SessionMemory, now: Now) -> None:
         self._identifier = identifier
@@ -45,34 +42,29 @@ class Sessions:
         self._now = now
 
     async def serve(self, request: Request) -> Response:
-        return await (self.delete(request) if request.method == "DELETE" else self.read(request))
-
-    async def read(self, request: Request) -> Response:
+        is_delete = request.method == "DELETE"
         try:
-            session, user = await self._whose(request)
-            query, most = _asked(request.query_params)
+            session, user = await self._identify(request)
+            if is_delete:
+                await self._memory.forget(session, user)
+                return Response(status_code=204)
+            query, most = _read_parameters(request.query_params)
             past = await self._memory.recall(session, user)
         except Failure as failure:
-            return _refused(failure)
+            wait_s = -(-(failure.retry_after_ms or 0) // 1000)
+            headers = {"Retry-After": str(wait_s)} if wait_s else None
+            error = {"name": failure.name, "message": failure.message}
+            return JSONResponse({"error": error}, _status(failure), headers)
         except MemoryUnavailable:
-            return _unavailable(NOT_READ)
+            error = {"name": "DEPENDENCY_FAILURE", "message": GOES_BY_ITSELF if is_delete else NOT_READ}
+            return JSONResponse({"error": error}, 503, {"Retry-After": "1"})
         calls = select_relevant(past.calls, About.text(query), most) if query else past.calls[:most]
-        told = _as_json(past, calls) | {"session_id": session, "summary": summarise(past, calls, self._now().timestamp())}
-        return JSONResponse(told, headers={"Cache-Control": "no-store"})
+        body = _dump(past, calls) | {"session_id": session, "summary": summarise(past, calls, self._now().timestamp())}
+        return JSONResponse(body, headers={"Cache-Control": "no-store"})
 
-    async def delete(self, request: Request) -> Response:
-        try:
-            session, user = await self._whose(request)
-            await self._memory.forget(session, user)
-        except Failure as failure:
-            return _refused(failure)
-        except MemoryUnavailable:
-            return _unavailable(GOES_BY_ITSELF)
-        return Response(status_code=204)
-
-    async def _whose(self, request: Request) -> tuple[str, str | None]:
-        """Tells the session, and the user whose part of it is meant. Raises what a call would, and `RateLimited` for whoever
-        asks as often as nobody may call."""
+    async def _identify(self, request: Request) -> tuple[str, str | None]:
+        """Returns the session, and the user whose part of it is meant. Raises what a call would, and `RateLimited` for
+        requests beyond the caller's limit of calls."""
         session = checked_session(request.path_params["session"])
         assert session is not None
         principal = await self._identifier.identify(read_metadata({}, request.headers), bearer_of(request.headers))
@@ -84,37 +76,30 @@ class Sessions:
         return session, principal.user
 
 
-def _asked(parameters: Mapping[str, str]) -> tuple[str, int]:
-    """Tells what is asked now, "" for nothing, and how many calls are wanted. Raises `InvalidArguments`."""
+def _read_parameters(parameters: Mapping[str, str]) -> tuple[str, int]:
+    """Returns the query, "" for none, and the number of calls. Raises `InvalidArguments`."""
     query = parameters.get("query", "")
     calls = parameters.get("calls", str(MOST_BEARING if query else MOST_CALLS))
-    wrong = []
+    violations = []
     if len(query) > LONGEST_QUERY:
-        wrong.append(Violation("query", "maxLength", "it is too long", f"use at most {LONGEST_QUERY} characters"))
-    if not WHOLE.fullmatch(calls) or not 1 <= int(calls) <= MOST_CALLS:
-        wrong.append(
-            Violation("calls", "format", "it is not a number in range", f"use a whole number from 1 to {MOST_CALLS}")
-        )
-    if wrong:
-        raise InvalidArguments(wrong)
+        violations.append(Violation("query", "maxLength", "it is too long", f"use at most {LONGEST_QUERY} characters"))
+    if not re.fullmatch("[0-9]{1,2}", calls) or not 1 <= int(calls) <= MOST_CALLS:
+        mend = f"use a whole number from 1 to {MOST_CALLS}"
+        violations.append(Violation("calls", "format", "it is not a number in range", mend))
+    if violations:
+        raise InvalidArguments(violations)
     return query, int(calls)
 
 
-def _as_json(past: Recollection, calls: Sequence[HistoryEntry]) -> Json:
+def _dump(past: Recollection, calls: Sequence[HistoryEntry]) -> Json:
     last = past.last_shown
     shown = last and {
         "by": last.by,
         "query": last.query,
         "titles": [{"title_id": i, "title": title} for i, title in zip(last.title_ids, last.titles, strict=False)],
     }
-    told = [call.as_dict() for call in calls]
-    return {"calls": told, "totals": dict(past.totals), "last_shown": shown, "shared": dict(past.shared)}
-
-
-def _refused(failure: Failure) -> Response:
-    wait_s = -(-(failure.retry_after_ms or 0) // 1000)
-    headers = {"Retry-After": str(wait_s)} if wait_s else None
-    return JSONResponse({"error": {"name": failure.name, "message": failure.message}}, _status(failure), headers)
+    entries = [call.as_dict() for call in calls]
+    return {"calls": entries, "totals": dict(past.totals), "last_shown": shown, "shared": dict(past.shared)}
 
 
 def _status(failure: Failure) -> int:
@@ -123,7 +108,3 @@ def _status(failure: Failure) -> int:
     if isinstance(failure, RateLimited):
         return 429
     return 403 if isinstance(failure, Forbidden) else 400
-
-
-def _unavailable(message: str) -> Response:
-    return JSONResponse({"error": {"name": "DEPENDENCY_FAILURE", "message": message}}, 503, {"Retry-After": "1"})

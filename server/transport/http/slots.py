@@ -1,4 +1,4 @@
-"""Slots of which there are only so many, shared out among those who hold them."""
+"""A limited number of slots, shared fairly among their holders, and subscriptions, which take such slots."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from mcp.shared.exceptions import MCPError
 from starlette.requests import Request
 from starlette.types import Scope
 
+from server.transport.changes import LONGEST_URI, MOST_URIS
 from session.resilience.clocks import Clock
 
 LOCAL = "local"
 
 
 def holder_of(scope: Scope) -> str:
-    """Names the proven principal. Where nobody has to prove anything it is the address a request comes from, and all of
-    loopback is one: there the caller is the agent of the same task, which may use all there is."""
+    """Returns the proven principal; without authentication the address of the request. All of loopback is one holder: the
+    agent of the same task, which may use everything."""
     user = scope.get("user")
     if isinstance(user, AuthenticatedUser):
         return f"principal {user.access_token.client_id}"
@@ -35,7 +36,7 @@ def holder_of(scope: Scope) -> str:
 
 
 def owner_of(scope: Scope) -> AuthorizationContext | None:
-    """Returns the proven principal as the SDK compares them, None where nobody has to prove anything."""
+    """Returns the proven principal as the SDK compares them, None without authentication."""
     user = scope.get("user")
     return authorization_context(user) if isinstance(user, AuthenticatedUser) else None
 
@@ -50,14 +51,14 @@ def _loopback(host: str) -> bool:
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """What takes one. `used` is set once it was put to use."""
+    """`used` is set once something was done in it."""
 
     holder: str
     used: bool = False
     last_used: float = 0.0
 
     def busy(self) -> bool:
-        """Tells whether something is under way in it, which would be lost."""
+        """True if something is under way in it, which would be lost."""
         return False
 
 
@@ -65,12 +66,11 @@ P = TypeVar("P", bound=Slot)
 
 
 class Slots(Generic[P]):
-    """At most `most`. A single holder may have them all. When there is no room for one more:
+    """At most `most`; a single holder may have them all. When there is no room for one more:
 
-    - whoever holds more than the newcomer would gives up one of theirs, at once: the longest unused, and first one with
-      nothing under way. Nobody keeps others out by taking everything (max-min fairness, in whole slots);
-    - else the slot yields, whosever it is, that nothing was done in for `idle_seconds`, or `unused_seconds` if nothing
-      ever was.
+    - a holder of more slots than the newcomer would have gives one up at once: the longest unused, and first one with
+      nothing under way (max-min fairness, in whole slots);
+    - else any slot yields that was idle for `idle_seconds`, or unused since its beginning for `unused_seconds`.
     """
 
     def __init__(self, most: int, unused_seconds: float, idle_seconds: float, clock: Clock = time.monotonic) -> None:
@@ -83,9 +83,6 @@ class Slots(Generic[P]):
     def __len__(self) -> int:
         return len(self._taken)
 
-    def __contains__(self, slot: P) -> bool:
-        return slot in self._taken
-
     def __iter__(self) -> Iterator[P]:
         return iter(list(self._taken))
 
@@ -93,7 +90,7 @@ class Slots(Generic[P]):
         return len(self._taken) < self.most or self._yielding(holder) is not None
 
     def take(self, slot: P) -> P | None:
-        """Takes a slot. Returns the one that has to end for it, which is no longer counted. Raises `NoRoom`."""
+        """Returns the slot that has to end for this one; it is no longer counted. Raises `NoRoom`."""
         ended = None
         if len(self._taken) >= self.most:
             ended = self._yielding(slot.holder)
@@ -114,8 +111,8 @@ class Slots(Generic[P]):
         held = Counter(slot.holder for slot in self._taken)
         largest, count = held.most_common(1)[0] if held else (newcomer, 0)
         if count > held[newcomer] + 1:
-            theirs = (slot for slot in self._taken if slot.holder == largest)
-            return min(theirs, key=lambda slot: (slot.busy(), slot.last_used))
+            its_slots = (slot for slot in self._taken if slot.holder == largest)
+            return min(its_slots, key=lambda slot: (slot.busy(), slot.last_used))
         longest = min(self._taken, key=self._yields_at, default=None)
         return longest if longest is not None and self._yields_at(longest) <= self._clock() else None
 
@@ -124,33 +121,27 @@ class Slots(Generic[P]):
 
 
 class NoRoom(Exception):
-    """Every slot is taken, and nobody has to yield."""
+    """Every slot is taken, and none has to yield."""
 
 
 METHOD = "subscriptions/listen"
 MOST_SUBSCRIPTIONS = 1024
-MOST_URIS = 64
-LONGEST_URI = 256
-"""What a subscription names is kept for as long as it lasts: 16 KB."""
 ASK_FOR_LESS = f"A subscription names at most {MOST_URIS} resources, each with at most {LONGEST_URI} characters."
 FULL = "There are as many subscriptions as this server keeps."
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class _Subscription(Slot):
-    """To close its `handler` ends it."""
-
     handler: ListenHandler
+    """Closing it ends the subscription."""
 
 
 class Subscriptions:
-    """Each has a handler of the SDK's for itself, so that one can be ended as the protocol wants it ended: with a result.
+    """Each has a handler of the SDK of its own, so that it can end by itself, with a result as the protocol wants it. It may
+    be silent for ever, and yields only to a holder of fewer. `is_watchable` selects the resources that send updates."""
 
-    A subscription may be silent for as long as it likes; it yields only to somebody who holds fewer."""
-
-    def __init__(self, most: int = MOST_SUBSCRIPTIONS, tells: Callable[[str], bool] = lambda uri: True) -> None:
-        """`tells` of which addresses anybody is told."""
-        self._tells = tells
+    def __init__(self, most: int = MOST_SUBSCRIPTIONS, is_watchable: Callable[[str], bool] = lambda uri: True) -> None:
+        self._is_watchable = is_watchable
         self._slots: Slots[_Subscription] = Slots(most, math.inf, math.inf)
 
     def __len__(self) -> int:
@@ -165,8 +156,8 @@ class Subscriptions:
         params: types.SubscriptionsListenRequestParams,
         bus: SubscriptionBus,
     ) -> types.SubscriptionsListenResult:
-        """Passes on what `bus` tells this subscriber, until either ends it."""
-        honoured = self._honoured(params)
+        """Passes on the events of `bus` until either side ends the subscription."""
+        honoured = self._select(params)
         holder = holder_of(ctx.request.scope) if ctx.request is not None else LOCAL
         subscription = _Subscription(holder=holder, handler=ListenHandler(bus, max_subscriptions=1))
         try:
@@ -180,15 +171,15 @@ class Subscriptions:
         finally:
             self._slots.leave(subscription)
 
-    def _honoured(self, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenRequestParams:
-        """What is acknowledged of it. Raises for more than is kept."""
+    def _select(self, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenRequestParams:
+        """Returns what is acknowledged. Raises for more than is kept."""
         uris = params.notifications.resource_subscriptions or ()
         if len(uris) > MOST_URIS or any(len(uri) > LONGEST_URI for uri in uris):
             raise MCPError(types.INVALID_PARAMS, ASK_FOR_LESS)
-        told = {"resource_subscriptions": [uri for uri in uris if self._tells(uri)]}
-        return params.model_copy(update={"notifications": params.notifications.model_copy(update=told)})
+        selected = {"resource_subscriptions": [uri for uri in uris if self._is_watchable(uri)]}
+        return params.model_copy(update={"notifications": params.notifications.model_copy(update=selected)})
 
     def close(self) -> None:
-        """Ends all of them; each is told so by its own task."""
+        """Ends all subscriptions, each with its result."""
         for subscription in self._slots:
             subscription.handler.close()

@@ -1,12 +1,13 @@
-"""The open streams: how each begins, is kept alive, and ends."""
+"""SSE streams (MCP 2024-11-05, HTTP with SSE): how each opens, is posted to, kept alive and ended. WebSockets share it."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote
 
 import anyio
 import mcp_types as types
@@ -18,32 +19,32 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
 from prometheus_client import Gauge
+from starlette.datastructures import Headers
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from server.transport.http.bodies import Admission, Bodies
 from server.transport.http.direct_calls import DirectCalls, DirectTools
-from server.transport.http.inbox import SsePosts
-from server.transport.http.reach import OwnSessions
-from server.transport.http.responses import busy
-from server.transport.http.settling import settled
+from server.transport.http.reach import Reach
+from server.transport.http.responses import busy, plain, wait_until_idle
 from server.transport.http.slots import Slots, holder_of, owner_of
-from server.transport.http.streams import HEADERS, MESSAGES, Incoming, Outgoing, SseStream
+from server.transport.http.streams import HEADERS, MESSAGES, STREAM, Incoming, Outgoing, Refused, Stream, admit
 from session.resilience.clocks import Clock
 
 END_SECONDS = 2.0
-"""What calls that were cut off may take to be over; longer than one waits to tell its client (`direct.CLOSED_SECONDS`)."""
+"""For cut-off calls to end; longer than one waits to tell its client (`direct_calls.CLOSED_SECONDS`)."""
 OTHER_ERA = (
     "this connection serves the handshake protocol era; requests carrying the 2026-07-28 envelope are not accepted on it"
 )
-"""As the SDK says it."""
+"""In the SDK's words."""
 
 
 async def converse(mcp: Server[Any], direct: DirectTools | None, incoming: Incoming, outgoing: Outgoing) -> None:
-    """Serves one client until it has gone. What opens with a handshake is served here, as the SDK's own `Server.run` would,
-    but for the calls that `direct` takes; what does not is left to that."""
+    """Serves one client until it has gone. A conversation that opens with a handshake is served as the SDK's `Server.run`
+    does, except for the calls that `direct` takes; others are left to the SDK."""
     options = mcp.create_initialization_options()
     opening = await incoming.opening() if direct is not None else None
-    if direct is None or opening is None or (opening.method != "initialize" and _enveloped(opening.params)):
+    if direct is None or opening is None or (opening.method != "initialize" and _has_envelope(opening.params)):
         await mcp.run(incoming, outgoing, options)
         return
     async with mcp.lifespan(mcp) as lifespan:
@@ -53,48 +54,42 @@ async def converse(mcp: Server[Any], direct: DirectTools | None, incoming: Incom
         connection = Connection.for_loop(dispatcher)
         runner = ServerRunner(mcp, connection, lifespan, init_options=options)
         calls = DirectCalls(direct, connection, outgoing, lifespan)
-        incoming.pass_by(calls.take)
-        incoming.ready = outgoing.taken
+        incoming.take_directly = calls.take
+        incoming.ready = outgoing.wait_read
+
+        async def on_request(
+            context: DispatchContext[TransportContext], method: str, params: Mapping[str, Any] | None
+        ) -> dict[str, Any]:
+            if method != "initialize" and _has_envelope(params):
+                raise MCPError(types.INVALID_REQUEST, OTHER_ERA)
+            return await runner.on_request(context, method, params)
+
         try:
-            await dispatcher.run(_of_one_era(runner), runner.on_notify)
+            await dispatcher.run(on_request, runner.on_notify)
         finally:
-            incoming.pass_by(None)
-            # Where the whole conversation is cancelled, what it waits for at its end is not.
+            incoming.take_directly = None
+            # Where the whole conversation is cancelled, its end is not.
             with anyio.move_on_after(END_SECONDS, shield=True):
                 await calls.aclose()
             await aclose_shielded(connection)
 
 
-def _of_one_era(runner: ServerRunner[Any]) -> Any:
-    async def on_request(
-        dctx: DispatchContext[TransportContext], method: str, params: Mapping[str, Any] | None
-    ) -> dict[str, Any]:
-        if method != "initialize" and _enveloped(params):
-            raise MCPError(types.INVALID_REQUEST, OTHER_ERA)
-        return await runner.on_request(dctx, method, params)
-
-    return on_request
-
-
-def _enveloped(params: Mapping[str, Any] | None) -> bool:
-    """Whether a request carries the envelope of the 2026 era."""
+def _has_envelope(params: Mapping[str, Any] | None) -> bool:
+    """True for a request of the 2026 era."""
     meta = (params or {}).get("_meta")
     return isinstance(meta, Mapping) and types.PROTOCOL_VERSION_META_KEY in meta
 
 
-Names = Callable[[], Awaitable[str]]
 PING_SECONDS = 15.0
-"""How often a silent stream says something, so that proxies keep it and a client that has gone is noticed."""
+"""Interval of pings on a silent stream: proxies keep it, and a client that has gone is noticed."""
 FINISH_SECONDS = 0.5
-UNUSED_SECONDS = 60.0
-IDLE_SECONDS = 30 * 60.0
-"""A stream may be idle for as long as its client likes. When there is no room for another one, who holds more than the
-newcomer gives up the longest unused of theirs; else that yields on which nothing has been posted for half an hour, or a
-minute if nothing ever was."""
+UNUSED_SECONDS, IDLE_SECONDS = 60.0, 30 * 60.0
+"""Without room for another stream, one yields that was never posted to for a minute, or not for half an hour (`Slots`)."""
 
 
-class SseStreams:
-    """At most `most` at once: each holds a socket and a few tasks for as long as its client likes."""
+class Streams:
+    """At most `most` open streams: each holds a socket and a few tasks as long as its client likes. `direct` takes calls
+    past the SDK's dispatcher."""
 
     def __init__(
         self,
@@ -104,73 +99,141 @@ class SseStreams:
         admission: Admission,
         gauge: Gauge,
         clock: Clock = time.monotonic,
-        names: Names | None = None,
         direct: DirectTools | None = None,
     ) -> None:
-        """`direct` takes calls past the SDK's dispatcher."""
         self._mcp = mcp
-        self._names = names or OwnSessions().name
-        self._direct = direct
+        self._bodies = bodies
+        self._admission = admission
         self._gauge = gauge
-        self._slots: Slots[SseStream] = Slots(most, UNUSED_SECONDS, IDLE_SECONDS, clock)
-        self._open: dict[str, SseStream] = {}
-        self._closed = False
-        self.post = SsePosts(self._open, self._slots.use, bodies, admission)
+        self._direct = direct
+        self._slots: Slots[Stream] = Slots(most, UNUSED_SECONDS, IDLE_SECONDS, clock)
+        self._is_closed = False
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    async def close_all(self) -> None:
+        """Ends every stream: nothing more is taken, and what was taken is answered, within a moment."""
+        self._is_closed = True
+        await wait_until_idle(lambda: any(stream.busy() for stream in self._slots))
+        for stream in self._slots:
+            stream.scope.cancel()
+
+    def _take_slot(self, stream: Stream) -> None:
+        """Raises `NoRoom`."""
+        if (ended := self._slots.take(stream)) is not None:
+            ended.scope.cancel()
+
+    @contextmanager
+    def _counting(self, stream: Stream) -> Iterator[None]:
+        self._gauge.inc()
+        try:
+            yield
+        finally:
+            self._gauge.dec()
+            self._slots.leave(stream)
+
+    async def _converse(self, stream: Stream, *work: Coroutine[Any, Any, None]) -> None:
+        """Serves a stream, with `work` beside it, and then ends the response."""
+        tasks = [asyncio.create_task(each, name="stream") for each in work]
+        try:
+            with stream.scope:  # only the conversation is cancelled; the stream then ends as a response should
+                await converse(self._mcp, self._direct, stream.incoming, stream.outgoing)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            with anyio.move_on_after(FINISH_SECONDS):  # a client that reads nothing does not read the end either
+                await stream.outgoing.finish()
+
+
+class SseStreams(Streams):
+    """`new_name` names a stream that opens."""
+
+    def __init__(
+        self,
+        mcp: Server[Any],
+        most: int,
+        bodies: Bodies,
+        admission: Admission,
+        gauge: Gauge,
+        clock: Clock = time.monotonic,
+        new_name: Callable[[], Awaitable[str]] | None = None,
+        direct: DirectTools | None = None,
+    ) -> None:
+        super().__init__(mcp, most, bodies, admission, gauge, clock, direct)
+        self._new_name = new_name or Reach().new_name
+        self._open: dict[str, Stream] = {}
 
     async def open(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one stream, for as long as its client stays."""
-        holder, name = holder_of(scope), await self._names()
-        if self._closed or not self._slots.is_open_to(holder):
+        """Serves one stream, as long as its client stays."""
+        holder, name = holder_of(scope), await self._new_name()
+        if self._is_closed or not self._slots.is_open_to(holder):
             await busy("There are as many open streams as this server serves.")(scope, receive, send)
         elif scope["method"] == "HEAD":
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         else:
-            stream = SseStream(holder=holder, owner=owner_of(scope), incoming=Incoming(), outgoing=Outgoing(send))
-            await self._serve(name, stream, scope, receive)
+            stream = Stream(holder=holder, owner=owner_of(scope), incoming=Incoming(), outgoing=Outgoing(send))
+            self._take_slot(stream)
+            self._open[name] = stream
+            try:
+                with self._counting(stream):
+                    root = scope.get("root_path", "").rstrip("/")
+                    await stream.outgoing.open(f"{quote(root + MESSAGES)}?session_id={name}")
+                    await self._converse(stream, _wait_gone(receive, stream.incoming), _keep_alive(stream.outgoing))
+            finally:
+                self._open.pop(name, None)
 
-    async def _serve(self, name: str, stream: SseStream, scope: Scope, receive: Receive) -> None:
-        if (ended := self._slots.take(stream)) is not None:
-            ended.scope.cancel()
-        self._open[name] = stream
-        self._gauge.inc()
+    async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Takes one message of a client with an open stream, or a batch. The answer comes on the stream; the response is
+        202, or says what is wrong."""
         try:
-            endpoint = f"{quote(scope.get('root_path', '').rstrip('/') + MESSAGES)}?session_id={name}"
-            await self._converse(stream, stream.outgoing, endpoint, receive)
-        finally:
-            self._gauge.dec()
-            self._open.pop(name, None)
-            self._slots.leave(stream)
+            name, stream = self._find(scope)
+            body = await self._bodies.read(receive, holder_of(scope), scope["headers"])
+            if isinstance(body, Response):
+                raise Refused(body)
+            if self._open.get(name) is not stream:  # it has ended while the body came: nothing would answer
+                raise Refused(plain(404, "There is no such session."))
+            scope[STREAM] = name
+            admitted = admit(body, stream, scope, self._admission)
+        except Refused as refused:
+            await refused.response(scope, receive, send)
+            return
+        self._slots.use(stream)
+        await send({"type": "http.response.start", "status": 202, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body", "body": b""})
+        await stream.put(admitted)
 
     async def close_all(self) -> None:
-        """Ends every stream: it takes nothing more, what it has taken is answered, and the last bytes leave."""
-        self._closed = True
-        streams = list(self._open.values())
         self._open.clear()
-        await settled(lambda: any(stream.busy() for stream in streams))
-        for stream in streams:
-            stream.scope.cancel()
-        await asyncio.sleep(0)
+        await super().close_all()
+        await asyncio.sleep(0)  # the last bytes leave
 
-    async def _converse(self, stream: SseStream, outgoing: Outgoing, endpoint: str, receive: Receive) -> None:
-        await outgoing.open(endpoint)
-        keepers = [
-            asyncio.create_task(_until_gone(receive, stream.incoming), name="sse-gone"),
-            asyncio.create_task(_keep_alive(outgoing), name="sse-ping"),
-        ]
-        try:
-            # Only the conversation is cancelled; the stream then ends as a response should.
-            with stream.scope:
-                await converse(self._mcp, self._direct, stream.incoming, outgoing)
-        finally:
-            for keeper in keepers:
-                keeper.cancel()
-            await asyncio.gather(*keepers, return_exceptions=True)
-            with anyio.move_on_after(FINISH_SECONDS):  # whoever reads nothing does not read the end either
-                await outgoing.finish()
+    def _find(self, scope: Scope) -> tuple[str, Stream]:
+        """Finds the stream that the query names. Raises `Refused`."""
+        if scope["method"] != "POST":
+            raise Refused(plain(405, "Only POST is served here.", {"Allow": "POST"}))
+        if not Headers(scope=scope).get("content-type", "").lower().startswith("application/json"):
+            raise Refused(plain(400, "The Content-Type has to be application/json."))
+        name = _session_id(scope["query_string"])
+        if not name:
+            raise Refused(plain(400, "session_id is required."))
+        stream = self._open.get(name)
+        if stream is None or stream.owner != owner_of(scope):  # another principal does not even learn that it exists
+            raise Refused(plain(404, "There is no such session."))
+        return name, stream
 
 
-async def _until_gone(receive: Receive, incoming: Incoming) -> None:
+def _session_id(query: bytes) -> str | None:
+    name, _, value = query.partition(b"=")
+    if name == b"session_id" and value.isalnum():  # the usual query
+        return value.decode("ascii")
+    values = parse_qs(query.decode("latin-1")).get("session_id")
+    return values[0] if values else None
+
+
+async def _wait_gone(receive: Receive, incoming: Incoming) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     incoming.end()

@@ -1,11 +1,11 @@
-"""The sessions of the 2025 era, as far as the edge keeps count of them. What happens in them is the SDK's."""
+"""The sessions of the 2025 era as the edge counts them. What happens in them is the SDK's."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 import mcp_types as types
@@ -14,56 +14,32 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.transport.http.answers import INVALID_REQUEST, refusal
-from server.transport.http.bodies import Posted
-from server.transport.http.responses import busy
-from server.transport.http.settling import settled
+from server.transport.http.responses import busy, wait_until_idle
 from server.transport.http.slots import NoRoom, Slot, Slots, holder_of, owner_of
 from server.transport.listeners import SessionStreams
+from server.transport.messages import DUPLICATE_ID, Posted
 from session.resilience.clocks import Clock
 
-
-async def serve_stream(
-    sdk: ASGIApp, streams: SessionStreams, session: str, scope: Scope, receive: Receive, send: Send
-) -> None:
-    """Passes a GET on, and tells `streams` for how long the SDK answers it with one: a second one it refuses."""
-    opened = False
-
-    async def sending(message: Message) -> None:
-        nonlocal opened
-        await send(message)
-        if message["type"] == "http.response.start" and message["status"] == 200:
-            opened = True
-            streams.opened(session)
-
-    try:
-        await sdk(scope, receive, sending)
-    finally:
-        if opened:
-            streams.closed(session)
-
-
 UNUSED_SECONDS, IDLE_SECONDS = 10.0, 60.0
-"""When there is no room for another session, one yields in which nothing was done for so long: its client is told 404 and
-opens a new one (MCP, basic/transports, session management)."""
+"""Without room for another session, one yields in which nothing was done for so long: its client gets 404 and opens a new
+one (MCP, basic/transports, session management)."""
 ENDING_SECONDS = 5.0
-"""How long the end of a session waits for what is under way in it: the longest call."""
+"""For the work of a session that ends: the longest call."""
 MOST_UNDER_WAY = 256
 ID = b"mcp-session-id"
-IN_USE = "There is a request with this id under way in this session."
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class _Session(Slot):
-    """One that is being opened has no `name` yet. `batches` are taken in its version. `posts` are under way in it, `quiet`
-    is set while there are none."""
+    """Without a `name` it is being opened. `posts` are under way in it; `quiet` is set while there are none."""
 
     name: str = ""
     batches: bool = False
     user: AuthenticatedUser | None = None
     posts: int = 0
     under_way: dict[str, tuple[types.RequestId, asyncio.Event]] = field(default_factory=dict)
-    """Ids as the SDK compares them, as they are, and what is set when the request is over."""
-    ending: bool = False
+    """By the id as the SDK compares it: the id itself, and an event that is set when the request is over."""
+    is_ending: bool = False
     quiet: asyncio.Event = field(default_factory=asyncio.Event)
 
     def __post_init__(self) -> None:
@@ -72,9 +48,26 @@ class _Session(Slot):
     def busy(self) -> bool:
         return self.posts > 0 or not self.name
 
+    @contextmanager
+    def working(self, number: types.RequestId | None = None) -> Iterator[None]:
+        over = asyncio.Event()
+        self.posts += 1
+        self.quiet.clear()
+        if number is not None:
+            self.under_way[str(number)] = number, over
+        try:
+            yield
+        finally:
+            self.posts -= 1
+            over.set()
+            if number is not None:
+                del self.under_way[str(number)]
+            if not self.posts:
+                self.quiet.set()
+
 
 class Sessions:
-    """At most `most`. One is ended the way its client would end it, by a DELETE. `streams` is told on which there is one."""
+    """At most `most`. One is ended as its client would end it, by a DELETE. `streams` learns which have a stream."""
 
     def __init__(
         self, sdk: ASGIApp, most: int, clock: Clock = time.monotonic, streams: SessionStreams | None = None
@@ -87,10 +80,10 @@ class Sessions:
     def __len__(self) -> int:
         return len(self._slots)
 
-    def takes_batches(self, scope: Scope) -> bool:
-        """Tells it of the session that a request names, if it is its caller's."""
-        session = self._named.get(_name_in(scope))
-        return session is not None and session.batches and owner_of({"user": session.user}) == owner_of(scope)
+    def has_batches(self, scope: Scope) -> bool:
+        """True if the caller's session that a request names has batches."""
+        session = self._find(scope)
+        return session is not None and session.batches
 
     async def open(self, scope: Scope, receive: Receive, send: Send, *, batches: bool = False) -> None:
         """Passes an initialize on, and keeps the session that it opens."""
@@ -100,10 +93,17 @@ class Sessions:
         except NoRoom:
             await busy("There are as many sessions as this server keeps.")(scope, receive, send)
             return
+
+        async def naming_send(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                session.name = _name_in(message)
+                self._named[session.name] = session
+            await send(message)
+
         try:
             if ended is not None:
                 await self._end(ended)
-            await self._sdk(scope, receive, self._noting(session, send))
+            await self._sdk(scope, receive, naming_send)
         finally:
             if not session.name:
                 self._slots.leave(session)
@@ -112,52 +112,74 @@ class Sessions:
 
     async def serve(self, posted: Posted | None, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes a request on that names a session. `posted` is None for one without a message."""
-        session = self._named.get(_name_in(scope))
-        if session is None or owner_of({"user": session.user}) != owner_of(scope):
-            await self._sdk(scope, receive, send)  # which says 404, whichever of the two it is
-        elif session.ending:
+        session = self._find(scope)
+        if session is None:
+            await self._sdk(scope, receive, send)  # answers 404
+        elif session.is_ending:
             await refusal(INVALID_REQUEST, "Session not found", 404)(scope, receive, send)
         elif scope["method"] == "DELETE":
-            await self._ended_by_client(session, send)
+            # What was posted before is answered first: the SDK logs a traceback for a message in an ending session.
+            session.is_ending = True
+            with suppress(TimeoutError):
+                async with asyncio.timeout(ENDING_SECONDS):
+                    await session.quiet.wait()
+            await self._end(session, send)
         elif scope["method"] != "POST":
             self._slots.use(session)
-            # Nothing is kept to be told again: the SDK would answer nothing at all, which is HTTP 500.
-            heard = {**scope, "headers": [each for each in scope["headers"] if each[0] != b"last-event-id"]}
-            await serve_stream(self._sdk, self._streams, session.name, heard, receive, self._forgetting(session, send))
-        elif (wrong := await _clash(session, posted)) is not None:
-            await wrong(scope, receive, send)
+            await self._serve_stream(session, scope, receive, send)
+        elif (clash := await _wait_for_id(session, posted)) is not None:
+            await clash(scope, receive, send)
         else:
             self._slots.use(session)
-            with _under_way(session, posted.number if posted else None):
-                await self._sdk(scope, receive, self._forgetting(session, send))
+            with session.working(posted.number if posted else None):
+                await self._sdk(scope, receive, self._forgetting_send(session, send))
             self._slots.use(session)
 
     async def close_all(self) -> None:
-        """Ends every session: it takes nothing more, and what it has taken is answered, for a moment."""
+        """Ends every session: it takes nothing more, and what it has taken is answered, within a moment."""
         for session in self._named.values():
-            session.ending = True
-        await settled(lambda: any(session.busy() for session in self._named.values()))
+            session.is_ending = True
+        await wait_until_idle(lambda: any(session.busy() for session in self._named.values()))
         for session in list(self._named.values()):
             await self._end(session)
 
-    async def _ended_by_client(self, session: _Session, send: Send) -> None:
-        """What was asked for before is answered first, and nothing is asked for any more: the SDK logs a traceback for each
-        message that meets the end of its session."""
-        session.ending = True
+    def _find(self, scope: Scope) -> _Session | None:
+        session = self._named.get(_name_in(scope))
+        return session if session is not None and owner_of({"user": session.user}) == owner_of(scope) else None
+
+    async def _serve_stream(self, session: _Session, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes a GET on, and tells `streams` how long the SDK answers it with a stream: it refuses a second one. No
+        events are kept for Last-Event-ID, which the SDK would answer with HTTP 500."""
+        send = self._forgetting_send(session, send)
+        headers = [each for each in scope["headers"] if each[0] != b"last-event-id"]
+        is_open = False
+
+        async def noting_send(message: Message) -> None:
+            nonlocal is_open
+            await send(message)
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                is_open = True
+                self._streams.open(session.name)
+
         try:
-            async with asyncio.timeout(ENDING_SECONDS):
-                await session.quiet.wait()
-        except TimeoutError:
-            pass
-        await self._end(session, send)
+            await self._sdk({**scope, "headers": headers}, receive, noting_send)
+        finally:
+            if is_open:
+                self._streams.close(session.name)
 
     async def _end(self, session: _Session, send: Send | None = None) -> None:
-        """Ends it by a request of our own: a body that never comes might keep the SDK from the client's."""
-        session.ending = True
+        """Ends it by a request of our own: a client's body that never comes might keep the SDK from it."""
+
+        async def receive() -> Message:
+            return {"type": "http.disconnect"}
+
+        async def drop(message: Message) -> None: ...
+
+        session.is_ending = True
         headers = [(ID, session.name.encode("ascii"))]
         scope = {"type": "http", "method": "DELETE", "path": "/mcp", "query_string": b"", "headers": headers}
         try:
-            await self._sdk({**scope, "user": session.user} if session.user else scope, _nothing, send or _unheard)
+            await self._sdk({**scope, "user": session.user} if session.user else scope, receive, send or drop)
         finally:
             self._forget(session)
 
@@ -165,17 +187,8 @@ class Sessions:
         self._named.pop(session.name, None)
         self._slots.leave(session)
 
-    def _noting(self, session: _Session, send: Send) -> Send:
-        async def sending(message: Message) -> None:
-            if message["type"] == "http.response.start" and message["status"] == 200:
-                session.name = _name_in(message)
-                self._named[session.name] = session
-            await send(message)
-
-        return sending
-
-    def _forgetting(self, session: _Session, send: Send) -> Send:
-        """The SDK ends sessions by itself as well, and then says 404."""
+    def _forgetting_send(self, session: _Session, send: Send) -> Send:
+        """The SDK ends sessions by itself as well, and then answers 404."""
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] == 404:
@@ -185,45 +198,19 @@ class Sessions:
         return sending
 
 
-async def _clash(session: _Session, posted: Posted | None) -> JSONResponse | None:
-    """Refuses what would clash: the SDK answers the later of two requests with one id, and keeps the connection of the
-    earlier for good. It takes 7 and "7" for one, which they are not: of these the later waits."""
+async def _wait_for_id(session: _Session, posted: Posted | None) -> JSONResponse | None:
+    """Refuses an id that is in use: the SDK answers the later of two such requests, and keeps the connection of the earlier
+    for good. It takes 7 and "7" for one, so of these the later waits."""
     number = posted.number if posted is not None else None
     while number is not None and (other := session.under_way.get(str(number))) is not None:
         if other[0] == number:
-            return refusal(INVALID_REQUEST, IN_USE, 400)
-        with _under_way(session, None):  # the end of the session waits for it
+            return refusal(INVALID_REQUEST, DUPLICATE_ID, 400)
+        with session.working():  # the end of the session waits for it
             await other[1].wait()
     if session.posts >= MOST_UNDER_WAY:
         return refusal(INVALID_REQUEST, "This session has too many requests under way.", 503)
     return None
 
 
-@contextmanager
-def _under_way(session: _Session, number: types.RequestId | None) -> Iterator[None]:
-    over = asyncio.Event()
-    session.posts += 1
-    session.quiet.clear()
-    if number is not None:
-        session.under_way[str(number)] = number, over
-    try:
-        yield
-    finally:
-        session.posts -= 1
-        over.set()
-        if number is not None:
-            del session.under_way[str(number)]
-        if not session.posts:
-            session.quiet.set()
-
-
-def _name_in(said: Scope | Message) -> str:
-    return next((value.decode("latin-1") for name, value in said["headers"] if name == ID), "")
-
-
-async def _nothing() -> Message:
-    return {"type": "http.disconnect"}
-
-
-async def _unheard(message: Message) -> None:
-    """There is nobody to answer to."""
+def _name_in(message: Scope | Message) -> str:
+    return next((value.decode("latin-1") for name, value in message["headers"] if name == ID), "")

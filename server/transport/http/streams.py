@@ -1,7 +1,8 @@
-"""One SSE stream as the SDK's server sees it: messages come in through a queue and go out as events, at once.
+"""One stream of messages, over SSE or a WebSocket: what its client posts is bounded, read once and queued; what the server
+says is written at once.
 
-Not the SDK's `SseServerTransport`: that one passes each answer through two more tasks and three streams, and formats every
-message for a debug log that nobody reads, which together are a quarter of what a cached call costs.
+Not the SDK's `SseServerTransport`: it passes each answer through two more tasks and three streams, and formats every message
+for a debug log, which together are a quarter of a cached call's cost.
 """
 
 from __future__ import annotations
@@ -12,27 +13,44 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Self
 
 import anyio
 import mcp_types as types
 from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
-from mcp.shared.message import SessionMessage
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
+from pydantic import ValidationError
 from pydantic_core import to_json
-from starlette.types import Send
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Scope, Send
 
-from server.transport.http.responses import sent
+from server.transport.http.bodies import Admission
+from server.transport.http.responses import busy, notify_sent, plain
 from server.transport.http.slots import Slot
+from server.transport.messages import (
+    DUPLICATE_ID,
+    NO_MESSAGE,
+    InvalidBatch,
+    Posted,
+    error_for,
+    has_batches,
+    is_array,
+    read_id,
+    split_batch,
+    trim_params,
+)
 
 MESSAGES = "/messages/"
-"""Where what belongs to a stream is posted."""
+"""The path that a stream's messages are posted to."""
 MOST_UNREAD = 256
-"""Messages that a stream may have waiting for the server; it reads them as they come, so these are a flood."""
+"""Messages of a stream that wait for the server, and requests under way; the server reads at once, so these are a flood."""
 MOST_UNREAD_BYTES = 2**18
-"""What may wait for a client that does not read its stream, beyond the megabytes that the socket has taken."""
+"""For a client that does not read its stream, beyond the megabytes that the socket holds."""
 MOST_AT_WORK = 32
-"""Requests of one stream that are begun and not answered, of those that are answered at length: the others wait."""
+"""Requests of one stream that are worked on at once, of those with long answers: the others wait."""
+MOST_LEADING = 8
+"""Messages before the first request."""
 HEADERS = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
@@ -41,67 +59,65 @@ HEADERS = (
 )
 Item = SessionMessage | Exception
 Unread = tuple[contextvars.Context, SessionMessage] | None
-Taken = Callable[[SessionMessage], bool]
-MOST_LEADING = 8
-"""Messages before the first request."""
+
+
+def frame_event(text: bytes) -> bytes:
+    """Returns an SSE event. JSON as pydantic writes it has no line ends, so one data line holds it."""
+    return b"event: message\r\ndata: %b\r\n\r\n" % text
 
 
 class _Closing:
-    """What both directions have in common: an async context that closes."""
+    """An async context that closes."""
 
     async def aclose(self) -> None: ...
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
 
 class Incoming(_Closing):
-    """What the client has posted. `last_context` is the context of the POST that brought the message last read; `ready`
-    waits until there is something to be read at all."""
+    """The messages of the client. `last_context` is the context of the POST that brought the message last read; `ready` is
+    awaited before each message is read."""
 
     def __init__(self) -> None:
         self.ready: Callable[[], Awaitable[object]] | None = None
+        self.take_directly: Callable[[SessionMessage], bool] | None = None
+        """Is shown each new message first; one that it takes is not queued."""
         self._unread: asyncio.Queue[Unread] = asyncio.Queue()
-        self._lead: deque[Unread] = deque()
-        self._taken: Taken | None = None
+        self._leading: deque[Unread] = deque()
         self.last_context: contextvars.Context | None = None
 
     def has_room(self, messages: int) -> bool:
         return self._unread.qsize() + messages <= MOST_UNREAD
 
     def put(self, message: SessionMessage) -> None:
-        if self._taken is None or not self._taken(message):
+        if self.take_directly is None or not self.take_directly(message):
             self._unread.put_nowait((contextvars.copy_context(), message))
 
-    def pass_by(self, taken: Taken | None) -> None:
-        """Shows each further message to `taken` first: what that takes is not read here."""
-        self._taken = taken
-
     async def opening(self) -> types.JSONRPCRequest | None:
-        """The first request, which is read again, with what came before it; None where the client leaves without one. As
-        with the SDK, of what comes before it only so much is kept."""
+        """Returns the first request; None where the client leaves without one. It will be read again, as will a few
+        messages before it."""
         while (item := await self._unread.get()) is not None:
-            request = isinstance(item[1].message, types.JSONRPCRequest)
-            if request or len(self._lead) < MOST_LEADING:
-                self._lead.append(item)
-            if isinstance(item[1].message, types.JSONRPCRequest):
-                return item[1].message
+            message = item[1].message
+            is_request = isinstance(message, types.JSONRPCRequest)
+            if is_request or len(self._leading) < MOST_LEADING:
+                self._leading.append(item)
+            if isinstance(message, types.JSONRPCRequest):
+                return message
         self.end()
         return None
 
     def end(self) -> None:
-        """The client has gone: there is nothing more to read."""
+        """The client has gone."""
         self._unread.put_nowait(None)
 
     async def receive(self) -> Item:
-        item = self._lead.popleft() if self._lead else await self._unread.get()
+        item = self._leading.popleft() if self._leading else await self._unread.get()
         if item is None:
-            self.end()  # for whoever asks again
+            self.end()  # for the next reader
             raise anyio.EndOfStream
         if self.ready is not None:
             await self.ready()
@@ -119,21 +135,21 @@ class Incoming(_Closing):
 
 
 class Outgoing(_Closing):
-    """What the server says: an event each, as far as the socket takes it."""
+    """The messages of the server, each an event, written as the socket takes them."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
         self._closed = False
         self.under_way: set[types.RequestId] = set()
-        """Ids of requests that were posted and are neither answered nor cancelled."""
+        """Ids of requests that are neither answered nor cancelled."""
         self._unread_bytes = 0
-        self._nothing_unread = asyncio.Event()
-        self._nothing_unread.set()
-        self._one = asyncio.Lock()
+        self._all_read = asyncio.Event()
+        self._all_read.set()
+        self._writing = asyncio.Lock()
         self._at_work = asyncio.Semaphore(MOST_AT_WORK)
 
     @property
-    def full(self) -> bool:
+    def is_full(self) -> bool:
         return self._unread_bytes >= MOST_UNREAD_BYTES
 
     async def open(self, endpoint: str) -> None:
@@ -144,73 +160,72 @@ class Outgoing(_Closing):
         """Raises `anyio.ClosedResourceError` after the end."""
         if self._closed:
             raise anyio.ClosedResourceError
-        await self.write(self._framed(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()))
+        await self.write(self._frame(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()))
         if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
             self.under_way.discard(item.message.id)
-            sent()
+            notify_sent()
 
-    async def answer(self, number: types.RequestId, name: bytes, said: bytes) -> None:
-        """Answers a request by its result or error, as `name` says, which is written already. It is framed when its turn
-        has come, so that many answers that wait can be one text."""
-        async with self._turn(len(said)):
-            await self._pass_on(self._framed(b'{"jsonrpc":"2.0","id":%b,"%b":%b}' % (to_json(number), name, said)))
+    async def answer(self, number: types.RequestId, name: bytes, value: bytes) -> None:
+        """Answers a request by its result or error, as `name` says; `value` is JSON. It is framed when it is its turn, so
+        that many waiting answers can share one text."""
+        async with self._turn(len(value)):
+            await self._write(self._frame(b'{"jsonrpc":"2.0","id":%b,"%b":%b}' % (to_json(number), name, value)))
         self.under_way.discard(number)
-        sent()
+        notify_sent()
 
     async def write(self, data: bytes) -> None:
         async with self._turn(len(data)):
-            await self._pass_on(data)
+            await self._write(data)
 
-    async def taken(self) -> None:
-        """Waits until nothing waits for the client to read."""
-        await self._nothing_unread.wait()
+    async def wait_read(self) -> None:
+        """Waits until the client has read everything."""
+        await self._all_read.wait()
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """Waits until another request may be begun, and counts it until its end."""
+        """Waits until another request may begin, and counts it until its end."""
         async with self._at_work:
-            await self.taken()
+            await self.wait_read()
             yield
 
     @asynccontextmanager
     async def _turn(self, size: int) -> AsyncIterator[None]:
-        """What is unread, until it is written; one at a time."""
+        """Counts bytes as unread until they are written; one writer at a time."""
         self._unread_bytes += size
-        self._nothing_unread.clear()
+        self._all_read.clear()
         try:
-            async with self._one:
+            async with self._writing:
                 yield
         finally:
             self._unread_bytes -= size
             if not self._unread_bytes:
-                self._nothing_unread.set()
+                self._all_read.set()
 
-    def _framed(self, text: bytes) -> bytes:
-        # JSON as pydantic writes it has no line ends in it, so one data line holds it.
-        return b"event: message\r\ndata: %b\r\n\r\n" % text
+    def _frame(self, text: bytes) -> bytes:
+        return frame_event(text)
 
-    async def _pass_on(self, data: bytes) -> None:
+    async def _write(self, data: bytes) -> None:
         await self._send({"type": "http.response.body", "body": data, "more_body": True})
 
     async def aclose(self) -> None:
         self._closed = True
 
     async def finish(self) -> None:
-        """Ends the response, whoever has closed this and however."""
+        """Ends the response, however this was closed."""
         self._closed = True
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 STREAM = "manga.stream"
-"""Where a POST's scope says which stream it belongs to."""
+"""Key of the stream's name in the scope of a POST."""
 TRANSPORT = "manga.transport"
-"""Where a scope says how a stream is served, if not by SSE."""
+"""Key of the transport in a scope, if it is not SSE."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class SseStream(Slot):
-    """`owner` is the principal that opened it; `batches` tells whether the version that was agreed on has them; to cancel
-    `scope` ends its conversation."""
+class Stream(Slot):
+    """`owner` is the principal that opened it; `batches` is true if the agreed version has them; cancelling `scope` ends the
+    conversation."""
 
     owner: AuthorizationContext | None
     incoming: Incoming
@@ -221,10 +236,98 @@ class SseStream(Slot):
     def busy(self) -> bool:
         return bool(self.outgoing.under_way)
 
-    async def take(self, messages: list[SessionMessage], errors: list[types.JSONRPCError]) -> None:
-        """Gives the server what it is to read, and the client what is answered in its place."""
-        for message in messages:
+    async def put(self, admitted: Admitted) -> None:
+        """Gives the server its messages, and the client the errors."""
+        for message in admitted.messages:
             self.incoming.put(message)
-        for error in errors:
+        for error in admitted.errors:
             with suppress(anyio.ClosedResourceError):  # it has ended meanwhile
                 await self.outgoing.send(SessionMessage(error))
+
+
+class Refused(Exception):
+    """A message is not taken; `response` says why."""
+
+    def __init__(self, response: Response) -> None:
+        super().__init__()
+        self.response = response
+
+    def error(self, body: bytes) -> types.JSONRPCError:
+        """Returns the same as an answer to the message in `body`; without its id where another request has it."""
+        sentence = bytes(self.response.body).decode().strip()
+        number = None if sentence == DUPLICATE_ID else read_id(body)
+        return error_for(
+            sentence, number, types.INTERNAL_ERROR if self.response.status_code == 503 else types.INVALID_REQUEST
+        )
+
+
+@dataclass(slots=True)
+class Admitted:
+    """Messages for the server, and errors that answer the others."""
+
+    messages: list[SessionMessage] = field(default_factory=list)
+    errors: list[types.JSONRPCError] = field(default_factory=list)
+
+
+def admit(body: bytes, stream: Stream, scope: Scope, admission: Admission) -> Admitted:
+    """Admits a message, or a batch, that is within the bounds of a message. Its requests are under way from now on. Raises
+    `Refused` when nothing of it is admitted."""
+    if not (stream.batches and is_array(body)):
+        _check_room(stream, 1)
+        return Admitted([_admit_one(body, stream, scope, admission)])
+    try:
+        entries = split_batch(body)
+    except InvalidBatch as invalid:
+        raise Refused(plain(400, str(invalid))) from None
+    _check_room(stream, len(entries))
+    admitted = Admitted()
+    for entry in entries:
+        if isinstance(entry, types.JSONRPCError):
+            admitted.errors.append(entry)
+            continue
+        try:
+            admitted.messages.append(_admit_one(entry, stream, scope, admission))
+        except Refused as refused:
+            admitted.errors.append(refused.error(entry))
+    return admitted
+
+
+def _check_room(stream: Stream, messages: int) -> None:
+    if not stream.incoming.has_room(messages):
+        raise Refused(busy("This session has too many messages waiting."))
+    if messages > 1 and len(stream.outgoing.under_way) + messages > MOST_UNREAD:
+        raise Refused(busy("This session has too many requests under way."))
+
+
+def _admit_one(body: bytes, stream: Stream, scope: Scope, admission: Admission) -> SessionMessage:
+    try:
+        message = types.jsonrpc_message_adapter.validate_json(body, by_name=False)
+    except ValidationError:
+        raise Refused(plain(400, NO_MESSAGE)) from None
+    posted = Posted.from_message(message, len(body))
+    if posted is not None and (refusal := admission.refusal(scope, posted)) is not None:
+        raise Refused(refusal)
+    metadata = ServerMessageMetadata(request_context=Request(scope))
+    if isinstance(message, types.JSONRPCRequest):
+        _begin(message, stream.outgoing, metadata)
+        if message.method == "initialize":
+            message.params = trim_params(message.params or {}, admission.extensions)
+            stream.batches = has_batches(message.params.get("protocolVersion"))
+    return SessionMessage(message, metadata)
+
+
+def _begin(request: types.JSONRPCRequest, outgoing: Outgoing, metadata: ServerMessageMetadata) -> None:
+    """Notes that a request is under way, until it is answered or cancelled. Raises `Refused`."""
+    number = request.id
+    if outgoing.is_full:
+        raise Refused(busy("This session has too many answers waiting to be read."))
+    if len(outgoing.under_way) >= MOST_UNREAD:
+        raise Refused(busy("This session has too many requests under way."))
+    if number in outgoing.under_way:
+        raise Refused(plain(400, DUPLICATE_ID))
+
+    async def discard() -> None:
+        outgoing.under_way.discard(number)
+
+    outgoing.under_way.add(number)
+    metadata.on_request_unanswered = discard

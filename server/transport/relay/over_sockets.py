@@ -1,56 +1,46 @@
-"""The relay between processes of one machine: a folder of Unix sockets, each with the name of the process behind it.
-
-A connection tells by its end that the process has gone. Messages go with their length before them.
+"""The relay between processes of one machine: a folder of Unix sockets, each named after its process. A process has ended
+when its socket refuses connections. Each message follows its length.
 """
 
 from __future__ import annotations
 
 import asyncio
 import struct
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from server.transport.relay.port import Gone, Heard, Missed, Unreached, new_name
+from server.transport.relay.port import Gone, Missed, Receive, Relay, Unreached
 
 LENGTH = struct.Struct(">I")
 LARGEST_MESSAGE = 2**27
-READY_SECONDS = 0.25
 CONNECT_SECONDS = 0.08
 MOST_UNSENT_BYTES = 2**23
-"""What may wait for a process that does not read."""
-ENDED = (FileNotFoundError, ConnectionRefusedError)
+"""For a process that does not read."""
 
 
-class _Sending(asyncio.Protocol):
-    """A connection to another process, which says nothing on it but by its end."""
+class _Connection(asyncio.Protocol):
+    """One direction of a connection; the process that opened it sends."""
 
     transport: asyncio.Transport
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-
-
-class _Hearing(asyncio.Protocol):
-    """A connection from another process."""
-
-    def __init__(self, heard: Heard, all_of_them: set[_Hearing]) -> None:
-        self._heard = heard
-        self._all = all_of_them
+    def __init__(self, receive: Receive | None = None, accepted: set[_Connection] | None = None) -> None:
+        self._receive = receive
+        self._accepted = set[_Connection]() if accepted is None else accepted
         self._unread = bytearray()
-        self.transport: asyncio.Transport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
-        self._all.add(self)
+        self._accepted.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._all.discard(self)
+        self._accepted.discard(self)
 
     def data_received(self, data: bytes) -> None:
+        if self._receive is None:
+            return
         self._unread += data
         at = 0
         while len(self._unread) - at >= LENGTH.size:
@@ -61,42 +51,28 @@ class _Hearing(asyncio.Protocol):
             end = at + LENGTH.size + length
             if len(self._unread) < end:
                 break
-            self._heard(bytes(self._unread[at + LENGTH.size : end]))
+            self._receive(bytes(self._unread[at + LENGTH.size : end]))
             at = end
         del self._unread[:at]
 
 
-class SocketRelay:
-    """`Relay` over a folder, which only one user may open."""
+class SocketRelay(Relay):
+    """A relay over a folder that only one user may open."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._own = new_name()
         self._listening = asyncio.Event()
-        self._away = False
-        self._to: dict[str, _Sending] = {}
-        self._dialling: dict[str, asyncio.Task[_Sending]] = {}
-
-    @property
-    def own(self) -> str:
-        return self._own
+        super().__init__(self._listening)
+        self._outgoing: dict[str, _Connection] = {}
+        self._dialling: dict[str, asyncio.Task[_Connection]] = {}
 
     def known(self) -> set[str]:
         with suppress(OSError):
             return {path.stem for path in self._folder.glob("*.sock")}
         return set()
 
-    async def ready(self) -> None:
-        if self._listening.is_set() or self._away:
-            return
-        try:
-            async with asyncio.timeout(READY_SECONDS):
-                await self._listening.wait()
-        except TimeoutError:
-            self._away = True  # nobody waits for it again until it listens
-
     async def send(self, to: str, message: bytes) -> None:
-        transport = await self._reached(to)
+        transport = await self._connect(to)
         if transport.get_write_buffer_size() > MOST_UNSENT_BYTES:
             raise Unreached
         transport.write(LENGTH.pack(len(message)) + message)
@@ -105,66 +81,61 @@ class SocketRelay:
         found = set()
         for name in names:
             try:
-                await self._reached(name)
+                await self._connect(name)
             except Gone:
                 found.add(name)
             except Unreached:
                 pass
         return found
 
-    async def keep(self, heard: Heard, missed: Missed) -> NoReturn:
-        own, connections = self._path(self._own), set[_Hearing]()
+    async def keep(self, receive: Receive, missed: Missed) -> NoReturn:
+        accepted = set[_Connection]()
         await asyncio.to_thread(self._make_room)
-        loop, accept = asyncio.get_running_loop(), _accepting(heard, connections)
-        server = await loop.create_unix_server(accept, own)
+        loop = asyncio.get_running_loop()
+        server = await loop.create_unix_server(lambda: _Connection(receive, accepted), self._path(self.own))
         self._listening.set()
-        self._away = False
         try:
             await server.serve_forever()
         finally:
             self._listening.clear()
-            for each in list(connections):
+            for each in list(accepted):
                 each.transport.abort()
         raise AssertionError("it serves until it is cancelled")
 
     async def aclose(self) -> None:
         for task in self._dialling.values():
             task.cancel()
-        for each in self._to.values():
+        for each in self._outgoing.values():
             each.transport.close()
-        await asyncio.to_thread(self._path(self._own).unlink, missing_ok=True)
+        await asyncio.to_thread(self._path(self.own).unlink, missing_ok=True)
 
-    async def _reached(self, to: str) -> asyncio.Transport:
-        """The connection to that process. Raises `Gone`, `Unreached`."""
-        known = self._to.get(to)
+    async def _connect(self, to: str) -> asyncio.Transport:
+        """Returns the connection to that process. Raises `Gone`, `Unreached`."""
+        known = self._outgoing.get(to)
         if known is not None and not known.transport.is_closing():
             return known.transport
-        self._to.pop(to, None)
-        if to not in self._dialling:  # however many want to reach it at once
+        self._outgoing.pop(to, None)
+        if to not in self._dialling:  # one attempt, however many callers wait for it
             self._dialling[to] = asyncio.create_task(self._dial(to), name="relay-dial")
         try:
             return (await asyncio.shield(self._dialling[to])).transport
-        except ENDED:
+        except (FileNotFoundError, ConnectionRefusedError):
             raise Gone from None
         except (OSError, TimeoutError):
             raise Unreached from None
 
-    async def _dial(self, to: str) -> _Sending:
+    async def _dial(self, to: str) -> _Connection:
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
-                _, made = await asyncio.get_running_loop().create_unix_connection(_Sending, str(self._path(to)))
-            self._to[to] = made
+                _, made = await asyncio.get_running_loop().create_unix_connection(_Connection, str(self._path(to)))
+            self._outgoing[to] = made
             return made
         finally:
             del self._dialling[to]
 
     def _make_room(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._path(self._own).unlink(missing_ok=True)
+        self._path(self.own).unlink(missing_ok=True)
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{name}.sock"
-
-
-def _accepting(heard: Heard, connections: set[_Hearing]) -> Callable[[], _Hearing]:
-    return lambda: _Hearing(heard, connections)

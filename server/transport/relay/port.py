@@ -1,172 +1,261 @@
-"""The port between processes: one message to one process, known by its name."""
+"""The port between processes: frames, the `Relay` that carries them, its encryption, and its metrics."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
 import secrets
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
-from typing import NoReturn, Protocol
+from contextlib import suppress
+from dataclasses import KW_ONLY, field
+from typing import Annotated, Any, Literal, NoReturn
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from prometheus_client import CollectorRegistry, Counter, Gauge
+from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
+from pydantic.dataclasses import dataclass
+from pydantic_core import from_json
 
 from server.runtime.fleet_key import FleetKey
 
 NAME = re.compile(r"[0-9a-f]{12}")
+MESSAGES, SESSIONS = "messages", "sessions"
+"""The two applications that a request can be for: messages of SSE streams, and Streamable HTTP."""
+
+
+def _to_bytes(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else value.encode("latin-1")
+
+
+Latin1 = Annotated[bytes, PlainValidator(_to_bytes), PlainSerializer(lambda raw: raw.decode("latin-1"))]
+"""Bytes that are a string in JSON, one character each."""
+Pairs = list[tuple[Latin1, Latin1]]
+Sender = Annotated[str, Field(alias="from")]
+Number = Annotated[int, Field(alias="n", strict=True)]
+
+
+class _Frame:
+    def encode(self) -> bytes:
+        """Returns a line of JSON, then the body as it is."""
+        return FRAME.dump_json(self, by_alias=True) + b"\n" + getattr(self, "body", b"")  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, config={"populate_by_name": True})
+class Ask(_Frame):
+    """A request with its whole body. `sender` awaits the answer under `number`; `user` is the proven principal, `waited_ms`
+    the time since the request arrived. It contains no token: `bearer` and `tokens` are what they prove
+    (`server.call.Vouched`)."""
+
+    sender: Sender
+    number: Number
+    to: str
+    method: str
+    path: str
+    query: Latin1
+    scheme: str
+    headers: Pairs
+    client: tuple[str, int] | None
+    user: str | None
+    waited_ms: Annotated[int, Field(alias="waited")]
+    body: Annotated[bytes, Field(exclude=True)]
+    bearer: Any = None
+    tokens: dict[str, Any] = field(default_factory=dict)
+    _: KW_ONLY
+    k: Literal["ask"] = "ask"
+
+    @property
+    def digest(self) -> bytes:
+        """Equal for equal requests of one principal, whichever process forwards them."""
+        fields = (self.to, self.method, self.path, self.query.hex(), self.user or "", self.body.hex(), str(self.stream[0]))
+        return hashlib.blake2b("\n".join(fields).encode(), digest_size=16).digest()
+
+    @property
+    def stream(self) -> tuple[bytes, str | None]:
+        """The session that the request names, and the principal."""
+        return next((value for name, value in self.headers if name == b"mcp-session-id"), b""), self.user
+
+
+@dataclass(frozen=True, config={"populate_by_name": True})
+class Part(_Frame):
+    """A piece of the answer to `number`, the `order`-th of it from 0. The first has status and headers."""
+
+    sender: Sender
+    number: Number
+    order: Annotated[int, Field(strict=True)]
+    body: Annotated[bytes, Field(exclude=True)]
+    more: Annotated[bool, Field(strict=True)]
+    status: int = 0
+    headers: Pairs = field(default_factory=list)
+    _: KW_ONLY
+    k: Literal["part"] = "part"
+
+
+@dataclass(frozen=True, config={"populate_by_name": True})
+class Left(_Frame):
+    """The sender no longer waits for the answer to `number`. Where that was a message, its client was told to retry."""
+
+    sender: Sender
+    number: Number
+    of: str = SESSIONS
+    _: KW_ONLY
+    k: Literal["left"] = "left"
+
+
+@dataclass(frozen=True, config={"populate_by_name": True})
+class Taken(_Frame):
+    """Request `number` has arrived and is being served."""
+
+    sender: Sender
+    number: Number
+    _: KW_ONLY
+    k: Literal["taken"] = "taken"
+
+
+Frame = Ask | Part | Left | Taken
+FRAME: TypeAdapter[Frame] = TypeAdapter(Annotated[Frame, Field(discriminator="k")])
+
+
+def decode(message: bytes) -> Frame | None:
+    """Returns None for anything that is no frame."""
+    line, _, body = message.partition(b"\n")
+    try:
+        return FRAME.validate_python({**from_json(line), "body": body})
+    except (ValueError, TypeError, AttributeError):
+        return None
 
 
 class Unreached(Exception):
-    """Nobody has received it, now."""
+    """Nobody has received the message."""
 
 
 class Unsure(Unreached):
-    """It was sent, and nobody knows whether it was received."""
+    """The message was sent; whether it was received is unknown."""
 
 
 class Gone(Unreached):
-    """Nor ever will: that process has ended, and its sessions with it."""
+    """The process has ended, and its sessions with it."""
 
 
-class Relay(Protocol):
-    """`own` is the name of this process, new with each start."""
+Receive = Callable[[bytes], None]
+"""Neither waits nor fails."""
+Missed = Callable[[], None]
+"""Called when messages to this process may have been lost."""
 
-    @property
-    def own(self) -> str: ...
 
-    def known(self) -> set[str]:
-        """Names those that can be seen without asking anybody, this process perhaps among them."""
-        ...
+READY_SECONDS = 0.25
+
+
+async def wait_for(event: asyncio.Event, seconds: float) -> bool:
+    """Waits for at most so long. True if the event is set."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    return event.is_set()
+
+
+class Relay(ABC):
+    """`own` is the name of this process, new with each start; `ready_events` are set while others can reach it."""
+
+    def __init__(self, *ready_events: asyncio.Event) -> None:
+        self.own = new_name()
+        self._ready_events = ready_events
+        self._gave_up: set[asyncio.Event] = set()
 
     async def ready(self) -> None:
-        """Waits until others can reach this process, a quarter of a second at most. Never raises."""
-        ...
+        """Waits a quarter of a second for each event at most. After one timeout it waits no more, until the event was
+        set."""
+        for event in self._ready_events:
+            if not event.is_set() and event in self._gave_up:
+                continue
+            if await wait_for(event, READY_SECONDS):
+                self._gave_up.discard(event)
+            else:
+                self._gave_up.add(event)
 
+    def known(self) -> set[str]:
+        """Returns the processes that can be seen without asking, perhaps including this one."""
+        return set()
+
+    @abstractmethod
     async def send(self, to: str, message: bytes) -> None:
-        """Raises `Gone`, `Unreached` where nobody took it within a moment, or `Unsure`. What was taken is heard,
-        once, in the order it was sent, but for large messages, which others may overtake; it may be lost with the way there,
-        which `Missed` then tells."""
-        ...
+        """Delivers a message once and in order, except that large messages may be overtaken. It may still be lost with the
+        connection, which the receiver learns by `Missed`. Raises `Gone`, `Unsure` or `Unreached`."""
 
+    @abstractmethod
     async def gone(self, names: Collection[str]) -> set[str]:
-        """Tells which of these processes have certainly ended."""
-        ...
+        """Returns those of these processes that have certainly ended."""
 
-    async def keep(self, heard: Heard, missed: Missed) -> NoReturn:
-        """Listens until it is cancelled."""
-        ...
+    @abstractmethod
+    async def keep(self, receive: Receive, missed: Missed) -> NoReturn:
+        """Listens until cancelled."""
 
+    @abstractmethod
     async def aclose(self) -> None:
         """Tells the others that this process ends."""
-        ...
-
-
-Heard = Callable[[bytes], None]
-"""It neither waits nor fails."""
-Missed = Callable[[], None]
-"""Something may have been lost on its way here."""
 
 
 def new_name() -> str:
     return secrets.token_hex(6)
 
 
-PURPOSE = b"relay/1/aes-256-gcm"
 NONCE_BYTES = 12
-READY_SECONDS = 0.25
 
 
-class SealedRelay:
-    """Another relay, whose messages are sealed (AES-256-GCM, NIST SP 800-38D) for the process that they are sent to. What
-    none of the keys opens was said by nobody."""
+class Seal:
+    """Encrypts messages for the process that they are sent to (AES-256-GCM, NIST SP 800-38D), with the keys of the fleet."""
 
-    def __init__(self, relay: Relay, key: FleetKey) -> None:
-        self._relay = relay
+    def __init__(self, key: FleetKey) -> None:
+        self.agreed = key.agreed
         self._key = key
-        self._away = False
         self._made_of: list[bytes] = []
         self._ciphers: list[AESGCM] = []
 
-    @property
-    def own(self) -> str:
-        return self._relay.own
-
-    def known(self) -> set[str]:
-        return self._relay.known()
-
-    async def ready(self) -> None:
-        await self._relay.ready()
-        if self._key.agreed.is_set() or self._away:
-            return
-        try:
-            async with asyncio.timeout(READY_SECONDS):
-                await self._key.agreed.wait()
-        except TimeoutError:
-            self._away = True  # once is enough, whatever becomes of it
-
-    async def send(self, to: str, message: bytes) -> None:
-        if not self._key.agreed.is_set():
+    def seal(self, to: str, message: bytes) -> bytes:
+        """Raises `Unreached` before the fleet has agreed on a key."""
+        if not self.agreed.is_set():
             raise Unreached
         nonce = secrets.token_bytes(NONCE_BYTES)
-        await self._relay.send(to, nonce + self._ring()[0].encrypt(nonce, message, to.encode()))
+        return nonce + self._ring()[0].encrypt(nonce, message, to.encode())
 
-    async def gone(self, names: Collection[str]) -> set[str]:
-        return await self._relay.gone(names)
-
-    async def keep(self, heard: Heard, missed: Missed) -> NoReturn:
-        def hear(sealed: bytes) -> None:
-            if (message := self._opened(sealed)) is not None:
-                heard(message)
-
-        await self._relay.keep(hear, missed)
-
-    async def aclose(self) -> None:
-        await self._relay.aclose()
-
-    def _opened(self, sealed: bytes) -> bytes | None:
+    def unseal(self, own: str, sealed: bytes) -> bytes | None:
+        """Returns None for a message that no key opens."""
         if len(sealed) <= NONCE_BYTES:
             return None
-        nonce, rest, own = sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], self.own.encode()
         for cipher in self._ring():
-            try:
-                return cipher.decrypt(nonce, rest, own)
-            except InvalidTag:
-                continue
-        self._key.hurry()  # the others may have another one by now
+            with suppress(InvalidTag):
+                return cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], own.encode())
+        self._key.hurry()  # the others may have another key by now
         return None
 
     def _ring(self) -> list[AESGCM]:
         if self._made_of != self._key.ring:
             self._made_of = list(self._key.ring)
-            self._ciphers = [AESGCM(each) for each in self._key.derived(PURPOSE)]
+            self._ciphers = [AESGCM(each) for each in self._key.derived(b"relay/1/aes-256-gcm")]
         return self._ciphers
 
 
 ANSWERED, GONE, UNREACHED, LOST = "answered", "gone", "unreached", "lost"
-"""What became of a request that was passed on: begun to be answered by its owner, or refused here because that has
-ended, nobody took the request, or no answer came."""
+"""Outcomes of a forwarded request: its owner began to answer, has ended, was not reached, or stopped answering."""
 
 
-class Counts:
-    """`forwarded` is told of each request when it is over."""
-
+class RelayMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._forwarded = Counter(
-            "manga_relay_forwarded", "Requests passed on to the process of their session.", ["outcome"], registry=registry
-        )
-        self._under_way = Gauge(
-            "manga_relay_under_way", "Requests passed on, asked here and served here.", ["side"], registry=registry
-        )
+        about = "Requests passed on to the process of their session."
+        self._forwarded = Counter("manga_relay_forwarded", about, ["outcome"], registry=registry)
+        about = "Requests passed on, asked here and served here."
+        self._under_way = Gauge("manga_relay_under_way", about, ["side"], registry=registry)
         self._peers = Gauge("manga_relay_peers", "Processes with which a request is under way.", registry=registry)
         for outcome in (ANSWERED, GONE, UNREACHED, LOST):
             self._forwarded.labels(outcome)
 
-    def forwarded(self, outcome: str) -> None:
+    def count_forwarded(self, outcome: str) -> None:
         self._forwarded.labels(outcome).inc()
 
     def watch(self, asked: Callable[[], float], served: Callable[[], float], peers: Callable[[], float]) -> None:
-        """Asks these whenever it is looked at."""
+        """Reads the gauges from these functions at each scrape."""
         self._under_way.labels("asked").set_function(asked)
         self._under_way.labels("served").set_function(served)
         self._peers.set_function(peers)

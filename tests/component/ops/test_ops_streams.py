@@ -27,7 +27,7 @@ LARGEST_STATE = 2**17
 
 
 def room_of(own: InProcess) -> Room:
-    (room,) = [each for each in own.http.beside if isinstance(each, Room)]
+    (room,) = [each for each in own.http.addons if isinstance(each, Room)]
     return room
 
 

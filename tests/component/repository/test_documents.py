@@ -201,7 +201,7 @@ def test_the_port_is_the_default_one() -> None:
 
 async def test_http_paths_are_routes(app: Application) -> None:
     """`GET /…`, `DELETE /…` and the addresses are served."""
-    routes = [route.path for route in http_app(Settings(), app, PORT, rooms=[open_ops(Settings(), app)]).asgi.routes]
+    routes = [route.path for route in http_app(Settings(), app, PORT, addons=[open_ops(Settings(), app)]).asgi.routes]
     said = re.findall(r"\b(?:GET|POST|DELETE) (/[a-z]+)", WHOLE_GUIDE) + re.findall(
         r"127\.0\.0\.1:\d+(/[a-z]+)", WHOLE_GUIDE
     )

@@ -11,7 +11,7 @@ import pytest
 from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
-from server.transport.calls import LONGEST_STATE
+from server.transport.request import LONGEST_STATE
 from tests.conformance.fixture.asking import asking, elicitation, in_rounds, what_it_can
 from tests.conformance.fixture.making import said, tool
 from tests.support.inmemory import ERAS, LEGACY_WORDS, connected

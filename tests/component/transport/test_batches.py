@@ -104,6 +104,8 @@ class Hanging:
     async def order(self, *asked: object) -> None:
         await asyncio.Event().wait()
 
+    health = order
+
 
 async def test_calls_of_a_batch_are_served_one_at_a_time() -> None:
     """Each is a call; the time of all of them is that of the one POST, and none is lost when it is over."""

@@ -17,11 +17,12 @@ from mcp.server.lowlevel.server import Server
 from prometheus_client import Gauge
 
 from server.transport.http.answers import ENDED
-from server.transport.http.bodies import LONGEST_NAME, Admission, Bodies
+from server.transport.http.bodies import Admission, Bodies
 from server.transport.http.slots import Subscriptions
 from server.transport.http.sse import SseStreams
 from server.transport.http.streamable import McpEndpoint
 from server.transport.http.streamable_sessions import IDLE_SECONDS, UNUSED_SECONDS, Sessions
+from server.transport.messages import LONGEST_NAME
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.raw import BOTH, INITIALIZE, VERSION_2025, call, message

@@ -19,8 +19,8 @@ from uvicorn.server import ServerState
 
 from server.commands.serve import PatientServer
 from server.identity.jwt.access_token import StrictJwt
-from server.transport.http.connection import Connections, HttpConnection, StrictParser
-from server.transport.store_server import StoreServer
+from server.transport.http.connection import Connections, CountedConnection, HttpConnection, StrictParser
+from server.transport.mcp import StoreServer
 
 OVERRIDDEN = [
     (PatientServer, uvicorn.Server, {"startup", "capture_signals", "on_tick"}),
@@ -28,16 +28,13 @@ OVERRIDDEN = [
         HttpConnection,
         H11Protocol,
         {
-            "connection_made",
             "data_received",
             "handle_websocket_upgrade",
             "on_response_complete",
             "send_400_response",
-            "pause_writing",
-            "resume_writing",
-            "connection_lost",
         },
     ),
+    (CountedConnection, H11Protocol, {"connection_made", "pause_writing", "resume_writing", "connection_lost"}),
     (StrictParser, h11.Connection, {"next_event"}),
     (StoreServer, Server, {"create_initialization_options", "get_capabilities", "get_request_handler"}),
     (StrictJwt, jwt.PyJWT, {"_decode_payload"}),
@@ -61,9 +58,10 @@ def test_what_is_overridden_where_requests_are_read_in_c() -> None:
 
     from server.transport.http.plain_requests import PlainRequests
 
-    written = {"connection_made", "connection_lost", "data_received", "pause_writing", "resume_writing"}
-    read = {"on_header", "on_headers_complete", "on_response_complete"}
-    test_what_is_overridden_is_there_and_takes_the_same(PlainRequests, HttpToolsProtocol, written | read)
+    counted = {"connection_made", "connection_lost", "pause_writing", "resume_writing"}
+    test_what_is_overridden_is_there_and_takes_the_same(CountedConnection, HttpToolsProtocol, counted)
+    read = {"data_received", "on_header", "on_headers_complete", "on_response_complete"}
+    test_what_is_overridden_is_there_and_takes_the_same(PlainRequests, HttpToolsProtocol, read)
 
 
 async def test_uvicorn_calls_what_is_overridden() -> None:
@@ -122,7 +120,7 @@ async def test_a_request_under_way_tells_what_is_asked_of_it() -> None:
 
     config = uvicorn.Config(app, lifespan="off", log_config=None)
     config.load()
-    connection = HttpConnection(config, ServerState(), {}, all_of_them=Connections(1))
+    connection = HttpConnection(config, ServerState(), {}, all_connections=Connections(1))
     connection.connection_made(Wire())
     assert connection.cycle is None
     connection.data_received(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")

@@ -12,7 +12,7 @@ import pytest
 from mcp.client import Client
 from mcp.server.subscriptions import ResourceUpdated, ServerEvent
 
-from server.transport.changes import OwnUpdated, read, write
+from server.transport.changes import OwnUpdated, decode_event, encode_event
 from session.keys import owner
 from tests.support.cases import cases
 from tests.support.inmemory import LEGACY_WORDS, connected
@@ -135,14 +135,14 @@ async def test_a_listener_is_told_of_calls_on_another_replica(opener: Opener) ->
     there: Kit = await opener()
     messages: list[bytes] = []
     own, others = (kit.app.protocol.tool_list_changes.bus for kit in (here, there))
-    others.subscribe(lambda event: messages.append(write(event, "there")))
+    others.subscribe(lambda event: messages.append(encode_event(event, "there")))
     async with of_2025(here) as (client, heard), telling(there):
         await client.subscribe_resource(HISTORY, meta=stated("session-one", "somebody@example.org"))
         await search(there, session="session-one", user="somebody@example.org")
         await asyncio.sleep(LONG_AFTER)
         assert (heard, len(messages)) == ([], 1)
         assert not any(word in messages[0] for word in (b"session-one", b"somebody"))
-        event = read(messages[0], "here")
+        event = decode_event(messages[0], "here")
         assert event == OwnUpdated(HISTORY, owner("session-one", "somebody@example.org"))
         await own.publish(event)
         await asyncio.sleep(LONG_AFTER)
@@ -152,7 +152,7 @@ async def test_a_listener_is_told_of_calls_on_another_replica(opener: Opener) ->
 @cases("wrong", [b'{"resource": "manga://session/history", "owner": 7}', b'{"owner": "x"}'])
 def test_a_message_that_names_no_owner_is_nobodys(wrong: bytes) -> None:
     """It must not be told to everybody instead."""
-    assert read(wrong, "here") is None
+    assert decode_event(wrong, "here") is None
 
 
 async def test_a_client_without_a_named_session_hears_of_its_connections_own(kit: Kit) -> None:

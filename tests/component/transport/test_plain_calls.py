@@ -16,6 +16,7 @@ from server.transport import mcp
 from server.transport.http import plain_calls
 from server.transport.http.direct_calls import DirectTools
 from server.transport.http.plain_calls import PlainCalls
+from server.transport.messages import Posted
 from tests.support.cases import cases
 from tests.support.inprocess import in_process
 from tests.support.raw import Connection, call, in_2026, message
@@ -119,8 +120,10 @@ class Exchange:
     async def run(self, *, asks: bool = False) -> bool:
         server: Server[Any] = Server("it", get_tool_input_schema=lambda name: {"type": "object"})
         own = PlainCalls(server, DirectTools(self._called, no_list, {"tell"}.__contains__, lambda name: asks))
+        posted = Posted.from_body(self._body)
+        assert posted is not None
         async with asyncio.timeout(30):
-            return await own.serve(self._body, self._scope, self._receive, self._send)
+            return await own.serve(posted, self._scope, self._receive, self._send)
 
     @property
     def status(self) -> int:

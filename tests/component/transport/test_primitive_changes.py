@@ -48,12 +48,12 @@ async def test_a_2025_client_hears_of_what_it_watches_until_it_does_not(kit: Kit
             await client.subscribe_resource("test://none")
         for uri in ("test://one", "test://many/1"):
             await client.subscribe_resource(uri)
-        await watchers.updated("test://many/2")
-        await watchers.updated("test://one")
+        await watchers.publish_update("test://many/2")
+        await watchers.publish_update("test://one")
         assert await heard.get() == "test://one"
         await client.unsubscribe_resource("test://one")
-        await watchers.updated("test://one")
-        await watchers.updated("test://many/1")
+        await watchers.publish_update("test://one")
+        await watchers.publish_update("test://many/1")
         assert await heard.get() == "test://many/1"
         for number in range(2, 65):
             await client.subscribe_resource(f"test://many/{number}")
@@ -85,7 +85,7 @@ async def test_a_2026_subscription_hears_of_resources_that_it_names(kit: Kit) ->
         wanted = {"resource_subscriptions": ["test://one"], "prompts_list_changed": True}
         async with client.listen(**wanted) as events:
             kit.app.primitives.register(prompt("greet-2"))
-            await kit.app.protocol.watchers.updated("test://two")
-            await kit.app.protocol.watchers.updated("test://one")
+            await kit.app.protocol.watchers.publish_update("test://two")
+            await kit.app.protocol.watchers.publish_update("test://one")
             told = [type(await anext(events)).__name__ for _ in range(2)]
     assert sorted(told) == ["PromptsListChanged", "ResourceUpdated"]

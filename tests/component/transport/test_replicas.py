@@ -39,15 +39,15 @@ class Replica:
         self.bus = SharedBus(redis)
         self.follower = Follower(self.source, flags, registry)
         self.changes = ToolListChanges(ToolListing(ToolAccess(registry, flags)).digest, self.bus)
-        self.changes.when_told(self.follower.hurry)
+        self.changes.on_change(self.follower.hurry)
         self.told = 0
-        self.changes.bus_of(Principal()).subscribe(self._tell)
+        self.changes.bus_for(Principal()).subscribe(self._tell)
 
     def _tell(self, _: object) -> None:
         self.told += 1
 
     def tasks(self) -> list[asyncio.Task[Any]]:
-        works = (self.bus.keep(), self.changes.keep(), self.follower.watch(self.changes.changed))
+        works = (self.bus.keep(), self.changes.keep(), self.follower.watch(self.changes.publish_change))
         return [asyncio.create_task(work) for work in works]
 
 
@@ -93,7 +93,7 @@ async def test_who_sees_a_change_first_has_all_others_look(valkey: RedisAddress)
         for number, content in enumerate((OFF, ON), 1):
             for each in own:
                 each.source.content = content
-            await own[0].changes.changed(True)
+            await own[0].changes.publish_change(True)
             await eventually(lambda number=number: [each.told for each in own] == [number] * 3)
         await settled()
         assert [each.told for each in own] == [2, 2, 2]
@@ -119,7 +119,7 @@ async def test_a_word_that_is_lost_with_its_connection_is_made_up_for(valkey: Re
         async with replicas(redis.address) as (one, other), connected(redis.address) as admin:
             one.source.content = other.source.content = OFF
             await ask(admin, "CLIENT", "KILL", "TYPE", "pubsub")
-            await one.changes.changed(True)
+            await one.changes.publish_change(True)
             await eventually(lambda: (one.told, other.told) == (1, 1))
 
 

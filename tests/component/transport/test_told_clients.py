@@ -11,7 +11,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
-from server.transport.calls import MOST_MESSAGES
+from server.transport.request import MOST_NOTIFICATIONS
 from tests.conformance.fixture.making import said, tool
 from tests.support.inmemory import ERAS, LEGACY_WORDS, connected
 from tests.support.pipeline import Kit
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.virtual_time, pytest.mark.filterwarnings(LEGACY_WORDS)
 @pytest.mark.parametrize("era", ERAS)
 async def test_progress_is_told_to_who_wants_it_and_no_more_than_anybody_reads(era: str, kit: Kit) -> None:
     async def advance(context: ToolContext, arguments: Json) -> Json:
-        for done in range(MOST_MESSAGES + 10):
+        for done in range(MOST_NOTIFICATIONS + 10):
             await context.client.progress(done, 100, "\u200bon the way")
         return said("done")
 
@@ -38,7 +38,7 @@ async def test_progress_is_told_to_who_wants_it_and_no_more_than_anybody_reads(e
         await client.call_tool("advances")
         assert told == []
         await client.call_tool("advances", progress_callback=hear)
-    assert len(told) == MOST_MESSAGES
+    assert len(told) == MOST_NOTIFICATIONS
     assert told[7] == (7.0, 100.0, "on the way")
 
 

@@ -22,7 +22,7 @@ from server.flags.document import parse
 from server.flags.evaluation import Flags
 from server.identity.tool_access import ToolAccess
 from server.transport import listeners as audiences
-from server.transport.listeners import METHOD, WINDOW_SECONDS, ToolListChanges
+from server.transport.listeners import CHANGED, METHODS, WINDOW_SECONDS, ToolListChanges
 from server.transport.tool_listing import ToolListing
 from tests.support.pipeline import registered, registry_of
 from tests.support.virtual_time import running_clock
@@ -50,7 +50,7 @@ class Heard:
         self._reads.set()
 
     async def notify(self, method: str, params: Mapping[str, Any] | None, opts: Any = None) -> None:
-        assert (method, params) == (METHOD, None)
+        assert (method, params) == (METHODS[type(CHANGED)], None)
         self.begun += 1
         await self._reads.wait()
         self.told += 1
@@ -76,7 +76,7 @@ class Lists:
 
     def flip(self, **flags: Any) -> None:
         self.flags.document = parse(json.dumps(flags).encode())
-        self.changes.may_have_changed()
+        self.changes.schedule_comparison()
 
     async def settled(self) -> None:
         """As long as it takes until whoever is to be told has been."""
@@ -223,13 +223,13 @@ async def test_a_connection_hears_for_everybody_it_has_listed_for() -> None:
         await lists.settled()
         connection, heard = lists.connect(ANYBODY)
         stranger, unheard = lists.connect(ANYBODY)
-        lists.changes.listed(session_of(connection), ALICE)
-        lists.changes.listed(session_of(stranger), BOB)
+        lists.changes.note_listed(session_of(connection), ALICE)
+        lists.changes.note_listed(session_of(stranger), BOB)
         lists.flip(**{OFF: FOR_ALICE})
         await lists.settled()
         assert (heard.told, unheard.told) == (1, 0)
         for number in range(100):
-            lists.changes.listed(session_of(connection), Principal(user=f"user-{number}"))
+            lists.changes.note_listed(session_of(connection), Principal(user=f"user-{number}"))
         (known,) = {len(client.lists) for client in [lists.changes._connections[connection]]}
         assert known == audiences.MOST_PRINCIPALS
 
@@ -255,28 +255,28 @@ async def test_a_session_hears_on_its_stream_and_when_it_was_cut_what_it_has_mis
         lists.flip(**{OFF: False})
         await lists.settled()
         assert heard.told == 0
-        streams.opened("s1")
+        streams.open("s1")
         await lists.settled()
         assert heard.told == 1
-        streams.closed("s1")
+        streams.close("s1")
         for number in range(3):
             lists.flip(**({OFF: False} if number % 2 else {}))
             await lists.settled()
         assert heard.told == 1
-        streams.opened("s1")
+        streams.open("s1")
         await lists.settled()
         assert heard.told == 2
-        streams.closed("s1")
-        streams.opened("s1")
+        streams.close("s1")
+        streams.open("s1")
         await lists.settled()
         assert heard.told == 2
-        streams.opened("s2")
+        streams.open("s2")
         connection, early = lists.connect(session="s2")
         lists.flip(**{OFF: False})
         await lists.settled()
         assert (heard.told, early.told) == (3, 1), "its stream may be there first"
         await aclose_shielded(connection)
-        streams.closed("s2")
+        streams.close("s2")
         assert not streams._notifiers.keys() - {"s1"}
         assert streams._open == {"s1"}
 
@@ -303,11 +303,11 @@ async def test_nothing_is_kept_of_a_connection_that_has_ended() -> None:
 async def test_a_subscription_hears_of_its_own_tools_and_of_everything_else() -> None:
     async with keeping() as lists:
         told: dict[Principal, list[ServerEvent]] = {ALICE: [], BOB: []}
-        leave = [lists.changes.bus_of(who).subscribe(events.append) for who, events in told.items()]
+        leave = [lists.changes.bus_for(who).subscribe(events.append) for who, events in told.items()]
         lists.flip(**{OFF: {**FOR_ALICE}})
         await lists.settled()
         updated = ResourceUpdated("manga://policies/returns")
-        await lists.changes.bus_of(ALICE).publish(updated)
+        await lists.changes.bus_for(ALICE).publish(updated)
         await lists.bus.publish(ToolsListChanged())
         await lists.settled()
         assert told == {ALICE: [updated], BOB: [ToolsListChanged(), updated]}
@@ -320,17 +320,17 @@ async def test_a_subscription_hears_of_its_own_tools_and_of_everything_else() ->
 async def test_what_another_process_tells_of_is_looked_at_here() -> None:
     async with keeping() as lists:
         looks: list[None] = []
-        lists.changes.when_told(lambda: looks.append(None))
+        lists.changes.on_change(lambda: looks.append(None))
         _, heard = lists.connect()
         lists.flags.document = parse(json.dumps({OFF: False}).encode())
         await lists.bus.publish(ToolsListChanged())
         await lists.settled()
         assert (heard.told, len(looks)) == (1, 1)
         lists.flags.document = parse(b"{}")
-        await lists.changes.changed(False)
+        await lists.changes.publish_change(False)
         await lists.settled()
         assert (heard.told, len(looks)) == (2, 1), "who was told of it tells nobody again"
-        await lists.changes.changed(True)
+        await lists.changes.publish_change(True)
         assert len(looks) == 2
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from starlette.types import Message
 
-from server.transport.http.answers import Answered, is_answer
+from server.transport.http.answers import ANSWER, AnsweredSend
+from server.transport.messages import Posted
 from tests.support.cases import cases
 
 HEAD: Message = {
@@ -17,13 +18,13 @@ PROGRESS = (
     b'event: message\r\ndata: {"jsonrpc":"2.0","method":"notifications/progress","params":{"id":7,"result":1}}\r\n\r\n'
 )
 QUESTION = b'event: message\r\ndata: {"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{}}\r\n\r\n'
-ANSWER = b'event: message\r\ndata: {"jsonrpc":"2.0","id":7,"result":{}}\r\n\r\n'
+OWN_ANSWER = b'event: message\r\ndata: {"jsonrpc":"2.0","id":7,"result":{}}\r\n\r\n'
 
 
 @cases(
     ("event", "answers"),
     [
-        (ANSWER, True),
+        (OWN_ANSWER, True),
         (b'event: message\ndata: {"jsonrpc":"2.0","id":"a\\"b","error":{"code":1,"message":""}}\n\n', True),
         (PROGRESS, False),
         (QUESTION, False),
@@ -32,7 +33,7 @@ ANSWER = b'event: message\r\ndata: {"jsonrpc":"2.0","id":7,"result":{}}\r\n\r\n'
     ],
 )
 def test_an_answer_is_told_from_what_else_is_said(event: bytes, answers: bool) -> None:
-    assert is_answer(event) is answers
+    assert bool(ANSWER.search(event)) is answers
 
 
 async def said(*pieces: bytes, asked: bytes = ASKED, whole: bool = True) -> bytes:
@@ -42,7 +43,8 @@ async def said(*pieces: bytes, asked: bytes = ASKED, whole: bool = True) -> byte
     async def send(message: Message) -> None:
         sent.append(message)
 
-    own = Answered(send, asked)
+    posted = Posted.from_body(asked)
+    own = AnsweredSend(send, posted.number if posted else None)
     await own(HEAD)
     for number, piece in enumerate(pieces, 1):
         more = not whole or number < len(pieces)
@@ -53,14 +55,14 @@ async def said(*pieces: bytes, asked: bytes = ASKED, whole: bool = True) -> byte
 
 
 async def test_a_stream_with_its_answer_stays_as_it_is() -> None:
-    assert await said(PROGRESS, ANSWER, b"") == PROGRESS + ANSWER
+    assert await said(PROGRESS, OWN_ANSWER, b"") == PROGRESS + OWN_ANSWER
 
 
 @cases("whole", [True, False])
 async def test_a_stream_that_ends_before_its_answer_ends_with_an_error(whole: bool) -> None:
     told = await said(PROGRESS, QUESTION, b"", whole=whole)
     assert told.startswith(PROGRESS + QUESTION)
-    assert is_answer(told.removeprefix(PROGRESS + QUESTION))
+    assert ANSWER.search(told.removeprefix(PROGRESS + QUESTION))
     assert b'"id":7,"error"' in told
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from io import BytesIO
 from typing import Any
 
 import mcp_types as types
 import pytest
 
-from server.transport.messages import MOST_MESSAGES, NoBatch, has_batches, id_of, is_array, split
-from server.transport.stdio import BatchedLines
+from server.transport.messages import MOST_MESSAGES, InvalidBatch, has_batches, is_array, read_id, split_batch
+from server.transport.stdio import Lines
 from tests.support.cases import cases
 
 
@@ -27,7 +27,7 @@ def taken_apart(entries: Any) -> list[Any]:
     """What is served as it reads, and of an error its id and code."""
     return [
         json.loads(each) if isinstance(each, bytes) else (each.id, each.error.code)
-        for each in split(json.dumps(entries).encode())
+        for each in split_batch(json.dumps(entries).encode())
     ]
 
 
@@ -69,26 +69,21 @@ def test_the_second_of_two_with_one_id_is_answered_without_it() -> None:
 
 @cases("body", [b"[]", b"[", b"{}", json.dumps([ping(n) for n in range(MOST_MESSAGES + 1)]).encode()])
 def test_nothing_of_what_is_too_many_or_none_is_served(body: bytes) -> None:
-    with pytest.raises(NoBatch):
-        split(body)
+    with pytest.raises(InvalidBatch):
+        split_batch(body)
 
 
 def test_as_many_as_may_be() -> None:
-    assert len(split(json.dumps([ping(n) for n in range(MOST_MESSAGES)]).encode())) == MOST_MESSAGES
+    assert len(split_batch(json.dumps([ping(n) for n in range(MOST_MESSAGES)]).encode())) == MOST_MESSAGES
 
 
 def test_an_id_is_read_whatever_else_is_wrong() -> None:
-    assert [id_of(each) for each in (b'{"id": 7, "x": 1}', b"[7]", b"{", b"{}")] == [7, None, None, None]
-
-
-async def lines_of(*lines: str) -> AsyncIterator[str]:
-    for line in lines:
-        yield line
+    assert [read_id(each) for each in (b'{"id": 7, "x": 1}', b"[7]", b"{", b"{}")] == [7, None, None, None]
 
 
 async def read(*lines: str) -> tuple[list[Any], list[types.JSONRPCError]]:
     answered: list[types.JSONRPCError] = []
-    batched = BatchedLines(lines_of(*lines))
+    batched = Lines(BytesIO("".join(f"{line}\n" for line in lines).encode()), 2**16)
 
     async def answer(error: types.JSONRPCError) -> None:
         answered.append(error)

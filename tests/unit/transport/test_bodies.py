@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive
 
-from server.transport.http.bodies import AT_ONCE, TOGETHER, Bodies, read_again
+from server.transport.http.bodies import AT_ONCE, TOGETHER, Bodies, replay_body
 from server.transport.messages import MOST_VALUES
 
 MOST = 100
@@ -72,13 +72,13 @@ async def test_bodies_that_are_on_their_way_are_counted_together() -> None:
     assert not bodies._held
 
 
-async def test_what_was_read_can_be_read_again_and_what_follows_comes_from_the_client() -> None:
+async def test_what_was_read_can_be_replay_body_and_what_follows_comes_from_the_client() -> None:
     """Such as that it went away."""
 
     async def gone() -> Any:
         return {"type": "http.disconnect"}
 
-    receive = read_again(b"whole", gone)
+    receive = replay_body(b"whole", gone)
     assert await receive() == {"type": "http.request", "body": b"whole", "more_body": False}
     assert await receive() == {"type": "http.disconnect"}
     assert status(await Bodies(MOST).read(gone, "a")) == 400

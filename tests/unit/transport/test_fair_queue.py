@@ -12,7 +12,7 @@ FLOOD = 20 * AT_ONCE
 
 def arriving(queue: FairQueue, order: list[str], holder: str, number: int, customer: str = "") -> list[asyncio.Task[None]]:
     async def one() -> None:
-        await queue.next(holder, customer.encode())
+        await queue.wait_turn(holder, customer.encode())
         order.append(customer or holder)
 
     return [asyncio.create_task(one()) for _ in range(number)]
@@ -78,4 +78,4 @@ async def test_those_that_left_take_nobodys_turn_and_nothing_is_kept_of_them() -
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert not queue._waiting
-    assert not queue._gone_on
+    assert not queue._passed

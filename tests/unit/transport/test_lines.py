@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 
+import mcp_types as types
+
 from server.transport.messages import DEEPEST, TOO_DEEP
-from server.transport.stdio import BoundedLines
+from server.transport.stdio import Lines
 
 MOST = 200
 
@@ -24,12 +26,12 @@ async def read(data: bytes) -> tuple[list[str], list[str], int]:
             largest = max(largest, len(line))
             return line
 
-    lines = BoundedLines(Source(data), MOST)
+    lines = Lines(Source(data), MOST)
 
-    async def refuse(sentence: str) -> None:
-        refused.append(sentence)
+    async def answer(error: types.JSONRPCError) -> None:
+        refused.append(error.error.message)
 
-    lines.refuse = refuse
+    lines.answer = answer
     return [line async for line in lines], refused, largest
 
 

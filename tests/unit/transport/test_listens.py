@@ -15,8 +15,10 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.subscriptions import InMemorySubscriptionBus, SubscriptionBus, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 
-from server.transport.http.bodies import MOST_BYTES, Admission, Posted
-from server.transport.http.slots import ASK_FOR_LESS, LONGEST_URI, METHOD, MOST_URIS, Subscriptions, holder_of
+from server.transport.changes import LONGEST_URI, MOST_URIS
+from server.transport.http.bodies import MOST_BYTES, Admission
+from server.transport.http.slots import ASK_FOR_LESS, METHOD, Subscriptions, holder_of
+from server.transport.messages import Posted
 from tests.support.cases import cases
 
 

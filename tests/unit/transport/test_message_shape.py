@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from server.config.settings import Settings
-from server.transport.messages import DEEPEST, MOST_VALUES, TOO_DEEP, TOO_MANY, excess
+from server.transport.messages import DEEPEST, MOST_VALUES, TOO_DEEP, TOO_MANY, find_excess
 from tests.support.cases import cases
 from tests.support.fuzzing import examples
 from tools.registry import Registry
@@ -58,7 +58,7 @@ def counted(value: Any) -> tuple[int, int]:
 )
 def test_what_is_too_much_is_named(body: bytes, wrong: str | None) -> None:
     """Brackets, commas and quotes within texts count for nothing."""
-    assert excess(body) == wrong
+    assert find_excess(body) == wrong
 
 
 @given(value=st.lists(VALUES, max_size=6), copies=st.integers(1, 400), ascii_only=st.booleans(), spaced=st.booleans())
@@ -69,7 +69,7 @@ def test_nothing_that_is_let_through_holds_more(value: list[Any], copies: int, a
     whole = [*value, *([[]] * copies)]
     data = json.dumps(whole, ensure_ascii=ascii_only, indent=1 if spaced else None).encode()
     values, depth = counted(whole)
-    if excess(data) is None:
+    if find_excess(data) is None:
         assert values <= MOST_VALUES
         assert depth <= DEEPEST
     else:
@@ -84,7 +84,7 @@ def test_the_longest_valid_arguments_fit(tool: Any) -> None:
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
     body = json.dumps({**message, "params": {"name": tool.name, "arguments": arguments, "_meta": meta}}).encode()
     assert len(body) < BODY_BYTES
-    assert excess(body) is None
+    assert find_excess(body) is None
 
 
 def longest(schema: Any) -> Any:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from server.transport.http.bodies import MOST_BYTES, Admission, Posted, trimmed_initialize
+from server.transport.http.bodies import MOST_BYTES, Admission
 from server.transport.http.slots import METHOD, Subscriptions
-from server.transport.messages import Extensions
+from server.transport.messages import Extensions, Posted, read_message, trim_initialize
 from tests.support.cases import cases
 from tests.support.raw import INITIALIZE, message
 from tools.primitives.resource import Extension
@@ -22,7 +22,7 @@ LENIENT = {
 @cases("body", LENIENT.values(), ids=LENIENT.keys())
 def test_whatever_the_sdk_can_read_is_admitted_by_its_method(body: bytes) -> None:
     json.loads(body)  # which is what the SDK reads the 2026 era with
-    posted = Posted.of_body(body)
+    posted = Posted.from_body(body)
     assert posted is not None
     assert posted.method == METHOD
     refused = Admission(Subscriptions()).refusal({"type": "http"}, posted)
@@ -32,18 +32,18 @@ def test_whatever_the_sdk_can_read_is_admitted_by_its_method(body: bytes) -> Non
 
 def test_an_introduction_that_only_one_parser_reads_is_cut_too() -> None:
     body = json.dumps({**INITIALIZE, "more": "x"}).replace('"x"', '"\\ud800"').encode("utf-8-sig")
-    assert json.loads(trimmed_initialize(body)) == INITIALIZE
+    assert json.loads(trim_initialize(read_message(body))) == INITIALIZE
 
 
 @cases("body", [b"", b"{", b"[]", b"\xff", b"9" * 5000, b"[" * 100_000])
 def test_what_nobody_can_read_is_no_message(body: bytes) -> None:
-    assert Posted.of_body(body) is None
+    assert Posted.from_body(body) is None
 
 
 def test_of_what_a_client_can_be_asked_the_names_are_kept() -> None:
     declared = {"elicitation": {"form": {"x": "y" * 1000}}, "sampling": {}, "roots": None, "experimental": {"z": {}}}
     params = {**INITIALIZE["params"], "capabilities": declared}
-    kept = json.loads(trimmed_initialize(json.dumps({**INITIALIZE, "params": params}).encode()))
+    kept = json.loads(trim_initialize({**INITIALIZE, "params": params}))
     assert kept["params"]["capabilities"] == {"elicitation": {}, "sampling": {}}
 
 
@@ -56,9 +56,9 @@ def test_of_extensions_what_is_understood_is_kept_and_nothing_else() -> None:
         capabilities = {"roots": {}, "extensions": {**junk, "org.example/pages": declared}}
         params = {**INITIALIZE["params"], "capabilities": capabilities}
         body = json.dumps({**INITIALIZE, "params": params}).encode()
-        told = json.loads(trimmed_initialize(body, spoken))["params"]["capabilities"]
+        told = json.loads(trim_initialize(read_message(body), spoken))["params"]["capabilities"]
         assert told == {"roots": {}, **({"extensions": kept} if kept else {})}
-        assert json.loads(trimmed_initialize(body))["params"]["capabilities"] == {"roots": {}}
+        assert json.loads(trim_initialize(read_message(body)))["params"]["capabilities"] == {"roots": {}}
 
 
 @cases("declared", [None, [], "x", 7, {}, {"org.example/pages": 7}], ids=repr)

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.transport.http.answers import Unanswered
-from server.transport.relay.asking import MOST_UNREAD_BYTES, Answer, Lost, in_place
-from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Left, Part, Taken, decoded
-from server.transport.relay.port import NAME, new_name
-from server.transport.relay.relayed import named, parted
+from server.transport.relay.forwarding import MOST_UNREAD_BYTES, Answer, Lost, unavailable
+from server.transport.relay.port import MESSAGES, NAME, SESSIONS, Ask, Left, Part, Taken, decode, new_name
+from server.transport.relay.relayed import split_name
 from tests.support.cases import cases
 
 OWNER = "0123456789ab"
@@ -35,17 +34,17 @@ def test_a_request_is_read_as_it_was_written(
     ask = Ask(
         OWNER, 1, SESSIONS, "POST", "/mcp", query, "https", said, ("::1", 80), user, 12, body, True, {"a": {"user": "u"}}
     )
-    assert decoded(ask.encoded()) == ask
+    assert decode(ask.encode()) == ask
 
 
 @given(body=st.binary(), said=headers, more=st.booleans())
 def test_a_part_is_read_as_it_was_written(body: bytes, said: list[tuple[bytes, bytes]], more: bool) -> None:
     first = Part(OWNER, 3, 0, body, more, 404, said)
-    assert decoded(first.encoded()) == first
-    assert decoded(Left(OWNER, 3, MESSAGES).encoded()) == Left(OWNER, 3, MESSAGES)
-    assert decoded(Taken(OWNER, 3).encoded()) == Taken(OWNER, 3)
-    later = decoded(Part(OWNER, 3, 2, body, more, 404, said).encoded())
-    assert later == Part(OWNER, 3, 2, body, more, headers=[])  # only the first has a head
+    assert decode(first.encode()) == first
+    assert decode(Left(OWNER, 3, MESSAGES).encode()) == Left(OWNER, 3, MESSAGES)
+    assert decode(Taken(OWNER, 3).encode()) == Taken(OWNER, 3)
+    later = Part(OWNER, 3, 2, body, more)
+    assert decode(later.encode()) == later
 
 
 @cases(
@@ -68,50 +67,50 @@ def test_a_part_is_read_as_it_was_written(body: bytes, said: list[tuple[bytes, b
     ],
 )
 def test_anything_else_is_nothing(message: bytes) -> None:
-    assert decoded(message) is None
+    assert decode(message) is None
 
 
 def test_a_name_says_whose_it_is() -> None:
     own = new_name()
     assert NAME.fullmatch(own)
-    assert parted(named(own, "inner.with.dots")) == (own, "inner.with.dots")
+    assert split_name(f"{own}.inner.with.dots") == (own, "inner.with.dots")
     for name in ("0" * 32, "", ".", "short.x", f"{own.upper()}g.x", f"{own}"):
-        assert parted(name) == (None, name)
+        assert split_name(name) == (None, name)
 
 
 async def test_parts_come_in_their_order_and_each_once() -> None:
     answer = Answer(OWNER)
     for each in (part(0), part(0), part(1, b"y"), part(0), part(2, b"z", more=False), part(2, b"z", more=False)):
-        answer.take(each)
-    assert [(await answer.part()).body for _ in range(3)] == [b"x", b"y", b"z"]
-    assert not answer.unfinished
+        answer.add(each)
+    assert [(await answer.next_part()).body for _ in range(3)] == [b"x", b"y", b"z"]
+    assert answer.is_whole
 
 
 async def test_a_part_that_is_missing_loses_the_rest() -> None:
     answer = Answer(OWNER)
-    answer.take(part(0))
-    answer.take(part(2))
-    assert (await answer.part()).order == 0
+    answer.add(part(0))
+    answer.add(part(2))
+    assert (await answer.next_part()).order == 0
     with pytest.raises(Lost):
-        await answer.part()
-    assert answer.unfinished
+        await answer.next_part()
+    assert not answer.is_whole
 
 
 async def test_who_does_not_read_loses_the_rest_and_who_reads_does_not() -> None:
     large = b"x" * (MOST_UNREAD_BYTES // 2 + 1)
     slow, quick = Answer(OWNER), Answer(OWNER)
     for order in range(3):
-        slow.take(part(order, large))
-        quick.take(part(order, large))
-        assert (await quick.part()).order == order
-    assert [(await slow.part()).order for _ in range(2)] == [0, 1]
+        slow.add(part(order, large))
+        quick.add(part(order, large))
+        assert (await quick.next_part()).order == order
+    assert [(await slow.next_part()).order for _ in range(2)] == [0, 1]
     with pytest.raises(Lost):
-        await slow.part()
+        await slow.next_part()
 
 
 async def test_who_waits_is_told_of_the_end() -> None:
     answer = Answer(OWNER)
-    waiting = asyncio.create_task(answer.part())
+    waiting = asyncio.create_task(answer.next_part())
     await asyncio.sleep(0)
     answer.lose()
     with pytest.raises(Lost):
@@ -119,7 +118,7 @@ async def test_who_waits_is_told_of_the_end() -> None:
 
 
 def test_a_request_is_answered_by_an_error_of_its_own() -> None:
-    told = in_place(SESSIONS, PINGED, "gone")
+    told = unavailable(SESSIONS, PINGED, "gone")
     assert (told.status_code, told.media_type) == (200, "application/json")
     assert json.loads(told.body)["id"] == 7
     assert json.loads(told.body)["error"]["message"] == "gone"
@@ -131,10 +130,10 @@ def test_a_request_is_answered_by_an_error_of_its_own() -> None:
 @cases("asked", [b"", b"{", b"[]", b'{"method":"x"}', b'{"id":1,"result":{}}', b'{"id":[],"method":"x"}'])
 def test_what_is_no_request_is_told_to_come_back(asked: bytes) -> None:
     for to in (SESSIONS, MESSAGES):
-        told = in_place(to, asked, "gone")
+        told = unavailable(to, asked, "gone")
         assert (told.status_code, told.headers["retry-after"]) == (503, "1")
     assert Unanswered(asked).errors("gone") == b""
-    assert in_place(MESSAGES, PINGED, "gone").status_code == 503  # whose answer comes on the stream, if anywhere
+    assert unavailable(MESSAGES, PINGED, "gone").status_code == 503  # whose answer comes on the stream, if anywhere
 
 
 def test_each_request_of_a_batch_that_has_no_whole_answer_is_told_so() -> None:
@@ -148,4 +147,4 @@ def test_each_request_of_a_batch_that_has_no_whole_answer_is_told_so() -> None:
                 unanswered.see(told[at : at + size])
             lines = unanswered.errors("gone").decode().split("\r\n")
             assert [json.loads(line[6:])["id"] for line in lines if line.startswith("data: ")] == left
-    assert b'"id":"1"' in in_place(SESSIONS, asked, "gone").body
+    assert b'"id":"1"' in unavailable(SESSIONS, asked, "gone").body

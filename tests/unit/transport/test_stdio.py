@@ -33,7 +33,7 @@ async def test_no_more_is_read_until_some_answers_are_taken() -> None:
     waiting = asyncio.create_task(anext(reading))  # type: ignore[arg-type]
     await asyncio.sleep(0)
     assert not waiting.done()
-    calls.written(answer(1))
+    calls.note_written(answer(1))
     assert (await waiting).message.id == MOST_OPEN + 1  # type: ignore[union-attr]
 
 
@@ -46,5 +46,5 @@ async def test_a_parent_that_takes_none_for_long_is_left(monkeypatch: pytest.Mon
         await anext(reading)
     with pytest.raises(StopAsyncIteration):
         await anext(reading)
-    assert calls.ended
+    assert calls.has_ended
     await stop.wait()

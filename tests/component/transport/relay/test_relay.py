@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from server.config.settings import Settings
-from server.transport.http.reach import OwnSessions
-from server.transport.relay.asking import without_tokens
-from server.transport.relay.frames import SESSIONS, Ask
-from server.transport.relay.relayed import Relayed
+from server.transport.http.reach import Reach
+from server.transport.relay.forwarding import strip_tokens
+from server.transport.relay.port import SESSIONS, Ask
+from server.transport.relay.relayed import RelayReach
 from session.keys import relay as relay_channel
 from session.keys import user_hash
 from session.redis.address import RedisAddress
@@ -226,20 +226,20 @@ async def test_the_stream_of_a_session_is_opened_and_left_through_the_other_repl
 async def test_a_client_that_goes_away_ends_what_was_passed_on_for_it(settings: Settings) -> None:
     async with two_of(settings) as (one, two, held):
         session = await opened(one.port)
-        assert isinstance(one.app.reach, Relayed)
-        assert isinstance(two.app.reach, Relayed)
+        assert isinstance(one.app.reach, RelayReach)
+        assert isinstance(two.app.reach, RelayReach)
         headers = {"accept": "text/event-stream", **proof(), "mcp-session-id": session, "mcp-protocol-version": VERSION_2025}
         async with Connection.to(two.port) as stream:
             await stream.ask("GET", "/mcp", headers=headers)
             assert (await stream.begin()).status == 200
-            assert (len(two.app.reach._asking), len(one.app.reach._serving)) == (1, 1)
-        await eventually(lambda: not len(one.app.reach._serving) and not len(two.app.reach._asking))
+            assert (len(two.app.reach._forwarder), len(one.app.reach._served)) == (1, 1)
+        await eventually(lambda: not len(one.app.reach._served) and not len(two.app.reach._forwarder))
 
 
 async def test_without_another_process_to_reach_nothing_is_opened(valkey: RedisAddress) -> None:
     for settings in (Settings(), Settings(redis_url=f"unix://{valkey.path}", relay="off")):
         async with in_process(settings=settings) as own:
-            assert isinstance(own.app.reach, OwnSessions)
+            assert type(own.app.reach) is Reach
             async with SseClient.to(own.port) as client:
                 assert "." not in client.messages
 
@@ -285,7 +285,7 @@ async def test_no_token_passes_through_redis_and_nobody_outside_the_fleet_speaks
             forged = Ask("f" * 12, 1, SESSIONS, "POST", "/mcp", b"", "http", _headers(session), None, None, 0, b"")
             async with reached(redis.address) as outsider:
                 forged = replace(forged, body=json.dumps(said).encode(), bearer=True, user=user_hash(ONE))
-                assert await ask_redis(outsider, "PUBLISH", relay_channel(owner), forged.encoded()) == 1
+                assert await ask_redis(outsider, "PUBLISH", relay_channel(owner), forged.encode()) == 1
                 assert "result" in (await post(two.port, session, message("ping"))).json()  # it is behind the forged one
                 await ask_redis(outsider, "SET", "the-end", "1")
             seen = b""
@@ -312,12 +312,12 @@ async def test_a_customers_own_token_is_proven_where_it_came_in() -> None:
         json.dumps([one, message("ping")]),
         json.dumps(one).replace("userToken", "user\\u0054oken"),
     ):
-        rest, tokens = without_tokens(body.encode())
+        rest, tokens = strip_tokens(body.encode())
         assert list(tokens.values()) == ["a.b.c"]
         assert b"a.b.c" not in rest
         assert next(iter(tokens)).encode() in rest
     for body in (b"{", b"[]", b'{ "params": {"_meta": {"com.mangaassist/userToken": 7}}}', b'{"id": 1 }'):
-        assert without_tokens(body) == (body, {})
+        assert strip_tokens(body) == (body, {})
 
 
 async def test_a_stream_is_open_again_at_once_after_a_restart_of_redis() -> None:

@@ -16,10 +16,9 @@ from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.identity import TrustEverybody
-from server.transport.relay.frames import MESSAGES, SESSIONS, Ask, Part
 from server.transport.relay.over_redis import RedisRelay
-from server.transport.relay.port import Counts
-from server.transport.relay.relayed import Relayed
+from server.transport.relay.port import MESSAGES, SESSIONS, Ask, Part, RelayMetrics
+from server.transport.relay.relayed import RelayReach
 from session.keys import relay
 from session.redis.address import RedisAddress
 from tests.support.cases import cases
@@ -65,13 +64,16 @@ def scope(method: str = "POST") -> Scope:
 @asynccontextmanager
 async def process(
     address: RedisAddress, patience_seconds: float = SOON, registry: CollectorRegistry | None = None
-) -> AsyncIterator[Relayed]:
+) -> AsyncIterator[RelayReach]:
     async with reached(address) as redis:
-        own = Relayed(
-            RedisRelay(redis, time.monotonic), patience_seconds, Counts(registry or CollectorRegistry()), TrustEverybody()
+        own = RelayReach(
+            RedisRelay(redis, time.monotonic),
+            patience_seconds,
+            RelayMetrics(registry or CollectorRegistry()),
+            TrustEverybody(),
         )
         keeping = asyncio.create_task(own.keep())
-        await own.name()
+        await own.new_name()
         try:
             yield own
         finally:
@@ -97,7 +99,7 @@ async def test_a_large_answer_arrives_whole(valkey: RedisAddress) -> None:
         for _ in range(20):
             client = Client()
             async with asyncio.timeout(SOON):
-                await two._asking.pass_on(one._relay.own, SESSIONS, b"", scope(), client.receive, client.send)
+                await two._forwarder.forward(one._relay.own, SESSIONS, b"", scope(), client.receive, client.send)
             assert (client.status, client.body == expected) == (200, True), len(client.body)
 
 
@@ -108,12 +110,12 @@ async def test_a_request_that_was_taken_and_then_lost_is_not_waited_for_for_ever
     async with process(valkey) as one, process(valkey, 0.2, told) as two:
         client = Client()
         async with asyncio.timeout(SOON):
-            await two._asking.pass_on(one._relay.own, to, PING, scope(), client.receive, client.send)
+            await two._forwarder.forward(one._relay.own, to, PING, scope(), client.receive, client.send)
         assert told.get_sample_value("manga_relay_forwarded_total", {"outcome": "unreached"}) == 1
         assert told.get_sample_value("manga_relay_peers") == 0
         assert client.status == (503 if to == MESSAGES else 200)
         assert b"does not answer" in client.body
-        assert len(two._asking) == 0
+        assert len(two._forwarder) == 0
 
 
 @cases("garbage", [b"", b"\xff", b"{}", b"@", b"@nothing", b"[" * 99_999, b'{"k":"part","from":"a","n":1}'])
@@ -130,14 +132,14 @@ async def test_who_hears_garbage_goes_on(garbage: bytes, valkey: RedisAddress) -
         await ask(redis, "PUBLISH", relay(one._relay.own), garbage)
         client = Client()
         async with asyncio.timeout(SOON):
-            await two._asking.pass_on(one._relay.own, MESSAGES, b"x", scope(), client.receive, client.send)
+            await two._forwarder.forward(one._relay.own, MESSAGES, b"x", scope(), client.receive, client.send)
         assert (client.status, client.body, heard) == (202, b"Accepted", ["/"])
 
 
 async def test_a_part_of_an_answer_counts_only_from_who_was_asked(valkey: RedisAddress) -> None:
     async def own(scope: Scope, receive: Receive, send: Send) -> None:
-        forged = Part("f" * 12, 1, 0, b"forged", False, 200, ())
-        await one._relay.send(two._relay.own, forged.encoded())
+        forged = Part("f" * 12, 1, 0, b"forged", False, 200, [])
+        await one._relay.send(two._relay.own, forged.encode())
         await send({"type": "http.response.start", "status": 202, "headers": []})
         await send({"type": "http.response.body", "body": b"Accepted"})
 
@@ -145,9 +147,9 @@ async def test_a_part_of_an_answer_counts_only_from_who_was_asked(valkey: RedisA
         one._apps[MESSAGES] = own
         client = Client()
         async with asyncio.timeout(SOON):
-            await two._asking.pass_on(one._relay.own, MESSAGES, b"x", scope(), client.receive, client.send)
+            await two._forwarder.forward(one._relay.own, MESSAGES, b"x", scope(), client.receive, client.send)
         assert (client.status, client.body) == (202, b"Accepted")
-        await eventually(lambda: not len(one._serving) and not len(two._asking))
+        await eventually(lambda: not len(one._served) and not len(two._forwarder))
 
 
 async def _nothing(scope: Scope, receive: Receive, send: Send) -> None:
@@ -167,7 +169,7 @@ async def test_a_request_whose_owner_ends_without_an_answer_gets_one(ends: ASGIA
         one._apps[SESSIONS] = ends
         client = Client()
         async with asyncio.timeout(SOON):
-            await two._asking.pass_on(one._relay.own, SESSIONS, PING, scope(), client.receive, client.send)
+            await two._forwarder.forward(one._relay.own, SESSIONS, PING, scope(), client.receive, client.send)
         assert client.status == 200
         assert json.loads(client.body.decode().rpartition("data: ")[2])["error"]["code"] == INTERNAL_ERROR
         assert b"closed under it" not in client.body
@@ -185,10 +187,10 @@ def gated(gate: asyncio.Event, ran: list[bytes], status: int = 202) -> ASGIApp:
     return own
 
 
-async def passed_on(asker: Relayed, owner: Relayed, to: str, body: bytes = PING) -> Client:
+async def passed_on(asker: RelayReach, owner: RelayReach, to: str, body: bytes = PING) -> Client:
     client = Client()
     async with asyncio.timeout(SOON):
-        await asker._asking.pass_on(owner._relay.own, to, body, scope(), client.receive, client.send)
+        await asker._forwarder.forward(owner._relay.own, to, body, scope(), client.receive, client.send)
     return client
 
 
@@ -198,7 +200,7 @@ async def test_what_its_owner_is_at_is_waited_for_however_long_it_takes(valkey: 
     async with process(valkey) as one, process(valkey, 0.5) as two:
         one._apps[SESSIONS] = gated(gate, ran, 200)
         asked = [asyncio.create_task(passed_on(two, one, SESSIONS, PING)) for _ in range(50)]
-        await eventually(lambda: all(each._begun.is_set() for each in two._asking._open.values()) and len(ran) == 50)
+        await eventually(lambda: all(each.begun.is_set() for each in two._forwarder._open.values()) and len(ran) == 50)
         done, _ = await asyncio.wait(asked, timeout=1.0)  # twice as long as a first sign is waited for
         assert not done
         gate.set()
@@ -225,8 +227,8 @@ async def test_a_message_whose_client_was_told_to_come_back_runs_once(valkey: Re
         one._apps[MESSAGES] = gated(gate, ran)
         assert (await passed_on(two, one, MESSAGES)).status == 503
         gate.set()
-        await eventually(lambda: not len(one._serving))
-        await eventually(lambda: one._serving._told_away)
+        await eventually(lambda: not len(one._served))
+        await eventually(lambda: one._served._told_to_retry)
         assert (await passed_on(three, one, MESSAGES)).status == 202
         assert ran == [PING]
         assert (await passed_on(three, one, MESSAGES)).status == 202
@@ -250,12 +252,12 @@ async def test_every_call_of_a_batch_whose_owner_dies_gets_its_error(valkey: Red
         async with process(valkey) as one:
             one._apps[SESSIONS] = own
             asking = asyncio.create_task(
-                two._asking.pass_on(one._relay.own, SESSIONS, batch, scope(), client.receive, client.send)
+                two._forwarder.forward(one._relay.own, SESSIONS, batch, scope(), client.receive, client.send)
             )
             async with asyncio.timeout(SOON):
                 await told.wait()
             await eventually(lambda: client.body.count(b"data: ") == 6)
-        two._asking.lose(one._relay.own)  # as soon as it is known to have gone
+        two._forwarder.lose(one._relay.own)  # as soon as it is known to have gone
         async with asyncio.timeout(SOON):
             await asking
     events = [json.loads(line[6:]) for line in client.body.decode().split("\r\n") if line.startswith("data: ")]
@@ -270,11 +272,11 @@ async def test_a_request_that_is_published_once_more_runs_no_second_time(valkey:
         one._apps[MESSAGES] = gated(gate, ran)
         asked = Ask(two._relay.own, 7, MESSAGES, "POST", "/", b"", "http", [], None, None, 0, PING)
         for _ in range(2):
-            await two._relay.send(one._relay.own, asked.encoded())
+            await two._relay.send(one._relay.own, asked.encode())
         await eventually(lambda: ran)
         gate.set()
-        await eventually(lambda: not len(one._serving))
-        await two._relay.send(one._relay.own, asked.encoded())
-        await two._relay.send(one._relay.own, replace(asked, number=8, body=b"the next").encoded())
+        await eventually(lambda: not len(one._served))
+        await two._relay.send(one._relay.own, asked.encode())
+        await two._relay.send(one._relay.own, replace(asked, number=8, body=b"the next").encode())
         await eventually(lambda: b"the next" in ran)
         assert ran == [PING, b"the next"]

@@ -18,7 +18,6 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.lowlevel.server import Server
 from prometheus_client import Gauge
 
-from server.transport.http import inbox
 from server.transport.http import sse as streams
 from server.transport.http import streams as messages
 from server.transport.http.bodies import Admission, Bodies
@@ -339,7 +338,7 @@ async def test_an_id_is_taken_while_its_request_is_under_way(edge: Edge) -> None
 
 async def test_so_many_requests_may_be_under_way_on_a_stream(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each holds a task."""
-    monkeypatch.setattr(inbox, "MOST_UNREAD", 2)
+    monkeypatch.setattr(messages, "MOST_UNREAD", 2)
     async with opened(edge) as stream:
         await stream.asked(INITIALIZE)
         assert [(await stream.post(call("wait", number)))[0] for number in (2, 3, 4)] == [202, 202, 503]
@@ -375,7 +374,7 @@ async def test_what_is_still_being_posted_when_all_are_closed_is_refused_and_not
         reader, writer = await asyncio.open_connection("127.0.0.1", edge.port)
         head = f"POST {stream.path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(content)}"
         writer.write(f"{head}\r\n\r\n".encode() + content[:10])
-        held = edge.streams.post.bodies._held
+        held = edge.streams._bodies._held
         await until(lambda: held.total() == 10)
         await edge.streams.close_all()
         writer.write(content[10:])

@@ -27,10 +27,9 @@ from server.transport.websocket.connection import (
     FRAME_SECONDS,
     MESSAGE_SECONDS,
     SLICE_BYTES,
-    Unfinished,
     WebSocketConnection,
 )
-from server.transport.websocket.websockets import Gate, WebSockets
+from server.transport.websocket.websockets import Gate, UnfinishedMessages, WebSockets
 from tests.support.clocks import HandClock
 from tests.support.websocket import SECONDS, WebSocket, call, request, websocket
 
@@ -44,15 +43,15 @@ class Heard(Connections):
         super().__init__(9, clock)
         self.unread_by_one, self.begun_by_one = asyncio.Event(), asyncio.Event()
 
-    def unread(self, connection: Any) -> None:
-        super().unread(connection)
+    def mark_unread(self, connection: Any) -> None:
+        super().mark_unread(connection)
         self.unread_by_one.set()
 
     def open(self) -> list[Any]:
         return [each.transport for each in self._open]
 
-    def awaited(self, connection: Any) -> None:
-        super().awaited(connection)
+    def mark_incomplete(self, connection: Any) -> None:
+        super().mark_incomplete(connection)
         if connection in self._open:
             self.begun_by_one.set()
 
@@ -84,7 +83,7 @@ async def edge(**options: Any) -> AsyncIterator[Edge]:
     gauge, clock = Gauge("sockets", "Open.", registry=None), HandClock()
     sockets = WebSockets(server, 9, Bodies(4096), Admission(Subscriptions()), gauge)
     own = Edge(clock, Heard(clock), sockets)
-    upgraded = partial(WebSocketConnection, all_of_them=own.connections, unfinished=Unfinished(4096))
+    upgraded = partial(WebSocketConnection, all_connections=own.connections, unfinished=UnfinishedMessages(4096))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         own.port = listener.getsockname()[1]
         http = uvicorn.Server(uvicorn.Config(Gate(sockets), ws=upgraded, lifespan="off", log_level="error", **options))

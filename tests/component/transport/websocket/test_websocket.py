@@ -25,8 +25,8 @@ from server.transport.http.connection import Connections
 from server.transport.http.slots import Subscriptions
 from server.transport.websocket import websockets as opening
 from server.transport.websocket import websockets as proof
-from server.transport.websocket.connection import Unfinished, WebSocketConnection
-from server.transport.websocket.websockets import Gate, WebSockets
+from server.transport.websocket.connection import WebSocketConnection
+from server.transport.websocket.websockets import Gate, UnfinishedMessages, WebSockets
 from tests.support.cases import cases
 from tests.support.inprocess import InProcess, in_process
 from tests.support.websocket import SECONDS, Refused, call, request, websocket
@@ -203,7 +203,7 @@ async def waiting_edge() -> AsyncIterator[Waiting]:
     server: Server[object] = Server("edge", on_call_tool=own.call_tool)
     gauge = Gauge("sockets", "Open.", registry=None)
     sockets = WebSockets(server, 9, Bodies(4096), Admission(Subscriptions()), gauge)
-    upgraded = partial(WebSocketConnection, all_of_them=Connections(9), unfinished=Unfinished(4096))
+    upgraded = partial(WebSocketConnection, all_connections=Connections(9), unfinished=UnfinishedMessages(4096))
     with socket.create_server(("127.0.0.1", 0)) as listener:
         own.port = listener.getsockname()[1]
         http = uvicorn.Server(uvicorn.Config(Gate(sockets), ws=upgraded, lifespan="off", log_level="error"))

@@ -13,8 +13,8 @@ class Client:
     def __init__(self) -> None:
         self.fate = ""
 
-    def ask_to_hurry(self) -> None:
-        self.fate = "hurried"
+    def time_out(self) -> None:
+        self.fate = "timed out"
 
     def drop(self) -> None:
         self.fate = "dropped"
@@ -46,7 +46,7 @@ def connections(clock: Clock) -> Connections:
 def opened(connections: Connections, number: int = 1) -> list[Client]:
     clients = [Client() for _ in range(number)]
     for client in clients:
-        connections.opened(client)
+        connections.add(client)
     return clients
 
 
@@ -55,18 +55,18 @@ def test_a_request_that_is_not_whole_in_time_is_given_up(connections: Connection
     (client,) = opened(connections)
     for _ in range(9):
         clock.now += REQUEST_SECONDS / 10
-        connections.awaited(client)
+        connections.mark_incomplete(client)
         connections.close_overdue()
     assert client.fate == ""
     clock.now += REQUEST_SECONDS / 10
     connections.close_overdue()
-    assert client.fate == "hurried"
+    assert client.fate == "timed out"
 
 
 def test_a_request_that_is_whole_may_take_its_time_to_be_answered(connections: Connections, clock: Clock) -> None:
     """An event stream is a request that is being answered for hours."""
     (client,) = opened(connections)
-    connections.asked(client)
+    connections.mark_complete(client)
     clock.now += 10_000
     connections.close_overdue()
     assert client.fate == ""
@@ -75,28 +75,28 @@ def test_a_request_that_is_whole_may_take_its_time_to_be_answered(connections: C
 def test_each_request_has_its_own_time(connections: Connections, clock: Clock) -> None:
     """What came before on the connection does not count, nor does the pause between."""
     (client,) = opened(connections)
-    connections.asked(client)
-    connections.idle(client)
+    connections.mark_complete(client)
+    connections.mark_idle(client)
     clock.now += REQUEST_SECONDS + 1
-    connections.awaited(client)
+    connections.mark_incomplete(client)
     clock.now += REQUEST_SECONDS - 1
     connections.close_overdue()
     assert client.fate == ""
     clock.now += 1.1
     connections.close_overdue()
-    assert client.fate == "hurried"
+    assert client.fate == "timed out"
 
 
 def test_whoever_takes_no_answer_is_dropped(connections: Connections, clock: Clock) -> None:
     """But not one that was slow and has caught up since."""
     stuck, slow = opened(connections, 2)
     for client in (stuck, slow):
-        connections.asked(client)
-        connections.unread(client)
+        connections.mark_complete(client)
+        connections.mark_unread(client)
     clock.now += ANSWER_SECONDS - 1
-    connections.taken(slow)
-    connections.unread(slow)
-    connections.unread(stuck)
+    connections.mark_read(slow)
+    connections.mark_unread(slow)
+    connections.mark_unread(stuck)
     clock.now += 1.1
     connections.close_overdue()
     assert (stuck.fate, slow.fate) == ("dropped", "")
@@ -116,8 +116,8 @@ def test_a_newcomer_takes_the_place_of_the_longest_idle(connections: Connections
     """Before that of one whose request is on its way."""
     owing, first, second = opened(connections, 3)
     for client in (first, second):
-        connections.asked(client)
-        connections.idle(client)
+        connections.mark_complete(client)
+        connections.mark_idle(client)
     opened(connections)
     assert (owing.fate, first.fate, second.fate) == ("", "dropped", "")
     assert len(connections) == 3
@@ -126,7 +126,7 @@ def test_a_newcomer_takes_the_place_of_the_longest_idle(connections: Connections
 def test_a_newcomer_takes_the_place_of_the_slowest(connections: Connections, clock: Clock) -> None:
     """Connecting and saying nothing keeps nobody out."""
     slowest, slow, asking = opened(connections, 3)
-    connections.asked(asking)
+    connections.mark_complete(asking)
     (newcomer,) = opened(connections)
     assert [each.fate for each in (slowest, slow, asking, newcomer)] == ["dropped", "", "", ""]
 
@@ -134,12 +134,12 @@ def test_a_newcomer_takes_the_place_of_the_slowest(connections: Connections, clo
 def test_nobody_who_waits_for_an_answer_is_given_up_for_a_newcomer(connections: Connections) -> None:
     """It may ask whether the server lives. Where that takes too many it is refused, and takes no place."""
     for client in opened(connections, 3):
-        connections.asked(client)
-    assert connections.held() == 3
+        connections.mark_complete(client)
+    assert connections.count_held() == 3
     for number in range(FOR_PROBES):
         (newcomer,) = opened(connections)
         assert (newcomer.fate, len(connections)) == ("for probes", 4 + number)
-        connections.asked(newcomer)
+        connections.mark_complete(newcomer)
     (newcomer,) = opened(connections)
     assert newcomer.fate == "refused"
     assert len(connections) == 3 + FOR_PROBES
@@ -148,9 +148,9 @@ def test_nobody_who_waits_for_an_answer_is_given_up_for_a_newcomer(connections: 
 def test_what_has_closed_is_forgotten(connections: Connections, clock: Clock) -> None:
     """Nothing is done to it, and its place is free."""
     clients = opened(connections, 3)
-    connections.unread(clients[0])
+    connections.mark_unread(clients[0])
     for client in clients:
-        connections.closed(client)
+        connections.remove(client)
     clock.now += 1000
     connections.close_overdue()
     assert len(connections) == 0
@@ -161,9 +161,9 @@ def test_who_takes_no_answer_yields_to_a_newcomer(connections: Connections) -> N
     """Before anybody is refused; and whoever is being answered keeps its place."""
     served, first, second = opened(connections, 3)
     for client in (served, first, second):
-        connections.asked(client)
-    connections.unread(first)
-    connections.unread(second)
+        connections.mark_complete(client)
+    connections.mark_unread(first)
+    connections.mark_unread(second)
     opened(connections)
     assert (served.fate, first.fate, second.fate) == ("", "dropped", "")
 
@@ -172,8 +172,8 @@ def test_who_was_just_answered_keeps_its_place_before_those_who_never_asked(conn
     opened(connections, 2)
     clock.now += 1
     (served,) = opened(connections)
-    connections.asked(served)
-    connections.idle(served)
+    connections.mark_complete(served)
+    connections.mark_idle(served)
     opened(connections, 2)
     assert served.fate == ""
     opened(connections)

@@ -41,7 +41,7 @@ async def told(data: bytes, answers: bool = False) -> tuple[Written, list[str]]:
     config = uvicorn.Config(app, lifespan="off", log_config=None)
     config.load()
     wire = Written()
-    connection = HttpConnection(config, ServerState(), {}, all_of_them=Connections(10))
+    connection = HttpConnection(config, ServerState(), {}, all_connections=Connections(10))
     connection.connection_made(wire)
     connection.data_received(data)
     for _ in range(5):

@@ -1,0 +1,136 @@
+"""Where a client gets a token (RFC 9728; MCP, basic/authorization), and how HTTP refuses one that lacks a scope."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import Scope
+
+from server.call import RequestMetadata
+from server.identity import Identifier
+from server.identity.bearer import bearer_in
+from server.identity.request_metadata import read_metadata
+from server.identity.tool_access import as_issued
+from server.transport.http.responses import plain
+from server.transport.http.streams import MESSAGES
+from server.transport.messages import Json, Posted
+from tools.primitive_registry import PrimitiveRegistry
+from tools.registry import Registered, Registry
+from tools.store.failures import Failure
+
+WELL_KNOWN = "/.well-known/oauth-protected-resource"
+RESOURCES = ("", "/mcp", "/sse")
+"""Each is a resource of its own to a client that is configured with its address; the first is the server as a whole."""
+CACHE_SECONDS = 3600
+
+
+class Challenge:
+    """The value of WWW-Authenticate (RFC 6750, section 3). With an issuer it says where tokens come from, and the scopes to
+    ask for. `scopes` returns those of the present tools, resources and prompts."""
+
+    def __init__(self, issuer: str | None = None, scopes: Callable[[], Iterable[str]] = tuple, shop: str = "") -> None:
+        self._issuer = issuer
+        self._scopes = scopes
+        self._shop = shop
+
+    def for_token(self, scope: Scope, error: str | None) -> str:
+        """Challenges a token that proves nobody; `error` is None for a request without one."""
+        fields = {} if error is None else _error("invalid_token", error)
+        if self._issuer:
+            fields |= self._metadata(scope) | {"scope": " ".join(as_issued(each, self._issuer) for each in self._scopes())}
+        return _join(fields)
+
+    def for_scope(self, scope: Scope, wanted: str) -> str:
+        """Challenges a token without the scope `wanted`."""
+        fields = _error("insufficient_scope", f"This needs the scope {wanted}.")
+        if self._issuer:
+            return _join(fields | self._metadata(scope) | {"scope": as_issued(wanted, self._issuer)})
+        return _join(fields | {"scope": wanted})
+
+    async def document(self, request: Request) -> Response:
+        """Answers with the metadata of one of the resources."""
+        assert self._issuer is not None
+        document = {
+            "resource": _origin(request.scope) + request.url.path.removeprefix(WELL_KNOWN),
+            "authorization_servers": [self._issuer],
+            "scopes_supported": [as_issued(each, self._issuer) for each in self._scopes()],
+            "bearer_methods_supported": ["header"],
+            "resource_name": f"{self._shop} tools",
+        }
+        # It depends on the host name that the client used.
+        return JSONResponse(document, headers={"Cache-Control": f"private, max-age={CACHE_SECONDS}"})
+
+    def _metadata(self, scope: Scope) -> dict[str, str]:
+        path = "/sse" if scope["path"].startswith(MESSAGES) else scope["path"]
+        return {"resource_metadata": f"{_origin(scope)}{WELL_KNOWN}{path if path in RESOURCES else ''}"}
+
+
+def _origin(scope: Scope) -> str:
+    """The Host has passed the allowlist; the scheme is that of a trusted proxy, if there is one."""
+    return f"{scope['scheme']}://{Headers(scope=scope)['host']}"
+
+
+def _error(code: str, description: str) -> dict[str, str]:
+    return {"error": code, "error_description": description.replace('"', "'")}
+
+
+def _join(fields: dict[str, str]) -> str:
+    return " ".join(["Bearer", ", ".join(f'{name}="{value}"' for name, value in fields.items())]).rstrip()
+
+
+class ScopeCheck:
+    """Refuses a bearer without the scope of what it asks for (MCP, basic/authorization, scope challenge; RFC 6750, section
+    3.1). A token in `_meta` is refused by the call's answer instead; so is a bearer on an SSE stream, whose clients stop
+    posting after a refused POST (mcp 1.x and 2.x)."""
+
+    def __init__(
+        self, identifier: Identifier, registry: Registry, primitives: PrimitiveRegistry, challenge: Challenge
+    ) -> None:
+        self._identifier = identifier
+        self._registry = registry
+        self._primitives = primitives
+        self._challenge = challenge
+
+    async def refusal(self, scope: Scope, posted: Posted) -> Response | None:
+        """Returns 403, or None for what this bearer may ask for, or what is refused for another reason."""
+        requested, meta = self._find(posted.method, posted.params), posted.params.get("_meta")
+        if requested is None or not (wanted := requested.tool.scope):
+            return None
+        if isinstance(meta, dict) and read_metadata(meta, {}).user_token is not None:
+            return None
+        try:
+            principal = await self._identifier.identify(RequestMetadata(), bearer_in(scope))
+        except Failure:
+            return None
+        if principal.scopes is None or wanted in principal.scopes:
+            return None
+        challenge = {"WWW-Authenticate": self._challenge.for_scope(scope, wanted)}
+        return plain(403, f"This needs the scope {wanted}.", challenge)
+
+    def _find(self, method: str, params: Json) -> Registered | None:
+        """Returns the tool, resource or prompt that a request is about."""
+        ref = params.get("ref")
+        match method:
+            case "tools/call":
+                return self._registry.get(_text(params, "name"))
+            case "resources/read" | "resources/subscribe":
+                found = self._primitives.at(_text(params, "uri"))
+                return found[0].run if found else None
+            case "prompts/get":
+                return self._prompt(params)
+            case "completion/complete" if isinstance(ref, dict):
+                template = self._primitives.template(_text(ref, "uri"))
+                return template.run if template else self._prompt(ref)
+        return None
+
+    def _prompt(self, params: Json) -> Registered | None:
+        served = self._primitives.prompt(_text(params, "name"))
+        return served.run if served else None
+
+
+def _text(params: Mapping[str, object], name: str) -> str:
+    value = params.get(name)
+    return value if isinstance(value, str) else ""

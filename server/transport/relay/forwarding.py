@@ -1,0 +1,307 @@
+"""Requests of this process's clients that another process answers: each is forwarded, and its answer passed back."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import itertools
+import json
+import time
+from collections import deque
+from contextlib import suppress
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from server.identity import Identifier
+from server.identity.bearer import bearer_of
+from server.identity.request_metadata import PREFIX
+from server.transport.http.answers import INVALID_REQUEST, Unanswered, error_of, is_stream, refusal
+from server.transport.http.responses import busy, plain
+from server.transport.messages import read_message
+from server.transport.relay.port import (
+    ANSWERED,
+    GONE,
+    LOST,
+    MESSAGES,
+    SESSIONS,
+    UNREACHED,
+    Ask,
+    Gone,
+    Left,
+    Part,
+    Relay,
+    RelayMetrics,
+    Taken,
+    Unreached,
+    Unsure,
+    wait_for,
+)
+from session.resilience.tasks import start_task
+
+MOST_UNREAD_BYTES = 2**20
+"""Of an answer that its client does not read, beyond what the socket holds; then the answer is cut off."""
+ANSWER_SECONDS = 120.0
+"""Twice the longest call."""
+
+
+class Lost(Exception):
+    """The rest of the answer will not arrive."""
+
+
+class Answer:
+    """The parts of one answer, in order and each once. `sent` is set once the request may have reached its owner."""
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        self.sent = False
+        self.is_whole = False
+        self.begun = asyncio.Event()
+        """Set by the first sign of the owner, or when the answer is lost."""
+        self._parts: deque[Part] = deque()
+        self._next_order = 0
+        self._unread_bytes = 0
+        self._lost = False
+        self._changed = asyncio.Event()
+
+    def add(self, part: Part) -> None:
+        if self._lost or part.order < self._next_order:
+            return  # sent again because its sender could not tell whether it had arrived
+        if part.order > self._next_order or self._unread_bytes > MOST_UNREAD_BYTES:
+            self.lose()
+            return
+        self._next_order += 1
+        self.is_whole = not part.more
+        self._unread_bytes += len(part.body)
+        self._parts.append(part)
+        self._changed.set()
+        self.begun.set()
+
+    def lose(self) -> None:
+        self._lost = True
+        self._changed.set()
+        self.begun.set()
+
+    async def next_part(self) -> Part:
+        """Raises `Lost`."""
+        while not self._parts:
+            if self._lost:
+                raise Lost
+            self._changed.clear()
+            await self._changed.wait()
+        part = self._parts.popleft()
+        self._unread_bytes -= len(part.body)
+        return part
+
+
+AWAY = "The process that holds this session does not answer."
+LOST_IT = "The process that held this session has ended before it answered."
+AGAIN_SECONDS = 1.0
+"""A request without a sign of its owner is sent again after this time: it may have been lost on the way."""
+LEAVE_SECONDS, LEAVE_AGAIN_SECONDS = 10.0, 0.2
+ACCEPTED = 202
+SECRET = (b"authorization", b"proxy-authorization", b"cookie")
+USER_TOKEN = f"{PREFIX}userToken"
+
+
+class Forwarder:
+    """Forwards requests under numbers of its own. An answer is awaited while its owner lives; a first sign of the owner for
+    `patience_seconds`, since a request may be lost unnoticed. `identifier` proves the caller here: no token is forwarded."""
+
+    def __init__(self, relay: Relay, patience_seconds: float, metrics: RelayMetrics, identifier: Identifier) -> None:
+        self._relay = relay
+        self._identifier = identifier
+        self._metrics = metrics
+        self._patience_seconds = patience_seconds
+        self._numbers = itertools.count(1)
+        self._open: dict[int, Answer] = {}
+        self._leaving: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    async def forward(self, owner: str, to: str, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
+        number, answer = next(self._numbers), Answer(owner)
+        self._open[number] = answer
+        outcome = ANSWERED
+        try:
+            ask = await self._ask(number, to, body, scope)
+            passing = self._pass_back(ask, answer, body, send)
+            # A message is accepted or refused at once, and an accepted one stays so when its client leaves.
+            await (passing if to == MESSAGES else _while_connected(receive, asyncio.ensure_future(passing)))
+        except Gone:
+            outcome = GONE
+            not_found = refusal(INVALID_REQUEST, "Session not found", 404)  # as the owner would say it
+            await (not_found if to == SESSIONS else plain(404, "There is no such session."))(scope, receive, send)
+        except Unreached:
+            outcome = UNREACHED
+            await unavailable(to, body, AWAY)(scope, receive, send)
+        except Lost:
+            outcome = LOST
+            await unavailable(to, body, LOST_IT)(scope, receive, send)
+        finally:
+            del self._open[number]
+            self._metrics.count_forwarded(outcome)
+            if answer.sent and not answer.is_whole:
+                self._leave(owner, Left(self._relay.own, number, to))
+
+    def acknowledge(self, taken: Taken) -> None:
+        """Notes that the owner is serving the request."""
+        answer = self._open.get(taken.number)
+        if answer is not None and answer.owner == taken.sender:
+            answer.begun.set()
+
+    def add_part(self, part: Part) -> None:
+        """Adds a part to its answer. The sender of a part that nobody awaits is told so."""
+        answer = self._open.get(part.number)
+        if answer is not None and answer.owner == part.sender:
+            answer.add(part)
+        elif part.more or part.status == ACCEPTED:
+            of = MESSAGES if part.status == ACCEPTED else SESSIONS
+            self._leave(part.sender, Left(self._relay.own, part.number, of))
+
+    def owners(self) -> set[str]:
+        return {answer.owner for answer in self._open.values()}
+
+    def lose(self, owner: str | None = None) -> None:
+        """Gives up the answers that this owner still owes; with None all answers."""
+        for answer in self._open.values():
+            if owner is None or answer.owner == owner:
+                answer.lose()
+
+    async def aclose(self) -> None:
+        """Gives pending notices to owners a quarter of a second."""
+        if self._leaving:
+            await asyncio.wait(self._leaving, timeout=0.25)
+        for task in self._leaving:
+            task.cancel()
+        await asyncio.gather(*self._leaving, return_exceptions=True)
+
+    def _leave(self, owner: str, left: Left) -> None:
+        task = start_task(self._send_left(owner, left.encode()), "relay-leave")
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
+    async def _send_left(self, owner: str, message: bytes) -> None:
+        """Repeats it until it arrives: an owner that does not know keeps a stream that its client opens anew elsewhere."""
+        with suppress(TimeoutError, Gone):
+            async with asyncio.timeout(LEAVE_SECONDS):
+                while True:
+                    try:
+                        await self._relay.send(owner, message)
+                        return
+                    except Gone:
+                        raise
+                    except Unreached:
+                        await asyncio.sleep(LEAVE_AGAIN_SECONDS)
+
+    async def _ask(self, number: int, to: str, body: bytes, scope: Scope) -> Ask:
+        user = scope.get("user")
+        body, tokens = strip_tokens(body)
+        vouched = await self._identifier.vouch(bearer_of(Headers(scope=scope)), tokens)
+        return Ask(
+            sender=self._relay.own,
+            number=number,
+            to=to,
+            method=scope["method"],
+            path=scope["path"],
+            query=scope["query_string"],
+            scheme=scope["scheme"],
+            headers=[(name, value) for name, value in scope["headers"] if name not in SECRET],
+            client=scope["client"],
+            user=user.access_token.client_id if isinstance(user, AuthenticatedUser) else None,
+            waited_ms=round(1000 * (time.monotonic() - scope["manga.arrived"])),
+            body=body,
+            bearer=vouched.bearer,
+            tokens=dict(vouched.tokens),
+        )
+
+    async def _first_part(self, ask: Ask, answer: Answer) -> Part:
+        """Sends the request, again while nobody knows whether it arrived; its owner runs it once. Raises `Gone`, `Lost`, or
+        `Unreached` without a sign of the owner."""
+        message = ask.encode()
+        give_up = time.monotonic() + self._patience_seconds
+        while True:
+            try:
+                await self._relay.send(answer.owner, message)
+                answer.sent = True
+            except Unsure:
+                answer.sent = True
+            except Unreached as failure:
+                if isinstance(failure, Gone) or not answer.sent:
+                    raise
+            left = give_up - time.monotonic()
+            if await wait_for(answer.begun, max(0.0, min(AGAIN_SECONDS, left))):
+                try:
+                    async with asyncio.timeout(ANSWER_SECONDS):
+                        return await answer.next_part()
+                except TimeoutError:
+                    raise Unreached from None
+            if left <= AGAIN_SECONDS:
+                raise Unreached
+
+    async def _pass_back(self, ask: Ask, answer: Answer, body: bytes, send: Send) -> None:
+        """Raises `Lost`, `Gone` or `Unreached` where nothing has arrived. An answer that is lost later ends with errors for
+        all requests in `body` that are still open: a stream that just ended would leave its client waiting."""
+        part = await self._first_part(ask, answer)
+        await send({"type": "http.response.start", "status": part.status, "headers": part.headers})
+        unanswered = Unanswered(body if is_stream(part.headers) else b"")
+        try:
+            while True:
+                unanswered.see(part.body)
+                rest = b"" if part.more else unanswered.errors(LOST_IT)
+                await send({"type": "http.response.body", "body": part.body + rest, "more_body": part.more})
+                if not part.more:
+                    return
+                part = await answer.next_part()
+        except Lost:
+            await send({"type": "http.response.body", "body": unanswered.errors(LOST_IT), "more_body": False})
+
+
+async def _while_connected(receive: Receive, passing: asyncio.Future[None]) -> None:
+    async def disconnect() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    leaving = asyncio.create_task(disconnect(), name="relay-gone")
+    try:
+        await asyncio.wait({passing, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        if passing.done():
+            passing.result()
+    finally:
+        for each in (passing, leaving):
+            each.cancel()
+        await asyncio.gather(passing, leaving, return_exceptions=True)
+
+
+def unavailable(to: str, body: bytes, why: str) -> Response:
+    """Answers each request of Streamable HTTP in `body` with a JSON-RPC error: a client of mcp 1.x whose POST fails posts
+    nothing more, and its call waits for ever. Everything else gets 503."""
+    if to != SESSIONS:
+        return busy(why)
+    if (error := error_of(body, why)) is not None:
+        return Response(error, media_type="application/json")
+    if errors := Unanswered(body).errors(why):
+        return Response(errors, media_type="text/event-stream")
+    return refusal(INVALID_REQUEST, why, 503)
+
+
+def strip_tokens(body: bytes) -> tuple[bytes, dict[str, str]]:
+    """Replaces each customer's token in the messages of a body by its hash. Returns the body and the tokens by hash. A body
+    without tokens is returned unchanged."""
+    try:
+        message = read_message(body)
+    except (ValueError, RecursionError):
+        return body, {}
+    tokens: dict[str, str] = {}
+    for each in message if isinstance(message, list) else [message]:
+        params = each.get("params") if isinstance(each, dict) else None
+        meta = params.get("_meta") if isinstance(params, dict) else None
+        token = meta.get(USER_TOKEN) if isinstance(meta, dict) else None
+        if isinstance(meta, dict) and isinstance(token, str) and token:
+            name = hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+            tokens[name] = token
+            meta[USER_TOKEN] = name
+    return (json.dumps(message).encode(), tokens) if tokens else (body, {})
