@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 
 class Pending(Generic[T]):
-    """What waits to be published, each once."""
+    """Values that wait to be published, each once."""
 
     def __init__(self) -> None:
         self._waiting: dict[T, None] = {}

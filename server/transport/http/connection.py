@@ -157,7 +157,7 @@ FULL = Response(status_code=503, headers={"Retry-After": "1", "Connection": "clo
 
 
 class CountedConnection(asyncio.Protocol):
-    """What connections of all kinds report to `Connections`. Nothing is buffered for writing beyond one message: unread
+    """The reports of all kinds of connections to `Connections`. Nothing is buffered for writing beyond one message: unread
     bytes stay with their sender. `known_as` is the connection that is counted, where another was before this one."""
 
     transport: asyncio.Transport

@@ -115,7 +115,8 @@ class Gate:
         if len(headers) > MOST_HEADERS or sum(len(name) + len(value) for name, value in headers) > MOST_HEADER_BYTES:
             return plain(431, f"A request has at most {MOST_HEADERS} headers with {MOST_HEADER_BYTES} bytes.")
         fields = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(headers)}  # the first counts
-        if self._lifecycle.draining and _opens_session(path, fields):
+        opens_session = path not in OPEN_PATHS and not path.startswith("/messages") and "mcp-session-id" not in fields
+        if opens_session and self._lifecycle.draining:
             return busy("The server is stopping.")
         if path not in PROBES:  # against DNS rebinding (MCP, basic/transports, security warning)
             if not self._allowed.host(fields.get("host")):
@@ -147,10 +148,6 @@ class Gate:
         if principal is not None:
             scope["user"] = _user(principal)
         return None
-
-
-def _opens_session(path: str, fields: Mapping[str, str]) -> bool:
-    return path not in OPEN_PATHS and not path.startswith("/messages") and "mcp-session-id" not in fields
 
 
 @lru_cache(maxsize=1024)

@@ -21,9 +21,9 @@ MOST_PIECES = 4096
 SLICE_BYTES = 2048
 """Read at a stretch: some hundreds of the smallest frames, two or three milliseconds."""
 MESSAGE_SECONDS, FRAME_SECONDS = 0.002, 0.01
-"""What each message, and each control frame or piece of a message, adds to the bucket."""
+"""Added to the bucket by each message, and by each control frame or piece of a message."""
 BURST_SECONDS = 4.0
-"""What the bucket holds before reading pauses: a message of many pieces, or an agent's burst (leaky bucket; ITU-T I.371)."""
+"""The level of the bucket at which reading pauses: a message of many pieces, or a burst (leaky bucket; ITU-T I.371)."""
 TOO_MUCH, TRY_LATER = 1008, 1013
 LOGGER = "uvicorn.websocket"
 
