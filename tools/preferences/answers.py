@@ -1,4 +1,4 @@
-"""What both tools say: the list of what is kept, and that only those who are known have one."""
+"""Shared by remember_preference and forget_preference: the list of preferences, changes to it, card numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def one_line(text: str) -> str:
 
 
 def check_not_blank(asked: Json) -> list[Violation]:
-    """Spaces are no words."""
+    """A violation for blank text."""
     if not isinstance(asked.get("preference"), str) or asked["preference"].strip():
         return []
     return [Violation("$.preference", "minLength", "it says nothing", "give the customer's words")]

@@ -1,1 +1,1 @@
-"""How the store's nouns look in a result."""
+"""Results of tools: rows, titles, volumes, orders, history, and how a long result is shortened."""

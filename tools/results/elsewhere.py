@@ -1,7 +1,7 @@
-"""What another tool, or the shop's own text, answers better: said beside a result to whom that tool is there for.
+"""Pointers from a search to a tool, or a policy of the shop, that answers the question better.
 
-What was found is kept for everybody, and which tools there are depends on who asks: `elsewhere` marks a result by the tools
-to name, which travels with it through the cache, and `with_pointers` says so of those that are there.
+Cached results are public, and the tools that are on depend on the caller: `mark_pointers` marks a result with the tools to
+name, and `add_pointers` turns the marks that fit the caller into a note.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ POLICIES = "manga://policies"
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """`wording` is what is asked for in a normalised text; `says` is one sentence for the model."""
+    """`wording` finds the question in a normalised text; `says` is one sentence for the model."""
 
     tool: str
     wording: re.Pattern[str]

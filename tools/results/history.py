@@ -1,7 +1,7 @@
-"""What happened in a conversation so far, as a model reads it: within a number of tokens, however much there was.
+"""A session's history as text for a model, within a number of tokens.
 
-A line a call, the latest first, and the list that was shown last with its numbers, so that "the second one" is somebody.
-Where not all fits, the lines of older calls say less before any is left out, and no name is cut in two.
+One line a call, latest first, then the list shown last with its numbers, so that "the second one" can be resolved. If not
+all fits, older lines get shorter before any is left out.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ TOLD_BY_NAMES = frozenset(("title_id", "title_ids", "result_set", "max_results",
 
 
 def describe_call(call: HistoryEntry, now: float) -> tuple[str, str, str, str]:
-    """The same call in more and more words: that it was; what was asked, or what came of it; both; and what was shown. `now`
-    is in seconds since the epoch."""
+    """The call in four lengths: its name; with request or outcome; with both; with the titles shown. `now`: seconds since
+    the epoch."""
     bare = f"{format_age(now - call.at)} {short_name(call.tool)}"
     outcome, words = cut(call.summary, LONGEST_OUTCOME), cut(call.words, LONGEST_WORDS)
     asked = words and call.succeeded
@@ -52,13 +52,13 @@ def format_age(seconds: float) -> str:
 
 
 def cut(text: str, longest: int) -> str:
-    """In one line, without what no reader sees, and marked where it was longer."""
+    """One line of visible text; an ellipsis marks a cut."""
     shown = " ".join(remove_hidden(text).split()).replace('"', "'")
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
 
 
 def cut_to_tokens(text: str, tokens: int) -> str:
-    """The text, or so much of its beginning as comes to that many tokens."""
+    """The text, or its beginning of at most that many tokens."""
     end = bisect_right(range(len(text) + 1), tokens, key=lambda length: estimate(text[:length])) - 1
     return text if end == len(text) else text[:end] + "…"
 
@@ -91,7 +91,7 @@ SHORTEST_NAME = 3
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What is asked now: its words and how they sound, the titles that it names by id, and of which tool it is asked."""
+    """A request to compare history with: its words, their sound, its title_ids, its tool."""
 
     words: frozenset[str]
     sound: str
@@ -110,13 +110,13 @@ class About:
 
 
 def customer_words(tool: Tool, arguments: Json) -> str:
-    """What of the arguments is in the customer's own words."""
+    """The arguments in the customer's own words, joined."""
     return " ".join(str(arguments[name]) for name in tool.words if arguments.get(name))
 
 
 def select_relevant(calls: Sequence[HistoryEntry], about: About, most: int) -> list[HistoryEntry]:
-    """At most so many of the calls, in their order: those that have most in common with what is asked, titles before words
-    before the tool, and of equals the latest. So where nothing is in common, it is the latest calls."""
+    """At most `most` of the calls, in their order: the most similar to the request, by titles, words, then tool; the latest
+    of equal ones."""
     ranked = sorted(range(len(calls)), key=lambda at: (-_common(calls[at], about), at))
     return [calls[at] for at in sorted(ranked[:most])]
 
@@ -153,7 +153,7 @@ CALLS = "Calls so far, latest first:"
 
 
 def summarise(past: Recollection, calls: Sequence[HistoryEntry], now: float, most_tokens: int = MOST_TOKENS) -> str:
-    """Tells these `calls` of the past, and what any next call may refer to. `now` is in seconds since the epoch."""
+    """The `calls`, then what a next call may refer to. `now` is in seconds since the epoch."""
     head = CALLS if calls else NOTHING_YET if past.known else NOT_KNOWN
     for_list = max(LEAST_FOR_LIST, MOST_FOR_LIST - A_CALL * len(calls))
     references = [*_shared(past), *([_list(past.last_shown, for_list)] if past.last_shown else [])]

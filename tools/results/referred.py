@@ -1,4 +1,4 @@
-"""Which titles a call is about: those that it names, those of a result_set, or what was shown last."""
+"""The titles of a call: those that it names, those of a result_set, or those shown last."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from tools.store.failures import InvalidArguments, NotFound, Violation
 
 
 def single_title(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """The title of which they all are, which later calls need not name. Where there are several, none of them is meant by
-    itself any more; where there is none, nothing has changed."""
+    """The one title of all rows, for later calls that name none. Empty values for several titles; {} for none."""
     titles = {str(row["title_id"]): str(row.get("title") or "") for row in rows if row.get("title_id")}
     if len(titles) > 1:
         return {"title_id": "", "title": ""}
@@ -33,7 +32,7 @@ NOTHING_TO_CHECK = Violation(
 
 @dataclass(frozen=True, slots=True)
 class TitleReference:
-    """The ids to check, none where what is referred to found nothing. `query` is what that was asked for."""
+    """The ids of a call, their source, and the query that showed them. No ids if that query found nothing."""
 
     ids: tuple[str, ...]
     source: str

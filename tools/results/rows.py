@@ -1,4 +1,4 @@
-"""How the store's nouns look in a result."""
+"""Rows of titles in a result, with price and stock."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tools.store.models import PAPER, WHOLE, Author, Availability, Campaign, Off
 from tools.store.stock.reader import StockReading
 
 NAMES_SECONDS = 0.06
-"""What an answer may wait for the names of titles that nobody has asked for lately."""
+"""Longest wait for names that the process does not know."""
 
 
 def recall_names(context: ToolContext, title_ids: Iterable[str]) -> dict[str, str]:
-    """Those that the process knows."""
+    """Names by title_id, as far as the process knows them."""
     ids, popular = list(title_ids), context.store.popular
     popular_ones = {i: title.display for i in ids if (title := popular.known(i)) is not None}
     return popular_ones | context.store.names.known(ids)
 
 
 async def read_names(context: ToolContext, title_ids: Sequence[str]) -> Mapping[str, str]:
-    """As far as they are known or come in half of the time that is left: they are not what was asked for."""
+    """Names by title_id, read in at most half of the remaining time; unknown ones are absent."""
     known, store = recall_names(context, title_ids), context.store
     missing = [title_id for title_id in title_ids if title_id not in known]
     deadline = context.deadline.within(min(NAMES_SECONDS, context.deadline.remaining() / 2))
@@ -92,7 +92,7 @@ def title_row(title: Title) -> Json:
 
 
 def audience_facts(title: Title) -> Json:
-    """The audience, and what to mention to who chooses for somebody else, where there is anything."""
+    """The audience, and content notes if there are any."""
     fit_for, notes = audience_of(title), list(content_notes(title)[:NOTES])
     return {"audience": None if fit_for is None else fit_for.value, **({"content_notes": notes} if notes else {})}
 
@@ -124,7 +124,7 @@ def in_stock(row: Availability) -> bool:
 
 
 def list_offers(row: Availability) -> list[Json]:
-    """How a title can be bought. `stock_is` says what `stock` counts; what is downloaded has none."""
+    """The offers of a title. `stock_is` says what `stock` counts; a download has no `stock`."""
     counted = {volume.format for volume in row.volumes}
     return [_offered(offer, by_volume=offer.format in counted) for offer in row.offers]
 
@@ -137,7 +137,7 @@ def _offered(offer: Offer, *, by_volume: bool) -> Json:
 
 
 def describe_reduction(offer: Offer) -> Json:
-    """What it costs otherwise and until when it costs less, where it does."""
+    """The list price and campaign of a reduced offer."""
     facts: Json = {}
     if offer.list_price_jpy is not None and offer.list_price_jpy > offer.price_jpy:
         facts["list_price_jpy"] = offer.list_price_jpy

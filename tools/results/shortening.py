@@ -1,6 +1,6 @@
-"""A result made shorter: it loses what is worth least first, and stays what its output schema says.
+"""Shortens a result to a number of tokens; it stays valid by its output schema.
 
-What is worth least is declared by each tool, in `Tool.sheds`: paths into its result, in the order in which they go.
+`Tool.sheds` declares the order in which fields and rows go: paths into the result.
 `results.synopsis` is that field of all rows at once; `results[]` are the rows themselves, from the end, as many as must. A
 text goes whole or stays whole. Weights of tokens add up, so that each part is weighed once, when it goes.
 """

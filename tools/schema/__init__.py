@@ -1,1 +1,1 @@
-"""What arguments and results look like, and whether they do."""
+"""Schemas of arguments and results, and their validation."""

@@ -1,4 +1,4 @@
-"""What keeps a tool from being registered: in one line, what is wrong with it and how to mend it."""
+"""Checks of a tool before it is registered: one line with the problem and how to mend it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tools.schema.parts import ROWS, Schema
 from tools.schema.validation import compile_success_check
 
 SAID_OF_IT = frozenset({"note", "truncated", "error"})
-"""Of every answer, beside what is in it."""
+"""Fields that every answer may have."""
 
 
 def list_sheddable(output_schema: Schema) -> tuple[str, ...]:
@@ -27,7 +27,7 @@ def list_sheddable(output_schema: Schema) -> tuple[str, ...]:
 
 
 def is_sheddable(output_schema: Schema, path: str) -> bool:
-    """Whether the path is one of these, or in an object of which the schema says no more than that it is one."""
+    """True for such a path, and for one inside an object without declared properties."""
     may_go = list_sheddable(output_schema)
     return path in may_go or any(path.startswith(f"{each}.") for each in may_go if _is_bare(output_schema, each))
 
@@ -60,7 +60,7 @@ LARGEST_SCHEMA = 16 * 1024
 
 
 def find_problem(tool: Tool) -> str | None:
-    """Tells the first thing that is wrong, None for a tool as it should be."""
+    """The first problem of a tool; None for a valid one."""
     return next((problem for rule in _RULES if (problem := rule(tool)) is not None), None)
 
 

@@ -30,7 +30,7 @@ FIXES = {
     "month": "write it YYYY-MM, as 2026-12",
     "order_id": "an order number looks like {example}: ask the customer for it, or leave it out for their latest orders",
 }
-"""What to do about a value that is not allowed, where the rule alone would not say it."""
+"""How to mend a wrong value, where the rule alone does not say it."""
 
 
 class Explanations:
@@ -68,7 +68,6 @@ def _shown(value: Any) -> str:
 
 
 def _what(error: Any) -> str:
-    """What is the case."""
     rule, limit = error.validator, error.validator_value
     if rule in ("maxLength", "minLength"):
         return f"the text has {len(error.instance)} characters"
@@ -80,7 +79,6 @@ def _what(error: Any) -> str:
 
 
 def _fix(error: Any) -> str:
-    """What to do about it."""
     rule, limit = str(error.validator), error.validator_value
     argument = error.absolute_path[0] if error.absolute_path else None
     if rule in ("enum", "pattern", "anyOf") and argument in FIXES:
@@ -127,13 +125,14 @@ _FIXES: Mapping[str, Callable[[Any], str]] = {
 Schema = Mapping[str, Any]
 Check = Callable[[Any], bool]
 SILENT = frozenset({"description", "title", "default", "examples"})
-"""What says nothing of validity."""
+"""Keywords without effect on validity."""
 EXACT_KINDS: dict[str, type] = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
 """Numbers that are no integers, and null, are left to the validator."""
 
 
 def compile_quick_check(schema: Schema | bool) -> Check:
-    """The check, compiled once. A word that is not known here makes it say no to everything."""
+    """A fast check, compiled once, that accepts only what the schema does. Rejects everything under an unknown keyword; the
+    validator then decides."""
     if isinstance(schema, bool):
         return _never
     kind = EXACT_KINDS.get(schema["type"]) if isinstance(schema.get("type"), str) else None
@@ -221,7 +220,7 @@ def compile_success_check(output_schema: Schema) -> Check:
 
 
 def compile_shape_check(schema: Schema) -> Check:
-    """The check, compiled once. What a schema says nothing about fits."""
+    """A fast check of shape, compiled once. Unknown keywords are ignored."""
     checks: list[Check] = []
     if (kinds := _kinds(schema)) is not None:
         checks.append(lambda value: type(value) in kinds)
@@ -287,7 +286,7 @@ IDENTITY = frozenset(
         *("requestid", "callid", "idempotencykey", "turnbudgetms", "tokenbudget", "expectedcalls", "usertoken"),
     }
 )
-"""What says who calls and when, which travels beside the arguments; a model that was told of it may repeat it among them."""
+"""Names of identity and budget, which travel beside the arguments; a model may repeat them among the arguments."""
 NAME = re.compile("[A-Za-z_-]{2,40}")
 
 
