@@ -40,7 +40,7 @@ class Stage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the stages are built from."""
+    """The parts that the stages are built from."""
 
     sinks: Sequence[Sink]
     identifier: Identifier

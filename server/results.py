@@ -65,7 +65,7 @@ def _shorten(message: str) -> str:
 
 
 MOST_CONTENT_BYTES = 640 * 1024
-"""Of all blocks of one result, before base64."""
+"""Most bytes of all blocks of one result, before base64."""
 UNTRUSTED = "com.mangaassist/untrusted"
 ALT = "com.mangaassist/alt"
 FROM_ELSEWHERE: Json = {"annotations": {"audience": ["assistant"]}, "_meta": {UNTRUSTED: True}}
@@ -140,7 +140,7 @@ def note_for_model(call: Call, outcome: Outcome) -> str | None:
 
 
 def weight_of_notes(call: Call, outcome: Outcome) -> int:
-    """What the notes add to the answer, in parts of a token; the tool's own note is part of its weight."""
+    """The weight that notes add to the answer, in parts of a token; the tool's own note is part of its weight."""
     notes = _affordable(call, outcome)
     return sum(map(_cost, notes)) + _field_weight(outcome) if notes else 0
 

@@ -1,1 +1,1 @@
-"""What a conversation remembers: turn and deadline, memory, result cache, limits, key-value backends, long-term profile."""
+"""The state of conversations: turn and deadline, memory, result cache, limits, key-value backends, long-term profile."""

@@ -1,4 +1,4 @@
-"""What this process knows of its conversations: used while Redis is away, and written there once it is back.
+"""The state of conversations in this process: used while Redis is away, and written there once it is back.
 
 The later of two writes wins, by Redis's clock. Unwritten state goes to Redis with the conversation's next call, or as soon
 as Redis answers again."""
@@ -18,7 +18,8 @@ from session.resilience.lru import Lru
 
 CAPACITY = 5_000
 MOST_BYTES = 8 * 2**20
-"""Of conversations, and again of result sets: a search leaves 1.5 to 4 KB, a result set a hundred bytes a title."""
+"""Most bytes of conversations, and again of result sets: a search leaves 1.5 to 4 KB, a result set a hundred bytes a
+title."""
 BESIDE_BYTES = 1_000
 """Size of an entry beside its texts: the request, its turn, keys."""
 SECONDS = 30 * 60.0

@@ -23,7 +23,7 @@ COPY_SECONDS = 30 * 60
 MARK_SECONDS = 15
 """Longer than a change and a call that read the store before it."""
 ATTEMPTS = 3
-"""Of a change, while others change the same preferences."""
+"""Attempts of a change while others change the same preferences."""
 
 Preferences = tuple[Preference, ...]
 Change = Callable[[Preferences], Awaitable[Preferences]]

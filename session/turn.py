@@ -13,7 +13,7 @@ from session.resilience.lru import Lru
 LEAST_TOKENS = 150
 """With fewer left nothing is started: no result says anything in them."""
 FLOOR_TOKENS = 200
-"""What a call gets at least, however many are still expected, as long as there are as many left."""
+"""Fewest tokens that a call gets while so many are left, however many calls are expected."""
 
 
 @dataclass(frozen=True, slots=True)

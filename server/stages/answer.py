@@ -61,7 +61,7 @@ class ToolRunner:
 
 
 LEAST_JOIN_SECONDS = 0.03
-"""What the join gets when the rungs below have used up the call's time."""
+"""Seconds that the join gets when the rungs below have used up the call's time."""
 
 
 class CompleteStage:
@@ -125,7 +125,7 @@ def no_standby(tool: str, store: Store) -> Standby | None:
 
 
 RUNG_SECONDS = 0.025
-"""What a fallback may take: it works from memory, within the time that every call keeps back for it."""
+"""Longest fallback: it works from memory, within the time that every call keeps for it."""
 STANDBY_SECONDS = 0.15
 """Kept back of a call's time for the standby, where there is one: a search's worth on a busy machine, at most a third."""
 

@@ -165,7 +165,7 @@ LARGEST_OWN = 1_000
 
 
 class EndWrites:
-    """What a call writes in its end trip: `steps`, and the `state` among them that this process keeps as well."""
+    """The writes of a call's end trip: `steps`, and the `state` among them that this process keeps as well."""
 
     def __init__(self, call: Call, outcome: Outcome, memory: SessionMemory, now: float) -> None:
         """`now` is in seconds since the epoch."""

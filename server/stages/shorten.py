@@ -85,7 +85,7 @@ def _continue(call: Call, value: Json, cut: Cut, whole: Json, places: Sequence[i
 
 
 def _hints(call: Call, short: Shortened, cut: Cut | None, value: Json, *, kept: bool) -> list[str]:
-    """What was cut and how to get the rest, the most useful first: there may not be room for all."""
+    """Hints on what was cut and how to get it, the most useful first: there may not be room for all."""
     hints = []
     if cut:
         rest = ", pass the others as title_ids" if "title_ids" in call.tool.tool.input_schema["properties"] else ""

@@ -1,1 +1,1 @@
-"""What stands on no conversation: time and its limits, breakers, bounded memory, tasks that are looked after."""
+"""Deadlines, circuit breakers, rate limits, bounded mappings and supervised tasks: independent of conversations."""
