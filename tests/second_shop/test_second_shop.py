@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -313,3 +314,12 @@ def test_a_dry_run_of_seed_reads_all_files_and_says_what_it_would_do(cache: Path
     assert f"400 titles, {sold:,} volumes, {len(ORDERS)} orders: every line can be used" in done.stdout
     assert "nothing to seed" in done.stdout
     assert "warning: tag 'tea rooms' is in no table, on 28 titles" in done.stderr
+
+
+def test_the_smoke_test_asks_about_this_shop_s_own_titles(shop: Serving, tmp_path: Path) -> None:
+    done = subprocess.run(
+        ["sh", "infra/smoke.sh", shop.url],
+        cwd=ROOT, env={**os.environ, "TMPDIR": str(tmp_path)}, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert any(each["title"]["en"] in done.stdout for each in CATALOGUE.values())
