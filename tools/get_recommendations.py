@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from session.begin import result_set_name
 from session.history import RECOMMENDATIONS, LastShown
-from tools.conditions.arguments import CONDITIONS, FACTS, contradictions
+from tools.conditions.arguments import CONDITIONS, FACTS, SPELLED, contradictions
 from tools.conditions.offers import MORE, PENDING, SALE, Pending, with_offers
-from tools.conditions.spelling import SPELLED
 from tools.conditions.understood import NEXT_OFFSET, UNDERSTOOD, next_offset, noted, told
 from tools.conditions.wanted import wanted
 from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext

@@ -7,16 +7,12 @@ from collections.abc import Sequence
 from session.begin import result_set_name
 from session.history import LastShown
 from session.profile import EventKind
-from tools.conditions.arguments import CONDITIONS, FACTS, contradictions
-from tools.conditions.by_name import goes_by
-from tools.conditions.differing import differing
-from tools.conditions.finding import find
-from tools.conditions.nearly import NEARLY, nearly
+from tools.conditions.arguments import CONDITIONS, FACTS, SPELLED, contradictions
+from tools.conditions.finding import NEARLY, find, goes_by, nearly
 from tools.conditions.offers import MORE, PENDING, SALE, Pending, with_offers
 from tools.conditions.releases import without_releases
-from tools.conditions.spelling import SPELLED
 from tools.conditions.understood import NEXT_OFFSET, UNDERSTOOD, next_offset, noted, told
-from tools.conditions.wanted import Want, wanted
+from tools.conditions.wanted import Want, differing, wanted
 from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
 from tools.results import shortening as worth
 from tools.results.elsewhere import add_pointers, mark_pointers

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain, combinations, islice, zip_longest
 
-from tools.conditions.by_name import with_named
-from tools.conditions.relaxing import relaxed
+from tools.conditions.offers import SALE
 from tools.conditions.wanted import Want
-from tools.conditions.word_by_word import word_by_word
-from tools.contract import ToolContext
-from tools.store.models import CatalogPage
+from tools.contract import Json, ToolContext
+from tools.schema.parts import STRING, list_of, record
+from tools.store.failures import BackendFailure
+from tools.store.models import CatalogPage, CatalogQuery, Conditions, Title
+from tools.store.search.conditions.check import Check, satisfies
+from tools.store.search.conditions.wording import describe_condition
+from tools.store.search.query.parser import whole_names
 from tools.store.search.query.themes import ThemeTable
 from tools.store.search.reading.reading import Understood
+from tools.store.search.text.characters import normalise
+from tools.store.search.titles.names import names_of
 
+LONGEST_NAME = 3
+"""Words that may be a name with slips: more are talk."""
 UNHEARD = "nothing was found by {}"
 
 
@@ -31,10 +42,17 @@ async def find(context: ToolContext, want: Want, limit: int) -> Found:
     """At most `limit` titles from the want's offset. Where nothing satisfies the conditions, the cheapest is let go."""
     found = await with_named(context, want, await _page(context, want, limit), limit)
     page = found.page
-    if (not page.total or page.guessed) and want.text and not want.like and want.offset == 0 and _states_more(want):
+    if (
+        (not page.total or page.guessed)
+        and want.text
+        and not want.like
+        and want.offset == 0
+        and (want.conditions.tags or _states_more(want))
+    ):
         plain = replace(want, text="")
-        known = ThemeTable.load().themes(want.text)
-        if not known and not page.near and (anyway := await _page(context, plain, limit)).total:
+        known = () if want.conditions.tags else ThemeTable.load().themes(want.text)
+        named = page.near and len(want.text.split()) <= LONGEST_NAME
+        if not known and not named and (anyway := await _page(context, plain, limit)).total:
             unheard = Understood(UNHEARD.format(want.text), want.text, obeyed=False)
             return Found(anyway, replace(plain, understood=(*want.understood, unheard)))
     if not page.total or page.guessed:
@@ -55,3 +73,204 @@ async def _page(context: ToolContext, want: Want, limit: int) -> CatalogPage:
     page = await context.store.catalog.search(want.query(limit), context.deadline)
     context.degraded.update(page.degraded)
     return page
+
+
+LONGEST_NAME = 80
+"""Characters of a text that may be a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class WithNamed:
+    """A page, and the ids of those that are only there for their name."""
+
+    page: CatalogPage
+    named: tuple[str, ...] = ()
+
+
+async def with_named(context: ToolContext, want: Want, page: CatalogPage, limit: int) -> WithNamed:
+    """The page with the titles before it that the whole text is the name of. Not asked where the best answer goes by it
+    anyway. Pages follow one another as if they had always stood there."""
+    named = page.titles and goes_by(page.titles[0], want.text)
+    if want.by_name is None or not _may_be_name(want.text) or named:
+        return WithNamed(page)
+    with suppress(BackendFailure):  # what was found without them is an answer
+        if ids := await _called(context, want):
+            return await _before(context, want, want.by_name, page, ids, limit)
+    return WithNamed(page)
+
+
+def goes_by(title: Title, text: str) -> bool:
+    """Whether a text is, as it is written, one of the title's names, with or without words that only ask."""
+    names = whole_names(text)
+    return any(normalise(name) in names for name in names_of(title))
+
+
+def _may_be_name(text: str) -> bool:
+    return 0 < len(text) <= LONGEST_NAME
+
+
+def _fits(lifted: Conditions, title: Title) -> bool:
+    """What it costs is not known here, and does not count: those that it keeps out the search tells."""
+    return satisfies(title, lifted.but(*SALE))
+
+
+async def _called(context: ToolContext, want: Want) -> frozenset[str]:
+    """Those that what is lifted keeps out, or may."""
+    called = await context.store.catalog.match_names(whole_names(want.text), context.deadline)
+    ids = [title_id for each in called.values() for title_id in each.title_ids]
+    titles = (await context.store.titles.read(ids, context.deadline)).titles if ids else {}
+    lifted = want.lifted
+    costs = any(getattr(lifted, name) for name in SALE)
+    return frozenset(title_id for title_id, title in titles.items() if costs or not _fits(lifted, title))
+
+
+async def _before(
+    context: ToolContext, want: Want, by_name: Conditions, page: CatalogPage, ids: frozenset[str], limit: int
+) -> WithNamed:
+    """Of these ids those that satisfy all else and are not found anyway, and the page after them."""
+    catalog, deadline = context.store.catalog, context.deadline
+    first = replace(want, offset=0)
+    found = (await catalog.search(first.under(by_name).query(max(limit, len(ids))), deadline)).titles
+    anyway = page if not want.offset else await catalog.search(first.query(max(limit, len(ids))), deadline)
+    there = {title.title_id for title in anyway.titles}
+    named = tuple(title for title in found if title.title_id in ids and title.title_id not in there)
+    if not named:
+        return WithNamed(page)
+    own = tuple(title.title_id for title in named)
+    if page.guessed:
+        return WithNamed(replace(page, titles=named[want.offset :][:limit], total=len(named), guessed=False), own)
+    if want.offset:
+        page = await catalog.search(replace(want, offset=max(0, want.offset - len(named))).query(limit), deadline)
+    titles = (*named[want.offset :], *page.titles)[:limit]
+    return WithNamed(replace(page, titles=titles, total=page.total + len(named)), own)
+
+
+CHEAPEST_FIRST = (
+    "min_rating",  # others' taste
+    "magazines",  # where it appeared says little of what it is
+    "years",
+    "series_price",  # fewer volumes can be bought
+    "price",
+    "volumes",
+    "statuses",
+    "format",
+    "genres",  # near to what it is about
+    "tags",  # what it is about
+)
+"""The conditions that may go. A named author is what was asked for, and stays."""
+HARD = (
+    "audience",
+    "no_adult",
+    "in_stock",
+    "all_volumes",
+    "without_tags",
+    "without_genres",
+    "without_authors",
+    "without_magazines",
+    "without_titles",
+)
+"""The conditions that hold even for what is only offered in place of an answer."""
+MOST_SEARCHES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Relaxed:
+    """What there is without some conditions; `let_go` says these in words. `want` is without them."""
+
+    page: CatalogPage
+    want: Want
+    let_go: tuple[str, ...]
+
+
+async def relaxed(context: ToolContext, want: Want, limit: int) -> Relaxed | None:
+    """What there is without one condition, the cheapest that alone brings anything; else without two. None where nothing
+    comes of it, in three searches and in time."""
+    for names in islice(_to_let_go(want), MOST_SEARCHES):
+        without = want.under(want.conditions.but(*names))
+        try:
+            page = await context.store.catalog.search(without.query(limit), context.deadline)
+        except BackendFailure:
+            return None  # that nothing was left is known already
+        if page.total and not page.guessed:
+            return Relaxed(page, without, tuple(describe_condition(name, want.conditions) for name in names))
+    return None
+
+
+def _to_let_go(want: Want) -> Iterator[tuple[str, ...]]:
+    soft = [name for name in CHEAPEST_FIRST if getattr(want.conditions, name) and name not in want.firm]
+    return chain(combinations(soft, 1), combinations(soft, 2))
+
+
+def hard(conditions: Conditions) -> Conditions:
+    """The conditions without those that may go."""
+    return conditions.but(*(name for name in conditions.stated if name not in HARD))
+
+
+MOST_THEMES = 3
+
+
+async def word_by_word(context: ToolContext, want: Want, limit: int) -> CatalogPage | None:
+    """One page of them. None where the text names fewer than two themes or more than three, where nothing is found by any,
+    and where the catalogue does not deliver: that nothing was found is known already."""
+    words = list(dict.fromkeys(theme.phrase for theme in ThemeTable.load().themes(want.text)))
+    if want.offset or not 1 < len(words) <= MOST_THEMES:
+        return None
+    queries = [CatalogQuery(word, want.conditions, limit) for word in words]
+    try:
+        pages = await asyncio.gather(*(context.store.catalog.search(query, context.deadline) for query in queries))
+    except BackendFailure:
+        return None
+    fit = Check(want.conditions.but("in_stock", "all_volumes", "price", "series_price", "format"))
+    in_turn = chain.from_iterable(zip_longest(*map(_of_theme, pages)))
+    titles = tuple(dict.fromkeys(title for title in in_turn if title is not None and fit.satisfied_by(title)))[:limit]
+    return CatalogPage(titles, len(titles)) if titles else None
+
+
+def _of_theme(page: CatalogPage) -> tuple[Title, ...]:
+    """A theme that no title is tagged with may still be in names."""
+    return page.titles if page.titles and not page.guessed else page.near
+
+
+MOST_NEARLY = 3
+CALLED = {"genres": "genre", "statuses": "status"}
+"""What a condition is called where it is not by its own name."""
+TRY = "Try fewer or other words, the name in another script, or the author."
+_TITLE = record({"title_id": STRING, "title": STRING}, ["title_id", "title"])
+NEARLY: Json = {
+    "nearly": list_of(_TITLE, "No matches: ask the customer."),
+}
+"""A property of an output schema."""
+
+
+async def nearly(context: ToolContext, want: Want, near: Sequence[Title]) -> Json:
+    """What to offer where nothing matches: what the conditions alone kept out, else titles with similar names. What was
+    ruled out, and what is not for this audience, is not offered either."""
+    kept = hard(want.conditions)
+    if want.conditions != kept:
+        page = await _without_filters(context, want.under(kept))
+        if page is not None and page.titles and not page.guessed:
+            return {"nearly": _named(page.titles), "note": _kept_out(want, page.total)}
+    fit = Check(kept.but("in_stock", "all_volumes"))
+    if near := [title for title in near if fit.satisfied_by(title)]:
+        return {"nearly": _named(near), "note": f"Nothing matches. The nearest names are in nearly. {TRY}"}
+    return {"note": f"Nothing matches. {TRY}"}
+
+
+async def _without_filters(context: ToolContext, want: Want) -> CatalogPage | None:
+    """None when the catalogue does not deliver: that nothing was found is known already."""
+    try:
+        return await context.store.catalog.search(replace(want, offset=0).query(MOST_NEARLY), context.deadline)
+    except BackendFailure:
+        return None
+
+
+def _kept_out(want: Want, total: int) -> str:
+    told = {name for each in want.understood for name in each.about}
+    stated = [name for name in want.conditions.but(*HARD).stated if name != "tags" or name in told]
+    names = [CALLED.get(name, name) for name in stated]
+    titles = "1 title does: the one" if total == 1 else f"{total} titles do, such as those"
+    return f"Nothing matches with this {' and '.join(names)}. Without, {titles} in nearly."
+
+
+def _named(titles: Sequence[Title]) -> list[Json]:
+    return [{"title_id": title.title_id, "title": title.display} for title in titles[:MOST_NEARLY]]

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import asyncio
+import re
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from session.resilience.deadline import Deadline
 from tools.conditions.arguments import RELEVANCE, conditions_of, stated_by
 from tools.conditions.remembered import Remembered, remembered
-from tools.conditions.ruled_out import ruled_out
-from tools.conditions.without import NAMES, excluded
 from tools.contract import Json, ToolContext
 from tools.store.catalog.adult import Adult
-from tools.store.models import CatalogQuery, Conditions, Ordering, Range
+from tools.store.failures import BackendFailure
+from tools.store.identifiers import SAFE_ID
+from tools.store.models import Author, CatalogQuery, CatalogTerms, Conditions, NameMatches, Ordering, Range
 from tools.store.search.conditions.wording import describe_condition, describe_ordering
+from tools.store.search.query.parsed import ToneTable
+from tools.store.search.query.parser import whole_names
+from tools.store.search.query.themes import ThemeTable
 from tools.store.search.reading.reading import Reading, Understood
+from tools.store.search.text.characters import normalise
+from tools.store.search.titles.people import is_author
 
 EXACT = frozenset({"genres", "author", "min_rating"})
 """What the reference's own arguments state: filters that have always been exact."""
@@ -153,3 +161,126 @@ def _holds(words: Conditions, conditions: Conditions, name: str) -> bool:
     if not isinstance(said, Range):
         return not said or said == holds
     return bool(said.narrowed(holds) == holds)
+
+
+MOST_SECONDS, SHARE = 0.06, 1 / 3
+"""What the catalogue may take of a call's time to say what goes by these names."""
+_ID = re.compile(rf"(?=.*\d)(?:{SAFE_ID})")
+"""An id has a number in it: a word alone is a name."""
+NAMES = "names"
+"""What an answer lacks whose catalogue did not say what goes by the names that were said."""
+UNKNOWN = "nothing here goes by this"
+
+
+async def excluded(context: ToolContext, names: Sequence[str]) -> tuple[Conditions, tuple[Understood, ...]]:
+    """The conditions, and of each name what was understood by it."""
+    if not names:
+        return Conditions(), ()
+    asked = list(dict.fromkeys(names))
+    within = context.deadline.within(min(MOST_SECONDS, SHARE * context.deadline.remaining()))
+    terms, called = await _known(context, [normalise(name) for name in asked], within)
+    parts, conditions = [], Conditions()
+    for name in asked:
+        parts.append((name, part := _excluded(name, await context.store.reader.refused(name, terms, called))))
+        conditions = conditions.and_also(part)
+        await asyncio.sleep(0)  # others have a turn: twenty long names take milliseconds to look at
+    return conditions, tuple(_understood_by(parts))
+
+
+async def _known(
+    context: ToolContext, names: Sequence[str], within: Deadline
+) -> tuple[CatalogTerms, Mapping[str, NameMatches]]:
+    """Each as far as the catalogue says in time. Without its terms, wordings say what is a tag; without its names, those at
+    hand."""
+    return await asyncio.gather(_terms(context, within), _called(context, names, within))
+
+
+async def _terms(context: ToolContext, within: Deadline) -> CatalogTerms:
+    try:
+        return await context.store.catalog.terms(within)
+    except BackendFailure:
+        context.degraded.add(NAMES)
+        return CatalogTerms({}, {})
+
+
+async def _called(context: ToolContext, names: Sequence[str], within: Deadline) -> Mapping[str, NameMatches]:
+    called, away = await context.store.reader.called(names, within)
+    if away:
+        context.degraded.add(NAMES)
+    return called
+
+
+def _excluded(name: str, refused: Conditions) -> Conditions:
+    if refused.stated:
+        return refused
+    return Conditions(without_titles=(name,)) if _ID.fullmatch(name) else Conditions()
+
+
+def _understood_by(parts: Sequence[tuple[str, Conditions]]) -> Iterator[Understood]:
+    for name, part in parts:
+        if part.stated:
+            yield Understood(_worded(name, part), "without")
+        else:
+            yield Understood(f"without {name}: {UNKNOWN}", "without", obeyed=False)
+
+
+def _worded(name: str, part: Conditions) -> str:
+    if part.without_tags:
+        return f"without {' or '.join(part.without_tags)}"
+    return f"not by {name}" if part.without_authors else f"without {name}"
+
+
+RULED_OUT = "{} is asked for and ruled out as well: it was left out. Ask the customer which of the two is meant."
+
+
+def ruled_out(text: str, conditions: Conditions, without: Sequence[str]) -> tuple[str, ...]:
+    """Sentences on what a call looks for, by its words (`text`) or its conditions, and excludes: a theme all of whose tags
+    are excluded, a readership, an author, or what the argument `without` names as the words do."""
+    return tuple(RULED_OUT.format(each) for each in dict.fromkeys(_both(text, conditions, without)))
+
+
+def _both(text: str, conditions: Conditions, without: Sequence[str]) -> Iterator[str]:
+    if unwanted := set(conditions.without_tags):
+        asked = (*(theme.tags for theme in ThemeTable.load().themes(text)), *conditions.tags)
+        yield from (" or ".join(tags) for tags in asked if unwanted.issuperset(tags))
+    if conditions.genres and set(conditions.genres) <= set(conditions.without_genres):
+        yield " or ".join(conditions.genres)
+    if conditions.author and any(is_author(each, Author(conditions.author)) for each in conditions.without_authors):
+        yield conditions.author
+    if without and not conditions.without_tags:
+        said = whole_names(text)
+        yield from (name for name in without if normalise(name) in said)
+
+
+AS_BEFORE = "A search does not know what the customer had before: ask which title they mean."
+
+
+async def differing(context: ToolContext, want: Want) -> Want:
+    """The want, with conditions of what it says beside the titles to compare with. Of what the customer had before a search
+    knows nothing."""
+    if want.again:
+        return replace(want, remarks=(*want.remarks, AS_BEFORE))
+    if not want.like or not want.beside:
+        return want
+    terms = await context.store.reader.terms(context.deadline)
+    beside = conditions_beside(want.beside, terms.tags)
+    if not beside.stated:
+        return want
+    said = ", ".join(describe_condition(name, beside) for name in beside.stated)
+    understood = (*want.understood, Understood(said, want.beside, about=beside.stated))
+    return replace(want, conditions=want.conditions.and_also(beside), understood=understood)
+
+
+def conditions_beside(text: str, known: Container[str]) -> Conditions:
+    """The themes and moods that a text names, as tags that are `known`; of a mood the wrong tone is left out, as far as
+    nothing else asks for it."""
+    tones, rest = ToneTable.load().read(normalise(text))
+    asked = [*(theme.tags for theme in ThemeTable.load().themes(rest)), *(tone.wanted for tone in tones)]
+    groups = dict.fromkeys(tuple(_in(group, known)) for group in asked)
+    wanted = {tag for group in groups for tag in group}
+    wrong = dict.fromkeys(tag for tone in tones for tag in _in(tone.unwanted, known) if tag not in wanted)
+    return Conditions(tags=tuple(filter(None, groups)), without_tags=tuple(wrong))
+
+
+def _in(tags: tuple[str, ...], known: Container[str]) -> Iterator[str]:
+    return (tag for tag in tags if tag in known)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tools.conditions.finding import find
-from tools.conditions.relaxing import relaxed
-from tools.conditions.word_by_word import word_by_word
+from tools.conditions.finding import find, relaxed, word_by_word
 from tools.contract import ToolContext
 from tools.recommend.excluded import Excluded
 from tools.recommend.taste import CustomerTaste, reader_of

@@ -42,11 +42,12 @@ async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Ch
     a title that the customer owns, names as liked or known, or wants left out."""
     count = PAGE * -(-most // PAGE)
     tags = await tags_known(context)
+    want = await _comparing(context, want)
     # Beside the event loop: the first one reads its tables.
     wish = await asyncio.to_thread(wish_of, want, tags)
     hits, customer = await both(searched(context, wish), _customer(context, wish, asked))
     hits, customer = _compared(hits, customer)
-    unwanted = (*customer.owned, *customer.named, *want.known, *want.like, *want.named)
+    unwanted = (*customer.owned, *customer.named, *want.known, *want.like)
     excluded = Excluded(unwanted, asked["exclude_titles"])
     found, hits = await candidates(context, hits, customer, excluded, count)
     compared = [each.title for each in customer.known if each.did is Did.NAMED]
@@ -62,13 +63,24 @@ async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Ch
     return Chosen(titles, hits.wish, customer, _fits(hits, titles, customer), hits.let_go)
 
 
+async def _comparing(context: ToolContext, want: Want) -> Want:
+    """The want, with every title that is named and not refused to compare with; what is only known, where that is all."""
+    known = () if want.conditions.but("without_titles").stated or want.absent else want.known
+    like = tuple(dict.fromkeys((*want.like, *want.named))) or known
+    if like == want.like:
+        return want
+    names = await context.store.names.of(like[:1], context.store.titles, context.deadline)
+    text = f"manga like {names[like[0]]}" if names else want.text
+    return replace(want, like=like, text=text, beside=want.beside if want.like else "")
+
+
 async def _customer(context: ToolContext, wish: Wish, asked: Json) -> CustomerTaste:
     """Whose taste it is to be to. What somebody else is to read is not chosen from the caller's shelf, though they own what
     they own: who gives away what they have on their shelf names it."""
     without = wish.conditions.without_titles
     (known, disliked), named = await both(
         both(customer_taste(context), disliked_titles(context, asked["exclude_titles"], without)),
-        titles_named(context, wish.want.like or wish.want.named),
+        titles_named(context, wish.want.like),
     )
     if wish.another:
         known = CustomerTaste(owned=known.owned)

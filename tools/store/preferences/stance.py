@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from tools.store.models import Conditions
-from tools.store.search.reading.freedom import Freedom
-from tools.store.search.reading.reading import Reading
+from tools.store.search.reading.reading import Freedom, Reading
 from tools.store.search.text.characters import normalise
 
 NOTHING = Conditions()

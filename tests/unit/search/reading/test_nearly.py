@@ -11,7 +11,7 @@ from session.resilience.deadline import Deadline
 from tests.support.named_catalog import NamedCatalog
 from tools.store.failures import TimedOut
 from tools.store.models import NameMatches, Title
-from tools.store.search.reading.nearly import fits
+from tools.store.search.reading.names import fits
 from tools.store.search.reading.reader import Reader
 from tools.store.search.reading.reading import Reading
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.cases import cases
-from tools.conditions.differing import conditions_beside
+from tools.conditions.wanted import conditions_beside
 
 KNOWN = ("Romance", "Comedy", "School", "Gore", "Horror")
 

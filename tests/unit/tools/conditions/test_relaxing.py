@@ -6,7 +6,7 @@ from dataclasses import fields
 
 from tests.support.cases import cases
 from tests.support.scripted_catalog import ScriptedCatalog, context_of
-from tools.conditions.relaxing import CHEAPEST_FIRST, HARD, MOST_SEARCHES, relaxed
+from tools.conditions.finding import CHEAPEST_FIRST, HARD, MOST_SEARCHES, relaxed
 from tools.conditions.wanted import Want
 from tools.store.failures import BackendFailure, TimedOut
 from tools.store.models import Audience, CatalogPage, CatalogQuery, Conditions, Range, Status, Title

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.cases import cases
-from tools.conditions.ruled_out import RULED_OUT, ruled_out
+from tools.conditions.wanted import RULED_OUT, ruled_out
 from tools.store.models import Conditions
 
 

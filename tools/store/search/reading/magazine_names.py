@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
 from rapidfuzz.distance import OSA
 
@@ -131,3 +134,22 @@ def _in_talk(words: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
 def _alike(said: str, spelled: Spelled) -> bool:
     talked_of = map("".join, _in_talk(spelled.words))
     return any(OSA.normalized_similarity(said, each) >= _LEAST_ALIKE for each in talked_of)
+
+
+@dataclass(frozen=True, slots=True)
+class Publisher:
+    """A name to show, and the names of magazines."""
+
+    name: str
+    magazines: tuple[str, ...]
+
+
+@cache
+def publishers() -> Mapping[str, Publisher]:
+    """By each spelling, normalised. The first time it reads a file."""
+    table = json.loads(files("tools.store.search.reading").joinpath("publishers.json").read_text(encoding="utf-8"))
+    return {
+        spelling: Publisher(name, tuple(entry["magazines"]))
+        for name, entry in table.items()
+        for spelling in entry["spelled"]
+    }

@@ -12,9 +12,9 @@ from tools.store.models import Audience, CatalogTerms, Conditions, NameMatches, 
 from tools.store.search.conditions.wording import describe_condition
 from tools.store.search.query.parser import without_filler
 from tools.store.search.query.themes import ThemeTable
-from tools.store.search.reading.binder import Binder, Binding, Chain, Item, Stance
-from tools.store.search.reading.freedom import Freedom
-from tools.store.search.reading.reading import Reading, Understood
+from tools.store.search.reading.binder import Binder, Binding, Item, Stance
+from tools.store.search.reading.reading import Freedom, Reading, Understood
+from tools.store.search.reading.stances import Stances, Surroundings, of_name, settled
 from tools.store.search.reading.tables import words_of
 from tools.store.search.reading.tokens import NOTHING, Amount, Bound, Is, Sense, Token
 
@@ -22,8 +22,11 @@ DOUBT = "Part of what was said could not be read for sure and was not obeyed ({}
 BOTH = "Nothing can be both {} and {}: ask the customer which of the two is meant."
 UNTAGGED = "No title here is tagged {}, so that nothing tells which have none of it. Say so; promise nothing."
 ABSENT = "No title here is tagged with {}: what is shown was found by words alone. Say so."
+_ASKED = (Stance.WANTED, Stance.REQUIRED)
 _FIRST_TEEN, _FIRST_OLDER_TEEN, _FIRST_ADULT = 13, 16, 18
 _EDGES = " ,.;:!?。、！？・/-()[]#\"'"
+_NEAR = 5
+"""Tokens between what is taken back and what is said instead."""
 _MOST_PIECES = 6
 """Pieces of a text that are searched by: nobody says more."""
 _FREED = {
@@ -33,21 +36,6 @@ _FREED = {
     "themes": ("tags", "without_tags"),
 }  # fmt: skip
 _JA_EDGE = re.compile(r"^[のがはをにでともなへ]+|(?<!も)(?:[のがはをにでとなへ])+$")
-
-
-_SPEAKER = words_of("speaker")
-"""English words of a clause that tells of the customer, or of what would happen to them."""
-_VERBS = words_of("verbs")
-_BACK = words_of("back")
-"""English words for what was said before."""
-_RELATIVES = words_of("relatives")
-_TOPICS = words_of("topics")
-"""Japanese particles after which something is said of what stands before them."""
-_THINGS = words_of("things")
-"""Japanese nouns that the words before them describe."""
-_WISHES = words_of("wishes")
-"""English words that ask for something."""
-_WANTING = (Sense.WANT, Sense.TASTE, Sense.REQUIRE, Sense.FREE)
 
 
 @dataclass(slots=True)
@@ -64,20 +52,9 @@ class Claim:
     asked: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """Where its tokens stand, its chains, and where its speaker, words of a wish and words that nobody knows stand."""
-
-    places: Sequence[int]
-    chains: Sequence[Chain]
-    spoken: Sequence[int]
-    wishes: Sequence[int]
-    unread: Sequence[int]
-
-
 @dataclass(slots=True)
 class Meaning:
-    """`needs`: names of titles whose record a comparison needs."""
+    """`heard`: somebody says it, so that the model tells stances; the words of an argument have theirs already."""
 
     text: str
     tokens: Sequence[Token]
@@ -85,6 +62,7 @@ class Meaning:
     terms: CatalogTerms
     year: int = 0
     titles: Mapping[str, Title] = field(default_factory=dict)
+    heard: bool = True
     claims: list[Claim] = field(default_factory=list)
     freedoms: list[tuple[int, Freedom]] = field(default_factory=list)
     like: list[str] = field(default_factory=list)
@@ -101,9 +79,10 @@ class Meaning:
     along: list[tuple[str, frozenset[str]]] = field(default_factory=list)
 
     def read(self) -> Reading:
-        aside = self._doubtful() | self._reasons()
+        aside = self._judge() if self.heard else set[int]()
         items = self.bound.items = [item for item in self.bound.items if item.at not in aside]
         self._dislikes(items)
+        self._correct(items)
         asked = {tag for item in items if self._is_asked(item) and item.fact for tag in item.fact.tags}
         aged = [item for item in items if item.token.amount is not None and item.token.amount.unit == "age"]
         for item in items:
@@ -123,17 +102,60 @@ class Meaning:
         self._relative()
         self._unknown()
         if self._asks_of_a_title():
-            return Reading(self.text, self._title_names()[0], known=tuple(self.known))
+            return Reading(self.text, self._title_names()[0], known=tuple(self.known), named=self._named())
         if self.known and not self.like and not any(item.fact or item.token.amount for item in items):
             self.like = [item.token.title_ids[0] for item in items if item.stance is Stance.KNOWN and item.token.title_ids]
         return self._reading()
 
+    def _judge(self) -> set[int]:
+        """Weighs what the model says of each fact against what the operators say. Returns where they leave a doubt."""
+        doubted, around, model = set[int](), Surroundings(self.tokens), Stances.load()
+        for item in self.bound.items:
+            if not self._may_be_judged(item):
+                continue
+            name = item.token.kind is Is.NAMED
+            judged = model.judge(around, item.at, "name" if name else "fact")
+            if name:
+                item.stance = of_name(item.stance, judged, held=item.chain is not None or item.stance is Stance.LIKED)
+                continue
+            sure = item.chain is not None and len(item.chain.operators) > 1
+            stance = settled(item.stance, judged, held=item.chain is not None, sure=sure, supposed=self._is_supposed(item))
+            if stance is None:
+                doubted.add(item.at)
+                self._doubt(item)
+            elif stance is not item.stance:
+                item.stance, item.chain = stance, None
+                self._set_aside(item)
+        return doubted
+
+    def _is_supposed(self, item: Item) -> bool:
+        """Whether it stands in a condition: "if there's a harem", ハーレムだと."""
+        beside = self.tokens[item.at + 1 : item.at + 4] if item.token.cjk else self.tokens[max(0, item.at - 4) : item.at]
+        if item.token.amount is not None and any(token.text == "と" for token in beside[:1]):
+            return True
+        return any((entry := token.entry(Is.BREAK)) is not None and entry.name == "condition" for token in beside)
+
+    def _set_aside(self, item: Item) -> None:
+        """Searches by none of the unknown words of a clause that the model alone understood: they say what is felt."""
+        for step in (-1, 1):
+            k = item.at + step
+            while 0 <= k < len(self.tokens) and self.tokens[k].kind not in (Is.BREAK, Is.FACT, Is.AMOUNT, Is.NAMED):
+                self.gone.add(k)
+                k += step
+
+    def _may_be_judged(self, item: Item) -> bool:
+        fact, amount = item.fact, item.token.amount
+        if item.freed or item.limited:
+            return False
+        if fact is not None and (fact.alone or fact.mood or fact.matter in ("audience", "person", "adult", "ordering")):
+            return False
+        return amount is None or amount.unit not in ("age", "grade")
+
     def _title_names(self) -> list[str]:
-        return [
-            item.token.names[0]
-            for item in self.bound.items
-            if item.token.title_ids and item.stance in (Stance.WANTED, Stance.REQUIRED)
-        ]
+        return [item.token.names[0] for item in self.bound.items if item.token.title_ids and item.stance in _ASKED]
+
+    def _named(self) -> tuple[str, ...]:
+        return tuple(item.token.title_ids[0] for item in self.bound.items if item.token.title_ids and item.stance in _ASKED)
 
     def _asks_of_a_title(self) -> bool:
         """Whether the text asks something of a title that it names: its record answers, whatever the words state."""
@@ -150,6 +172,17 @@ class Meaning:
 
     def _is_than(self, i: int) -> bool:
         return any(word in self.tokens[i].text for word in ("than", "then", "より"))
+
+    def _correct(self, items: list[Item]) -> None:
+        """Leaves out what is taken back at once: "20, no sorry, 15 volumes", 少年…じゃなかった少女漫画."""
+        for i, token in enumerate(self.tokens):
+            if not any(each.name == "correction" for each in token.entries):
+                continue
+            before = [item for item in items if i - _NEAR <= item.at < i]
+            after = [item for item in items if i < item.at <= i + _NEAR]
+            if before and after and before[-1].matter == after[0].matter:
+                self.gone.update(range(before[-1].at, i + 1))
+                items.remove(before[-1])
 
     # Names
 
@@ -182,7 +215,7 @@ class Meaning:
             for k in range(item.at - 2, item.at + 3)
         )
         if item.stance is Stance.REFUSED:
-            if ids and not person:
+            if ids:
                 self._claim(item, Conditions(without_titles=ids), f"without {name}")
             else:
                 self._claim(item, Conditions(without_authors=(name,)), f"not by {name}")
@@ -379,146 +412,6 @@ class Meaning:
         start, end = self._span(item)
         self.claims.append(Claim(start, end, self.text[start:end], obeyed=False))
 
-    def _doubtful(self) -> set[int]:
-        """Sets items aside where a clause tells something in place of asking for it, and no word here says that they are
-        wanted: "sports manga are the bane of my existence" is no search for sports. Returns where they are."""
-        plain = [item for item in self.bound.items if self._may_be_doubted(item)]
-        clauses = {segment: self._clause(segment) for segment in {item.segment for item in plain}}
-        found = {item.at: self._is_told(item, clauses[item.segment]) for item in plain}
-        doubted = [self._piece_of(item, clauses[item.segment]) for item in plain if found[item.at]]
-        for item in plain:
-            if found[item.at] or (item.chain is None and any(item.at in each for each in doubted)):
-                found[item.at] = True
-                self._doubt(item)
-        for each in doubted:
-            self.gone.update(k for k in each if self._is_unread(k) and k not in self.bound.story)
-        return {at for at, told in found.items() if told}
-
-    def _clause(self, segment: int) -> Clause:
-        places = [k for k, each in enumerate(self.bound.segments) if each == segment]
-        chains = [each for each in self.bound.chains if self.bound.segments[each.at] == segment]
-        spoken = [k for k in places if self.tokens[k].text in _SPEAKER and not self._is_whose(k)]
-        wishes = [k for k in places if not _WISHES.isdisjoint(self.tokens[k].text.split(" "))]
-        unread = [k for k in places if k not in self.bound.story and (self._is_unread(k) or self._is_complaint(k))]
-        return Clause(places, chains, spoken, wishes, unread)
-
-    def _may_be_doubted(self, item: Item) -> bool:
-        if item.token.kind is Is.NAMED or item.freed or item.stance not in (Stance.WANTED, Stance.KNOWN):
-            return False
-        if item.limited or (item.fact is not None and item.fact.matter in ("audience", "person", "ordering", "adult")):
-            return False
-        return item.token.amount is None or item.token.amount.unit not in ("age", "grade")
-
-    def _is_told(self, item: Item, clause: Clause) -> bool:
-        if item.stance is Stance.KNOWN and item.token.amount is None:
-            return True
-        if item.token.cjk or (item.token.amount is not None and self._is_japanese(item)):
-            return self._is_told_in_japanese(item, clause)
-        last = max((each.at for each in clause.chains if each.stance is Stance.REFUSED and each.at < item.at), default=-1)
-        if last >= 0 and item.chain is None and self._is_in_scope(last, item.at):
-            return True
-        if not self._is_told_of(item, clause) or (item.token.amount is not None and not clause.unread):
-            return False
-        if item.fact is not None and item.fact.mood and not any(k > item.at for k in clause.unread):
-            return False  # "I had a terrible day"
-        wanted = any(
-            each.stance is not Stance.REFUSED
-            and any(operator.sense in _WANTING for operator in each.operators)
-            and (item in each.objects or last < each.at < item.at or each.operators[-1].side == "after")
-            for each in clause.chains
-        )
-        return not (wanted or any(last < k < item.at for k in clause.wishes) or self.text.endswith("?"))
-
-    def _is_in_scope(self, start: int, end: int) -> bool:
-        """Whether "anything" stands between an English refusal and an item, and nothing parts them."""
-        between = self.tokens[start:end]
-        return any(token.text == "anything" for token in between) and not any(
-            token.text in (",", "and", "so") for token in between
-        )
-
-    def _is_told_in_japanese(self, item: Item, clause: Clause) -> bool:
-        """Whether something unknown is said of it after a particle: ホラーは心臓に悪い, 病院が舞台だと思い出す."""
-        here = [k for k in clause.places if k > item.at]
-        chain = next((each for each in clause.chains if each.at > item.at and each.stance is Stance.REFUSED), None)
-        if chain is not None and item.chain is None:
-            nearest = min((each.at for each in chain.objects), default=chain.at)
-            return any(item.at < k < nearest for k in clause.unread) and not self._is_parted(item.at, nearest)
-        if item.chain is not None or any(
-            each.at > item.at and any(operator.sense in _WANTING for operator in each.operators) and not each.conditional
-            for each in clause.chains
-        ):
-            return False
-        topic = next(
-            (
-                k
-                for k in here
-                if self.tokens[k].text in _TOPICS
-                or self.tokens[k].text.endswith(("と", "のは"))
-                or self.tokens[k].operator(Sense.WANT)
-            ),
-            None,
-        )
-        if topic is None or self._is_parted(item.at, topic):
-            return False
-        after = [k for k in clause.unread if k > topic]
-        # The words may describe a thing: 料理人が主人公の話.
-        return bool(after) and not any(self.tokens[k].text in _THINGS for k in here if k > after[-1])
-
-    def _is_parted(self, start: int, end: int) -> bool:
-        """Whether another wish may begin between two places: a pause, a fact, an operator."""
-        return any(
-            token.fact is not None or token.amount or token.text in ("、", "で", "で、", "て、")
-            for token in self.tokens[start + 1 : end]
-        )
-
-    def _is_told_of(self, item: Item, clause: Clause) -> bool:
-        """Whether an English clause tells of its speaker, or a verb after the item says something of it."""
-        piece = self._piece_of(item, clause)
-        if item.token.amount is not None and any(self.tokens[k].entry(Is.BOUND) for k in piece if k > item.at):
-            return False  # "500 yen is my limit"
-        if any(k in piece and (k > item.at or self.tokens[k].text not in ("me", "us")) for k in clause.spoken):
-            return True
-        after = [k for k in clause.places if item.at < k <= item.at + 3 and self.tokens[k].text in _VERBS]
-        return bool(after) and self.tokens[after[0] - 1].text not in _RELATIVES and after[0] < clause.places[-1]
-
-    def _piece_of(self, item: Item, clause: Clause) -> range:
-        """Where the words about it stand: between commas, and after them where something is said of "it"."""
-        ends = [k for k in clause.places if self.tokens[k].text == ","]
-        start = max((k for k in ends if k < item.at), default=clause.places[0])
-        later = [k for k in ends if k > item.at]
-        end = later[0] if later else clause.places[-1]
-        if later and any(token.text in _BACK for token in self.tokens[later[0] : clause.places[-1] + 1]):
-            end = clause.places[-1]
-        return range(start, end + 1)
-
-    def _is_whose(self, k: int) -> bool:
-        """Whether a word of the speaker says whose somebody is: "for my mother"."""
-        beside = self.tokens[k - 1].text.split(" ")[-1] if k else ""
-        return self.tokens[k].text in ("my", "our") and beside in ("for", "to", "of")
-
-    def _is_japanese(self, item: Item) -> bool:
-        return any(ord(each) > 0x3000 for each in self.text[item.token.start : item.token.end])
-
-    def _is_unread(self, k: int) -> bool:
-        token = self.tokens[k]
-        if token.kind is not Is.WORD or not any(map(str.isalpha, token.text)):
-            return False
-        return not token.cjk or len(token.text) > 1 or ord(token.text) >= 0x4E00
-
-    def _is_complaint(self, k: int) -> bool:
-        """Whether Japanese says how something feels: 戦争シーンは辛くて."""
-        fact = self.tokens[k].fact
-        return self.tokens[k].cjk and fact is not None and fact.mood and (fact.unpleasant or fact.alone)
-
-    def _reasons(self) -> set[int]:
-        """Themes of a clause that tells why, where another says what is wanted: 仕事で疲れたので癒し系."""
-        themes = [item for item in self.bound.items if item.fact is not None and item.fact.matter == "themes"]
-        why = {item.at for item in themes if item.segment in self.bound.reasons and item.chain is None}
-        if len(why) == len(themes):
-            return set()
-        self.gone.update(why)
-        return why
-
     def _unknown(self) -> None:
         """What is refused by words that nobody knows: nothing is searched by them."""
         which = [i for i, role in self.bound.roles.items() if role.startswith("which")]
@@ -632,20 +525,8 @@ class Meaning:
         stated = {name for each in bound if not each.loose for name in each.conditions.stated}
         kept = [each for each in self.claims if not (each.loose and not stated.isdisjoint(each.conditions.stated))]
         subject = self._subject()
-        left = " ".join(word for word in subject.split())
-        content = [
-            i
-            for i, token in enumerate(self.tokens)
-            if token.kind is Is.WORD and i not in self.gone and self.text[token.start : token.end] in left
-        ]
-        named = any(
-            item.token.title_ids and item.stance is Stance.WANTED and item.at not in self.gone for item in self.bound.items
-        )
-        themes_alone = not content and not named and not self.bound.story
         conditions, understood = Conditions(), list[Understood]()
         for each in sorted(kept, key=lambda each: each.start):
-            if each.asked and not (each.stance is Stance.REQUIRED or themes_alone):
-                continue
             made = self._left(each)
             if each.asked and each.stance is not Stance.REQUIRED:
                 conditions = conditions.and_also(made)
@@ -671,9 +552,7 @@ class Meaning:
             freedoms=tuple(each for _, each in self.freedoms),
             remarks=remarks,
             again=self.bound.again and not self.like,
-            named=tuple(
-                item.token.title_ids[0] for item in self.bound.items if item.token.title_ids and item.stance is Stance.WANTED
-            ),
+            named=self._named(),
             another=any(self._is_of_another(item) for item in self.bound.items),
             absent=tuple(self.absent),
             welcome=frozenset(self.welcome),
@@ -846,7 +725,7 @@ def refusal_of(name: str, tokens: Sequence[Token], terms: CatalogTerms, called: 
     if bound.items and plain and not (called.title_ids and " " in name):
         for item in bound.items:
             item.stance, item.chain = Stance.REFUSED, None
-        found = Meaning(name, tokens, bound, terms).read().conditions
+        found = Meaning(name, tokens, bound, terms, heard=False).read().conditions
         if found.stated:
             return found.and_also(Conditions(without_titles=called.title_ids))
     if called.title_ids:

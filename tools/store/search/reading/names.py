@@ -6,20 +6,35 @@ calls for a name: "like", "by", "volume", a verb of liking, having or refusing, 
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Protocol
 
-from tools.store.models import NameMatches
+from rapidfuzz.distance import OSA
+
+from session.resilience.deadline import Deadline
+from tools.store.failures import BackendFailure
+from tools.store.models import CatalogPage, CatalogQuery, Conditions, NameMatches, Title
+from tools.store.search.query.aliases import AliasTable
 from tools.store.search.query.parser import without_filler
+from tools.store.search.ranking.names import series_keys
 from tools.store.search.reading.tokens import Is, Sense, Token
+from tools.store.search.text.readings import Dictionary
+from tools.store.search.text.romaji import MIN_CONSONANTS, consonants, is_loanword, sound, sound_key
+from tools.store.search.text.tokens import stem
+from tools.store.search.titles.names import LOANWORD_LEAST, NameKeys, names_of
 
 MOST_NAMES = 64
+MOST_LOST = 3
 _MOST_TOKENS, _WIDEST = 7, 60
 _QUOTED = re.compile(r"「([^「」]{1,80})」|『([^『』]{1,80})』|\"([^\"]{1,80})\"")
 _CALLERS = (Sense.LIKE, Sense.TASTE, Sense.KNOWN, Sense.REFUSE, Sense.NAME, Sense.NOT, Sense.TOO)
 _PLAIN_CALLERS = (Sense.LIKE, Sense.NAME, Sense.KNOWN)
+_LEAST_OF_JAPANESE = 4
+_EDGES = frozenset("はがをとやもでにのへ、。・") | {"って", "とか", "より", "から", "みたい", "です", "の"}
 _PARTICLES = frozenset(("は", "を", "が", "も", "the"))
 _TRIMMED = " ,.:;!?。、！？「」『』\"'"
 
@@ -37,7 +52,8 @@ class Candidate:
 def candidates(text: str, tokens: Sequence[Token], proper: frozenset[int] = frozenset()) -> tuple[Candidate, ...]:
     """What may be a name, the likeliest first; as many as a catalogue looks for. `proper`: where capital letters stand."""
     found: dict[tuple[int, int], Candidate] = {}
-    for each in (*_whole(text, tokens), *_left(text, tokens), *islice(_called_for(text, tokens, proper), 2 * MOST_NAMES)):
+    runs = sorted(islice(_called_for(text, tokens, proper), 4 * MOST_NAMES), key=lambda each: each.first - each.last)
+    for each in (*_whole(text, tokens), *_left(text, tokens), *runs):
         found.setdefault((each.first, each.last), each)
     kept: dict[str, None] = {}
     for each in found.values():
@@ -81,25 +97,51 @@ def _stops(tokens: Sequence[Token]) -> bool:
 
 
 def _called_for(text: str, tokens: Sequence[Token], proper: frozenset[int]) -> Iterator[Candidate]:
-    """Runs of a clause that has a word which calls for a name."""
+    """Runs of a clause that has a word which calls for a name; in any other those of words that no table knows."""
+    edges = [_is_edge(tokens, i) for i in range(len(tokens) + 1)]
+    after = [_is_beside(tokens, i, before=False) for i in range(len(tokens))]
+    strange = [is_strange(token) for token in tokens]
     for start, end in _clauses(tokens):
-        clause = tokens[start:end]
-        if not any(token.operator(*_CALLERS) for token in clause):
-            continue
-        starts = [i for i in range(start, end) if tokens[i].kind is not Is.BREAK]
-        for first in starts:
-            plain = _is_beside(tokens, first, before=True) or (first > start and tokens[first].start in proper)
-            for last in range(min(end, first + _MOST_TOKENS) - 1, first - 1, -1):
-                run = tokens[first : last + 1]
-                if (
-                    not plain
-                    and not _is_beside(tokens, last, before=False)
-                    and not any(token.kind is Is.WORD for token in run)
-                ):
+        called = any(token.operator(*_CALLERS) for token in tokens[start:end])
+        for first in range(start, end):
+            one = tokens[first]
+            if one.kind is Is.BREAK:
+                continue
+            capital = one.start in proper
+            plain = _is_beside(tokens, first, before=True) or (first > start and capital)
+            begins = (not first or edges[first - 1]) if one.cjk else capital
+            word = odd = False
+            for last in range(first, min(end, first + _MOST_TOKENS)):
+                other = tokens[last]
+                word, odd = word or other.kind is Is.WORD, odd or strange[last]
+                if other.kind is Is.BREAK or (last == first and other.kind is Is.GLUE):
                     continue
-                if run[-1].kind is Is.BREAK or (len(run) == 1 and run[0].kind is Is.GLUE):
+                whole = begins and _is_whole(one, other, edges[last + 1], other.start in proper)
+                if not (plain or whole or after[last] or word):
                     continue
-                yield Candidate(first, last, text[run[0].start : run[-1].end].strip(_TRIMMED).removesuffix("'s"))
+                little = one.kind is Is.GLUE or (other.kind is Is.GLUE and not other.cjk)
+                if called or plain or whole or (odd and not little):
+                    name = text[one.start : other.end].strip(_TRIMMED).removesuffix("'s")
+                    yield Candidate(first, last, name)
+
+
+def _is_whole(one: Token, other: Token, ends: bool, capital: bool) -> bool:
+    """Whether two or more words have capitals, or Japanese of some length stands between particles."""
+    if one.cjk:
+        return ends and other.end - one.start >= _LEAST_OF_JAPANESE
+    return capital and other is not one
+
+
+def _is_edge(tokens: Sequence[Token], i: int) -> bool:
+    """Whether no Japanese word goes on over a place."""
+    return i >= len(tokens) or tokens[i].kind is Is.BREAK or tokens[i].text in _EDGES or tokens[i].operator() is not None
+
+
+def is_strange(token: Token) -> bool:
+    """Whether no table and no dictionary knows a word: it may be a name."""
+    if token.kind is not Is.WORD or len(token.text) < 2:
+        return False
+    return token.cjk or (len(token.text) > 2 and stem(token.text) not in Dictionary.english_words())
 
 
 def _is_beside(tokens: Sequence[Token], i: int, *, before: bool) -> bool:
@@ -160,6 +202,10 @@ def _believed(tokens: Sequence[Token], each: Candidate, known: NameMatches, prop
         return False
     if each.first and run[0].start in proper and known.title_ids:
         return True
+    capitals = run[0].start in proper and run[-1].start in proper
+    stated = any(token.fact is not None for token in run)
+    if known.title_ids and not stated and _is_whole(run[0], run[-1], ends=True, capital=capitals):
+        return True
     return _is_beside(tokens, each.first, before=True) or _is_beside(tokens, each.last, before=False)
 
 
@@ -187,21 +233,25 @@ def may_name(tokens: Sequence[Token]) -> bool:
 
 
 def lost(text: str, tokens: Sequence[Token]) -> tuple[Candidate, ...]:
-    """Runs of unknown words right beside a word that calls for a title: they may be spelled with a slip."""
-    found: list[Candidate] = []
+    """Runs of unknown words right beside a word that calls for a title, then those that hold a strange word: they may be
+    spelled with a slip, or a title's short name."""
+    found: dict[tuple[int, int], Candidate] = {}
     for i, token in enumerate(tokens):
         entry = token.operator(Sense.LIKE, Sense.TASTE, Sense.KNOWN, Sense.REFUSE, Sense.TOO) or token.operator(Sense.NAME)
-        if entry is None or token.kind is Is.NAMED:
-            continue
-        if entry.side == "after" or entry.sense is Sense.TOO:
-            run = _run(tokens, range(i - 1, -1, -1))
-        else:
-            run = _run(tokens, range(i + 1, len(tokens)))
-        if run and all(token.kind is not Is.NAMED for token in tokens[run[0] : run[-1] + 1]):
-            name = text[tokens[run[0]].start : tokens[run[-1]].end].strip(_TRIMMED)
-            if 1 < len(name) < _WIDEST:
-                found.append(Candidate(run[0], run[-1], name))
-    return tuple(found[:3])
+        if entry is not None and token.kind is not Is.NAMED:
+            back = entry.side == "after" or entry.sense is Sense.TOO
+            _find(text, tokens, _run(tokens, range(i - 1, -1, -1) if back else range(i + 1, len(tokens))), found)
+    for i, token in enumerate(tokens):
+        if is_strange(token) and not any(first <= i <= last for first, last in found):
+            _find(text, tokens, _run(tokens, range(i, len(tokens))), found)
+    return tuple(found.values())[:MOST_LOST]
+
+
+def _find(text: str, tokens: Sequence[Token], run: Sequence[int], found: dict[tuple[int, int], Candidate]) -> None:
+    if run and all(token.kind is not Is.NAMED for token in tokens[run[0] : run[-1] + 1]):
+        name = text[tokens[run[0]].start : tokens[run[-1]].end].strip(_TRIMMED)
+        if 1 < len(name) < _WIDEST:
+            found.setdefault((run[0], run[-1]), Candidate(run[0], run[-1], name))
 
 
 def _run(tokens: Sequence[Token], places: range) -> list[int]:
@@ -223,3 +273,84 @@ def _run(tokens: Sequence[Token], places: range) -> list[int]:
     while run and tokens[run[-1]].kind is Is.GLUE:
         run.pop()
     return sorted(run)
+
+
+MOST = 4
+"""Names that are searched for: each costs a search."""
+_FOUND = 2
+_FITS = 0.82
+"""How like a title's name must be: a slip in six letters."""
+_SHORTEST, _SHORTEST_BEGINNING = 4, 6
+"""Letters of a name that may hold a slip, and of one that may leave out a title's last words."""
+
+
+class Searched(Protocol):
+    """What is asked of a catalogue here (`tools.store.ports.CatalogPort`)."""
+
+    async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage: ...
+
+
+async def nearly_called(catalog: Searched, names: Sequence[str], within: Deadline) -> dict[str, NameMatches]:
+    """What each of the names may mean, if anything; those that were not looked for in time are left out."""
+    found = await asyncio.gather(*(_meant(catalog, name, within) for name in names))
+    return {name: called for name, called in zip(names, found, strict=True) if called is not None}
+
+
+async def _meant(catalog: Searched, name: str, within: Deadline) -> NameMatches | None:
+    try:
+        page = await catalog.search(CatalogQuery(name, Conditions(), _FOUND), within)
+    except BackendFailure:
+        return None
+    return NameMatches(tuple(title.title_id for title in page.titles if fits(name, title))[:1])
+
+
+def fits(name: str, title: Title) -> bool:
+    """Whether the title may be called so: by a nickname, with a slip, by its first words, or by what its Latin name is in
+    katakana."""
+    key, keys = sound_key(name), NameKeys.of(title).all
+    if any(alias in keys for alias in AliasTable.load().expand(name)):
+        return True
+    if is_loanword(name) and any(_spells(name, key, each) for each in keys):
+        return True
+    if len(key) >= _SHORTEST and any(OSA.normalized_similarity(key, each) >= _FITS for each in keys):
+        return True
+    beginning = f"{sound(name)} "
+    return len(key) >= _SHORTEST_BEGINNING and any(sound(each).startswith(beginning) for each in names_of(title))
+
+
+def _spells(name: str, key: str, latin: str) -> bool:
+    skeleton = consonants(name)
+    if not latin.isascii() or len(skeleton) < MIN_CONSONANTS:
+        return False
+    return OSA.normalized_similarity(key, latin) >= LOANWORD_LEAST and consonants(latin) == skeleton
+
+
+_LONGEST_SERIES = 40
+"""Titles of one series that are left out: those that a search by its name finds first."""
+
+
+async def with_series(
+    catalog: Searched, names: Sequence[str], called: Mapping[str, NameMatches], within: Deadline
+) -> dict[str, NameMatches]:
+    """What goes by each of the names, with the titles whose names begin with it; alone where these do not come in time."""
+    found = await asyncio.gather(*(_series(catalog, name, within) for name in names))
+    return {
+        name: NameMatches(tuple(dict.fromkeys((*called[name].title_ids, *series))), called[name].by_author)
+        for name, series in zip(names, found, strict=True)
+    }
+
+
+async def _series(catalog: Searched, name: str, within: Deadline) -> tuple[str, ...]:
+    keys = series_keys((sound_key(name),))
+    if not keys:
+        return ()
+    try:
+        page = await catalog.search(CatalogQuery(name, Conditions(), _LONGEST_SERIES), within)
+    except BackendFailure:
+        return ()
+    # Beside the event loop: names of forty full titles take some milliseconds to compare.
+    return await asyncio.to_thread(_beginning, page.titles, keys)
+
+
+def _beginning(titles: Sequence[Title], keys: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(title.title_id for title in titles if any(sound_key(name).startswith(keys) for name in names_of(title)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from session.resilience.clocks import Now, utc_now
@@ -13,14 +13,11 @@ from session.resilience.deadline import Deadline
 from tools.store.failures import BackendFailure
 from tools.store.models import CatalogPage, CatalogQuery, CatalogTerms, Conditions, NameMatches, Title
 from tools.store.search.reading.binder import Binder, Stance
-from tools.store.search.reading.magazine_names import MagazineNames
+from tools.store.search.reading.magazine_names import MagazineNames, publishers
 from tools.store.search.reading.meaning import Meaning, refusal_of
-from tools.store.search.reading.names import Candidate, candidates, lost, may_name, with_names
-from tools.store.search.reading.nearly import nearly_called
-from tools.store.search.reading.publishers import publishers
+from tools.store.search.reading.names import Candidate, candidates, lost, may_name, nearly_called, with_names, with_series
 from tools.store.search.reading.reading import Reading
 from tools.store.search.reading.scanner import Scanner, magazine_entry
-from tools.store.search.reading.series import with_series
 from tools.store.search.reading.tables import data_of, lexicon
 from tools.store.search.reading.tokens import Is, Sense, Token
 from tools.store.search.text.characters import normalise
@@ -56,6 +53,17 @@ def _nothing(_: Sequence[str]) -> dict[str, NameMatches]:
     return {}
 
 
+@dataclass(frozen=True, slots=True)
+class Scanned:
+    """A normalised text and its tokens. `away`: the catalogue did not tell its names; `within`: what it has for more."""
+
+    text: str
+    tokens: list[Token]
+    terms: CatalogTerms
+    away: bool
+    within: Deadline
+
+
 class Reader:
     """Reads texts with the words of one catalogue. `now` tells it which year it is; `at_hand` what goes by names where the
     catalogue does not; `vocabulary` has the shop's own words for tags."""
@@ -73,6 +81,28 @@ class Reader:
     async def read(self, text: str, deadline: Deadline) -> Reading:
         """Without an answer of the catalogue in time the reading goes on with the names at hand: what is said of others is
         then understood and not obeyed."""
+        scanned = await self.tokens(text, deadline)
+        whole, named, away, within = scanned.text, scanned.tokens, scanned.away, scanned.within
+        bound = Binder(named).bind()
+        unwanted = [item.token for item in bound.items if item.token.title_ids and item.stance is Stance.REFUSED]
+        if unwanted and not away:
+            await self._series(unwanted, within)
+        titles = await self._titles(named, within)
+        await _pause(whole)
+        reading = Meaning(whole, named, bound, scanned.terms, self._now().year, titles).read()
+        await _pause(whole)
+        if away and bound.likes:
+            reading = replace(reading, subject=whole)
+        if not reading.understood and not reading.freedoms and reading.subject == whole:
+            reading = replace(reading, subject=text)
+        several = sum(token.kind in (Is.FACT, Is.WORD) for token in named) > 1
+        if away and several and not any("tags" in each.about for each in reading.understood):
+            # Words of themes may be a name that the catalogue cannot tell now: "Robot Cat".
+            reading = replace(reading, conditions=replace(reading.conditions, tags=()))
+        return replace(reading, unnamed=away and may_name(named))
+
+    async def tokens(self, text: str, deadline: Deadline) -> Scanned:
+        """The tokens of a text, names that the catalogue knows among them."""
         terms = await self.terms(_share_of(deadline))
         scanner = await self._scanner(terms)
         whole = normalise(text[:LONGEST])
@@ -86,23 +116,7 @@ class Reader:
         within = _share_of(deadline, _MOST_SEARCHING)
         if not away and (missing := lost(whole, named)):
             named, called = await self._nearly(whole, named, missing, called, within)
-        bound = Binder(named).bind()
-        unwanted = [item.token for item in bound.items if item.token.title_ids and item.stance is Stance.REFUSED]
-        if unwanted and not away:
-            await self._series(unwanted, within)
-        titles = await self._titles(named, within)
-        await _pause(whole)
-        reading = Meaning(whole, named, bound, terms, self._now().year, titles).read()
-        await _pause(whole)
-        if away and bound.likes:
-            reading = replace(reading, subject=whole)
-        if not reading.understood and not reading.freedoms and reading.subject == whole:
-            reading = replace(reading, subject=text)
-        several = sum(token.kind in (Is.FACT, Is.WORD) for token in named) > 1
-        if away and several and not any("tags" in each.about for each in reading.understood):
-            # Words of themes may be a name that the catalogue cannot tell now: "Robot Cat".
-            reading = replace(reading, conditions=replace(reading.conditions, tags=()))
-        return replace(reading, unnamed=away and may_name(named))
+        return Scanned(whole, named, terms, away, within)
 
     async def terms(self, within: Deadline) -> CatalogTerms:
         """The catalogue's own words; where it does not tell them in time those that it told last."""

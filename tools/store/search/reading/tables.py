@@ -50,6 +50,7 @@ class NumberWords:
         self._values = {word: float(number) for number, word in enumerate(data["units"].split())}
         self._values |= {word: 10.0 * number for number, word in enumerate(data["tens"].split(), 2)}
         self._values |= {"hundred": 100.0, "thousand": 1_000.0, "thousend": 1_000.0, "dozen": 12.0}
+        self._values |= {word: float(number) for number, word in enumerate(data["ordinals"].split(), 1)}
         self._begin = frozenset(each[:2] for each in self._values)
 
     def value(self, word: str) -> float | None:
@@ -349,17 +350,23 @@ def _themes(terms: CatalogTerms, own: Mapping[str, Tag]) -> Iterator[tuple[str, 
         for phrase in map(str.casefold, rule.aversions):
             known = unwanted.get(phrase, Aversion(()))
             unwanted[phrase] = replace(known, tags=(*known.tags, tag))
+    listed: dict[str, tuple[str, ...]] = {}
+    for phrase, tags in _listed():
+        listed[phrase] = (*listed.get(phrase, ()), *(tag for tag in tags if tag in terms.tags))
     combined = {key_of(phrase): tuple((tag,) for tag in tags.split(" + ")) for tags, phrase in _both()}
     for phrase in dict.fromkeys((*asked, *unwanted, *moods)):
         tags, mood = asked.get(phrase, ()), moods.get(phrase)
         refused = unwanted.get(phrase) or unwanted.get(key_of(phrase))
         alone = refused is not None and refused.kind is Kind.ALONE
-        against = refused.tags if refused else tags or (mood[0] if mood else ())
+        same = tuple(tag for tag in tags if key_of(tag) == key_of(phrase))
+        against = refused.tags if refused else same or tags or (mood[0] if mood else ())
         groups = combined.get(key_of(phrase), ())
         if not tags and not alone:
             tags = mood[0] if mood else refused.tags if refused else ()
         also = refused.also if refused else ()
         unpleasant = refused is not None and refused.kind is Kind.UNPLEASANT
+        if (closest := listed.get(phrase) or same) and mood is None:
+            tags = closest
         fact = Fact(
             "themes",
             phrase,

@@ -125,17 +125,23 @@ class Token:
     title_ids: tuple[str, ...] = ()
 
     def entry(self, kind: Is) -> Entry | None:
-        return next((each for each in self.entries if each.kind is kind), None)
+        for each in self.entries:
+            if each.kind is kind:
+                return each
+        return None
 
     def operator(self, *senses: Sense) -> Entry | None:
-        return next(
-            (each for each in self.entries if each.kind is Is.OPERATOR and (not senses or each.sense in senses)), None
-        )
+        for each in self.entries:
+            if each.kind is Is.OPERATOR and (not senses or each.sense in senses):
+                return each
+        return None
 
     @property
     def fact(self) -> Fact | None:
-        entry = self.entry(Is.FACT)
-        return entry.fact if entry else None
+        for each in self.entries:
+            if each.kind is Is.FACT:
+                return each.fact
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,202 @@
+"""What the words around a fact or a name say of it, by a linear model: a sum of weights that are looked up.
+
+The weights (stances.tsv.gz) are made of phrases by `python -m tests.quality.strangers.training`. Each line has a feature and
+its weight for each of `STANCES`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from tools.store.search.reading.binder import Stance
+from tools.store.search.reading.tokens import Is, Token
+from tools.store.search.text.tokens import stem
+
+STANCES = ("refused", "wanted", "free", "known", "aside")
+"""Refused or disliked; wanted, required or liked; no requirement; read or owned; told and not asked for."""
+SCALE = 16.0
+"""Weights are whole numbers of this part."""
+_LEFT, _RIGHT, _CLASSES = 12, 14, 6
+"""Tokens beside it, and of these the classes, that are looked at."""
+_SIGNS_LEFT, _SIGNS_RIGHT = 14, 22
+"""Characters of Japanese beside it that are looked at."""
+_STOPS = ".!?;。！？\n|"
+_BITS, _ZERO = 20, 2_048
+"""The weights of a feature are digits of one number, so that one sum adds all of them."""
+_MASK = (1 << _BITS) - 1
+
+_REFUSED, _WANTED, _BARE = 2.0, 1.0, 0.5
+"""How much an operator that refuses, one that wants and none at all count against the model, as logarithms of odds."""
+_HELD, _HELD_REFUSED, _HELD_TWICE = 1.5, 9.0, 6.0
+"""Odds of the model against an operator, one that refuses, and several in a row, that leave a doubt."""
+_SURE, _SUPPOSED, _TOLD, _CERTAIN = 0.3, 2.5, 0.7, 0.9
+"""Odds below which nothing is sure, and nothing that is only supposed is wanted; shares from which a fact is told aside, and
+from which it is wanted for all that its operators say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The likeliest stance, and how likely each is, of 1."""
+
+    stance: str
+    shares: Mapping[str, float]
+
+
+class Stances:
+    """The weights by feature."""
+
+    def __init__(self, weights: Mapping[str, Iterable[int]]) -> None:
+        self._weights = {
+            feature: sum(weight + _ZERO << _BITS * k for k, weight in enumerate(each)) for feature, each in weights.items()
+        }
+
+    @classmethod
+    @cache
+    def load(cls) -> Stances:
+        """The model that is shipped. The first time it reads a file, which takes some tenths of a second."""
+        packed = files("tools.store.search.reading").joinpath("stances.tsv.gz").read_bytes()
+        rows = (line.split("\t") for line in gzip.decompress(packed).decode().splitlines())
+        return cls({feature: map(int, weights.split()) for feature, weights in rows})
+
+    def judge(self, around: Surroundings, at: int, kind: str) -> Judged:
+        """Of the token at a place: `kind` is what it is, "name" or "fact"."""
+        return self.of(around.features(at, kind))
+
+    def of(self, features: Sequence[str]) -> Judged:
+        found = list(filter(None, map(self._weights.get, features)))
+        total, nothing, length = sum(found), _ZERO * len(found), SCALE * math.sqrt(len(features))
+        parts = [math.exp(((total >> _BITS * k & _MASK) - nothing) / length) for k in range(len(STANCES))]
+        whole = sum(parts)
+        shares = {stance: part / whole for stance, part in zip(STANCES, parts, strict=True)}
+        return Judged(max(shares, key=shares.__getitem__), shares)
+
+
+class Surroundings:
+    """The tokens of a text as the model looks at them."""
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self._japanese = [token.cjk for token in tokens]
+        self._words = [_words_of(token) for token in tokens]
+        self._classes = [_class_of(token) for token in tokens]
+
+    def features(self, at: int, kind: str) -> list[str]:
+        """What is looked up of a place: words or characters in a row, and the classes of those that tables know."""
+        before, after = slice(max(0, at - _LEFT), at), slice(at + 1, at + 1 + _RIGHT)
+        left, right = self._words[before][::-1], self._words[after]
+        found: list[str]
+        if any(self._japanese[max(0, at - 6) : at + 8]):
+            found, mark = [f"JK {kind}"], "J"
+            _add_characters(found, "JL", "".join(["".join(each) for each in reversed(left)])[: -_SIGNS_LEFT - 1 : -1], 3)
+            _add_characters(found, "JR", "".join(["".join(each) for each in right])[:_SIGNS_RIGHT], 4)
+        else:
+            found, mark = [f"EK {kind}"], ""
+            _add_words(found, "L", [word for each in left for word in reversed(each)][:_LEFT])
+            _add_words(found, "R", [word for each in right for word in each][:_RIGHT])
+        _add_classes(found, f"{mark}L", list(filter(None, reversed(self._classes[before])))[:_CLASSES])
+        _add_classes(found, f"{mark}R", list(filter(None, self._classes[after]))[:_CLASSES])
+        return found
+
+
+def _add_words(found: list[str], side: str, words: list[str]) -> None:
+    if not words:
+        found.append(f"{side}$")
+        return
+    found.append(f"{side}a {words[0]}")
+    found.append(f"{side}b {' '.join(words[:2])}")
+    place, words = side, [*words, "$"]
+    for i, word in enumerate(words[:-1]):
+        pair = f"{word} {words[i + 1]}"
+        found += (f"{place}1 {word}", f"{place}2 {pair}")
+        if i + 2 < len(words) - 1:
+            found.append(f"{place}3 {pair} {words[i + 2]}")
+        if word in _STOPS:
+            place = f"{side}~"
+        elif word == "," and place == side:
+            place = f"{side},"
+
+
+def _add_characters(found: list[str], side: str, text: str, longest: int) -> None:
+    place = f"{side} "
+    for i, character in enumerate(text):
+        found += [place + text[i:end] for end in range(i + 1, min(i + longest, len(text)) + 1)]
+        if character in _STOPS:
+            place = f"{side}~ "
+    ended = f"{text}$"
+    found += [f"{side}a {ended[:size]}" for size in range(1, longest + 2)]
+
+
+def _add_classes(found: list[str], side: str, classes: list[str]) -> None:
+    found += [f"{side}c {each}" for each in classes]
+    found += [f"{side}cc {one} {other}" for one, other in itertools.pairwise(classes)]
+    found += [f"{side}c0 {each}" for each in classes[:1]]
+
+
+def _class_of(token: Token) -> str:
+    if token.kind in (Is.NAMED, Is.AMOUNT):
+        return "F"
+    if senses := sorted({f"{each.sense}{each.side == 'after' or ''}" for each in token.entries if each.sense}):
+        return "/".join(senses)
+    return "F" if _masked(token) else "|" if token.kind is Is.BREAK else ""
+
+
+def _masked(token: Token) -> str:
+    """What stands for a token that states something itself; nothing for any other."""
+    if token.kind in (Is.NAMED, Is.AMOUNT):
+        return "N" if token.kind is Is.NAMED else "A"
+    fact = token.fact if token.kind is Is.FACT and token.operator() is None else None
+    return "" if fact is None or fact.mood or fact.alone else "F"
+
+
+def _words_of(token: Token) -> list[str]:
+    """Its words, the English ones as stems; "|" where another clause begins after it."""
+    masked = _masked(token)
+    if masked or token.cjk:
+        made = [masked or token.text.replace(" ", "")]
+    else:
+        made = [stem(word) if len(word) > 3 and word.isalpha() else word for word in token.text.split()]
+    entry = token.entry(Is.BREAK)
+    parts = not masked and entry is not None and entry.name in ("strong", "reason") and made[-1] not in _STOPS
+    return [*made, "|"] if parts else made
+
+
+def settled(stance: Stance, judged: Judged, *, held: bool, sure: bool, supposed: bool) -> Stance | None:
+    """What is said of a fact by its operators, which it has where it is `held`, several where `sure`, and by the model.
+    None where these leave a doubt. What is only `supposed` is wanted by nobody who does not say so."""
+    shares = judged.shares
+    if stance in (Stance.FREE, Stance.KNOWN):
+        return Stance.WANTED if shares["wanted"] >= _CERTAIN else stance
+    if not held and shares["free"] >= _TOLD:
+        return Stance.FREE
+    if not held and shares["aside"] + shares["known"] >= _TOLD:
+        return None
+    odds = math.log((shares["refused"] + 1e-6) / (shares["wanted"] + 1e-6))
+    if held:
+        # Never the opposite of what an operator says: where the model is sure of that, nothing is.
+        against, most = (-odds, _HELD_REFUSED) if stance is Stance.REFUSED else (odds, _HELD)
+        return stance if against < (_HELD_TWICE if sure else most) else None
+    odds -= 0 if stance is Stance.REFUSED else _BARE
+    if -(_SUPPOSED if supposed else _SURE) < odds < _SURE:
+        return None
+    if odds > 0:
+        return Stance.REFUSED
+    return Stance.WANTED if stance is Stance.REFUSED else stance
+
+
+def of_name(stance: Stance, judged: Judged, *, held: bool) -> Stance:
+    """The same of a name: a title that is doubted is one that was mentioned, which is no answer."""
+    shares = judged.shares
+    if stance is Stance.KNOWN and shares["wanted"] >= _CERTAIN:
+        return Stance.WANTED
+    if not held and shares["known"] + shares["aside"] >= _TOLD:
+        return Stance.KNOWN
+    bias = (_REFUSED if stance is Stance.REFUSED else -_WANTED) if held else -_BARE
+    odds = math.log((shares["refused"] + 1e-6) / (shares["wanted"] + 1e-6)) + bias
+    if odds > _SURE:
+        return Stance.REFUSED if stance is not Stance.KNOWN else stance
+    return stance if stance is not Stance.REFUSED or odds > -_REFUSED else Stance.LIKED
