@@ -1,8 +1,12 @@
 """What a shopper says around a subject: conditions, orderings, comparisons, in English and Japanese, in any order.
 
-    reader      a text to its `Reading`: every kind of claim is looked for, names are asked of the catalogue
+    reader      a text to its `Reading`: scanned, its names asked of the catalogue, bound, and made conditions of
+    scanner     a text to tokens, by the tables (en.toml, ja.toml); amounts puts numbers and units together
+    names       what may be a title or an author, spelled right or nearly
+    binder      which operator each fact belongs to
+    stances     what the words around a fact say of it, by a model of phrases (stances.tsv.gz), weighed against its operators
+    meaning     what the facts come to
     reading     what came of it: the subject that is left, what has to hold, what was understood by which words
-    claim       one condition that some words of the text state; a module for each kind finds its own
 
 A word that states a condition pulls no title by it: it is taken out of the subject. What is a title's name states nothing.
 """
