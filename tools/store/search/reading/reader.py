@@ -18,6 +18,7 @@ from tools.store.search.reading.meaning import Meaning, refusal_of
 from tools.store.search.reading.names import Candidate, candidates, lost, may_name, nearly_called, with_names, with_series
 from tools.store.search.reading.reading import Reading
 from tools.store.search.reading.scanner import Scanner, magazine_entry
+from tools.store.search.reading.stances import Stances
 from tools.store.search.reading.tables import data_of, lexicon
 from tools.store.search.reading.tokens import Is, Sense, Token
 from tools.store.search.text.characters import normalise
@@ -175,6 +176,7 @@ class Reader:
 
 def _scanner_of(terms: CatalogTerms, year: int, tags: Mapping[str, Tag]) -> Scanner:
     Dictionary.english_words()
+    Stances.load()
     words, magazines = lexicon(terms, year, tags), MagazineNames(terms.magazines)
     for spelling, publisher in publishers().items():
         names = tuple(name for each in publisher.magazines for name in magazines.named(each))

@@ -199,8 +199,9 @@ class Scanner:
 
     def _one(self, word: str, start: int) -> tuple[Token, int] | None:
         """Words written as one ("martialarts"), and those that hold their own refusal ("unfunny", "goreless")."""
-        lexicon, first = self.lexicon, stem(word) if word[0].isalpha() else word
-        end = start + len(word)
+        if not word[0].isalpha():
+            return None
+        lexicon, first, end = self.lexicon, stem(word), start + len(word)
         for prefix in _BEGINNINGS:
             if word.startswith(prefix) and (found := self.magazines.named(f"{prefix} {word[len(prefix) :]}")):
                 return Token(start, end, word, Is.FACT, (magazine_entry(word, found),)), 1
