@@ -21,7 +21,7 @@ def without_room(room: str, line_of: str, name: str, folder: Path) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(source, target) if source.is_dir() else shutil.copyfile(source, target)
     shutil.rmtree(folder / room)
-    imports = re.compile(rf"^from {room.replace('/', '.')}\.\w+ import {name}\n", re.MULTILINE)
+    imports = re.compile(rf"^from {room.replace('/', '.')}(?:\.\w+)? import {name}\n", re.MULTILINE)
     entry = re.compile(rf"^ +(?:{name},|(?:\w+ = )?{name}\(.*\))\n", re.MULTILINE)
     list_file = folder / line_of
     text = list_file.read_text("utf-8")

@@ -102,4 +102,4 @@ def test_the_command_in_the_container_is_one_that_the_image_takes() -> None:
     options, _, rest = " ".join(server["args"]).partition(" manga-tools ")
     assert options.split() == ["run", "-i", "--rm"]
     asked = _parser().parse_args(rest.split())
-    assert (asked.command, asked.user) == ("stdio", "demo-user-1")
+    assert (asked.run.__name__, asked.user) == ("_stdio", "demo-user-1")

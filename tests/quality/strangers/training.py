@@ -1,4 +1,4 @@
-"""`python -m tests.quality.strangers.training`: makes the weights of tools/store/search/reading/stances.tsv.gz of phrases.
+"""`python -m tests.quality.strangers.training`: makes the weights of tools/store/search/reading/stances.txt.gz of phrases.
 
 Phrases (phrases/*.jsonl, and the patterns of phrases/*.txt, which are filled in by chance with a fixed seed) say where something
 stands and in which stance. Every third line of a jsonl is held out and measured; weights are learnt by plain gradient descent.
@@ -25,12 +25,12 @@ from tests.quality.conditions.__main__ import CATALOGUES
 from tests.support.named_catalog import NamedCatalog
 from tools.store.records.catalog_file import load
 from tools.store.search.reading.reader import Reader
-from tools.store.search.reading.stances import SCALE, STANCES, Stances, Surroundings
+from tools.store.search.reading.stances import SCALE, STANCES, Stances, Surroundings, pack_weights
 from tools.store.search.reading.tokens import Token
 from tools.store.search.text.characters import normalise
 
 HERE = Path(__file__).parent / "phrases"
-WEIGHTS = Path(__file__).parents[3] / "tools" / "store" / "search" / "reading" / "stances.tsv.gz"
+WEIGHTS = Path(__file__).parents[3] / "tools" / "store" / "search" / "reading" / "stances.txt.gz"
 LABEL = {
     "refused": "refused", "disliked": "refused", "wanted": "wanted", "required": "wanted", "liked": "wanted",
     "free": "free", "known": "known", "aside": "aside",
@@ -217,9 +217,10 @@ def main() -> int:
         held[language] = [each for each in made if each.held]
         if not options.check:
             weights |= trained([each for each in made if options.all or not each.held])
-    model = Stances.load() if options.check else Stances(weights)
+    packed = {feature: pack_weights(each) for feature, each in sorted(weights.items())}
+    model = Stances.load() if options.check else Stances(packed)
     if not options.check:
-        lines = "".join(f"{feature}\t{' '.join(map(str, each))}\n" for feature, each in sorted(weights.items()))
+        lines = "\n".join((*packed, *(f"{each:x}" for each in packed.values())))
         WEIGHTS.write_bytes(gzip.compress(lines.encode(), mtime=0))
     for language, rows in held.items():
         print(f"{language}: {measured(model, rows):.3f} of {len(rows)} held-out places right")

@@ -4,7 +4,7 @@
     scanner     a text to tokens, by the tables (en.toml, ja.toml); amounts puts numbers and units together
     names       what may be a title or an author, spelled right or nearly
     binder      which operator each fact belongs to
-    stances     what the words around a fact say of it, by a model of phrases (stances.tsv.gz), weighed against its operators
+    stances     what the words around a fact say of it, by a model of phrases (stances.txt.gz), weighed against its operators
     meaning     what the facts come to
     reading     what came of it: the subject that is left, what has to hold, what was understood by which words
 

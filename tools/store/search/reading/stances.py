@@ -1,7 +1,6 @@
 """What the words around a fact or a name say of it, by a linear model: a sum of weights that are looked up.
 
-The weights (stances.tsv.gz) are made of phrases by `python -m tests.quality.strangers.training`. Each line has a feature and
-its weight for each of `STANCES`.
+The weights (stances.txt.gz) are made of phrases by `python -m tests.quality.strangers.training`.
 """
 
 from __future__ import annotations
@@ -51,18 +50,18 @@ class Judged:
 class Stances:
     """The weights by feature."""
 
-    def __init__(self, weights: Mapping[str, Iterable[int]]) -> None:
-        self._weights = {
-            feature: sum(weight + _ZERO << _BITS * k for k, weight in enumerate(each)) for feature, each in weights.items()
-        }
+    def __init__(self, packed: Mapping[str, int]) -> None:
+        """`packed`: the weights of each feature as `pack_weights` writes them."""
+        self._weights = packed
 
     @classmethod
     @cache
     def load(cls) -> Stances:
-        """The model that is shipped. The first time it reads a file, which takes some tenths of a second."""
-        packed = files("tools.store.search.reading").joinpath("stances.tsv.gz").read_bytes()
-        rows = (line.split("\t") for line in gzip.decompress(packed).decode().splitlines())
-        return cls({feature: map(int, weights.split()) for feature, weights in rows})
+        """The model that is shipped. The first half of the lines of its file are features, the second their weights."""
+        read = files("tools.store.search.reading").joinpath("stances.txt.gz").read_bytes()
+        lines = gzip.decompress(read).decode().split("\n")
+        half = len(lines) // 2
+        return cls(dict(zip(lines[:half], map(int, lines[half:], itertools.repeat(16)), strict=True)))
 
     def judge(self, around: Surroundings, at: int, kind: str) -> Judged:
         """Of the token at a place: `kind` is what it is, "name" or "fact"."""
@@ -75,6 +74,11 @@ class Stances:
         whole = sum(parts)
         shares = {stance: part / whole for stance, part in zip(STANCES, parts, strict=True)}
         return Judged(max(shares, key=shares.__getitem__), shares)
+
+
+def pack_weights(weights: Iterable[int]) -> int:
+    """One number whose digits are the weights of one feature for `STANCES`, so that sums of them add each."""
+    return sum(weight + _ZERO << _BITS * k for k, weight in enumerate(weights))
 
 
 class Surroundings:
