@@ -4,7 +4,7 @@ right: each answer is what a bookseller would give; honest: not so, and the answ
 nothing with a note; wrong: the rest; inverted: wrong, and most of the answers are what was refused.
 
 The sets were written by people who had seen neither the code nor its tests. Half of each is locked: it is measured and never
-looked at, and its text is never printed. The second set came when the first had been learnt from.
+looked at, and its text is never printed. The second set came when the first had been learnt from; the third is measured only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ from tools.store.store import Store
 
 Json = Mapping[str, Any]
 HERE = Path(__file__).parent
-PARTS = {"open": HERE, "locked": HERE / "locked", "second": HERE / "second"}
+PARTS = {"open": HERE, "locked": HERE / "locked", "second": HERE / "second", "third": HERE / "third"}
+UNREAD = ("locked", "third")
+"""Measured only: their questions are never printed."""
 SETS = ("refusals", "conditions", "dialogues", "likes")
 DEPTH, SHARED = 5, 3
 
@@ -137,7 +139,7 @@ async def report(options: argparse.Namespace) -> None:
         shelf = Shelf(store, file)
         wanted = [PARTS[options.part] / f"{name}.jsonl" for name in SETS if options.set in (None, name)]
         for each in [options.file] if options.file else [file for file in wanted if file.exists()]:
-            await _print(each, shelf, verbose=options.verbose and options.part != "locked")
+            await _print(each, shelf, verbose=options.verbose and options.part not in UNREAD)
 
 
 async def _print(file: Path, shelf: Shelf, *, verbose: bool) -> None:
@@ -168,7 +170,7 @@ def main() -> int:
     parser.add_argument("--set", choices=SETS, default=None)
     parser.add_argument("--file", type=Path, default=None, help="another file of questions")
     parser.add_argument(
-        "--part", choices=PARTS, default="open", help="locked: measured, never looked at; second: written later"
+        "--part", choices=PARTS, default="open", help="locked, third: measured, never looked at; second: written later"
     )
     parser.add_argument("--catalog", choices=sorted(CATALOGUES), default="demo")
     parser.add_argument("--cache-dir", type=Path, default=None)
