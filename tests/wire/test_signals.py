@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from tests.support.serving import STOP_SECONDS, start
+
+
+@pytest.fixture
+def heeded_hangup() -> Iterator[None]:
+    """Servers inherit the default action of SIGHUP, also where whoever runs the tests has it ignored, as nohup does."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 def test_signals_that_come_together_are_one(tmp_path: Path, cache: Path) -> None:
@@ -22,6 +33,7 @@ def test_signals_that_come_together_are_one(tmp_path: Path, cache: Path) -> None
         serving.kill()
 
 
+@pytest.mark.usefixtures("heeded_hangup")
 def test_whatever_signal_asks_for_an_end_it_is_a_gentle_one(tmp_path: Path, cache: Path) -> None:
     """Of a terminal that is closed, and of those that would end a process which does not know them; with workers too."""
     for workers, number in (("1", signal.SIGHUP), ("1", signal.SIGUSR1), ("1", signal.SIGUSR2), ("2", signal.SIGHUP)):
