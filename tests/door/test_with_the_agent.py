@@ -26,7 +26,6 @@ from tests.support.websocket import WebSocket, websocket
 SECRET = "known-to-door-and-agent"
 READY_SECONDS = 60
 OWN, FOREIGN = "MNG-DEMO1001", "MNG-DEMO2001"
-pytestmark = pytest.mark.skipif(not (ROOT / "infra/agent/door.py").exists(), reason="the agent does not know the door yet")
 
 
 class Shop:

@@ -144,19 +144,25 @@ async def hangs_up(request: web.Request, _: dict[str, Any]) -> web.StreamRespons
 
 
 @asynccontextmanager
+async def on_loopback(application: web.Application) -> AsyncIterator[str]:
+    """Serves it on a free port of this machine. Yields the URL."""
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+@asynccontextmanager
 async def serving() -> AsyncIterator[Bedrock]:
     bedrock = Bedrock()
     application = web.Application()
     application.router.add_post("/model/{model}/invoke", bedrock.invoke)
     application.router.add_post("/model/{model}/converse", bedrock.converse)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        bedrock.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    async with on_loopback(application) as bedrock.url:
         yield bedrock
-    finally:
-        await runner.cleanup()
 
 
 def lead_there(monkeypatch: pytest.MonkeyPatch, bedrock: Bedrock) -> None:

@@ -19,6 +19,7 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from infra.agent.choosing import next_step
+from tests.support.bedrock import on_loopback
 from tests.support.loop_thread import Held, LoopThread
 
 Json = dict[str, Any]
@@ -133,14 +134,8 @@ class Converse:
 async def _serving(converse: Converse) -> AsyncIterator[Converse]:
     application = web.Application(client_max_size=8 * 2**20)
     application.router.add_post("/model/{model}/converse-stream", converse.answer)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        converse.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    async with on_loopback(application) as converse.url:
         yield converse
-    finally:
-        await runner.cleanup()
 
 
 @contextmanager
