@@ -21,6 +21,8 @@ FROM ${PYTHON_IMAGE}
 RUN useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin manga
 WORKDIR /app
 COPY --from=build /opt/venv /opt/venv
+# The version is read from it.
+COPY pyproject.toml .
 COPY session session
 COPY tools tools
 COPY server server
@@ -33,6 +35,8 @@ RUN install -d -m 0700 -o manga /audit
 VOLUME ["/tmp", "/audit"]
 ENV PATH=/opt/venv/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 OPENBLAS_NUM_THREADS=1 \
     MANGA_PORT=8080 XDG_CACHE_HOME=/tmp
+LABEL org.opencontainers.image.title="manga-tools" org.opencontainers.image.version="1.0.0" \
+      org.opencontainers.image.licenses="Apache-2.0"
 USER 10001
 EXPOSE 8080
 STOPSIGNAL SIGTERM

@@ -1,3 +1,11 @@
-"""The version of this server."""
+"""The version of this server, and that of its contract with clients and with stored data."""
 
-VERSION = "0.1.0"
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
+VERSION: str = tomllib.loads(PROJECT.read_text("utf-8"))["project"]["version"]
+CONTRACT = 1
+"""Is raised when names, schemas, keys, tables or the index change other than by addition (infra/docs/clients.md)."""

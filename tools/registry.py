@@ -22,6 +22,7 @@ from tools import (
     remember_preference,
     search_manga_catalog,
 )
+from tools.aliases import renamed
 from tools.contract import Tool
 from tools.schema.problem import find_problem, list_sheddable
 from tools.schema.validation import ArgumentsValidator, Check, compile_success_check
@@ -149,7 +150,7 @@ def compile_tool(tool: Tool) -> Registered:
     """Raises `ToolRefused`."""
     if problem := find_problem(tool):
         raise ToolRefused(f"{tool.name!s:.80}: {problem}")
-    validator = ArgumentsValidator(tool.input_schema, tool.check, tool.spelled)
+    validator = ArgumentsValidator(tool.input_schema, tool.check, tool.spelled, renamed(tool.name))
     sheds = list_sheddable(tool.output_schema) if tool.sheds is None else tool.sheds
     return Registered(tool, validator, digest(tool.output_schema)[:FORM], compile_success_check(tool.output_schema), sheds)
 

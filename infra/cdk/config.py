@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network
 
 from infra.cdk.rules import ConfigError, check, check_pattern, check_settings, fargate_memory
+from server.version import VERSION
 
-RELEASE = "0.1.0"
+RELEASE = VERSION
 """The tag of both images. `make synth ARGS="--release TAG"` says another one."""
 LOG_DAYS = (7, 14, 30, 90, 180, 365)
 STOP_SPARE_S = 5

@@ -34,6 +34,7 @@ from server.transport.messages import Extensions
 from server.transport.primitives import Handler, PrimitiveMethods
 from server.transport.request import Callers, Calls, Context, LogLevels, MakeResult, origin_of, read_identity, refuse_cursor
 from server.transport.tool_listing import ToolListing
+from server.version import CONTRACT
 from tools.primitive_registry import PrimitiveRegistry
 from tools.primitives.resource import Extension
 from tools.prompts.wording import instructions
@@ -45,6 +46,7 @@ logger = logging.getLogger(__name__)
 Json = dict[str, Any]
 Answer = TypeVar("Answer")
 NAME = "manga-tools"
+CONTRACT_KEY = "com.mangaassist/contract"
 CAPABILITIES = {
     "prompts": "prompts/list",
     "resources": "resources/list",
@@ -216,6 +218,7 @@ class Protocol:
         )
         # Registered this way because they answer plain dicts: a model would be built only to be dumped again.
         handlers: Sequence[Handler] = (
+            ("server/discover", types.RequestParams, self.discover),
             ("tools/list", types.PaginatedRequestParams, self.list_tools),
             (METHOD, types.CallToolRequestParams, self.call_tool),
             *self._primitives.handlers(),
@@ -233,6 +236,16 @@ class Protocol:
         """Returns the schema that the SDK compares `Mcp-Param-*` headers with; None for a name that is no tool."""
         registered = self._registry.get(name)
         return None if registered is None else registered.tool.input_schema
+
+    async def discover(self, ctx: Context, params: types.RequestParams | None) -> Json:
+        """Answers as the SDK does, with the version of the contract."""
+        result = types.DiscoverResult(
+            supported_versions=list(MODERN_PROTOCOL_VERSIONS),
+            capabilities=self.mcp.get_capabilities(protocol_version=ctx.protocol_version),
+            instructions=self.mcp.instructions,
+            _meta={CONTRACT_KEY: CONTRACT},
+        )
+        return result.model_dump(by_alias=True, mode="json", exclude_none=True)
 
     async def initialized(self, ctx: Context, params: types.NotificationParams) -> None:
         """Tells a 2025 connection of changes from now on."""

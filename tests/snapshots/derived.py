@@ -12,6 +12,7 @@ from infra.alarms.rules import alerts
 from infra.dashboards.grafana import board
 from server.config.settings import DECLARED, PREFIX, ROOT
 from server.transport.tool_listing import listed_tool
+from server.version import VERSION
 from tests.snapshots.guide import GUIDE, guide_as_the_files_are
 from tests.snapshots.map import picture
 from tests.snapshots.rehearsed import RUNBOOKS, runbooks
@@ -74,6 +75,15 @@ def with_tables(document: str, tables: Mapping[str, str]) -> str:
     return text
 
 
+NAMES_VERSION = re.compile(r"""((?:manga-tools(?:-agent)?|/server):|image\.version=")\d+\.\d+\.\d+""")
+VERSIONED = ("docker-compose.yml", "Dockerfile", "infra/agent/Dockerfile", "infra/docs/deployment.md", "infra/cdk/README.md")
+"""Files that name images by the version of pyproject.toml, and cannot read it."""
+
+
+def with_version(text: str) -> str:
+    return NAMES_VERSION.sub(rf"\g<1>{VERSION}", text)
+
+
 def derived() -> dict[Path, str]:
     """Every such file and what it has to say."""
     tools = {
@@ -81,6 +91,7 @@ def derived() -> dict[Path, str]:
     }
     return {
         **tools,
+        **{ROOT / each: with_version((ROOT / each).read_text("utf-8")) for each in VERSIONED},
         ROOT / "README.md": with_tables("README.md", {"main settings": settings_table(MAIN)}),
         ROOT / "infra/docs/answers.md": with_tables("infra/docs/answers.md", {"tools": tools_table()}),
         ROOT / "infra/docs/settings.md": with_tables("infra/docs/settings.md", {"settings": settings_table()}),

@@ -298,8 +298,10 @@ class ArgumentsValidator:
         schema: Any,
         check: Callable[[Json], Sequence[Violation]] | None = None,
         spelled: Mapping[str, Callable[[str], Any]] | None = None,
+        renamed: Mapping[str, str] | None = None,
     ) -> None:
-        """`spelled` brings an argument that came as text, or as a number instead, into its one form, which is checked."""
+        """`spelled` brings an argument that came as text, or as a number instead, into its one form, which is checked.
+        `renamed` has the new name of each old one that is still taken."""
         finite = Draft202012Validator.TYPE_CHECKER.redefine("number", _is_number)
         validator = extend(Draft202012Validator, {"pattern": _pattern}, type_checker=finite)  # type: ignore[no-untyped-call]
         self._validator = validator(schema)
@@ -310,6 +312,7 @@ class ArgumentsValidator:
         self._defaults = {name: rule["default"] for name, rule in self._properties.items() if "default" in rule}
         self._check = check
         self._spelled = dict(spelled or {})
+        self._renamed = dict(renamed or {})
 
     def validated(self, given: Json) -> Json:
         """The arguments as the tool takes them. Raises `InvalidArguments` with every violation."""
@@ -332,6 +335,9 @@ class ArgumentsValidator:
         return [name for name in map(clean_text, given) if self._says_who_calls(name)]
 
     def _one_form(self, cleaned: Json) -> Json:
+        for old, new in self._renamed.items():
+            if old in cleaned:
+                cleaned.setdefault(new, cleaned.pop(old))
         meant = {
             name: value
             for name, value in cleaned.items()

@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from server.runtime.health import Dependencies
 from server.runtime.lifecycle import Lifecycle
 from server.telemetry.metrics import Metrics
+from server.version import CONTRACT, VERSION
 
 SERVES = ("ready", "degraded")
 Readiness = dict[str, Any]
@@ -28,7 +29,7 @@ class Probes:
 
     async def readyz(self, request: Request) -> Response:
         """Answers 200 when calls can be answered, even degraded; 503 while starting or draining."""
-        readiness = await self.readiness()
+        readiness = await self.readiness() | {"version": VERSION, "contract": CONTRACT}
         if readiness["status"] in SERVES:
             return JSONResponse(readiness)
         return JSONResponse(readiness, 503, {"Retry-After": "1"})
