@@ -16,7 +16,7 @@ def without_room(room: str, line_of: str, name: str, folder: Path) -> Path:
     `name` or have nothing else in them: an entry of a list, or a call of it. Fails where these are not one each."""
     for each in CODE:
         shutil.copytree(ROOT / each, folder / each, ignore=shutil.ignore_patterns("__pycache__"))
-    for data in ("infra/__init__.py", "infra/demo"):
+    for data in ("pyproject.toml", "infra/__init__.py", "infra/demo"):
         source, target = ROOT / data, folder / data
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(source, target) if source.is_dir() else shutil.copyfile(source, target)
