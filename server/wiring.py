@@ -50,6 +50,7 @@ from tools.primitive_registry import PRIMITIVES, PrimitiveRegistry
 from tools.primitives.resource import Extension, Prompt
 from tools.registry import CORE, TOOLS, Registry
 from tools.resources.policies import resources_of
+from tools.skills.extension import served_skills
 from tools.store.catalog.adult import Adult
 from tools.store.guarded.backend import Backend
 from tools.store.identifiers import Identifiers
@@ -57,6 +58,7 @@ from tools.store.models.order import Policies
 
 EXTENSIONS: Sequence[Callable[[Sequence[str]], Extension]] = [
     cards,
+    served_skills,
 ]
 """Each takes the hosts that the shop has its pictures of covers on."""
 

@@ -9,8 +9,15 @@ from functools import partial
 from itertools import chain
 from typing import Any, Generic, Literal, TypeVar
 
-from tools.primitives.read import Read, completers_of, tool_for_completion, tool_for_prompt, tool_for_resource
-from tools.primitives.resource import Prompt, Resource, ResourceTemplate
+from tools.primitives.read import (
+    Read,
+    completers_of,
+    tool_for_completion,
+    tool_for_method,
+    tool_for_prompt,
+    tool_for_resource,
+)
+from tools.primitives.resource import Method, Prompt, Resource, ResourceTemplate
 from tools.prompts import continue_a_series, find_a_gift, shopping_assistant, track_my_order
 from tools.registry import Register, Registered
 from tools.resources.built_in import HISTORY, ORDERS, PROFILE, RESULTS, TITLES
@@ -116,6 +123,10 @@ def _key(primitive: Primitive) -> str:
     if isinstance(primitive, Prompt):
         return primitive.name
     return primitive.uri if isinstance(primitive, Resource) else primitive.uri_template.text
+
+
+def registered_method(method: Method) -> Registered:
+    return _registered(tool_for_method(method))
 
 
 def _completions(owner: ResourceTemplate | Prompt) -> dict[str, Registered]:

@@ -28,7 +28,7 @@ from session.resilience.diagnosis import network_problem
 Value = str | int | float | bool | tuple[str, ...]
 Attributes = dict[str, Value]
 READS = {"resource": "resources/read", "prompt": "prompts/get", "completion": "completion/complete"}
-"""MCP methods of calls that are no tool's: their names have two words."""
+"""MCP methods of calls that are no tool's: their names have two words. That of an extension's is its own."""
 TOOL_ERROR = "tool_error"
 PIPES = frozenset(("stdio", "cli"))
 REDIS = "redis"
@@ -39,7 +39,7 @@ def method_and_target(name: str) -> tuple[str, str | None]:
     kind, _, rest = name.partition(" ")
     if not rest:
         return "tools/call", name
-    return READS[kind], rest if kind == "prompt" else None
+    return rest if kind == "method" else READS[kind], rest if kind == "prompt" else None
 
 
 def call_attributes(event: CallFinished) -> Attributes:

@@ -6,10 +6,11 @@ import json
 import logging
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import mcp_types as types
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel.server import HandlerEntry, NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.request_state import AESGCMRequestStateCodec, RequestStateBoundary, RequestStateSecurity
@@ -127,6 +128,14 @@ def _state_owner(ctx: Context) -> str | None:
     return json.dumps(known) if any(known) else None
 
 
+async def _declare_extensions(declared: Json, ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Adds them to what a client of the handshake era is told: the SDK's form of that answer leaves them out."""
+    result = await call_next(ctx)
+    if ctx.method != "initialize" or not declared or not isinstance(result, Mapping):
+        return result
+    return {**result, "capabilities": {**result["capabilities"], "extensions": declared}}
+
+
 METHOD = "tools/call"
 TEXT, STRUCTURE, META = "manga-mark-text", "manga-mark-structure", "manga-mark-meta"
 MARKS = re.compile(f'("{TEXT}"|"{STRUCTURE}":0|"{META}":0)'.encode())
@@ -211,7 +220,7 @@ class Protocol:
             NAME,
             version=version,
             title=f"{self._store.policies.shop} tools",
-            instructions=instructions(),
+            instructions=instructions(self._store.policies),
             # Otherwise the SDK lists the tools before each 2026 call, identification of the caller included.
             get_tool_input_schema=self._input_schema,
             on_subscriptions_listen=self.listen,
@@ -225,10 +234,12 @@ class Protocol:
         )
         for method, params, handler in handlers:
             server.add_request_handler(method, params, hide_exceptions(handler))
+        server.extensions = self.extensions.declared
         server.offers = self._primitives.offers
         # Any process opens what another has sealed. The SDK's spans are dropped: the telemetry stage has one for each call.
         security = RequestStateSecurity(codec=FleetCodec(self._key), ttl=600.0, bind_principal=_state_owner)
-        server.middleware[:] = [RequestStateBoundary(security, default_audience=NAME)]
+        boundary = RequestStateBoundary(security, default_audience=NAME)
+        server.middleware[:] = [boundary, partial(_declare_extensions, self.extensions.declared)]
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self.initialized)
         return server
 

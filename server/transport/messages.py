@@ -13,7 +13,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 from pydantic_core import from_json, to_json
 
-from tools.primitives.resource import Extension
+from tools.primitives.resource import Extension, Method
 
 Json = dict[str, Any]
 MOST_VALUES = 1024
@@ -120,6 +120,15 @@ class Extensions:
         """Returns those that the client of this session has declared usably."""
         capabilities = session.client_capabilities
         return [self._spoken[name] for name in self.understood(capabilities.extensions if capabilities else None)]
+
+    @property
+    def declared(self) -> dict[str, Json]:
+        """The server's own settings, for its capabilities."""
+        return {name: each.declared for name, each in self._spoken.items() if each.declared is not None}
+
+    @property
+    def methods(self) -> list[Method]:
+        return [method for each in self._spoken.values() for method in each.methods]
 
 
 NO_EXTENSIONS = Extensions()

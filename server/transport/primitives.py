@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
+from pydantic import ConfigDict
 
 from server.call import Call, Outcome, Principal
 from server.identity.tool_access import ToolAccess, granted
@@ -16,10 +17,10 @@ from server.transport.changes import OwnUpdates
 from server.transport.listeners import Watchers
 from server.transport.messages import Extensions
 from server.transport.request import Callers, Calls, Context, LogLevels, refuse_cursor
-from tools.primitive_registry import PrimitiveRegistry, Served
+from tools.primitive_registry import PrimitiveRegistry, Served, registered_method
 from tools.primitives.read import OTHERS, TYPED, arguments_of
-from tools.primitives.resource import Prompt, Resource, ResourceTemplate
-from tools.registry import Registry
+from tools.primitives.resource import Method, Prompt, Resource, ResourceTemplate
+from tools.registry import Registered, Registry
 from tools.schema.text import remove_hidden
 from tools.store.failures import CallerFailure
 
@@ -52,6 +53,11 @@ def completion_result(call: Call, outcome: Outcome) -> Json:
     return {"resultType": "complete", "completion": {**value, "hasMore": value["total"] > len(value["values"])}}
 
 
+def method_result(method: Method, call: Call, outcome: Outcome) -> Json:
+    told = _value(call, outcome)
+    return {"resultType": "complete", **told, "ttlMs": method.ttl_ms, "cacheScope": _cache_scope(is_private=True)}
+
+
 def _value(call: Call, outcome: Outcome, **also: str) -> Json:
     """Returns the value. Raises a failure as -32602 where the caller can mend it, else as -32603; `also` goes into the data,
     beside the details that a failed tool reports."""
@@ -76,6 +82,12 @@ def _meta(value: AnyResource) -> Json:
 
 def _cache_scope(*, is_private: bool) -> str:
     return "private" if is_private else "public"
+
+
+class MethodParams(types.PaginatedRequestParams):
+    """Those of an extension's method are read from what the SDK does not know."""
+
+    model_config = ConfigDict(extra="allow")
 
 
 class PrimitiveMethods:
@@ -125,17 +137,30 @@ class PrimitiveMethods:
             ("prompts/get", types.GetPromptRequestParams, self.get_prompt),
             ("completion/complete", types.CompleteRequestParams, self.complete),
             ("logging/setLevel", types.SetLevelRequestParams, self._levels.set),
+            *self._of_extensions(),
         ]
 
+    def _of_extensions(self) -> Iterator[Handler]:
+        for method in self._extensions.methods:
+            yield method.name, MethodParams, partial(self._answer_method, method, registered_method(method))
+
+    async def _answer_method(self, method: Method, run: Registered, ctx: Context, params: MethodParams) -> Json:
+        refuse_cursor(params, method.title)
+        given = params.model_extra or {}
+        arguments = {name: given[name] for name in method.required if name in given}
+        return await self._calls.run(ctx, run, arguments, partial(method_result, method))
+
     async def list_resources(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
-        """Lists resources of extensions only to clients that share the extension and are listed a tool of it."""
+        """Lists resources of extensions only to clients that share the extension and are listed a tool of it, if it has
+        any."""
         refuse_cursor(params, "resources")
         principal = await self._callers.identify(ctx)
         shared = {each.name for each in self._extensions.shared_with(ctx.session)}
         tools = {tool.name for tool in self._access.listed(principal)} if shared else set()
 
         def is_useful(resource: Resource) -> bool:
-            return not resource.extension or (resource.extension in shared and not tools.isdisjoint(resource.of_tools))
+            of_tools = resource.of_tools
+            return not resource.extension or (resource.extension in shared and not (of_tools and tools.isdisjoint(of_tools)))
 
         listed = [
             {"uri": each.value.uri, **_describe(each.value), **_meta(each.value)}

@@ -69,7 +69,8 @@ class ToolListing:
 
     def result(self, principal: Principal, extensions: Sequence[Extension] = ()) -> dict[str, Any]:
         """`cacheScope` is private when the list depends on the user or the client."""
-        is_private = self._access.depends_on_user() or principal.scopes is not None or bool(extensions)
+        is_extended = any(each.of_tools for each in extensions)
+        is_private = self._access.depends_on_user() or principal.scopes is not None or is_extended
         return {
             "resultType": "complete",
             "tools": [_extend(self._form(tool).listed, extensions) for tool in self._access.listed(principal)],

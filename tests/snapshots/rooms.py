@@ -35,6 +35,7 @@ TOGETHER = {
         "primitive_registry": "registry",
         "cards": "registry",
         "prompts": "registry",
+        "skills": "registry",
         "resources": "registry",
         "completions": "registry",
         "contract": "contract",

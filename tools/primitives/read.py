@@ -13,6 +13,7 @@ from tools.primitives.resource import (
     LONGEST_VALUE,
     MOST_VALUES,
     Completer,
+    Method,
     Prompt,
     ReadHandler,
     Resource,
@@ -93,6 +94,16 @@ def tool_for_completion(owner: ResourceTemplate | Prompt, argument: str, complet
     return _read(f"completion {owner.name} {argument}", owner, schema, complete, personal=owner.personal)
 
 
+def tool_for_method(method: Method) -> Read:
+    """The outcome's value is the result."""
+
+    async def answer(context: ToolContext, arguments: Json) -> Json:
+        return await method.handler(context, arguments)
+
+    schema = _texts(dict.fromkeys(method.required, LONGEST_URI), method.required)
+    return _read(f"method {method.name}", method, schema, answer)
+
+
 def completers_of(owner: ResourceTemplate | Prompt) -> Mapping[str, Completer]:
     """Completers by argument."""
     if isinstance(owner, ResourceTemplate):
@@ -113,7 +124,7 @@ def _texts(longest: Mapping[str, int], required: Sequence[str]) -> dict[str, Any
 
 def _read(
     name: str,
-    owner: Resource | ResourceTemplate | Prompt,
+    owner: Resource | ResourceTemplate | Prompt | Method,
     schema: Json,
     handler: Handler,
     *,

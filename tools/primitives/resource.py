@@ -114,7 +114,7 @@ class Resource:
     is told that it has changed, and nobody may wait for it. `asks` is for one whose handler may ask the client something. A
     handler has `timeout_ms`, and may not write. Where a backend fails it, `fallback` is read, as a tool's is. `meta` is said
     in the list and with what is read. One of an `extension` is listed for clients that have declared it, where they may use
-    one of `of_tools`."""
+    one of `of_tools`, if there are any."""
 
     uri: str
     name: str
@@ -157,6 +157,28 @@ class ResourceTemplate:
     fallback: ReadFallback | None = None
 
 
+MethodHandler = Callable[[ToolContext, Mapping[str, str]], Awaitable[Json]]
+"""(context, checked params) to the result. Raises `NotFound`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A request of an extension, `name` on the wire. Its params are the texts of `required`; whoever has asked may keep the
+    result for `ttl_ms`."""
+
+    name: str
+    title: str
+    handler: MethodHandler
+    required: tuple[str, ...] = ()
+    ttl_ms: int = 1000
+    timeout_ms: int = 300
+    scope: str = ""
+
+    @property
+    def description(self) -> str:
+        return self.title
+
+
 Understood = Callable[[Any], Json | None]
 """What a client declares of the extension (any JSON) to the small part that the server keeps, None if it is of no use."""
 OfResult = Callable[[Store, MayUse, str, Json], Json]
@@ -172,10 +194,13 @@ def nothing(store: Store, may_use: MayUse, tool: str, result: Json) -> Json:
 class Extension:
     """`name` is its identifier in the capabilities of a client. `of_tools` are, by name, what the list of tools says besides
     in the `_meta` of a tool, and `of_result` is what a result says besides in its own, which no model reads. `resources`
-    name the extension: they are listed for these clients alone, and read by whoever asks."""
+    name the extension: they are listed for these clients alone, and read by whoever asks. `declared` are the settings in the
+    server's own capabilities, None for none; `methods` answer whoever calls them."""
 
     name: str
     understood: Understood
     of_tools: Mapping[str, Json] = field(default_factory=dict)
     of_result: OfResult = nothing
     resources: tuple[Resource, ...] = ()
+    declared: Json | None = None
+    methods: tuple[Method, ...] = ()

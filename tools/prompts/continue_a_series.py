@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from tools.contract import ToolContext
 from tools.primitives.completions import complete_title
 from tools.primitives.resource import Message, Prompt, PromptArgument
-from tools.prompts.wording import LANGUAGE, NO_STOCK, Saying, Step, Task, read_language, read_number, read_text, shorten
+from tools.prompts.wording import LANGUAGE, NO_STOCK, Step, Task, read_language, read_number, read_text, shorten
+from tools.skills.text import Saying
 
 MOST_VOLUMES = 998
 FOUND = "<title_id of step 1>"

@@ -12,8 +12,6 @@ from tools.prompts.wording import (
     LANGUAGE,
     LONGEST_QUOTATION,
     NO_STOCK,
-    Language,
-    Saying,
     Step,
     Task,
     read_language,
@@ -21,6 +19,7 @@ from tools.prompts.wording import (
     read_text,
     shorten,
 )
+from tools.skills.text import Language, Saying, rules
 
 OLDEST = 120
 MOST_YEN = 1_000_000
@@ -37,24 +36,11 @@ DISLIKES = Saying("they do not like", "苦手なもの")
 AGE, BUDGET = Saying("age", "年齢"), Saying("budget in yen", "予算(円)")
 ANYTHING = Saying("popular manga", "人気の漫画")
 
-ASK = Saying(
-    "Ask one question: what does that person like to read or watch? If the customer does not know, go on.",
-    "一つだけ質問する: その方は普段どんなものを読んだり観たりするか。わからなければ先に進む。",
-)
 SEARCH = Saying("Call {search_manga_catalog} with:", "{search_manga_catalog}を次の引数で呼ぶ:")
 RECOMMEND = Saying("Call {get_recommendations} with:", "{get_recommendations}を次の引数で呼ぶ:")
 NO_SEARCH = Saying(
     "Say that titles cannot be looked up just now, and name none from memory.",
     "今は作品を調べられないと伝え、記憶から作品名を挙げない。",
-)
-CHECK = Saying(
-    "Call {check_inventory} without arguments: it checks what was just found. Is volume 1 there?",
-    "{check_inventory}を引数なしで呼ぶと、見つかった作品を調べる。第1巻はあるか。",
-)
-OFFER = Saying(
-    "Offer two or three titles that differ: why each suits, the price of a volume, how many volumes the budget buys, and "
-    "what is in stock.",
-    "傾向の違う二、三点を勧める: 合う理由、一巻の価格、予算で何巻買えるか、在庫。",
 )
 
 
@@ -69,11 +55,12 @@ async def find(context: ToolContext, given: Mapping[str, str]) -> Sequence[Messa
         DISLIKES: given.get("dislikes", ""),
     }
     wish = _wish(given, age, budget, language)
+    ask, check, offer = rules()["gift"].sayings
     steps = (
-        () if given.get("likes", "").strip() else (Step(ASK),),
+        () if given.get("likes", "").strip() else (Step(ask),),
         (Step(SEARCH, wish), Step(RECOMMEND, _as_criteria(wish)), Step(NO_SEARCH)),
-        (Step(CHECK), Step(NO_STOCK)),
-        (Step(OFFER),),
+        (Step(check), Step(NO_STOCK)),
+        (Step(offer),),
     )
     return [Task(OPENING, said, steps, ("data", "not_had", "stock", "prices")).message(language, context.may_use)]
 

@@ -8,9 +8,10 @@ from itertools import chain
 
 from tools.contract import ToolContext
 from tools.primitives.resource import Message, Prompt
-from tools.prompts.wording import LANGUAGE, Language, Saying, read_language, rules
+from tools.prompts.wording import LANGUAGE, read_language
 from tools.results.content import Text
 from tools.results.shortening import estimate
+from tools.skills.text import Language, Saying, rules
 from tools.store.models.order import Policies
 
 MOST_TOKENS = 1100
@@ -77,7 +78,8 @@ OPENING = Saying(
 async def assist(context: ToolContext, given: Mapping[str, str]) -> Sequence[Message]:
     language = read_language(given)
     opening = OPENING.text(language).replace(SHOP, context.store.policies.shop)
-    said = [rule.text(language, context.may_use) for rule in rules().values()]
+    topics = context.store.policies.topics
+    said = [rule.text(language, context.may_use, topics) for rule in rules().values() if rule.audience != "skills"]
     told = "\n".join([opening, *(f"- {each}" for each in said if each)])
     policies = policies_in_short(context.store.policies, language)
     return [Message("user", Text(f"{told}\n\n{policies}".strip()))]

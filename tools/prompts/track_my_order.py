@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from tools.contract import ToolContext
 from tools.primitives.completions import complete_order_id
 from tools.primitives.resource import Message, Prompt, PromptArgument
-from tools.prompts.wording import LANGUAGE, Saying, Step, Task, read_language
+from tools.prompts.wording import LANGUAGE, Step, Task, read_language
+from tools.skills.text import Saying, rules
 from tools.store.failures import InvalidArguments, Violation
 
 TOOL = "lookup_order"
@@ -15,35 +16,20 @@ TOOL = "lookup_order"
 OPENING = Saying("A customer asks where an order is.", "お客様が注文の状況を尋ねています。")
 NUMBER = Saying("order number", "注文番号")
 
-SIGN_IN = Saying(
-    "Nobody is signed in: ask the customer to sign in, and look nothing up before. Take no number, name or address "
-    "instead of it.",
-    "サインインがない。お客様にサインインをお願いし、それまでは何も調べない。番号や氏名、住所で代えない。",
-)
 THIS = Saying("Call {lookup_order} with:", "{lookup_order}を次の引数で呼ぶ:")
-ALL = Saying(
-    "Call {lookup_order} without arguments: it lists the latest orders. If one is late or still under way take that; if "
-    "several are, ask which is meant.",
-    "{lookup_order}を引数なしで呼ぶと最近の注文が並ぶ。遅れているか届いていない注文が一つならそれを、複数ならどれか尋ねる。",
-)
 NO_ORDERS = Saying(
     "Say that orders cannot be looked up here just now, and that the store's site shows them under 'My orders'.",
     "今はここで注文を調べられないと伝え、サイトの「注文履歴」を案内する。",
-)
-TELL = Saying(
-    "Tell its status, each parcel with carrier, tracking number and last progress, and the day it is expected. If late is "
-    "true say so first, and what the customer can do; if held, that it waits to be fetched or sent again.",
-    "状況、荷物ごとの配送業者・追跡番号・最新の動き、到着予定日を伝える。lateがtrueならまずそう伝え、お客様ができることも。"
-    "heldなら受け取りか再配達を待っている。",
 )
 
 
 async def track(context: ToolContext, given: Mapping[str, str]) -> Sequence[Message]:
     language, number = read_language(given), _number(context, given)
-    steps: Sequence[Sequence[Step]] = ((Step(SIGN_IN),),)
+    sign_in, all_of_them, tell = rules()["parcels"].sayings
+    steps: Sequence[Sequence[Step]] = ((Step(sign_in),),)
     if context.user is not None:
-        look_up = Step(THIS, {"order_id": number}) if number else Step(ALL)
-        steps = ((look_up, Step(NO_ORDERS)), (Step(TELL),))
+        look_up = Step(THIS, {"order_id": number}) if number else Step(all_of_them)
+        steps = ((look_up, Step(NO_ORDERS)), (Step(tell),))
     task = Task(OPENING, {NUMBER: number}, steps, ("data", "private", "failures", "plain"))
     return [task.message(language, context.may_use)]
 

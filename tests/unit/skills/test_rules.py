@@ -1,0 +1,127 @@
+"""The rules of the trade: one source, two languages, and what is made of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import chain
+from pathlib import Path
+
+import pytest
+import yaml
+
+from server.transport.tool_listing import listed_tool
+from tests.support.cases import cases
+from tools import skills as room
+from tools.prompts.shopping_assistant import MOST_TOKENS, OPENING
+from tools.prompts.wording import LONGEST_INSTRUCTIONS, instructions
+from tools.registry import TOOLS
+from tools.results.shortening import estimate
+from tools.skills import text
+from tools.skills.text import Language, Rule, Skill, rules, skills
+from tools.store.models.order import LANGUAGES, Policies
+
+FOLDER = Path(room.__file__).parent
+NAME = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
+"""Names of tools and fields: words of a sentence have no underscores."""
+PLAIN_NAMES = ("understood", "relaxed", "truncated", "nearly", "note", "offset", "audience", "retryable", "message", "_meta")
+OF_FAILURES = {"retryable", "message", "retry_after_ms", "fallback_available"}
+POLICIES = Policies(dict.fromkeys((("shipping", "en"), ("gift-wrapping", "ja")), "…"))
+
+
+def named(saying: str) -> set[str]:
+    """Japanese has no spaces: where an identifier ends is where its characters do."""
+    apart = re.sub(r"[^ -~]", " ", saying)
+    return {*NAME.findall(apart), *(each for each in PLAIN_NAMES if each in apart)}
+
+
+def test_the_instructions_have_the_first_line_of_every_rule_for_clients() -> None:
+    lines = instructions(POLICIES).splitlines()[1:]
+    expected = [f"- {each.sayings[0].en}" for each in rules().values() if each.audience == "clients"]
+    assert lines == [each.replace("<topics>", "shipping, gift-wrapping") for each in expected]
+    assert len(lines) > 12
+
+
+def test_the_instructions_fit_what_clients_read_and_name_no_tool() -> None:
+    """Any tool may be off for some caller, and the instructions are the same for all."""
+    assert len(instructions(POLICIES).encode()) <= LONGEST_INSTRUCTIONS
+    assert [tool.name for tool in TOOLS if tool.name in instructions(POLICIES)] == []
+    assert "{" not in instructions(POLICIES)
+
+
+def test_a_shop_without_policies_is_told_of_none() -> None:
+    assert "manga://policies" not in instructions(Policies())
+    assert "manga://policies" not in skills()["selling"].text("ja", lambda _: True, ())
+
+
+@cases("rule", rules().values(), ids=lambda rule: rule.name)
+def test_both_languages_say_the_same(rule: Rule) -> None:
+    """The same tools and the same fields, in each sentence."""
+    for saying in rule.sayings:
+        assert saying.tools("en") == saying.tools("ja"), saying
+        assert named(saying.en) == named(saying.ja), saying
+        assert re.search("[ぁ-ん一-龥]", saying.ja)
+        assert saying.en.isascii() or "¥" in saying.en
+
+
+def test_a_rule_whose_line_names_a_tool_is_not_for_every_client() -> None:
+    assert [each.name for each in rules().values() if each.sayings[0].tools("en") and each.audience == "clients"] == []
+
+
+def test_the_rules_of_the_trade_are_all_there() -> None:
+    """Whoever takes one out of the files is asked whether that was meant."""
+    assert set(rules()) >= {
+        "language", "search", "stock", "calls", "failures", "stale", "not_had", "truncated", "plain", "data", "private",
+        "prices", "fixed", "adult", "vague", "gift", "age", "parcels", "late", "errors", "words", "budget",
+    }  # fmt: skip
+
+
+def test_fields_that_a_rule_speaks_of_are_fields_of_results() -> None:
+    """A model that looks for a name which no tool uses has been told something untrue."""
+    known = json.dumps([listed_tool(tool) for tool in TOOLS])
+    sayings = [saying for rule in rules().values() for saying in rule.sayings]
+    said = set(chain.from_iterable(named(saying.en) for saying in sayings))
+    fields = said - {tool for saying in sayings for tool in saying.tools("en")}
+    assert [each for each in sorted(fields - OF_FAILURES - {"_meta", "truncated"}) if f'"{each}"' not in known] == []
+
+
+@cases("language", LANGUAGES)
+def test_all_rules_leave_room_for_the_policies(language: Language) -> None:
+    """Also those about tools that are not everywhere."""
+    told = (rule for rule in rules().values() if rule.audience != "skills")
+    text = "\n".join(f"- {rule.text(language, lambda name: True, POLICIES.topics)}" for rule in told)
+    assert estimate(text) + estimate(OPENING.text(language)) + MOST_TOKENS <= 2_425, "headings take some 75"
+
+
+@cases("skill", skills().values(), ids=lambda skill: skill.name)
+def test_the_front_matter_is_yaml_as_the_format_of_skills_has_it(skill: Skill) -> None:
+    assert yaml.safe_load(skill.head.strip("-\n")) == skill.frontmatter
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", skill.name)
+    assert len(skill.name) <= 64
+    assert 1 <= len(skill.frontmatter["description"]) <= 1024
+    assert re.fullmatch(r"\d+\.\d+\.\d+", skill.frontmatter["metadata"]["version"])
+    assert set(skill.frontmatter) == {"name", "description", "metadata"}
+
+
+def test_every_file_is_one_of_a_skill() -> None:
+    written = {path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.md")}
+    assert written == {f"{name}/{file}" for name in skills() for file in ("SKILL.md", "references/ja.md")}
+
+
+@pytest.mark.parametrize(
+    ("en", "ja", "told"),
+    [
+        ("# T\n\n## A\n\nOne.\n\n## B\n\nTwo.\n", "# T\n\n## A\n\nOne.\n", "other things in Japanese"),
+        ("# T\n\n## A\n\nOne.\nTwo.\n", "# T\n\n## A\n\nOne.\n", "other things in Japanese"),
+        ("# T\n\n## A\n\n**One.**\n", "# T\n\n## A\n\nOne.\n", "written in another way"),
+        ("# T\n\n## A\n\n1. One.\n", "# T\n\n## A\n\nOne.\n", "written in another way"),
+        ("# T\n\n## A\n\n1. One.\nTwo.\n", "# T\n\n## A\n\n1. One.\nTwo.\n", "a line without a number"),
+    ],
+)
+def test_files_that_differ_are_refused(en: str, ja: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "one" / "references").mkdir(parents=True)
+    (tmp_path / "one" / "SKILL.md").write_text(f"---\nname: one\n---\n\n{en}", "utf-8")
+    (tmp_path / "one" / "references" / "ja.md").write_text(ja, "utf-8")
+    monkeypatch.setattr(text, "files", lambda _: tmp_path)
+    with pytest.raises(ValueError, match=told):
+        text._skill("one")

@@ -1,0 +1,174 @@
+"""The know-how of the shop, read from `NAME/SKILL.md` (English) and `NAME/references/ja.md` beside this module.
+
+A section is a rule; its heading in English is the rule's name. A line in `**` is in the server's instructions too, which
+every client gets: keep it short, and name no tool in it, since any of them may be off for somebody. Lines below are
+sentences that prompts say besides. A section of numbered lines is for those who load the skill. A tool is named in braces,
+and a sentence that names one is said only to those who may call it; `<topics>` are those of the shop's policies. Who
+changes a file raises the version in its front matter.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from tools.contract import Json, MayUse
+
+Language = Literal["en", "ja"]
+TOOL = re.compile(r"\{([a-z_]+)\}")
+TOPICS = "<topics>"
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """A text in both languages. `{check_inventory}` names a tool; such a text is given only to callers who may use it."""
+
+    en: str
+    ja: str
+
+    def text(self, language: Language) -> str:
+        return TOOL.sub(r"\1", self._in(language))
+
+    def tools(self, language: Language) -> set[str]:
+        return set(TOOL.findall(self._in(language)))
+
+    def fits(self, may_use: MayUse) -> bool:
+        """True if each tool that it names is on for the caller."""
+        return all(map(may_use, self.tools("en")))
+
+    def _in(self, language: Language) -> str:
+        return self.ja if language == "ja" else self.en
+
+
+Audience = Literal["clients", "prompts", "skills"]
+"""Who is told: every client; those who get a prompt or load a skill; those who load a skill alone."""
+NAMES = ("selling", "gifts-and-children", "orders", "when-degraded", "prices")
+"""Of the skills, which are their folders, in the order in which their rules are told."""
+BOLD, STEP = re.compile(r"\*\*(.+)\*\*"), re.compile(r"\d+\. (.+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A section of a skill. `sayings` are its sentences, or its steps where it is for `skills`."""
+
+    name: str
+    heading: Saying
+    sayings: tuple[Saying, ...]
+    audience: Audience
+
+    def text(self, language: Language, may_use: MayUse, topics: Sequence[str] = ()) -> str:
+        """One line with the sayings that fit the caller; "" for none."""
+        return ("" if language == "ja" else " ").join(self._said(language, may_use, topics))
+
+    def section(self, language: Language, may_use: MayUse, topics: Sequence[str]) -> str:
+        """Markdown with the sayings that fit the caller; "" for none."""
+        said = self._said(language, may_use, topics)
+        if self.audience == "skills":
+            said = [f"{number}. {each}" for number, each in enumerate(said, 1)]
+        elif self.audience == "clients" and said:
+            said[0] = f"**{said[0]}**"
+        return "\n".join([f"## {self.heading.text(language)}\n", *said]) if said else ""
+
+    def _said(self, language: Language, may_use: MayUse, topics: Sequence[str]) -> list[str]:
+        fitting = [each.text(language) for each in self.sayings if each.fits(may_use) and (topics or TOPICS not in each.en)]
+        return [each.replace(TOPICS, ", ".join(topics)) for each in fitting]
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """`frontmatter` is that of its file, `head` the lines that it stands in."""
+
+    frontmatter: Json
+    head: str
+    title: Saying
+    rules: tuple[Rule, ...]
+
+    @property
+    def name(self) -> str:
+        return str(self.frontmatter["name"])
+
+    def text(self, language: Language, may_use: MayUse, topics: Sequence[str]) -> str:
+        """Markdown for a caller, without the front matter."""
+        sections = (each.section(language, may_use, topics) for each in self.rules)
+        return "\n\n".join([f"# {self.title.text(language)}", *filter(None, sections)]) + "\n"
+
+
+@cache
+def skills() -> Mapping[str, Skill]:
+    """Reads the skills, by name. Raises ValueError for a file that cannot be one."""
+    return {name: _skill(name) for name in NAMES}
+
+
+@cache
+def rules() -> Mapping[str, Rule]:
+    """The rules of all skills by name, in order. Raises ValueError for a name twice."""
+    told = [rule for skill in skills().values() for rule in skill.rules]
+    by_name = {rule.name: rule for rule in told}
+    if len(by_name) < len(told):
+        raise ValueError("two sections of the skills have one heading")
+    return by_name
+
+
+def _skill(name: str) -> Skill:
+    folder = files(__package__).joinpath(name)
+    _, head, body = folder.joinpath("SKILL.md").read_text("utf-8").split("---\n", 2)
+    frontmatter = _read_frontmatter(head)
+    if frontmatter["name"] != name:
+        raise ValueError(f"the skill {frontmatter['name']} is in the folder {name}")
+    (title, *sections), (title_ja, *sections_ja) = (
+        _parts(body),
+        _parts(folder.joinpath("references/ja.md").read_text("utf-8")),
+    )
+    try:
+        made = tuple(_rule(en, ja) for en, ja in zip(sections, sections_ja, strict=True))
+    except ValueError as error:
+        raise ValueError(f"the skill {name} says other things in Japanese: {error}") from None
+    return Skill(frontmatter, f"---\n{head}---\n", Saying(title[0], title_ja[0]), made)
+
+
+def _read_frontmatter(head: str) -> Json:
+    """Reads the YAML that these files use: `key: value` on a line, and below `key:` lines that are indented."""
+    read: Json = {}
+    inner = read
+    for key, value in (line.split(":", 1) for line in head.splitlines()):
+        if not value.strip():
+            inner = read[key] = {}
+        else:
+            (inner if key.startswith(" ") else read)[key.strip()] = _scalar(value.strip())
+    return read
+
+
+def _scalar(text: str) -> Any:
+    return json.loads(text) if text.startswith('"') else text
+
+
+def _parts(text: str) -> Iterator[list[str]]:
+    """The heading and the lines of the title, and of each section."""
+    for part in re.split(r"^#+ ", text.strip(), flags=re.MULTILINE)[1:]:
+        yield [line for line in part.splitlines() if line]
+
+
+def _rule(en: list[str], ja: list[str]) -> Rule:
+    said = [Saying(*pair) for pair in zip(en[1:], ja[1:], strict=True)]
+    first, *others = said
+    name = en[0].lower().replace(" ", "_").replace(",", "")
+    audience: Audience = "prompts"
+    if line := _both(BOLD, first):
+        audience, said = "clients", [line, *others]
+    elif STEP.match(first.en):
+        audience, said = "skills", [step for each in said if (step := _both(STEP, each))]
+        if len(said) < len(en) - 1:
+            raise ValueError(f"{en[0]} has a line without a number")
+    return Rule(name, Saying(en[0], ja[0]), tuple(said), audience)
+
+
+def _both(pattern: re.Pattern[str], saying: Saying) -> Saying | None:
+    en, ja = pattern.fullmatch(saying.en), pattern.fullmatch(saying.ja)
+    if bool(en) is not bool(ja):
+        raise ValueError(f"{saying.en!r} is written in another way")
+    return Saying(en[1], ja[1]) if en and ja else None
