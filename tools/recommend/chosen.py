@@ -20,6 +20,8 @@ from tools.store.search.ranking.orderings import in_order
 
 PAGE = 10
 """As many as are shown at once, at most."""
+FURTHEST = 60
+"""Titles that are recommended of, however far somebody pages: each is compared with all that were chosen before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,9 @@ class Chosen:
 
 
 async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Chosen:
-    """`most` titles or some more, whole pages of them, so that who asks for more goes on where the page before ended. Never
-    a title that the customer owns, names as liked or known, or wants left out."""
+    """`most` titles or some more, whole pages of them, so that who asks for more goes on where the page before ended; no
+    more than `FURTHEST`. Never a title that the customer owns, names as liked or known, or wants left out."""
+    most = min(most, FURTHEST)
     count = PAGE * -(-most // PAGE)
     tags = await tags_known(context)
     want = await _comparing(context, want)

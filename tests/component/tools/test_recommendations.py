@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.support.calling import called, opened
 from tests.support.cases import cases
 from tools.get_recommendations import NO_HISTORY
+from tools.recommend import chosen
 from tools.results.rows import TAGS
 
 
@@ -140,6 +143,22 @@ async def test_more_follows_what_was_shown_and_may_be_put_in_order(tmp_path: Pat
     assert {card["title_id"] for card in first}.isdisjoint(card["title_id"] for card in more)
     years = [card["start_year"] for card in newest]
     assert years == sorted(years, reverse=True)
+
+
+async def test_however_far_somebody_pages_few_titles_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared = list[int]()
+    varied = chosen.varied
+
+    def counting(titles: Any, count: int, *more: Any, **named: Any) -> Any:
+        compared.append(count)
+        return varied(titles, count, *more, **named)
+
+    monkeypatch.setattr(chosen, "varied", counting)
+    async with opened(tmp_path) as app:
+        asked = {"criteria": "é" * 200, "offset": 5000}
+        answer = (await called(app, "get_recommendations", asked))["structuredContent"]
+    assert answer["recommendations"] == []
+    assert 0 < max(compared) <= chosen.FURTHEST
 
 
 async def test_where_nothing_is_left_it_is_said(tmp_path: Path) -> None:

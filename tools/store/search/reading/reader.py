@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
@@ -25,12 +25,13 @@ from tools.store.search.text.characters import normalise
 from tools.store.search.text.readings import Dictionary
 from tools.store.tags import Tag, Vocabulary, shipped
 
+T = TypeVar("T")
 LONGEST = 500
 """Characters of a text that are read."""
 _MOST_SECONDS, _MOST_SEARCHING, _SHARE = 0.15, 0.4, 1 / 3
 """What the catalogue may take of the call's time to say what goes by a name, exactly and then nearly."""
 _AT_ONCE = 120
-"""Characters that are read at a stretch."""
+"""Characters that are read at a stretch, in one piece of work."""
 _NO_TERMS = CatalogTerms({}, {})
 _MOST_SERIES = 4
 
@@ -78,20 +79,20 @@ class Reader:
         self._tags = (vocabulary or shipped()).own
         self._told = _NO_TERMS
         self._made: tuple[CatalogTerms, int, Scanner] | None = None
+        self._piece = asyncio.Lock()
 
     async def read(self, text: str, deadline: Deadline) -> Reading:
         """Without an answer of the catalogue in time the reading goes on with the names at hand: what is said of others is
         then understood and not obeyed."""
         scanned = await self.tokens(text, deadline)
         whole, named, away, within = scanned.text, scanned.tokens, scanned.away, scanned.within
-        bound = Binder(named).bind()
+        bound = await self._work(whole, lambda: Binder(named).bind())
         unwanted = [item.token for item in bound.items if item.token.title_ids and item.stance is Stance.REFUSED]
         if unwanted and not away:
             await self._series(unwanted, within)
         titles = await self._titles(named, within)
-        await _pause(whole)
-        reading = Meaning(whole, named, bound, scanned.terms, self._now().year, titles).read()
-        await _pause(whole)
+        meaning = Meaning(whole, named, bound, scanned.terms, self._now().year, titles)
+        reading = await self._work(whole, meaning.read)
         if away and bound.likes:
             reading = replace(reading, subject=whole)
         if not reading.understood and not reading.freedoms and reading.subject == whole:
@@ -107,13 +108,11 @@ class Reader:
         terms = await self.terms(_share_of(deadline))
         scanner = await self._scanner(terms)
         whole = normalise(text[:LONGEST])
-        tokens = scanner.scan(whole)
-        await _pause(whole)
+        tokens = await self._work(whole, lambda: scanner.scan(whole))
         proper = _capitals(text, whole)
-        asked = candidates(whole, tokens, proper)
+        asked = await self._work(whole, lambda: candidates(whole, tokens, proper))
         called, away = await self.called(tuple(dict.fromkeys(each.name for each in asked)), _share_of(deadline))
-        named = with_names(whole, tokens, asked, called, proper)
-        await _pause(whole)
+        named = await self._work(whole, lambda: with_names(whole, tokens, asked, called, proper))
         within = _share_of(deadline, _MOST_SEARCHING)
         if not away and (missing := lost(whole, named)):
             named, called = await self._nearly(whole, named, missing, called, within)
@@ -136,7 +135,18 @@ class Reader:
         """What it takes to have nothing that goes by a name: a tag or theme first, then a readership, a title, an author."""
         scanner = await self._scanner(terms)
         whole = normalise(name)
-        return refusal_of(whole, scanner.scan(whole), terms, called.get(whole, NameMatches()))
+        async with self._piece:
+            await asyncio.sleep(0)
+            return refusal_of(whole, scanner.scan(whole), terms, called.get(whole, NameMatches()))
+
+    async def _work(self, whole: str, work: Callable[[], T]) -> T:
+        """Does a piece of the work on a long text, one at a time in each round of the event loop: others are served between,
+        however many texts are being read."""
+        if len(whole) <= _AT_ONCE:
+            return work()
+        async with self._piece:
+            await asyncio.sleep(0)
+            return work()
 
     async def _nearly(
         self, whole: str, tokens: list[Token], missing: Sequence[Candidate], called: dict[str, NameMatches], within: Deadline
@@ -191,12 +201,6 @@ def _capitals(text: str, whole: str) -> frozenset[int]:
     if len(text) != len(whole) or text.isupper() or text.istitle():
         return frozenset()
     return frozenset(i for i, letter in enumerate(text) if letter.isupper())
-
-
-async def _pause(whole: str) -> None:
-    """Others have a turn while a long text is read."""
-    if len(whole) > _AT_ONCE:
-        await asyncio.sleep(0)
 
 
 def _share_of(deadline: Deadline, most: float = _MOST_SECONDS) -> Deadline:

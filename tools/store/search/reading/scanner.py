@@ -39,6 +39,9 @@ class Scanner:
 
     def scan(self, text: str) -> list[Token]:
         """The tokens of a normalised text, in order; linear in its length."""
+        return replace(self, magazines=self.magazines.of_text(len(text)))._scan(text)
+
+    def _scan(self, text: str) -> list[Token]:
         words = spans(text)
         folded = fold_japanese(text)
         romaji = any(word in self.romaji for _, word in words)
@@ -245,7 +248,10 @@ class Scanner:
             return None
         if i and words[i - 1][1] == word:
             return None
-        for size in range(min(_LONGEST_MAGAZINE, len(words) - i), 0, -1):
+        most = 1
+        while most < min(_LONGEST_MAGAZINE, len(words) - i) and self.magazines.may_hold(words[i + most][1]):
+            most += 1
+        for size in range(most, 0, -1):
             last, said = words[i + size - 1]
             if not said.isascii() or said in _SIGNS or said in _COMMAS:
                 continue

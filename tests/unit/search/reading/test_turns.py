@@ -1,0 +1,58 @@
+"""Long texts are read in turns: however many there are, others are served between one piece of work and the next."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from session.resilience.deadline import Deadline
+from tests.support.loop_work import counted
+from tests.support.reading import a_reader
+from tools.store.search.reading.binder import Binder
+from tools.store.search.reading.meaning import Meaning
+from tools.store.search.reading.scanner import Scanner
+
+TEXTS = 40
+MOST_LINES = 75_000
+"""As in `tests/component/tools/test_loop_work.py`."""
+
+
+async def test_of_many_long_texts_one_piece_is_read_in_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, rounds, began = a_reader(), 0, list[int]()
+    await reader.read("warm", Deadline.after(30))
+
+    def noting(own: Any) -> Any:
+        def noted(*given: Any) -> Any:
+            began.append(rounds)
+            return own(*given)
+
+        return noted
+
+    async def count() -> None:
+        nonlocal rounds
+        while True:
+            rounds += 1
+            await asyncio.sleep(0)
+
+    for owner, name in ((Scanner, "scan"), (Binder, "bind"), (Meaning, "read")):
+        monkeypatch.setattr(owner, name, noting(getattr(owner, name)))
+    counting = asyncio.create_task(count())
+    texts = [f"{number} {'no romance but some horror please ' * 15}"[:500] for number in range(TEXTS)]
+    await asyncio.gather(*(reader.read(text, Deadline.after(60)) for text in texts))
+    counting.cancel()
+    with suppress(asyncio.CancelledError):
+        await counting
+    assert len(began) >= 3 * TEXTS
+    assert len(set(began)) == len(began), "two pieces in one round"
+
+
+async def test_a_text_of_nothing_but_beginnings_of_magazines_is_read_at_once() -> None:
+    reader = a_reader()
+    for text in ("少年" * 250, "weekly young jump " * 28):
+        await reader.read("warm", Deadline.after(30))
+        with counted() as work:
+            await reader.read(text, Deadline.after(60))
+        assert work.longest <= MOST_LINES, f"{text[:8]}: {work.told()}"
