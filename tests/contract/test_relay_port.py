@@ -135,6 +135,15 @@ async def test_who_never_was_has_gone(processes: tuple[Process, Process]) -> Non
     assert len(await one.relay.gone(["0" * 12])) == 1
 
 
+async def test_of_the_largest_message_to_nobody_nothing_is_kept(processes: tuple[Process, Process]) -> None:
+    """Or a client that makes up names of processes would fill Redis."""
+    one, _ = processes
+    with pytest.raises(Gone):
+        await one.relay.send(new_name(), bytes(8 * LARGEST_MESSAGE))
+    if isinstance(one.relay, RedisRelay):
+        assert not [key for key in await all_keys(one.relay._redis) if b":message:" in key]
+
+
 async def test_who_says_that_it_ends_has_gone_at_once(processes: tuple[Process, Process]) -> None:
     one, two = processes
     await one.relay.send(two.relay.own, b"still there")

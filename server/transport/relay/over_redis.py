@@ -58,7 +58,12 @@ class RedisRelay(Relay):
         if self._seal is not None:
             message = self._seal.seal(to, message)
         if len(message) > LARGEST_MESSAGE:
+            await self._publish_heard(to, NOTHING)  # or requests to made-up names would fill Redis
             message = await self._store(to, message)
+        await self._publish_heard(to, message)
+
+    async def _publish_heard(self, to: str, message: bytes) -> None:
+        """Publishes a message until that process receives it. Raises `Gone`, `Unsure` or `Unreached`."""
         command = Command((self._publish, relay(to), message))
         give_up = self._clock() + SEARCH_SECONDS
         while not await self._run(command):
