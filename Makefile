@@ -88,7 +88,7 @@ bench-orders: $(VENV)/.dev ## whether the time of an answer tells a foreign orde
 load: $(VENV)/.dev ## open-loop load to the knee, a soak, turns on the real stack (25 minutes); writes tests/load/report.md
 	@$(BIN)/python -m tests.load.open_loop --stack --write $(ARGS)
 
-fleet: $(VENV)/.dev ## how many tasks a shop needs, simulated; ARGS=--write keeps tests/load/fleet.md
+fleet: $(VENV)/.dev ## how many tasks a shop needs, simulated; ARGS=--write keeps it in tests/load/report.md
 	@$(BIN)/python -m tests.load.fleet $(ARGS)
 
 capacity: $(VENV)/.dev ## what a shop needs in AWS and what that costs; writes infra/CAPACITY.md and its plot

@@ -21,7 +21,7 @@ HEAD = """# What it takes, and what it costs
 `make capacity` (`python -m infra.capacity`) counts from [what was measured of a call and what is assumed of a
 day](capacity/inputs.toml) and [what AWS asks](capacity/prices.toml) to tasks, units and dollars, and writes this page and
 its plot; nothing here is written by hand. Put your own numbers there. How many calls a task bears is
-[simulated](../tests/load/fleet.md); what a call takes of DynamoDB, OpenSearch and Valkey is measured by
+[simulated](../tests/load/report.md#how-many-tasks-a-shop-needs); what a call takes of DynamoDB, OpenSearch and Valkey is measured by
 `python -m tests.load.consumed`.
 
 **What is in it.** The tasks of [infra/cdk](cdk/stages.py), `dev` with the agent in them, which shares the processor, what

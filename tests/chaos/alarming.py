@@ -1,4 +1,4 @@
-"""Which alarms tell whom when a fault goes on for an hour: `python -m tests.chaos.alarming --write` writes alarms.md.
+"""Which alarms tell whom when a fault goes on for an hour: `python -m tests.chaos.alarming --write` writes it into report.md.
 
 Each scenario is played for some seconds at the real backends and watched (`recorded.py`). CloudWatch's alarms are then evaluated
 over a timeline: days with the healthy scenario's answers, all of them good, an hour in which every minute is as the fault's seconds
@@ -13,10 +13,9 @@ import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from infra.alarms.cloudwatch import Deployed, alarms
-from tests.chaos import faults
+from tests.chaos import faults, report
 from tests.chaos.play import PATIENCE_SECONDS, calm, warm_up
 from tests.chaos.recorded import Recording, record
 from tests.chaos.scenarios import one
@@ -35,7 +34,6 @@ SESSIONS = 10
 MOST_STALLED = 0.05
 """The share of the time in which a machine may keep the server waiting for its processor. What is late beyond that is the
 machine's, and breakers open for it."""
-REPORT = Path(__file__).with_name("alarms.md")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,20 +144,17 @@ def pages(found: Mapping[str, Rang]) -> set[str]:
 
 
 def table(made: Mapping[str, Recording]) -> str:
-    """Returns the report."""
+    """Returns the section of the report."""
     rows = [_row(name, each, rang(each, made[HEALTHY])) for name, each in made.items()]
     return "\n".join([*HEAD, *rows]) + "\n"
 
 
 HEAD = (
-    "# Which alarms a fault of an hour sets off",
+    "## Which alarms a fault of an hour sets off",
     "",
-    "Written by `python -m tests.chaos.alarming --write`, which says how it is measured.",
-    "",
-    "Shares are of the answers while the fault was on. Each alarm has the minutes from the fault's begin until it tells, and from",
-    "the fault's end until it is over.",
-    "",
-    "*Stalled*: the share of the time in which the machine kept the server waiting for its processor.",
+    "A fault of ten seconds is recorded and held for an hour. Shares are of the answers during the fault. Each alarm has the minutes from",
+    "the fault's begin until it fires, and from the fault's end until it is over. *Stalled*: the share of the time in which the machine",
+    "kept the server waiting for a processor.",
     "",
     "| fault | answers a minute | stalled | late | of no use | pages | tickets |",
     "| --- | ---: | ---: | ---: | ---: | --- | --- |",
@@ -193,7 +188,7 @@ async def main(arguments: list[str]) -> int:
         made = await recordings(world, 10.0)
     print(text := table(made))
     if "--write" in arguments:
-        await asyncio.to_thread(REPORT.write_text, text, "utf-8")
+        await asyncio.to_thread(report.write_alarms, text)
     return int(any(pages(rang(made[each.name], made[HEALTHY])) - each.perhaps != each.pages for each in PLAYED))
 
 

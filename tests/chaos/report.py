@@ -1,4 +1,4 @@
-"""The report: a table and two plots."""
+"""The report: a summary, each fault's figures in a file of their own, and two plots."""
 
 from __future__ import annotations
 
@@ -20,9 +20,15 @@ KINDS = ("live", "cache", "stale", "fallback", "partial", "error")
 HEAD = """\
 # What faults do to answers
 
-Written by `make chaos` (`python -m tests.chaos.run --write`); [the tests' page](../README.md#chaos) says what is done and measured.
+Written by `make chaos` and `python -m tests.chaos.alarming --write`; [the tests' page](../README.md#chaos) says how it is measured.
+Each fault's figures are in [faults.tsv](faults.tsv): latencies as p50 / p99 / p99.9 / longest in ms; *late* are answers that left the
+server over 20 ms after their deadline, *over* those that clients got over 50 ms after their turn's budget; *recovery* is the time in
+seconds from the fault's end until every answer was well again.
 
 """
+ALARMS = "<!-- alarms -->\n"
+"""Begins what `tests.chaos.alarming` writes."""
+COLUMNS = ("fault", "calls", "server", "client", "late", "over", "held up", "usable", "errors", "recovery")
 
 
 def write(played: Sequence[Measured], left_out: Sequence[str], leaks: Leaks | None, seconds: float) -> None:
@@ -34,7 +40,17 @@ def write(played: Sequence[Measured], left_out: Sequence[str], leaks: Leaks | No
     charts.mixes(
         FOLDER / "sources.svg", {each.name: each.sources for each in played}, KINDS, "% of answers during the fault"
     )
-    (FOLDER / "report.md").write_text(HEAD + "\n".join(_lines(played, left_out, leaks, seconds)) + "\n", "utf-8")
+    _, mark, about_alarms = (FOLDER / "report.md").read_text("utf-8").partition(ALARMS)
+    summary = HEAD + "\n".join(_lines(played, left_out, leaks, seconds))
+    (FOLDER / "report.md").write_text(f"{summary}\n\n{mark}{about_alarms}", "utf-8")
+    table = "".join("\t".join(row) + "\n" for row in (COLUMNS, *map(_row, played)))
+    (FOLDER / "faults.tsv").write_text(table, "utf-8")
+
+
+def write_alarms(section: str) -> None:
+    """Puts the section on alarms in place of the last one."""
+    before, mark, _ = (FOLDER / "report.md").read_text("utf-8").partition(ALARMS)
+    (FOLDER / "report.md").write_text(before + mark + section, "utf-8")
 
 
 def _lines(played: Sequence[Measured], left_out: Sequence[str], leaks: Leaks | None, seconds: float) -> list[str]:
@@ -54,14 +70,6 @@ def _lines(played: Sequence[Measured], left_out: Sequence[str], leaks: Leaks | N
         "![how long calls took, per fault, against the budget](latency.svg)",
         "",
         "![where answers came from, per fault](sources.svg)",
-        "",
-        "Latencies are p50 / p99 / p99.9 / longest in ms. *Late*: answers that left the server over 20 ms after their deadline. "
-        "*Over*: answers that clients got over 50 ms after their turn's budget. *Held up*: the share of the time in which the "
-        "machine kept the server or the clients waiting for a processor; it is measured out of every figure. *Recovery*: seconds from the fault's end until every answer was well again.",
-        "",
-        "| fault | calls | server | client | late | over | held up | usable | errors | recovery |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: |",
-        *(_row(each) for each in played),
     ]
 
 
@@ -77,27 +85,26 @@ def summary(played: Sequence[Measured]) -> list[str]:
         f"{len(played)} faults, {calls:,} calls: {_spread(waits)} ms at the client; {over} over the budget "
         f"({1 - over / max(1, calls):.3%} inside), {sum(each.late for each in played)} late at the server, "
         f"{sum(len(each.unstructured) for each in played)} unstructured errors; "
-        f"held up by the machine for {sum(each.held for each in played) / max(1, len(played)):.0%} of the time; longest recovery "
+        f"the machine held processes up for {sum(each.held for each in played) / max(1, len(played)):.0%} of the time; longest recovery "
         f"{max((each.recovery for each in played), default=0):.1f} s.",
         f"Structured errors by name: {named}.",
     ]
 
 
-def _row(each: Measured) -> str:
+def _row(each: Measured) -> tuple[str, ...]:
     errors = ", ".join(f"{count} {name}" for name, count in sorted(each.errors.items())) or "–"
-    cells = (
+    return (
         each.name,
-        each.calls,
+        str(each.calls),
         _spread(each.server),
         _spread(each.client),
-        each.late,
-        each.over,
+        str(each.late),
+        str(each.over),
         f"{each.held:.0%}",
         f"{each.usable:.1%}",
         errors,
         f"{each.recovery:.1f}",
     )
-    return "| " + " | ".join(map(str, cells)) + " |"
 
 
 def _spread(of: Spread) -> str:

@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("words", nargs="*", metavar="WORD", help="only scenarios whose name has every WORD")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="how long each fault lasts (default: %(default)g)")
-    parser.add_argument("--write", action="store_true", help="write tests/chaos/report.md and its plots")
+    parser.add_argument("--write", action="store_true", help="write tests/chaos/report.md, its figures and its plots")
     parser.add_argument("--no-leaks", action="store_true", help="without the thousand cancelled calls")
     asked = parser.parse_args(arguments)
     if problem := backends.missing():

@@ -158,7 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     plan = Plan(asked.seconds, asked.rounds, asked.clients, asked.only, growth=not (asked.only or asked.no_growth))
     results = asyncio.run(measure(plan, lambda line: print(line, file=sys.stderr)))
     text = report.table(results, plan.seconds, plan.rounds)
-    return command.told(text, results, asked, report.write)
+    return command.told(text, results, asked, "calls.txt")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from typing import Protocol
+
+from tests.load.report import FIGURES
 
 
 class Judged(Protocol):
@@ -20,14 +21,14 @@ def parser(module: str, description: str | None, *, seconds: float, of: str, rou
     made = argparse.ArgumentParser(prog=f"python -m {module}", description=description)
     made.add_argument("--seconds", type=float, default=seconds, help=f"for each {of}")
     made.add_argument("--rounds", type=int, default=rounds)
-    made.add_argument("--write", action="store_true", help="write the table into tests/load/README.md")
+    made.add_argument("--write", action="store_true", help="keep the table in tests/load/figures")
     made.add_argument("--bars", action="store_true", help="exit 1 when a bar is missed")
     return made
 
 
-def told(text: str, results: Judged, asked: argparse.Namespace, write: Callable[[str], None]) -> int:
-    """Prints the table, writes it where that is asked for, and gives the exit status."""
+def told(text: str, results: Judged, asked: argparse.Namespace, file: str) -> int:
+    """Prints the table, keeps it in this file of the figures where that is asked for, and returns the exit status."""
     print(text)
     if asked.write:
-        write(text)
+        (FIGURES / file).write_text(text, "utf-8")
     return 1 if asked.bars and results.missed() else 0

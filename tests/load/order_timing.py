@@ -1,7 +1,7 @@
 """`python -m tests.load.order_timing`: can a customer tell by the clock whether a number that is not theirs is an order?
 
 One customer asks for orders of their own, of others, that never were, and with absurd numbers, in random order, over the
-embedded store and over DynamoDB; see "Orders that are not yours" in README.md. Own ones are there to show what a difference
+embedded store and over DynamoDB; see "Orders that are not yours" in report.md. Own ones are there to show what a difference
 looks like.
 """
 
@@ -24,10 +24,6 @@ from tests.load.told_apart import MOST, Compared, compared
 from tests.stack import dynamodb
 from tests.support.stack import seeded
 
-BEGIN, END = (
-    "<!-- figures: written by `python -m tests.load.order_timing --write` -->\n",
-    "<!-- end of the figures of orders -->\n",
-)
 
 
 # -- asking
@@ -74,15 +70,6 @@ def bars(found: Mapping[tuple[str, str], Samples]) -> Iterator[str]:
         yield f"{word}  {one} from missing: AUC within {worst[0]:.3f} of 0.5, at most {MOST} ({worst[1]}, {worst[2]})"
 
 
-def write(text: str) -> None:
-    """Puts the table between the marks in README.md."""
-    whole = report.README.read_text("utf-8")
-    head, _, rest = whole.partition(BEGIN)
-    assert rest, "README.md has lost its marks"
-    _, _, tail = rest.partition(END)
-    report.README.write_text(f"{head}{BEGIN}\n```text\n{text}```\n\n{END}{tail}", "utf-8")
-
-
 def opened(names: Sequence[str], stack: ExitStack) -> dict[str, dict[str, str]]:
     """The settings of each store, filled with the demo's orders."""
     own: dict[str, dict[str, str]] = {name: {} for name in names}
@@ -100,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.load.order_timing", description=(__doc__ or "").split("\n\n")[1])
     parser.add_argument("--samples", type=int, default=5000, help="of each kind, for each store and clock")
     parser.add_argument("--only", choices=("embedded", "DynamoDB"), help="one store instead of both")
-    parser.add_argument("--write", action="store_true", help="put the table into tests/load/README.md")
+    parser.add_argument("--write", action="store_true", help="write the table to tests/load/figures/orders.txt")
     parser.add_argument("--bars", action="store_true", help="exit with 1 when they can be told apart")
     asked = parser.parse_args(arguments)
     with ExitStack() as stack:
@@ -109,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     text = table(found)
     sys.stdout.write(text)
     if asked.write:
-        write(text)
+        (report.FIGURES / "orders.txt").write_text(text, "utf-8")
     return int(asked.bars and any(line.startswith("MISSED") for line in bars(found)))
 
 

@@ -1,4 +1,4 @@
-"""The figures as text, for a terminal and for README.md."""
+"""The figures as text, for a terminal and for a file in figures/."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from typing import Any
 from tests.load.results import Bar, Key, Results
 from tests.load.variants import VARIANTS
 
-README = Path(__file__).with_name("README.md")
-BEGIN, END = "<!-- figures: written by `make bench ARGS=--write` -->\n", "<!-- end of figures -->\n"
+FIGURES = Path(__file__).with_name("figures")
 HEAD = ("", "clients", "calls/s", "p50 ms", "p95 ms", "p99 ms", "CPU ms", "Valkey", "client", "wrong")
 
 
@@ -36,14 +35,6 @@ def table(results: Results, seconds: float, rounds: int) -> str:
         lines.append(f"sessions alive, p50 ms: 10 {growth.few_ms:.2f}, {growth.many} {growth.many_ms:.2f}")
     lines += ["", *map(_bar, results.bars())]
     return "\n".join(lines) + "\n"
-
-
-def write(text: str) -> None:
-    """Puts the table between the marks in README.md."""
-    whole = README.read_text("utf-8")
-    head, _, rest = whole.partition(BEGIN)
-    _, _, tail = rest.partition(END)
-    README.write_text(f"{head}{BEGIN}\n```text\n{text}```\n\n{END}{tail}", "utf-8")
 
 
 def machine() -> str:

@@ -165,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"bench-stack: {error}", file=sys.stderr)
         return 2
     text = stack_report.table(results, plan.seconds, plan.rounds)
-    return command.told(text, results, asked, stack_report.write)
+    return command.told(text, results, asked, "stack.txt")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -1,4 +1,4 @@
-"""The figures of the real stack as text, for a terminal and for README.md."""
+"""The figures of the real stack as text, for a terminal and for a file in figures/."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from server.commands.serve import GARBAGE
-from tests.load.report import README, machine
+from tests.load.report import machine
 from tests.load.results import Bar, percentile
 from tests.load.stack_bedrock import LATENCY_SECONDS
 from tests.load.stack_results import Memory, Results, Sample
 from tests.load.stack_servers import BEHIND, NAMES
 from tests.load.stack_turns import CACHED, CALLS, NEW, UNCACHED
 
-BEGIN = "<!-- figures: written by `make bench-stack ARGS=--write` -->\n"
-END = "<!-- end of the figures of the real stack -->\n"
 ABOUT = {
     CACHED: "the same eight queries, again and again",
     NEW: "queries with words that were never asked",
@@ -52,16 +50,6 @@ def table(results: Results, seconds: float, rounds: int) -> str:
     lines += ["", *map(_bar, results.bars())]
     lines += [f"first answer that was not as promised: {first[:300]}" for first in _first_wrong(results)]
     return "\n".join(lines) + "\n"
-
-
-def write(text: str) -> None:
-    """Puts the table between its marks in README.md. Raises ValueError when they are not there."""
-    whole = README.read_text("utf-8")
-    head, begun, rest = whole.partition(BEGIN)
-    _, ended, tail = rest.partition(END)
-    if not begun or not ended:
-        raise ValueError(f"{README.name} has no place for the figures of the real stack")
-    README.write_text(f"{head}{BEGIN}\n```text\n{text}```\n\n{END}{tail}", "utf-8")
 
 
 def _times(kind: str, clients: str, sample: Sample) -> Iterator[str]:

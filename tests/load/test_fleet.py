@@ -11,13 +11,14 @@ from functools import partial
 import pytest
 
 from tests.load.fleet import closed_formula
-from tests.load.fleet.__main__ import REPORT
 from tests.load.fleet.demand import HOUR, Demand, arrivals
 from tests.load.fleet.engine import Clock, Interpreter, Station
 from tests.load.fleet.fleet import NOTHING, OPENSEARCH, REDIS, ZONE, Outcome, Plan, Run
 from tests.load.fleet.inputs import Inputs, read_inputs
 from tests.load.fleet.planning import VOLUMES, Capacity, fleet_for
-from tests.load.fleet.report import report
+from tests.load.fleet.report import details, report
+from tests.load.open_loop.report import REPORT
+from tests.load.report import FIGURES
 
 PIECES = 60_000
 SERVICE = 0.02
@@ -150,12 +151,14 @@ def test_the_fleet_has_room_for_a_zone_less_and_stands_in_all_of_them(inputs: In
 
 def test_the_kept_report_is_of_these_inputs(inputs: Inputs) -> None:
     """As far as that can be told without simulating all of it: its sections and the sources of what it was fed with."""
-    kept = REPORT.read_text("utf-8")
-    made = report(inputs, [], Capacity(1.0, 1.0, 1.0), [], dict.fromkeys(VOLUMES, ()))
-    assert [line for line in made.splitlines() if line.startswith("#")] == [
-        line for line in kept.splitlines() if line.startswith("#")
+    section = REPORT.read_text("utf-8").partition("<!-- fleet -->\n")[2].partition("<!-- end of fleet -->")[0]
+    made = report(inputs, [], Capacity(1.0, 1.0, 1.0), [])
+    assert [line for line in made.splitlines() if line.startswith(("#", "!"))] == [
+        line for line in section.splitlines() if line.startswith(("#", "!"))
     ]
-    assert kept.endswith(made[made.index("## Where the inputs come from") :])
+    kept = (FIGURES / "fleet.txt").read_text("utf-8")
+    tables = details(inputs, [], dict.fromkeys(VOLUMES, ()))
+    assert kept.endswith(tables[tables.index("Where the inputs come from") :])
     for volume in VOLUMES:
         assert f"| {volume:,} | a zone goes |" in kept
     assert replace(inputs, sources={}).sources != inputs.sources

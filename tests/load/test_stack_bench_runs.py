@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-import re
 from pathlib import Path
 
 import pytest
 
 from session.keys import PREFIX, relay_alive, snapshot
-from tests.load import stack_report
+from tests.load import command, stack_report
+from tests.load.open_loop.report import REPORT
 from tests.load.results import Bar
 from tests.load.stack import KINDS, Plan, measure
 from tests.load.stack_results import Load, Memory, Results, Sample, Trips
@@ -81,18 +82,15 @@ def test_the_table_has_a_row_for_every_call_of_every_kind(results: Results) -> N
     assert "most RSS in MB" in text
 
 
-def test_the_readme_has_a_place_for_the_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Written twice, they are there once, and what is round them stays."""
-    readme = tmp_path / "README.md"
-    readme.write_text(stack_report.README.read_text("utf-8"), "utf-8")
-    before = re.sub(r"(?s)(written by `make bench-stack.*?-->\n).*?(<!-- end of the)", r"\1\2", readme.read_text("utf-8"))
-    monkeypatch.setattr(stack_report, "README", readme)
-    for text in ("first\n", "second\n"):
-        stack_report.write(text)
-    written = readme.read_text("utf-8")
-    assert "second" in written
-    assert "\nfirst\n" not in written
-    assert written.replace("\n```text\nsecond\n```\n\n", "") == before
+def test_the_table_that_is_kept_is_the_last_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, results: Results) -> None:
+    monkeypatch.setattr(command, "FIGURES", tmp_path)
+    for text in ("first
+", "second
+"):
+        command.told(text, results, argparse.Namespace(write=True, bars=False), "stack.txt")
+    assert (tmp_path / "stack.txt").read_text("utf-8") == "second
+"
+    assert (REPORT.parent / "figures/stack.txt").exists(), "the report links it"
 
 
 def test_time_in_which_two_backends_were_at_work_counts_once() -> None:

@@ -11,8 +11,6 @@ from typing import Any
 from tests.mutants.trial import Verdict
 
 HERE = Path(__file__).parent
-MARK = "<!-- seed {} -->\n"
-END = "<!-- end -->\n"
 Row = dict[str, Any]
 
 
@@ -89,8 +87,8 @@ class Share:
     def share(self) -> float:
         return self.killed / max(1, self.mutants - self.equivalent)
 
-    def row(self) -> str:
-        return f"| {self.area} | {self.mutants} | {self.equivalent} | {self.killed} | {self.share:.1%} |"
+    def cells(self) -> tuple[str, ...]:
+        return self.area, str(self.mutants), str(self.equivalent), str(self.killed), f"{self.share:.1%}"
 
 
 def change_of(diff: str) -> str:
@@ -99,11 +97,9 @@ def change_of(diff: str) -> str:
 
 
 def write_figures(shares: Sequence[Share], seed: int) -> None:
-    """Into the README, in place of those of the same seed."""
-    mark = MARK.format(seed)
-    head = [f"Seed {seed}:\n", "| area | mutants | equivalent | killed | share |", "| --- | ---: | ---: | ---: | ---: |"]
-    text = f"{mark}\n" + "\n".join([*head, *(share.row() for share in shares)]) + f"\n\n{END}"
-    readme = HERE / "README.md"
-    before, found, after = readme.read_text(encoding="utf-8").partition(mark)
-    rest = after.partition(END)[2] if found else ""
-    readme.write_text(before + text + rest, encoding="utf-8")
+    """Puts the rows of this seed in place of its last ones."""
+    file = HERE / "shares.tsv"
+    head, *rows = file.read_text(encoding="utf-8").splitlines()
+    kept = [row for row in rows if not row.startswith(f"{seed}\t")]
+    made = ["\t".join([str(seed), *share.cells()]) for share in shares]
+    file.write_text("\n".join([head, *kept, *made, ""]), encoding="utf-8")

@@ -71,7 +71,7 @@ def main() -> int:
     shares = []
     for area in options.area or AREAS:
         shares.append(share_of(area, at, options))
-        print(shares[-1].row(), flush=True)
+        print(*shares[-1].cells(), sep="\t", flush=True)
     at.close()
     if options.write:
         write_figures(shares, options.seed)
@@ -85,7 +85,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--area", choices=AREAS, action="append", help="only this area; may be given again")
     parser.add_argument("--measured", action="store_true", help="which tests run which line is known from the run before")
     parser.add_argument("--survivors", action="store_true", help="only what the runs before have not killed")
-    parser.add_argument("--write", action="store_true", help="write the figures to tests/mutants/README.md")
+    parser.add_argument("--write", action="store_true", help="write the figures to tests/mutants/shares.tsv")
     return parser.parse_args()
 
 

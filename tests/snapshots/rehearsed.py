@@ -7,27 +7,25 @@ import re
 from server.config.settings import ROOT
 
 RUNBOOKS = "infra/RUNBOOKS.md"
-REPORTS = {"chaos": "tests/chaos/report.md", "alarms": "tests/chaos/alarms.md"}
-MARKER = re.compile(r"( *)<!-- (chaos|alarms): (.+?) -->\n.*\n")
+REPORTS = {"played": ("tests/chaos/faults.tsv", "\t"), "held for an hour": ("tests/chaos/report.md", "|")}
+MARKER = re.compile(r"\*([^*\n]+)\*, (played|held for an hour): .*")
 
 
 def runbooks() -> str:
-    """Returns the runbooks with the figures of each scenario after its marker. Raises KeyError for one that no report has."""
-    found = {kind: _rows((ROOT / report).read_text("utf-8")) for kind, report in REPORTS.items()}
+    """Returns the runbooks with the figures of each scenario that they name. Raises KeyError for one that no report has."""
+    found = {kind: _rows((ROOT / report).read_text("utf-8"), mark) for kind, (report, mark) in REPORTS.items()}
 
-    def told(marker: re.Match[str]) -> str:
-        indent, kind, name = marker.groups()
-        words = (_as_chaos if kind == "chaos" else _as_alarms)(found[kind][name])
-        return f"{indent}<!-- {kind}: {name} -->\n{indent}*{name}*: {words}\n"
+    def state_figures(marker: re.Match[str]) -> str:
+        name, kind = marker.groups()
+        return f"*{name}*, {kind}: {(_as_chaos if kind == 'played' else _as_alarms)(found[kind][name])}"
 
-    return MARKER.sub(told, (ROOT / RUNBOOKS).read_text("utf-8"))
+    return MARKER.sub(state_figures, (ROOT / RUNBOOKS).read_text("utf-8"))
 
 
-def _rows(report: str) -> dict[str, dict[str, str]]:
-    """Each row of the report's table by its first cell, with its cells by their heads."""
-    heads, _, *rows = [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in report.splitlines() if line[:1] == "|"
-    ]
+def _rows(report: str, mark: str) -> dict[str, dict[str, str]]:
+    """Each row of the report's table by its first cell, with its cells by their heads; `mark` stands between cells."""
+    lines = [line.strip("|") for line in report.splitlines() if mark in line and not line.startswith("| ---")]
+    heads, *rows = [[cell.strip() for cell in line.split(mark)] for line in lines]
     return {row[0]: dict(zip(heads, row, strict=True)) for row in rows}
 
 

@@ -17,8 +17,8 @@ COLOURS = (GREEN, BLUE, ORANGE)
 MILLISECONDS = (1, 10, 100, 1000)
 
 
-def plot_validation(found: Sequence[Compared], folder: Path = FOLDER) -> None:
-    with chart(folder / VALIDATION, "Measured and simulated, one process, embedded backends", "calls/s", "ms") as axes:
+def plot_validation(found: Sequence[Compared]) -> None:
+    with chart(FOLDER / VALIDATION, "Measured and simulated, one process, embedded backends", "calls/s", "ms") as axes:
         for what, colour in (("p50 ms", GREEN), ("p99 ms", BLUE)):
             own = [each for each in found if each.what == what]
             rates = [each.calls for each in own]
@@ -29,9 +29,9 @@ def plot_validation(found: Sequence[Compared], folder: Path = FOLDER) -> None:
         axes.minorticks_off()
 
 
-def plot_day(inputs: Inputs, bears: Capacity, folder: Path = FOLDER) -> None:
+def plot_day(inputs: Inputs, bears: Capacity) -> None:
     """How many tasks each hour takes, and how many are kept."""
-    with chart(folder / DAY, "Tasks that each hour takes, and that are kept for the busiest one", "hour", "tasks") as axes:
+    with chart(FOLDER / DAY, "Tasks that each hour takes, and that are kept for the busiest one", "hour", "tasks") as axes:
         for messages, colour in zip(VOLUMES, COLOURS, strict=True):
             demand, fleet = Demand(messages, inputs.day), fleet_for(messages, bears, inputs)
             calls = [demand.at(hour) * len(inputs.turn.steps) for hour in range(24)]
@@ -44,10 +44,10 @@ def plot_day(inputs: Inputs, bears: Capacity, folder: Path = FOLDER) -> None:
         axes.minorticks_off()
 
 
-def plot_situations(rows: Mapping[int, Sequence[Row]], budget_ms: float, folder: Path = FOLDER) -> None:
+def plot_situations(rows: Mapping[int, Sequence[Row]], budget_ms: float) -> None:
     """p50 to p99 of every situation."""
     names = [row.situation for row in rows[VOLUMES[0]]]
-    with chart(folder / SITUATIONS, "p50 to p99 of a call, what goes having gone", "ms", "") as axes:
+    with chart(FOLDER / SITUATIONS, "p50 to p99 of a call, what goes having gone", "ms", "") as axes:
         for place, (messages, colour) in enumerate(zip(VOLUMES, COLOURS, strict=True)):
             for number, row in enumerate(rows[messages]):
                 height = number + (place - 1) * 0.22

@@ -9,40 +9,33 @@ from tests.load.fleet.planning import VOLUMES, Capacity, Fleet, Row
 from tests.load.fleet.plots import DAY, SITUATIONS, VALIDATION
 from tests.load.fleet.validation import WITHIN, Compared
 
-HEAD = """# How many tasks a shop needs
+HEAD = """## How many tasks a shop needs
 
 `make fleet` (`python -m tests.load.fleet`) simulates turns over a fleet of tasks, event by event: when they come, the event loop
 and the worker thread of each task, its queue, its limit of calls and its breakers, and the backends that a call asks, with what
-was measured of each. `ARGS=--write` writes this file and its plots; nothing here is written by hand. It is seeded: the same
-[inputs](fleet/inputs.toml) have the same report. It takes a minute of one core.
+was measured of each. The same [inputs](fleet/inputs.toml) give the same report; every situation is in
+[fleet.txt](figures/fleet.txt).
 
-**What it leaves out.** Backends have the latencies that were measured of one that had room; how many OpenSearch nodes or Redis
+**Left out.** Backends have the latencies that were measured of one that had room; how many OpenSearch nodes or Redis
 shards give that is not asked here. A breaker that has opened stays open. Tasks start and stop in no time. A message is a turn of
 three calls on the task beside its agent. Of more than nine tasks nine are simulated with their share, and counts are scaled.
 """
-VALIDATED = """## Beside real runs
-
-Each figure is the median of five runs with the length of the real one, whose every rate was run once. The bar is {within:.0%}.
-{met} of {all} are met; of those that no other work disturbed, {calm_met} of {calm}. Seven numbers were fitted to these same
-runs, so that this says how well one picture fits all of them, not how well it foretells another machine. What is missed is
-tails: the p99 of twenty seconds is the longest few dozen calls, and that of one run is an accident. Read it as right to a factor
-of two.
+VALIDATED = """**Beside real runs** {met} of {all} simulated figures are within {within:.0%}; of those that no other work disturbed, {calm_met} of
+{calm}. Seven numbers were fitted to these same runs. Read the result as right to a factor of two.
+"""
+COMPARED = """Beside real runs: each figure is the median of five simulated runs.
 
 | calls/s | figure | measured | simulated | off | |
 | --- | --- | --- | --- | --- | --- |
 """
-PLANNED = """## Tasks
-
-One task bears {whole:.0f} calls/s within the bars (p99 {p99:g} ms, {refused:.1%} refused), {redis:.0f} without Redis, where all
+PLANNED = """One task bears {whole:.0f} calls/s within the bars (p99 {p99:g} ms, {refused:.1%} refused), {redis:.0f} without Redis, where all
 is live, and {opensearch:.0f} without OpenSearch, where the fallback answers. *Kept* is what is there in the busiest hour: enough if
 a zone or OpenSearch goes. Each number is a multiple of {zones}, one for each zone.
 
 | messages a day | calls/s, busiest hour | busiest hour | a zone gone | OpenSearch gone | **kept** | Redis gone | flash sale (×{times:g}) |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 """
-HAPPENS = """## What happens
-
-The busiest hour, in which something goes after a third of the run. *Lost* are calls whose task has gone, *refused* those that
+HAPPENS = """The busiest hour, in which something goes after a third of the run. *Lost* are calls whose task has gone, *refused* those that
 were told SERVER_BUSY; *degraded* are answers that had to do without something. Percentiles are of calls that began after it.
 
 | messages a day | situation | calls/s | tasks | p50 (ms) | p99 (ms) | longest (ms) | calls | lost | refused | degraded | processor |
@@ -50,25 +43,28 @@ were told SERVER_BUSY; *degraded* are answers that had to do without something. 
 """
 
 
-def report(
-    inputs: Inputs, found: Sequence[Compared], bears: Capacity, fleets: Sequence[Fleet], rows: Mapping[int, Sequence[Row]]
-) -> str:
-    parts = [HEAD, _planned(inputs, bears, fleets), f"![Tasks by hour]({DAY})\n", _happens(rows)]
+def report(inputs: Inputs, found: Sequence[Compared], bears: Capacity, fleets: Sequence[Fleet]) -> str:
+    """Returns the section of tests/load/report.md."""
+    parts = [HEAD, _planned(inputs, bears, fleets), f"![Tasks by hour]({DAY})\n"]
     parts += [f"![p50 to p99 of every situation]({SITUATIONS})\n", _validated(found)]
-    parts += [f"![Measured and simulated]({VALIDATION})\n", "## Where the inputs come from\n"]
-    return "\n".join([*parts, "\n".join(f"- `{name}`: {source}" for name, source in inputs.sources.items()), ""])
+    return "\n".join([*parts, f"![Measured and simulated]({VALIDATION})"])
+
+
+def details(inputs: Inputs, found: Sequence[Compared], rows: Mapping[int, Sequence[Row]]) -> str:
+    """Returns every situation, every comparison and where the inputs come from, for tests/load/figures/fleet.txt."""
+    sources = "".join(f"- `{name}`: {source}\n" for name, source in inputs.sources.items())
+    return f"{_happens(rows)}\n{COMPARED}{''.join(map(_compared, found))}\nWhere the inputs come from:\n\n{sources}"
 
 
 def _validated(found: Sequence[Compared]) -> str:
     calm = [each for each in found if not each.disturbed]
-    head = VALIDATED.format(
+    return VALIDATED.format(
         within=WITHIN,
         met=sum(each.met for each in found),
         all=len(found),
         calm_met=sum(each.met for each in calm),
         calm=len(calm),
     )
-    return head + "".join(map(_compared, found))
 
 
 def _compared(each: Compared) -> str:
