@@ -21,21 +21,19 @@ HEAD = """# What it takes, and what it costs
 `make capacity` (`python -m infra.capacity`) counts from [what was measured of a call and what is assumed of a
 day](capacity/inputs.toml) and [what AWS asks](capacity/prices.toml) to tasks, units and dollars, and writes this page and
 its plot; nothing here is written by hand. Put your own numbers there. How many calls a task bears is
-[simulated](../tests/load/report.md#how-many-tasks-a-shop-needs); what a call takes of DynamoDB, OpenSearch and Valkey is measured by
-`python -m tests.load.consumed`.
+[simulated](../tests/load/report.md#how-many-tasks-a-shop-needs); what a call takes of DynamoDB, OpenSearch and Valkey is
+measured by `python -m tests.load.consumed`.
 
 **What is in it.** The tasks of [infra/cdk](cdk/stages.py), `dev` with the agent in them, which shares the processor, what
 the server asks, and the customers' door. **What is not.** Agents in tasks of their own, as `prod` has them, their model,
 what leaves AWS, images, support, taxes, discounts. Nothing here ran on AWS: what an OpenSearch unit bears is taken from the
 processor time of one node with a small index, and is the figure to measure first. Read dollars as right to a factor of two.
 """
-FOOT = """## Where the prices come from
+FOOT = """## Where the numbers come from
 
-Dollars of {region}, as of {read}. {confirmed} of {all} were found on another public page too; look the others up before a
-decision hangs on them. Those of {other} are from the price list as remembered, Fargate's excepted.
-
-| price | {region} | {other} | from |
-| --- | --- | --- | --- |
+[inputs.toml](capacity/inputs.toml) and [prices.toml](capacity/prices.toml) name the source of each. Prices are as of {read}:
+{confirmed} of {all} of {region} were found on another public page too; look the others up before a decision hangs on
+them. Those of {other} are from the price list as remembered, Fargate's excepted.
 """
 
 
@@ -47,7 +45,7 @@ def months(inputs: Inputs, stage: str, region: str = REGION, volumes: Sequence[i
 def document(inputs: Inputs) -> str:
     prod = months(inputs, "prod")
     parts = [HEAD, _needed(prod), f"![Dollars a month by messages a day]({PLOT})\n", _bill(inputs, prod)]
-    parts += [_otherwise(prod), findings(inputs, prod), _dev(inputs), _prices(prod[0].prices), _sources(inputs)]
+    parts += [_otherwise(prod), findings(inputs, prod), _dev(inputs), _sources(prod[0].prices)]
     return "\n".join(parts)
 
 
@@ -139,17 +137,6 @@ def _dev(inputs: Inputs) -> str:
     return "".join([*lines, _row("**in all**", f"**{number(dollars(bill, month.prices))}**")])
 
 
-def _prices(prices: Prices) -> str:
+def _sources(prices: Prices) -> str:
     confirmed = sum(prices.region in price.confirmed for price in prices.of.values())
-    lines = [
-        FOOT.format(region=REGION, other=OTHER_REGION, read=prices.read, confirmed=confirmed, all=len(prices.of)),
-    ]
-    for name, price in prices.of.items():
-        mark = "" if prices.region in price.confirmed else " (not confirmed)"
-        lines.append(_row(f"`{name}`", price.dollars[REGION], price.dollars[OTHER_REGION], price.source + mark))
-    return "".join(lines)
-
-
-def _sources(inputs: Inputs) -> str:
-    told = [f"- `{name}`: {table['source']} ({table['date']})\n" for name, table in inputs.tables.items()]
-    return "## Where the inputs come from\n\n" + "".join(told)
+    return FOOT.format(region=REGION, other=OTHER_REGION, read=prices.read, confirmed=confirmed, all=len(prices.of))

@@ -1,4 +1,4 @@
-"""Every conversation, judged. README.md here says how to read one, and how to add one."""
+"""Every conversation, judged. tests/README.md says how to read one, and how to add one."""
 
 from __future__ import annotations
 

@@ -24,8 +24,6 @@ from tests.load.told_apart import MOST, Compared, compared
 from tests.stack import dynamodb
 from tests.support.stack import seeded
 
-
-
 # -- asking
 
 

@@ -82,14 +82,11 @@ def test_the_table_has_a_row_for_every_call_of_every_kind(results: Results) -> N
     assert "most RSS in MB" in text
 
 
-def test_the_table_that_is_kept_is_the_last_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, results: Results) -> None:
+def test_the_table_that_is_kept_is_the_last_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "FIGURES", tmp_path)
-    for text in ("first
-", "second
-"):
-        command.told(text, results, argparse.Namespace(write=True, bars=False), "stack.txt")
-    assert (tmp_path / "stack.txt").read_text("utf-8") == "second
-"
+    for text in ("first\n", "second\n"):
+        command.told(text, Results(), argparse.Namespace(write=True, bars=False), "stack.txt")
+    assert (tmp_path / "stack.txt").read_text("utf-8") == "second\n"
     assert (REPORT.parent / "figures/stack.txt").exists(), "the report links it"
 
 

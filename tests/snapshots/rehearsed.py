@@ -32,7 +32,7 @@ def _rows(report: str, mark: str) -> dict[str, dict[str, str]]:
 def _as_chaos(row: dict[str, str]) -> str:
     errors = "no errors" if row["errors"] == "–" else f"errors {row['errors']}"
     return (
-        f"{row['calls']} calls, {row['client']} ms at the client (p50 / p99 / p99.9 / longest), {row['late']} late, "
+        f"{row['calls']} calls, {row['client']} ms, {row['late']} late, "
         f"{row['usable']} usable, {errors}, well again after {row['recovery']} s."
     )
 

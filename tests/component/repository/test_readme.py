@@ -16,7 +16,7 @@ from server.config.settings import ROOT, Settings
 from server.results import META_KEY
 from server.wiring import open_app
 from tests.support.calling import called
-from tests.support.documents import README, after, blocks, rows, text_of
+from tests.support.documents import README, after, blocks, rows
 
 LONGEST = 140
 
@@ -36,13 +36,16 @@ def test_the_stages_are_those_of_the_pipeline() -> None:
     assert drawn == names, "the picture shows other stages"
 
 
-def test_each_figure_has_a_command_and_is_in_the_page_of_figures() -> None:
-    """Nothing is measured twice: the table only repeats what infra/docs/figures.md says with how it was measured."""
-    page = text_of("infra/docs/figures.md")
-    for what, figure, command in rows(after("figures")):
-        assert command.strip("`| ") in page, command
-        for number in re.findall(r"(?<![\w@])\.?\d[\d,.]*\d|(?<![\w@.,])\d(?![\d.,])", f"{what} {figure}"):
-            assert re.search(rf"(?<![\d.,]){re.escape(number)}(?![\d]|[.,]\d)", page), f"{number}: {what}"
+def test_each_figure_is_in_the_report_that_its_row_names() -> None:
+    """Where a row of the page of figures links a report, the report has each of its numbers."""
+    page, checked = ROOT / "infra/docs/figures.md", 0
+    for what, figure, _, report in rows(after("figures")):
+        if link := re.search(r"\]\(([^)#]+)", report):
+            text = (page.parent / link[1]).read_text("utf-8")
+            for number in re.findall(r"(?<![\w@])\.?\d[\d,.]*\d|(?<![\w@.,])\d(?![\d.,])", figure):
+                checked += 1
+                assert re.search(rf"(?<![\d.,]){re.escape(number)}(?![\d]|[.,]\d)", text), f"{number}: {what}"
+    assert checked > 30
 
 
 def conversation() -> Iterator[tuple[str, dict[str, Any], str, list[str]]]:
@@ -67,7 +70,7 @@ async def whole(app: Application, tool: str, arguments: dict[str, Any]) -> dict[
 async def test_the_conversation_can_be_had(tmp_path: Path) -> None:
     """Its calls, in order, in one session, give what it says: the same status, and the same titles and orders."""
     calls = list(conversation())
-    assert len(calls) == 4
+    assert len(calls) == 3
     async with open_app(Settings(embedder="local", data_dir=tmp_path), local=True) as app:
         await app.prepared()  # the titles' vectors are computed after the start
         for tool, arguments, status, ids in calls:

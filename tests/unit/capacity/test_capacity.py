@@ -16,8 +16,8 @@ from infra.capacity.inputs import KINDS, LIVE, Consumed, Inputs, Price, Prices, 
 from infra.capacity.needs import Month, Need, dollars
 from infra.capacity.plots import PLOT, plot
 from infra.capacity.traffic import Traffic
-from tests.load.fleet.__main__ import REPORT
 from tests.load.fleet.inputs import read_inputs as read_fleet
+from tests.load.open_loop.report import REPORT
 
 
 @pytest.fixture(scope="module")
