@@ -2,7 +2,7 @@
 
     python -m tests.new_tool [PATH ...]
 
-The tool that the page shows is one of the store's. It is taken out of the copy: its file, its line, its test, and what
+The tool that the page names is one of the store's. It is taken out of the copy: its file, its line, its test, and what
 `make snapshots` makes of them. No other code may name it, or the page would not say all. Then the page is followed. What
 comes out has to be this tree, byte for byte: whatever CI runs on this one passes on that one. PATHs are what pytest runs at
 the end, instead of the new test and of those that go over all tools. Exit status 0 when all of it is so.
@@ -50,9 +50,9 @@ def take_out(folder: Path, shown: Example) -> int:
     return place
 
 
-def follow_the_guide(folder: Path, place: int | None = None) -> None:
-    """Raises ValueError where the guide does not say it as it is looked for here."""
-    shown, registry = example(folder), folder / REGISTRY
+def follow_the_guide(folder: Path, shown: Example, place: int | None = None) -> None:
+    """Adds the file, the test and the line."""
+    registry = folder / REGISTRY
     for path, text in shown.files.items():
         (folder / path).write_text(text, "utf-8")
     registry.write_text(with_line(registry.read_text("utf-8"), shown.line, place), "utf-8")
@@ -101,7 +101,7 @@ def main(paths: Sequence[str]) -> int:
         place = take_out(folder, shown)
         passed = [written(folder), none(f"files that name {shown.module} still", naming(folder, shown.module))]
         passed.append(passes(folder, "pytest", "-q", *OVER_ALL_TOOLS))
-        follow_the_guide(folder, place)
+        follow_the_guide(folder, shown, place)
         passed += [written(folder), none(f"files in which {GUIDE} leads elsewhere", differing(folder))]
         new_test = [path for path in shown.files if path.startswith("tests/")]
         passed.append(passes(folder, "pytest", "-q", *(paths or (*new_test, *OVER_ALL_TOOLS))))

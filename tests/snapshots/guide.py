@@ -1,4 +1,4 @@
-"""The guide to adding a tool, which shows a tool of this store: its file and its test as they are, and its line."""
+"""The guide to adding a tool, which names a tool of this store: its file, whose value it shows, its line and its test."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 GUIDE = "infra/docs/adding-a-tool.md"
-_SHOWN = r"For example `({folder}/[\w/]+\.py)`:\n\n<!-- new {what} -->\n```python\n(.*?)^```$"
 FROM_THE_GUIDE = {
-    "file": re.compile(_SHOWN.format(folder="tools", what="tool"), re.MULTILINE | re.DOTALL),
-    "test": re.compile(_SHOWN.format(folder="tests", what="test"), re.MULTILINE | re.DOTALL),
+    "file": re.compile(r"^\*\*The file\*\* [^\n]*\[(tools/\w+\.py)\]", re.MULTILINE),
+    "test": re.compile(r"^\*\*The test\*\* [^\n]*\[(tests/[\w/]+\.py)\]", re.MULTILINE),
     "line": re.compile(r"^\*\*The line\*\* is `(\w+)(\.TOOL)` in \[tools/registry\.py\]", re.MULTILINE),
 }
+VALUE = re.compile(r"(?<=<!-- new tool -->\n```python\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """What the guide shows: texts by the paths they belong to, and the line as module and name."""
+    """The files that the guide names, with their texts, and the line as module and name."""
 
     files: dict[str, str]
     line: tuple[str, str]
@@ -28,19 +28,21 @@ class Example:
 
 
 def example(root: Path) -> Example:
-    """Raises ValueError where the guide does not say it as it is looked for here."""
+    """Raises ValueError where the guide does not name them as it is looked for here."""
     guide = (root / GUIDE).read_text("utf-8")
     found = {what: pattern.search(guide) for what, pattern in FROM_THE_GUIDE.items()}
     if lacking := [what for what, match in found.items() if match is None]:
         raise ValueError(f"{GUIDE} has no {', no '.join(lacking)} of a new tool")
-    shown = {what: match.groups() for what, match in found.items() if match}
-    return Example(dict([shown["file"], shown["test"]]), shown["line"])
+    named = {what: match.groups() for what, match in found.items() if match}
+    paths = (named["file"][0], named["test"][0])
+    return Example({path: (root / path).read_text("utf-8") for path in paths}, named["line"])
 
 
 def guide_as_the_files_are(root: Path) -> str:
-    """The guide with the texts of the files that it shows; where one is not there, as the guide has it."""
+    """Returns the guide with the value of the file that it names; where that is not there, as the guide has it."""
     guide = (root / GUIDE).read_text("utf-8")
-    for path, text in example(root).files.items():
-        if (root / path).exists():
-            guide = guide.replace(text, (root / path).read_text("utf-8"))
-    return guide
+    named = FROM_THE_GUIDE["file"].search(guide)
+    if named is None or not (root / named[1]).exists():
+        return guide
+    _, start, value = (root / named[1]).read_text("utf-8").partition("TOOL = Tool(\n")
+    return VALUE.sub(lambda _: start + value, guide)
