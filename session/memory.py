@@ -36,7 +36,7 @@ CATCH_UP_SECONDS = 1.0
 LARGEST_WHOLE = 16 * 1024
 """Bytes of a packed result that a session keeps whole: three times 20 titles with everything. A session keeps five."""
 TOTALS = ("calls", "failures", "cache_hits", "latency_ms", "tokens_out")
-REMEMBERED = (b"ids", b"query", b"by", b"title_id", b"title", b"order_id", b"listened")
+REMEMBERED = (b"ids", b"query", b"by", b"title_id", b"title", b"order_id", b"listened", b"ended")
 """Fields of the session's hash in the order of begin.lua's answer. Titles' names are read only with the history."""
 Group = tuple[str, int, Mapping[str, str]]
 """A group of `STATE`: its name, since when it is so (ms of Redis's clock), and its fields."""
@@ -68,7 +68,7 @@ class SessionMemory:
         self.recent = RecentState(clock)
         self._ahead_ms = time.time() * 1000 - clock() * 1000  # Redis's clock less ours; a guess until Redis has answered
         self._behind = False
-        names = ("begin", "limit", "claim", "record", "remember", "settle", "abandon", "spend", "pause")
+        names = ("begin", "limit", "claim", "record", "remember", "settle", "abandon", "spend", "pause", "forget")
         self._scripts = {name: Script.load(name) for name in names}
 
     async def begin(self, request: BeginRequest) -> Begun:
@@ -263,7 +263,8 @@ class SessionMemory:
     async def forget(self, session: str, user: str | None) -> bool:
         """Removes all that is remembered under a session for a user. Raises `MemoryUnavailable`."""
         self.recent.forget(session, user)
-        (removed,) = await self._guarded.trip([Command(("UNLINK", *SessionKeys(session, user).all()))])
+        step = self._evaluation("forget", SessionKeys(session, user).all(), (SESSION_TTL_MS,))
+        (removed,) = await self._guarded.trip([step])
         return bool(removed)
 
     async def recall(self, session: str, user: str | None) -> Recollection:

@@ -86,7 +86,12 @@ class RecentState:
             first, left = names[0], known.get(group)
             if said.get(first.encode()) is not None:
                 self._hear(request, group, names, said, left)
-            elif left is not None and self._is_fresh(left) and (begun.degraded or left.request.turn.key == request.turn.key):
+            elif (
+                left is not None
+                and self._is_fresh(left)
+                and not is_over(left, begun, asked_at)
+                and (begun.degraded or left.request.turn.key == request.turn.key)
+            ):
                 # A conversation that Redis has lost is over, but not in the middle of a turn.
                 own |= {name.encode(): value.encode() for name, value in left.fields.items()}
                 forgotten |= left.written_at is not None and left.written_at < asked_at
@@ -119,6 +124,12 @@ class RecentState:
 
     def _is_fresh(self, left: StateWrite) -> bool:
         return self._clock() - left.made_at <= SECONDS
+
+
+def is_over(left: StateWrite, begun: Begun, asked_at: float) -> bool:
+    """True if the session was ended, by whichever process, after this. `asked_at` is when Redis said so, by our clock."""
+    ended, clock_ms = begun.said.get(b"ended"), begun.clock_ms
+    return ended is not None and clock_ms is not None and clock_ms - (asked_at - left.made_at) * 1000 < int(ended)
 
 
 def _size_of_groups(groups: Mapping[str, StateWrite]) -> int:

@@ -27,7 +27,7 @@ if ttl > 0 then
   local wait = rate > 0 and take(KEYS[1], now, rate, burst) or 0
   if wait > 0 then return {wait} end
   remember(KEYS[1], now, 18)
-  local fields = {'ids', 'query', 'by', 'title_id', 'title', 'order_id', 'listened'}
+  local fields = {'ids', 'query', 'by', 'title_id', 'title', 'order_id', 'listened', 'ended'}
   for field in string.gmatch(ARGV[17] or '', '%S+') do fields[#fields + 1] = field end
   remembered = redis.call('HMGET', KEYS[1], unpack(fields))
 end

@@ -338,8 +338,29 @@ async def test_forget_removes_all_of_a_session_and_says_whether_there_was_any(re
     await own.begin("s", "u", "t")
     await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
     assert await own.memory.forget("s", "u")
-    assert await all_keys(redis) == []
+    (left,) = await all_keys(redis)
+    assert await ask(redis, "HKEYS", left) == [b"ended"]
     assert not await own.memory.forget("s", "u")
+
+
+@cases("late", [False, True])
+async def test_a_session_that_another_process_ended_is_over(own: Memory, process: Callable[..., Memory], late: bool) -> None:
+    """Also in the middle of a turn, and what this process had not written yet."""
+    session = f"ended-{late}"
+    other, shown = process(), LastShown(("manga-1",), ("A",), "q")
+    begun = await own.begin(session, "u", "t")
+    written = own.memory.recent.keep(begun.request, shown, {"order_id": "MNG-1"})
+    if not late:
+        await leave(own, own.memory.record(session, "u", entry(), shown, {"order_id": "MNG-1"}))
+        own.memory.recent.written(written)
+    own.clock.advance(1)
+    await other.memory.forget(session, "u")
+    own.clock.advance(1)
+    for each in (own, other, own):
+        again = await each.begin(session, "u", "t")
+        assert (again.last_ids, again.shared, again.degraded, again.forgotten) == ((), {}, False, False)
+    await leave(own, own.memory.record(session, "u", entry(), LastShown(("manga-2",), ("B",), "q")))
+    assert (await other.begin(session, "u", "t")).last_ids == ("manga-2",)
 
 
 async def test_everything_that_is_written_expires(redis: KeyValue, own: Memory, process: Callable[..., Memory]) -> None:

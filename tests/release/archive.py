@@ -1,7 +1,7 @@
 """The code of a release in one small file of the repository: a fresh clone may be shallow and without tags.
 
-Large word lists are cut to the words of the demo catalogue, and pictures of previews are left out: beside another version
-it matters that what is stored and said is understood, not how well is searched.
+It holds the server, the seed and a part of the demo. Large word lists are cut, and pictures of previews are left out: beside
+another version it matters that what is stored and said is understood, not how well is searched.
 """
 
 from __future__ import annotations
@@ -11,12 +11,17 @@ import io
 import json
 import subprocess
 import tarfile
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 ARCHIVE = ROOT / "tests" / "release" / "last_release.tar.xz"
 MOST_BYTES = 700_000
-PARTS = ("server", "session", "tools", "pyproject.toml")
+DEMO = "infra/demo/"
+FILES = (f"{DEMO}catalog.jsonl", f"{DEMO}volumes.jsonl", f"{DEMO}orders.jsonl", f"{DEMO}policies.md")
+PARTS = ("pyproject.toml", "server", "session", "tools", "infra/__init__.py", "infra/seed", *FILES)
+TITLES = 60
 READINGS = "tools/store/search/text/japanese.tsv.gz"
 STANCES = "tools/store/search/reading/stances.txt.gz"
 MOST_STANCES = 2_000
@@ -46,6 +51,8 @@ def _content(tree: Path, name: str) -> bytes:
     if name == READINGS:
         known = _characters(tree)
         return _compressed([line for line in _lines(content) if known.issuperset(line.partition("\t")[0])])
+    if name in FILES[:2]:
+        return b"".join(line for line in content.splitlines(True) if json.loads(line)["title_id"] in _first_titles(tree))
     if name == STANCES:
         lines = _lines(content)
         half = len(lines) // 2
@@ -53,10 +60,15 @@ def _content(tree: Path, name: str) -> bytes:
     return content
 
 
+@cache
+def _first_titles(tree: Path) -> dict[str, Any]:
+    rows = (tree / FILES[0]).read_text("utf-8").splitlines()[:TITLES]
+    return {title["title_id"]: title for title in map(json.loads, rows)}
+
+
 def _characters(tree: Path) -> frozenset[str]:
-    """Of the Japanese names of the demo's first titles."""
-    rows = (tree / "infra" / "demo" / "catalog.jsonl").read_text("utf-8").splitlines()[:40]
-    return frozenset(character for row in rows for character in (json.loads(row)["title"].get("ja") or ""))
+    """Those of the Japanese names of the demo's first titles."""
+    return frozenset(character for title in _first_titles(tree).values() for character in title["title"].get("ja") or "")
 
 
 def _lines(content: bytes) -> list[str]:

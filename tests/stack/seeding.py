@@ -48,6 +48,12 @@ class Destination:
         found = httpx.get(f"{self.node}/{self.name}-*/_stats/indexing", params={"expand_wildcards": "all"}, timeout=10)
         return {name: each["primaries"]["indexing"]["index_total"] for name, each in found.json()["indices"].items()}
 
+    def remove(self) -> None:
+        for name in self.indices():
+            httpx.delete(f"{self.node}/{name}", timeout=30)
+        for name in self.table_names():
+            self.tables.delete_table(TableName=name)
+
     def serving(self) -> list[str]:
         found = httpx.get(f"{self.node}/_alias/{self.name}", timeout=10)
         return sorted(found.json()) if found.status_code == 200 else []
@@ -90,7 +96,4 @@ def wait_until(condition: Callable[[], bool], what: str) -> None:
 def target(opensearch_url: str, dynamodb_endpoint: str) -> Iterator[Destination]:
     made = Destination(opensearch_url, dynamodb_endpoint, f"seed{uuid.uuid4().hex[:8]}")
     yield made
-    for name in made.indices():
-        httpx.delete(f"{opensearch_url}/{name}", timeout=30)
-    for name in made.table_names():
-        made.tables.delete_table(TableName=name)
+    made.remove()

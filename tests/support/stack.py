@@ -25,12 +25,12 @@ def stack_settings() -> Mapping[str, str]:
     return _filled() if os.environ.get(ASKED) == "1" else {}
 
 
-def seeded(settings: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """`python -m infra.seed` with no MANGA_ setting but these."""
+def seeded(settings: Mapping[str, str], *arguments: str, tree: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    """`python -m infra.seed` with no MANGA_ setting but these; `tree` is where its code is."""
     own = {name: value for name, value in os.environ.items() if not name.startswith("MANGA_")}
     return subprocess.run(
         [sys.executable, "-m", "infra.seed", *arguments],
-        cwd=ROOT,
+        cwd=tree,
         env=own | dict(settings),
         capture_output=True,
         text=True,

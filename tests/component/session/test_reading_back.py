@@ -119,7 +119,8 @@ async def test_the_words_are_in_the_owners_session_alone_and_go_with_it(kit: Kit
     past = await kit.memory.recall("s", "u")
     assert past.calls[0].words == "pirates of my youth Nobody"
     await kit.memory.forget("s", "u")
-    assert [await ask_redis(kit.redis.inner, "EXISTS", name) for name in own.all()] == [0, 0, 0, 0]
+    assert [await ask_redis(kit.redis.inner, "EXISTS", name) for name in own.all()] == [1, 0, 0, 0]
+    assert await ask_redis(kit.redis.inner, "HKEYS", own.base) == [b"ended"]
     assert (await kit.memory.recall("s", "u")).calls == ()
 
 
