@@ -9,9 +9,10 @@ import logging
 import re
 import signal
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing, contextmanager
+from contextlib import ExitStack, aclosing, contextmanager
 from typing import Any
 
 import uvicorn
@@ -20,6 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 from strands.models import Model
 
 from infra.agent.answering import Answering, Done
@@ -35,6 +37,8 @@ MOST_CHARACTERS = 2000
 MOST_BYTES = 16_384
 MOST_TURNS = 100
 """Open at once; whoever comes then is told to come again, rather than to wait behind all of them."""
+MOST_OF_ONE = 10
+"""Turns of one customer: as many as the door lets them have sockets."""
 THREADS = MOST_TURNS + 20
 """A turn's model is heard in one; what is recalled, and what is sent through the door, takes one for a moment."""
 IDLE_SECONDS = 75
@@ -70,6 +74,7 @@ class Desk:
         self._shows_tokens = settings.store_token is not None
         self._door = Door(settings.callback or "", self._secret) if self._secret else None
         self._through_the_door: set[asyncio.Task[None]] = set()
+        self._open: Counter[str | None] = Counter()
 
     def application(self) -> Starlette:
         routes = [Route("/turns", self.take, methods=["POST"]), Route("/healthz", self.health)]
@@ -88,10 +93,11 @@ class Desk:
         if not SESSION.fullmatch(session):
             raise Refused(400, "VALIDATION_ERROR", "X-Session-ID has to be 1 to 128 of A-Z a-z 0-9 . _ : -")
         text = _question(await _body(request), "text")["text"]
-        self._make_room()
-        # Only a server that knows this agent by a token of its own is shown the customer's.
-        told = self._answering.answer(session, text, user, token if self._shows_tokens else None)
-        return StreamingResponse(self._events(told), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+        with ExitStack() as place:
+            place.enter_context(self._place(user))
+            # Only a server that knows this agent by a token of its own is shown the customer's.
+            told = self._answering.answer(session, text, user, token if self._shows_tokens else None)
+            return _Turn(self._events(told), place.pop_all())
 
     async def take_from_door(self, request: Request) -> Response:
         """Answers 202 at once, and the customer by the door's callback."""
@@ -113,16 +119,15 @@ class Desk:
     async def _answer_door(self, connection: str, user: str | None, until: str | None, body: bytes) -> None:
         assert self._door is not None
         try:
-            if until is not None and (not until.isdigit() or int(until) <= time.time()):
+            if until is not None and (not until.isdecimal() or int(until) <= time.time()):
                 raise Refused(401, "UNAUTHORIZED", "Please sign in again.")
             asked = _question(body, "text", "session")
-            self._make_room()
+            session = asked.get("session") or session_of(connection)
+            with self._place(user):
+                async with aclosing(self._answering.answer(session, asked["text"], user)) as told:
+                    await self._door.answer(connection, told)
         except Refused as refusal:
             await self._door.refuse(connection, refusal.name, str(refusal.detail))
-            return
-        session = asked.get("session") or session_of(connection)
-        async with aclosing(self._answering.answer(session, asked["text"], user)) as told:
-            await self._door.answer(connection, told)
 
     async def _proven(self, request: Request) -> tuple[str | None, str | None]:
         """Tells the user and the token that proves it. Raises `Refused`."""
@@ -136,9 +141,20 @@ class Desk:
         except Unproven as problem:
             raise Refused(401, "UNAUTHORIZED", str(problem), BEARER) from None
 
-    def _make_room(self) -> None:
-        if self._answering.open_turns >= MOST_TURNS:
+    @contextmanager
+    def _place(self, user: str | None) -> Iterator[None]:
+        """Counts a turn for as long as the block. Raises `Refused`."""
+        if self._open.total() >= MOST_TURNS:
             raise Refused(503, "SERVER_BUSY", "Too many questions at once; please ask again.", {"Retry-After": "1"})
+        if user is not None and self._open[user] >= MOST_OF_ONE:
+            text = f"You have {MOST_OF_ONE} questions open; please wait for an answer."
+            raise Refused(429, "RATE_LIMITED", text, {"Retry-After": "1"})
+        self._open[user] += 1
+        try:
+            yield
+        finally:
+            self._open[user] -= 1
+            self._open += Counter()  # forgets whoever has none
 
     async def _events(self, told: AsyncIterator[str | Done]) -> AsyncIterator[str]:
         async for each in told:
@@ -147,6 +163,18 @@ class Desk:
             else:
                 what = {} if self._customers else {"outcome": each.outcome, "calls": each.calls, "spent": each.spent}
                 yield _event("done", {"turn": each.turn, "ms": each.ms, **what})
+
+
+class _Turn(StreamingResponse):
+    """The events of a turn, which has its place until they are sent."""
+
+    def __init__(self, events: AsyncIterator[str], place: ExitStack) -> None:
+        super().__init__(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+        self._place = place
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        with self._place:
+            await super().__call__(scope, receive, send)
 
 
 def _event(kind: str, data: dict[str, Any]) -> str:

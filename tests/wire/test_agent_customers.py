@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
-from tests.support.agent_service import Json, Service, service
+from tests.support.agent_service import BOUND_SECONDS, Json, Service, service
 from tests.support.cases import cases
 from tests.support.issuer import AUDIENCE, FAILING, Issuer, SigningKey, issuing
 from tests.support.outside import Outside, outside
@@ -17,6 +21,8 @@ from tests.support.serving import Serving
 
 SECRET = "between-the-door-and-us"
 QUESTION = b'{"text": "where is MNG-DEMO1001?"}'
+MOST_OF_ONE = 10
+"""Turns of one customer at once (`infra.agent.service`, whose environment is another)."""
 AT = {"X-Session-ID": "proven"}
 FROM_DOOR = {"X-Door-Secret": SECRET, "X-Door-Connection": "L0SM9cOFvHcCIhw=", "X-Door-User": "demo-user-1"}
 
@@ -168,3 +174,38 @@ def test_a_file_may_hold_the_keys(server: Serving, issuer: Issuer, tmp_path: Pat
         agent.connected()
         answer = agent.answer("where is MNG-DEMO1001?", "proven", user=None, headers=bearing(issuer.token()))
     assert "MNG-DEMO1001 (delivered)" in answer["answer"]
+
+
+def test_one_customer_who_floods_the_agent_keeps_no_other_out(server: Serving, issuer: Issuer, beyond: Outside) -> None:
+    """However many they ask at once, over both ways; whoever is refused is told so, and may ask when a turn is over."""
+    settings = {
+        "AGENT_JWT_ISSUER": issuer.name,
+        "AGENT_JWT_AUDIENCE": AUDIENCE,
+        "AGENT_JWT_JWKS_URL": issuer.jwks_url,
+        "AGENT_DOOR_SECRET": SECRET,
+        "AGENT_CALLBACK_URL": beyond.url,
+    }
+    with (
+        service(f"{server.url}/sse", "--thinking-ms", "700", environment=settings) as agent,
+        ThreadPoolExecutor(60) as asking,
+    ):
+        agent.connected()
+        greedy, modest = bearing(issuer.token("greedy")), bearing(issuer.token())
+        statuses = [asking.submit(_status, agent, {**greedy, "X-Session-ID": f"greedy-{each}"}) for each in range(50)]
+        agent.until(lambda health: health["open_turns"] >= MOST_OF_ONE)
+        assert agent.ask("POST", "/door", QUESTION, {**FROM_DOOR, "X-Door-User": "greedy"})[0] == 202
+        refused = beyond.posted.get(timeout=30)[1]
+        assert (refused["event"], refused["name"]) == ("error", "RATE_LIMITED")
+        assert "MNG-DEMO1001 (delivered)" in agent.answer("where is MNG-DEMO1001?", "modest", None, modest)["answer"]
+        told = Counter(each.result() for each in statuses)
+        assert told.keys() == {200, 429}
+        assert told[200] >= MOST_OF_ONE
+        assert _status(agent, greedy) == 200
+
+
+def _status(agent: Service, headers: dict[str, str]) -> int:
+    with closing(HTTPConnection("127.0.0.1", agent.port, timeout=BOUND_SECONDS)) as connection:
+        connection.request("POST", "/turns", QUESTION, headers)
+        response = connection.getresponse()
+        response.read()
+        return response.status
