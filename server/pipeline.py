@@ -87,6 +87,7 @@ def build_pipeline(parts: Parts) -> Pipeline:
         recorded=parts.recorded,
     )
     telemetry = TelemetryStage(parts.sinks, Audited(parts.audit) if parts.audit else None, parts.observers)
+    shorten = ShortenStage(parts.memory, parts.result_tokens, parts.store.currency)
     stages: dict[str, Stage] = {
         "telemetry": telemetry,  # sends one event a call, whatever becomes of it
         "guard": GuardStage(),  # turns failures into outcomes; the only broad except
@@ -94,7 +95,7 @@ def build_pipeline(parts: Parts) -> Pipeline:
         "identity": IdentityStage(parts.identifier, parts.access, parts.caller_limits),  # who calls, and may they
         "validate": ValidateStage(),  # cleans and checks the arguments, before any backend is asked
         "session": session,  # opens turn, limits and memory in one round trip, records the call in another
-        "shorten": ShortenStage(parts.memory, parts.result_tokens),  # cuts the result to the tokens that are left
+        "shorten": shorten,  # cuts the result to the tokens that are left, in the shop's currency
         "idempotency": IdempotencyStage(parts.memory),  # answers a repeated key with the recorded result
         "remember": RememberStage(parts.profile_queue, parts.clocks.now),  # queues views and searches for the profile
         "complete": CompleteStage(parts.store),  # joins price and stock onto the answer of any rung below

@@ -200,6 +200,8 @@ class Registry:
     def made(self, tool: Tool, version: str | None = None, package: str | None = None) -> Registered:
         """Compiles a tool, which takes some milliseconds and may run on another thread. Raises `ToolRefused`."""
         own = self._compiled(self._with_freshness(self._with_identifiers(tool)))
+        if own.tool.output_schema is not tool.output_schema:  # what is kept of a result has its names inside the server
+            own = replace(own, fits=compile_success_check(tool.output_schema))
         self._check_keys(own.tool)
         version = self._version if version is None else version
         return replace(own, form=digest(own.form, self._setting, version)[:FORM], version=version, package=package)
@@ -237,7 +239,7 @@ class Registry:
         return (each.tool for each in self._register)
 
     def _with_identifiers(self, tool: Tool) -> Tool:
-        """The tool with the shop's patterns in its schema, and order numbers normalised."""
+        """The tool with the shop's patterns and currency in its schemas, and order numbers normalised."""
         shop, schema = self._identifiers, self._identifiers.adapt(tool.input_schema)
         rules = schema.get("properties") if isinstance(schema, Mapping) else None
         if not isinstance(rules, Mapping):  # `compiled` refuses it, and says why
@@ -246,7 +248,15 @@ class Registry:
             name for name, rule in rules.items() if isinstance(rule, Mapping) and rule.get("pattern") == shop.orders.text
         ]
         spelled = {**tool.spelled, **dict.fromkeys(numbers, shop.orders.normalise)}
-        return replace(tool, input_schema=schema, description=shop.adapt(tool.description), spelled=spelled)
+        return replace(
+            tool,
+            input_schema=schema,
+            output_schema=shop.currency.adapt(tool.output_schema),
+            description=shop.adapt(tool.description),
+            spelled=spelled,
+            remembered=tuple(map(shop.currency.field, tool.remembered)),
+            sheds=None if tool.sheds is None else tuple(map(shop.currency.rename, tool.sheds)),
+        )
 
     def _with_freshness(self, tool: Tool) -> Tool:
         if tool.cache is None or self._text_fresh_seconds is None:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
+from collections.abc import Iterator
 from typing import Any
 
 from strands.hooks import AfterToolCallEvent, BeforeToolCallEvent, HookProvider, HookRegistry
 
 from infra.agent.store_tools import PREFIX, ToolOfTurn
+from infra.agent.words import amount
 
 Json = dict[str, Any]
 WIDTH = 100
 MOST_LINES = 3
 TELLING = (
-    "title_id", "title", "author", "price_jpy", "availability", "missing_volumes", "reason",
-    "order_id", "total_jpy", "estimated_delivery", "shipments",
+    "title_id", "title", "author", "price", "availability", "missing_volumes", "reason",
+    "order_id", "total", "estimated_delivery", "shipments",
 )  # fmt: skip
+AMOUNT = re.compile("(price|total)_[a-z]{3}")
 
 
 def line(who: str, text: str) -> None:
@@ -66,7 +70,15 @@ def _quality(metadata: Json) -> list[str]:
 def _telling(structured: Json) -> list[str]:
     """A few fields of each row; whoever wants it all reads `structuredContent`."""
     rows = structured.get("results") or structured.get("items") or structured.get("recommendations") or [structured]
-    return ["  ".join(_shown(key, row[key]) for key in TELLING if row.get(key) not in (None, [])) for row in rows]
+    return ["  ".join(text for _, text in sorted(_shown(row))) for row in rows]
+
+
+def _shown(row: Json) -> Iterator[tuple[int, str]]:
+    """What is told of a row, each with its place."""
+    for key, value in row.items():
+        name = found[1] if (found := AMOUNT.fullmatch(key)) else key
+        if name in TELLING and value not in (None, []):
+            yield TELLING.index(name), amount(key, value) if found else _said(key, value)
 
 
 def _understood(structured: Json) -> list[str]:
@@ -75,10 +87,8 @@ def _understood(structured: Json) -> list[str]:
     return [f"understood: {', '.join(said)}"] if said else []
 
 
-def _shown(key: str, value: Any) -> str:
+def _said(key: str, value: Any) -> str:
     match key:
-        case "price_jpy" | "total_jpy":
-            return f"¥{value}"
         case "missing_volumes":
             return f"missing {', '.join(str(each) for each in value)}"
         case "shipments":

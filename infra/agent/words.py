@@ -67,11 +67,16 @@ def _rows(result: Json) -> Iterator[Json]:
             yield about
 
 
+def amount(field: str, value: float) -> str:
+    """A price or total by the currency that its field ends in: "¥770", "7.99 USD"."""
+    return f"¥{value}" if field.endswith("_jpy") else f"{value} {field[-3:].upper()}"
+
+
 def _told(row: Json, question: str) -> str:
     if "order_id" in row:
         parcels = [f"{each['carrier']}: {each['status']}" for each in row.get("shipments", ())]
         return " ".join((row["order_id"], *(each.replace("_", " ") for each in (f"({row.get('status')})", *parcels))))
-    price = f"¥{row['price_jpy']}" if row.get("price_jpy") else ""
+    price = next((amount(key, value) for key, value in row.items() if key.startswith("price_") and value), "")
     stock = sentence("in_stock" if row["in_stock"] else "sold_out", question) if "in_stock" in row else ""
     if missing := row.get("missing_volumes"):
         stock = sentence("missing", question) + ", ".join(map(str, missing))

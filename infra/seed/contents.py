@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from server.config.settings import DEMO
-from tools.store.backends.dynamodb.attributes import Item
+from tools.store.backends.dynamodb.attributes import Item, in_currency
 from tools.store.backends.dynamodb.items import order_item, popular_item, release_item, stock_item, title_item
 from tools.store.backends.dynamodb.tables import ORDERS, RELEASES, STOCK, TITLES, Table
 from tools.store.identifiers import Identifiers
@@ -55,15 +56,15 @@ class Contents:
 
 def read(sources: Sources, identifiers: Identifiers, vocabulary: Vocabulary | None = None) -> Contents:
     """Raises ContentsError with every line that is wrong in any of the files."""
-    problems: list[str] = []
+    currency, problems = identifiers.currency, list[str]()
     records, rows, orders = tuple[Record, ...](), list[tuple[str, VolumeStock]](), list[tuple[str, Order]]()
     with _telling(problems):
-        records = load(sources.catalog, vocabulary, identifiers.titles)
+        records = load(sources.catalog, vocabulary, identifiers.titles, currency)
     titles = frozenset(title.title_id for title, _ in records) if records else None
     with _telling(problems):
-        rows = read_volumes(sources.volumes, titles) if sources.volumes else []
+        rows = read_volumes(sources.volumes, titles, currency) if sources.volumes else []
     with _telling(problems):
-        orders = read_orders(sources.orders, identifiers.orders) if sources.orders else []
+        orders = read_orders(sources.orders, identifiers.orders, currency) if sources.orders else []
     if problems:
         raise ContentsError("\n".join(problems))
     volumes = _by_title(rows)
@@ -71,11 +72,12 @@ def read(sources: Sources, identifiers: Identifiers, vocabulary: Vocabulary | No
         stock = tuple(stock_item(title.title_id, sold, volumes.get(title.title_id, ())) for title, sold in records)
     except ValueError as error:
         raise ContentsError(f"{sources.volumes}: {error}") from None
+    priced = partial(in_currency, currency)
     items = {
         TITLES: (*(title_item(title) for title, _ in records), popular_item(title for title, _ in records)),
-        STOCK: stock,
+        STOCK: tuple(map(priced, stock)),
         RELEASES: tuple(release_item(each) for each in releases_of((title for title, _ in records), rows)),
-        ORDERS: tuple(order_item(*each) for each in orders),
+        ORDERS: tuple(priced(order_item(*each)) for each in orders),
     }
     odd = tuple(find_oddities(records, rows, orders, vocabulary))
     counted = f"{len(records):,} titles, {len(rows):,} volumes, {len(orders):,} orders"

@@ -83,7 +83,7 @@ def guarded_store(
         records, unhurried_records = TitlesWithoutAdult(records), TitlesWithoutAdult(unhurried_records)
     classifier = None if ports.classifier is None else guard_port(ports.classifier, backends["classifier"])
     popular = PopularTitles(unhurried, titles_snapshot(Snapshots(memory), _variant(adult)), clock, unhurried_records)
-    reader = Reader(catalog, clocks.now, popular.match_names, vocabulary)
+    reader = Reader(catalog, clocks.now, popular.match_names, vocabulary, identifiers.currency)
     return Store(
         catalog=catalog,
         stock=StockReader(stock, clock, fresh=cache, now=clocks.now),

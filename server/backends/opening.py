@@ -19,6 +19,7 @@ from server.config.settings import DEMO, Settings
 from server.config.urls import file_of
 from session.resilience.deadline import Deadline
 from tools.store.backends.embedding import WatchedEmbedder
+from tools.store.currency import Currency
 from tools.store.failures import Failure
 from tools.store.identifiers import IdPattern
 from tools.store.models import Title
@@ -28,6 +29,7 @@ from tools.store.releases import releases_of
 if TYPE_CHECKING:
     from tools.store.backends.embedded.catalog import EmbeddedCatalog, Loaded
     from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedTitles
+    from tools.store.records.catalog_file import Record
 
 
 logger = logging.getLogger(__name__)
@@ -90,7 +92,7 @@ async def _open_pages(settings: Settings, stack: AsyncExitStack) -> PagesPort:
     if settings.pages_url == EMBEDDED:
         from tools.store.backends.pages.directory import DemoPages
 
-        return await stack.enter_async_context(DemoPages.open())
+        return await stack.enter_async_context(DemoPages.open()) if settings.is_demo else DemoPages()
     if folder := file_of(settings.pages_url):
         from tools.store.backends.pages.directory import DirectoryPages
 
@@ -131,6 +133,7 @@ async def _open_embedded_catalog(
         head_start=0.5 if shared.catalog is None else 0.0,  # for a first client, before the encoder is loaded
         loaded=shared.catalog,
         vocabulary=read_vocabulary(settings),
+        currency=settings.currency,
     )
     try:
         catalog = await stack.enter_async_context(opening)
@@ -166,12 +169,12 @@ async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalo
     """Fills the store from the catalogue file, which says what is sold even if OpenSearch searches."""
     from tools.store.backends.embedded.customers import CustomerDatabase, EmbeddedPreferences, EmbeddedProfiles
     from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedStore, EmbeddedTitles
-    from tools.store.records.catalog_file import CatalogFileError, Record, load
+    from tools.store.records.catalog_file import CatalogFileError
     from tools.store.records.store_files import StoreFileError
 
     known: Sequence[Record] | None = getattr(catalog, "records", None)
     try:
-        records = await asyncio.to_thread(load, settings.catalog_file, read_vocabulary(settings)) if known is None else known
+        records = await asyncio.to_thread(load_records, settings) if known is None else known
     except CatalogFileError as error:
         raise SettingError(f"MANGA_CATALOG_FILE: {error}") from None
     offers = [(title.title_id, sold) for title, sold in records]
@@ -194,19 +197,27 @@ def check_title_ids(settings: Settings, titles: Iterable[Title]) -> None:
         raise SettingError(f"MANGA_CATALOG_FILE: title_id {pattern.mismatch(odd, 'MANGA_TITLE_PATTERN')}")
 
 
-def store_files(settings: Settings) -> tuple[Path | None, Path | None, IdPattern]:
-    """Returns volumes, orders and the pattern of order numbers of the embedded store: the files of the settings, else the
-    demo's if the catalogue is the demo's too."""
+def load_records(settings: Settings) -> Sequence[Record]:
+    """Raises CatalogFileError."""
+    from tools.store.records.catalog_file import load
+
+    return load(settings.catalog_file, read_vocabulary(settings), currency=settings.currency)
+
+
+def store_files(settings: Settings) -> tuple[Path | None, Path | None, IdPattern, Currency]:
+    """Returns volumes, orders, the pattern of order numbers and the currency of the embedded store: the files of the
+    settings, else the demo's if the catalogue is the demo's too."""
     demo = settings.catalog_file.resolve() == (DEMO / "catalog.jsonl").resolve()
     volumes, orders = (DEMO / "volumes.jsonl", DEMO / "orders.jsonl") if demo else (None, None)
-    return settings.volumes_file or volumes, settings.orders_file or orders, settings.order_pattern
+    return settings.volumes_file or volumes, settings.orders_file or orders, settings.order_pattern, settings.currency
 
 
 async def _open_dynamodb(settings: Settings, stack: AsyncExitStack) -> StorePorts:
     from tools.store.backends.dynamodb.store import DynamoStore
     from tools.store.backends.dynamodb.tables import DynamoAddress
 
-    store = await stack.enter_async_context(DynamoStore.open(DynamoAddress.parse(settings.store_url)))
+    opening = DynamoStore.open(DynamoAddress.parse(settings.store_url), currency=settings.currency)
+    store = await stack.enter_async_context(opening)
     # The first call makes the connections; a customer should not wait for that. It never raises.
     await store.stock.health(Deadline.after(CONNECT_SECONDS))
     return StorePorts(store.titles, store.stock, store.releases, store.orders, store.profiles, store.preferences)

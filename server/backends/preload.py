@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from server.backends.opening import Shared, SharedStore, check_title_ids, default_data_dir, store_files
+from server.backends.opening import Shared, SharedStore, check_title_ids, default_data_dir, load_records, store_files
 from server.backends.ports import EMBEDDED, Progress
 from server.config.parsing import SettingError
 from server.config.policies_file import read_vocabulary
@@ -47,16 +47,15 @@ def _catalog(settings: Settings, progress: Progress | None) -> Loaded:
     from tools.store.backends.embedded.computed import ComputedStore
 
     computed = ComputedStore(settings.data_dir or default_data_dir())
-    loaded = load_catalog(settings.catalog_file, computed, progress, read_vocabulary(settings))
+    loaded = load_catalog(settings.catalog_file, computed, progress, read_vocabulary(settings), settings.currency)
     return replace(loaded, plan=loaded.planned()) if settings.embedder != "none" else loaded
 
 
 def _store(settings: Settings, catalog: Loaded | None, folder: Path) -> SharedStore:
     from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedStore, EmbeddedTitles, write_store
-    from tools.store.records.catalog_file import load
 
     if catalog is None:
-        titles, offers = zip(*load(settings.catalog_file, read_vocabulary(settings)), strict=True)
+        titles, offers = zip(*load_records(settings), strict=True)
     else:
         titles, offers = tuple(catalog.columns.titles), tuple(catalog.columns.offers)
     check_title_ids(settings, titles)

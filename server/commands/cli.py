@@ -171,7 +171,7 @@ async def _tools(asked: Namespace, settings: Settings) -> int:
 async def _schema(asked: Namespace, settings: Settings) -> int:
     from tools.store.records.schemas import schema_of
 
-    print(json.dumps(schema_of(asked.file), ensure_ascii=False, indent=2))
+    print(json.dumps(schema_of(asked.file, settings.currency), ensure_ascii=False, indent=2))
     return 0
 
 

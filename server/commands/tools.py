@@ -30,7 +30,12 @@ from tools.registry import Registered, Registry
 async def installed_tools(settings: Settings, import_seconds: float = IMPORT_SECONDS) -> tuple[Registry, ReloadReport]:
     """Returns them, those of packages included, and what came of the packages. Once in a process: a module is imported anew
     only by whoever has imported it."""
-    registry = Registry(version=VERSION, setting=settings.adult, text_fresh_seconds=settings.cache_ttl_s)
+    registry = Registry(
+        version=VERSION,
+        setting=settings.adult,
+        text_fresh_seconds=settings.cache_ttl_s,
+        identifiers=settings.identifiers,
+    )
     return registry, await Packages(registry, import_seconds).reload()
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from server.config.parsing import SettingError
-from server.config.settings import Settings
+from server.config.settings import DEMO, Settings
 from tools.store.models.order import Policies
 from tools.store.records.policies_file import PoliciesFileError, load
 from tools.store.tags import TagsFileError, Vocabulary, load_vocabulary
 
 
 def read_policies(settings: Settings) -> Policies:
-    """Raises `SettingError` for a file that cannot be used."""
+    """Of a shop that names no file there are none, the demo shop aside. Raises `SettingError` for a file that cannot be
+    used."""
+    file = settings.policies_file or (DEMO / "policies.md" if settings.is_demo else None)
     try:
-        return replace(load(settings.policies_file), shop=settings.shop_name)
+        return replace(load(file) if file else Policies(), shop=settings.shop_name)
     except PoliciesFileError as error:
         raise SettingError(f"MANGA_POLICIES_FILE: {error}") from None
 

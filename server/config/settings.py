@@ -46,6 +46,7 @@ from session.turn import TurnClock
 from tools.aliases import SETTINGS, renamed
 from tools.store.backends.dynamodb.tables import DynamoAddress
 from tools.store.backends.opensearch.address import OpenSearchAddress
+from tools.store.currency import Currency
 from tools.store.identifiers import ORDER_ID, TITLE_ID, Identifiers, IdPattern
 
 PREFIX = "MANGA_"
@@ -136,9 +137,17 @@ class Settings:
         "Order numbers: letters, digits, . _ : -, sets such as [A-Z0-9], \\d, and counts such as {8}.",
     )
     title_pattern: IdPattern = setting(IdPattern, IdPattern(TITLE_ID), "The shop's title ids, written alike.")
+    currency: Currency = setting(
+        Currency.parse,
+        Currency(),
+        "The shop's one currency, by ISO 4217: fields of amounts end in it (price_usd).",
+    )
     shop_name: str = setting(shop_name, "MangaAssist", "What the assistant calls the shop.")
-    policies_file: Path = setting(
-        path, DEMO / "policies.md", "The shop's own text on shipping, returns, payment and languages, Markdown."
+    policies_file: Path | None = setting(
+        path,
+        None,
+        "The shop's own text on shipping, returns or any other topic, Markdown; by default the demo's with the demo's "
+        "catalogue in this process, and else none.",
     )
     cover_hosts: tuple[str, ...] = setting(
         cover_hosts,
@@ -272,7 +281,12 @@ class Settings:
 
     @property
     def identifiers(self) -> Identifiers:
-        return Identifiers(self.title_pattern, self.order_pattern)
+        return Identifiers(self.title_pattern, self.order_pattern, self.currency)
+
+    @property
+    def is_demo(self) -> bool:
+        """True if the catalogue is the demo's, in this process."""
+        return self.catalog_url == "embedded:" and self.catalog_file.resolve() == (DEMO / "catalog.jsonl").resolve()
 
     @property
     def loopback(self) -> bool:

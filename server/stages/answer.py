@@ -45,6 +45,11 @@ def context_of(call: Call, store: Store, deadline: Deadline) -> ToolContext:
     )
 
 
+def arguments_of(call: Call, context: ToolContext) -> Json:
+    """The validated arguments under the names that amounts have inside the server."""
+    return context.store.currency.arguments(call.arguments)
+
+
 class ToolRunner:
     """The innermost handler: runs the tool."""
 
@@ -54,7 +59,7 @@ class ToolRunner:
 
     async def __call__(self, call: Call) -> Outcome:
         context = context_of(call, self._store, call.flight or call.due)
-        value = await work(call, call.name, call.tool.tool.handler, context, call.arguments)
+        value = await work(call, call.name, call.tool.tool.handler, context, arguments_of(call, context))
         source = CACHE if context.served_from_cache else LIVE
         as_of = round(self._wall(), 3)  # as precise as records store it, so that a replay states the same time
         return Outcome(value, source=source, as_of=as_of, content=tuple(context.content))
@@ -169,7 +174,7 @@ class FallbackStage:
         rung = call.late_end(RUNG_SECONDS)
         context = context_of(call, standby.store, call.due if call.due.at > rung.at else rung)
         try:
-            value = await work(call, standby.name, call.tool.tool.handler, context, call.arguments)
+            value = await work(call, standby.name, call.tool.tool.handler, context, arguments_of(call, context))
         except Failure:  # NOT_FOUND as well: the standby may be older than the title
             return None
         return Outcome(value, source=FALLBACK, fallback=standby.name, as_of=standby.as_of, content=tuple(context.content))
@@ -180,7 +185,7 @@ class FallbackStage:
             raise failure
         context = context_of(call, self._store, call.late_end(RUNG_SECONDS))
         try:
-            value = await work(call, fallback.name, fallback.handler, context, call.arguments)
+            value = await work(call, fallback.name, fallback.handler, context, arguments_of(call, context))
         except BackendFailure:
             raise failure from None  # the first failure says more than the last rung's
         return Outcome(value, source=FALLBACK, fallback=fallback.name, content=tuple(context.content))

@@ -15,6 +15,7 @@ from tools.conditions.offers import PLACES as PLACES
 from tools.conditions.remembered import without_words
 from tools.contract import Json
 from tools.results.shortening import A_TOKEN, Cut, Shortened, shorten, weight
+from tools.store.currency import YEN, Currency
 from tools.store.failures import BudgetExhausted
 
 USED_UP = "The tokens for this turn are used up. Answer with what you have."
@@ -26,22 +27,28 @@ FIRST_HINT, MORE_HINTS = 24 * A_TOKEN, 100 * A_TOKEN
 
 class ShortenStage:
     """Stands outside cache and idempotency, which keep the whole. A call gets `most` tokens, or its share of the turn's
-    rest. Sets the outcome's `room` and `packed`. Content blocks beside the text are not counted."""
+    rest. Puts the result into the shop's `currency`. Sets the outcome's `room` and `packed`. Content blocks beside the text
+    are not counted."""
 
-    def __init__(self, memory: SessionMemory, most: int) -> None:
+    def __init__(self, memory: SessionMemory, most: int, currency: Currency = YEN) -> None:
         self._memory = memory
         self._most = most
+        self._currency = currency
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         if not call.tool.tool.recorded:  # a resource, read by an application and not by a model
-            return finished(await inner(call))
+            return finished(self._shown(await inner(call)))
         budget = call.turn.tokens if call.turn else None
         if budget is not None and budget.exhausted:
             if (claim := call.opened.request.claim) is not None:  # nothing will be recorded under the key
                 call.pending_writes.append(self._memory.settle(claim, None))
             raise BudgetExhausted(USED_UP, details={"what": "tokens"})
         most = self._most if budget is None else budget.allowance(self._most, call.expected_calls)
-        return _fit(call, await inner(call), most * A_TOKEN)
+        return _fit(call, self._shown(await inner(call)), most * A_TOKEN)
+
+    def _shown(self, outcome: Outcome) -> Outcome:
+        """In the shop's currency: what lies further in has amounts as they are inside the server."""
+        return outcome if outcome.value is None else replace(outcome, value=self._currency.show(outcome.value))
 
 
 def _fit(call: Call, outcome: Outcome, most: int) -> Outcome:

@@ -21,7 +21,6 @@ from tools.store.guarded.ports import guard_port
 from tools.store.models import Health
 from tools.store.ports import CatalogPort
 from tools.store.preferences.reader import PreferenceReader
-from tools.store.search.reading.reader import Reader
 from tools.store.store import Store
 
 NAME = "standby_catalogue"
@@ -50,7 +49,7 @@ class StandbyStores:
     def _over(self, standby: CatalogPort, store: Store) -> Store:
         """`store` with the standby in place of the catalogue."""
         catalog = StoreCatalog(guard_port(standby, self._backend), self._clocks.now, store.adult)
-        reader = Reader(catalog, self._clocks.now, store.popular.match_names)
+        reader = store.reader.over(catalog)
         return replace(
             store,
             catalog=catalog,

@@ -220,7 +220,7 @@ class Protocol:
             NAME,
             version=version,
             title=f"{self._store.policies.shop} tools",
-            instructions=instructions(self._store.policies),
+            instructions=instructions(self._store.policies, self._store.currency),
             # Otherwise the SDK lists the tools before each 2026 call, identification of the caller included.
             get_tool_input_schema=self._input_schema,
             on_subscriptions_listen=self.listen,

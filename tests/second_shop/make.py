@@ -1,4 +1,5 @@
-"""Another shop's files, all of it invented: other ids and order numbers than the demo's, English only, lower-case tags.
+"""Another shop's files, all of it invented: other ids and order numbers than the demo's, dollars, English only, tags in
+lower case.
 
 `python -m tests.second_shop.make` writes them into `data`: the same text on every machine.
 """
@@ -17,6 +18,8 @@ Json = dict[str, Any]
 DATA = Path(__file__).parent / "data"
 SEED = 20261126
 TITLES = 400
+SHIPPING = 595
+"""Cents."""
 COVERS = "covers.halfmoon.example"
 SHOP = "https://halfmoon.example/manga"
 PUBLISHERS = ("Lantern Row", "Pelican & Moss", "Third Harbour Press")
@@ -123,6 +126,10 @@ def between(random: Random, least: int, most: int) -> int:
     return least + int(random.random() * (most - least + 1))
 
 
+def dollars(cents: int) -> float:
+    return cents / 100
+
+
 def isbn(number: int) -> str:
     digits = f"97819{number:07d}"
     total = sum(int(digit) * (3 if place % 2 else 1) for place, digit in enumerate(digits))
@@ -136,7 +143,7 @@ def titles(random: Random) -> list[Json]:
     for number, name in enumerate(names[:TITLES], 1):
         tags, plot = PLOTS[number % len(PLOTS)]
         title_id = f"hb-{number:05d}"
-        volumes, price = between(random, 1, 9), between(random, 50, 110) * 10
+        volumes, price = between(random, 1, 9), dollars(between(random, 6, 15) * 100 - 1)
         ended = random.random() < 0.6
         made.append(
             {
@@ -153,10 +160,11 @@ def titles(random: Random) -> list[Json]:
                 "status": "Finished" if ended else "Publishing",
                 "start_year": between(random, 1996, 2024),
                 "publisher": one(random, PUBLISHERS),
-                "edition_language": "en-GB",
+                "edition_language": "en-US",
+                "currency": "USD",
                 "cover_url": f"https://{COVERS}/{title_id}.jpg",
                 "product_url": f"{SHOP}/{title_id}",
-                "offers": [{"format": "physical", "price_jpy": price, "stock": 0}],
+                "offers": [{"format": "physical", "price_usd": price, "stock": 0}],
             }
         )
     return made
@@ -177,7 +185,7 @@ def volumes(random: Random, of: Iterable[Json]) -> list[Json]:
                     "volume": volume,
                     "isbn": isbn(len(made)),
                     "format": "physical",
-                    "price_jpy": offer["price_jpy"],
+                    "price_usd": offer["price_usd"],
                     "stock": stock,
                     "restock_date": restock,
                     "release_date": (day + timedelta(days=120 * volume)).isoformat(),
@@ -202,23 +210,23 @@ def orders(random: Random, of: Sequence[Json], sold: Sequence[Json]) -> list[Jso
                 "isbn": each["isbn"],
                 "format": "physical",
                 "quantity": 1,
-                "unit_price_jpy": each["price_jpy"],
+                "unit_price_usd": each["price_usd"],
                 "supply": "stock",
                 "tracking_number": tracking,
             }
             for each in bought
         ]
-        subtotal = sum(each["price_jpy"] for each in bought)
+        subtotal = sum(round(100 * each["price_usd"]) for each in bought)
         order: Json = {
             "owner": owner,
             "order_id": f"HBK-{4100000 + 37 * number:07d}",
             "status": "shipped" if tracking else "paid",
             "ordered_at": f"2026-11-{9 + number:02d}T09:30:00Z",
             "lines": lines,
-            "subtotal_jpy": subtotal,
-            "shipping_jpy": 900,
-            "total_jpy": subtotal + 900,
-            "prefecture": "Kent",
+            "subtotal_usd": dollars(subtotal),
+            "shipping_usd": dollars(SHIPPING),
+            "total_usd": dollars(subtotal + SHIPPING),
+            "prefecture": "Oregon",
             "estimated_delivery": "2026-12-04",
         }
         if tracking:

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.request import urlopen
 
 import pytest
-from mcp_types import TextContent, TextResourceContents
+from mcp_types import ReadResourceResult, TextContent, TextResourceContents
 
 from tests.second_shop.make import COVERS, DATA, files
 from tests.support.answers import Answer, Json
@@ -32,6 +32,7 @@ SETTINGS = {
     "MANGA_TITLE_PATTERN": "hb-[0-9]{5}",
     "MANGA_ORDER_PATTERN": r"HBK-\d{7}",
     "MANGA_SHOP_NAME": SHOP,
+    "MANGA_CURRENCY": "USD",
     "MANGA_COVER_HOSTS": COVERS,
     "MANGA_CATALOG_URL": "embedded:",
     "MANGA_STORE_URL": "embedded:",
@@ -40,7 +41,19 @@ SETTINGS = {
 """As `infra/docs/your-shop.md` tells, and search by words alone, for a quick start."""
 OWN, FOREIGN, NEVER = "HBK-4100037", "HBK-4100148", "HBK-9999999"
 OWNER = "reader-17"
-OF_THE_DEMO = ("MangaAssist", "MNG-", "manga-0", "demo", "Kanto", "Yu-Packet", "Berserk")
+OF_THE_DEMO = (
+    "MangaAssist",
+    "jpy",
+    "yen",
+    "¥",
+    "policies/payment",
+    "MNG-",
+    "manga-0",
+    "demo",
+    "Kanto",
+    "Yu-Packet",
+    "Berserk",
+)
 
 
 def lines(name: str) -> list[Json]:
@@ -92,6 +105,12 @@ async def told_at_first(client: OfSdk) -> str:
 async def prompt(client: OfSdk, name: str, given: Mapping[str, str] | None = None) -> str:
     got = await client.held.ask(client.sdk.get_prompt(name, dict(given or {})))
     return "\n".join(each.content.text for each in got.messages if isinstance(each.content, TextContent))
+
+
+def text_of(read: ReadResourceResult) -> str:
+    (content,) = read.contents
+    assert isinstance(content, TextResourceContents)
+    return content.text
 
 
 def found(answer: Answer) -> list[Json]:
@@ -180,7 +199,7 @@ async def test_details_have_the_record_with_its_links(client: OfSdk) -> None:
     )
     assert {name: told[name] for name in same} == {name: record[name] for name in same}
     assert told["titles"] == {"en": record["title"]["en"], "romaji": None, "ja": None, "kana": None}
-    assert told["price_jpy"] == record["offers"][0]["price_jpy"]
+    assert told["price_usd"] == record["offers"][0]["price_usd"]
 
 
 async def test_a_result_of_a_search_has_the_links_too(client: OfSdk) -> None:
@@ -200,7 +219,7 @@ async def test_stock_says_which_volumes_are_missing(client: OfSdk) -> None:
 
 async def test_volumes_are_those_of_the_file(client: OfSdk) -> None:
     told = (await client.call("find_volumes", {"title_id": "hb-00011"})).value
-    same = ("volume", "isbn", "price_jpy", "release_date")
+    same = ("volume", "isbn", "price_usd", "release_date")
     assert [{name: each[name] for name in same} for each in told["volumes"]] == [
         {name: each[name] for name in same} for each in VOLUMES["hb-00011"]
     ]
@@ -211,8 +230,74 @@ async def test_customers_see_their_own_orders(client: OfSdk) -> None:
     assert {each["order_id"] for each in latest} == {name for name, each in ORDERS.items() if each["owner"] == OWNER}
     told = (await client.call("lookup_order", {"order_id": OWN.lower().replace("-", " ")}, userId=OWNER)).value
     assert (told["order_id"], told["status"]) == (OWN, "in_transit")
-    assert told["total_jpy"] == ORDERS[OWN]["total_jpy"]
-    assert [each["title"] for each in told["lines"]] == [each["title"] for each in ORDERS[OWN]["lines"]]
+    for amount in ("subtotal_usd", "shipping_usd", "total_usd"):
+        assert told[amount] == ORDERS[OWN][amount]
+    for name in ("title", "unit_price_usd"):
+        assert [each[name] for each in told["lines"]] == [each[name] for each in ORDERS[OWN]["lines"]]
+    read = await client.held.ask(client.sdk.read_resource(f"manga://orders/{OWN}", meta={"com.mangaassist/userId": OWNER}))
+    assert json.loads(text_of(read))["total_usd"] == ORDERS[OWN]["total_usd"]
+
+
+@cases(
+    ("asked", "most", "words"),
+    [
+        ({"query": "fantasy under $10"}, 9.99, "under $10"),
+        ({"query": "fantasy, at most 9.99 dollars a volume"}, 9.99, "at most 9.99 dollars"),
+        ({"query": "fantasy for 10 bucks or less"}, 10, "10 bucks or less"),
+        ({"query": "fantasy 10ドル以内"}, 10, "10ドル以内"),
+        ({"query": "fantasy", "max_price_usd": 9.99}, 9.99, "max_price_usd"),
+    ],
+)
+async def test_a_most_is_said_in_dollars(asked: Json, most: float, words: str, client: OfSdk) -> None:
+    answer = await client.call("search_manga_catalog", asked | {"max_results": 20})
+    cheap = {of: each for of, each in CATALOGUE.items() if each["offers"][0]["price_usd"] <= most}
+    assert answer.value["total"] == sum("fantasy" in each["tags"] for each in cheap.values())
+    assert {each["title_id"] for each in answer.value["results"]} <= cheap.keys()
+    assert all(each["price_usd"] == cheap[each["title_id"]]["offers"][0]["price_usd"] for each in answer.value["results"])
+    understood = {each["condition"]: each["from"] for each in answer.value["understood"]}
+    assert understood[f"at most ${most:.2f} a volume".replace(".00", "")] == words
+
+
+@cases(("query", "words"), [("fantasy under 1000 yen", "under 1000 yen"), ("fantasy for €9", "€9")])
+async def test_money_of_another_currency_is_not_taken_for_dollars(query: str, words: str, client: OfSdk) -> None:
+    answer = await client.call("search_manga_catalog", {"query": query})
+    assert answer.value["total"] == sum("fantasy" in each["tags"] for each in CATALOGUE.values())
+    assert {"condition": f"{words} (not obeyed)", "from": words} in answer.value["understood"]
+
+
+async def test_a_most_in_yen_is_no_argument_of_this_shop(client: OfSdk) -> None:
+    error = (await client.call("search_manga_catalog", {"query": "fantasy", "max_price_jpy": 900})).error
+    assert error["name"] == "VALIDATION_ERROR"
+    assert "max_price_usd" in json.dumps(error["data"]["details"])
+
+
+async def test_stock_names_the_price_in_dollars(client: OfSdk) -> None:
+    (item,) = (await client.call("check_inventory", {"title_ids": ["hb-00010"]})).value["items"]
+    price = CATALOGUE["hb-00010"]["offers"][0]["price_usd"]
+    assert (item["price_usd"], [each["price_usd"] for each in item["formats"]]) == (price, [price])
+
+
+async def test_the_gift_prompt_asks_for_a_most_in_dollars(client: OfSdk) -> None:
+    told = await prompt(client, "find_a_gift", {"for_whom": "my aunt", "budget": "$12.50"})
+    assert '"max_price_usd": 12.5' in told
+    assert 'budget: "$12.50"' in told
+    assert "Prices are in USD, price_usd for one volume ($7.70)" in told
+    assert "価格はUSDで" in await prompt(client, "find_a_gift", {"for_whom": "母", "language": "ja"})
+
+
+async def test_no_preview_of_the_demo_is_shown(cache: Path, tmp_path: Path) -> None:
+    flags = tmp_path / "flags.json"
+    flags.write_text('{"enable_manga_preview_tool": true}')
+    with served(tmp_path, cache, **SETTINGS, MANGA_FLAGS_URL=flags.as_uri()) as serving:
+        opened = Connections(tmp_path / "clients", cache)
+        try:
+            answer = await opened.open("http-2025", serving.url).call(
+                "preview_manga_pages", {"title_id": "hb-00010", "volume": 1}
+            )
+        finally:
+            opened.close()
+    assert answer.error["name"] == "NOT_FOUND"
+    assert "There is no preview of volume 1" in answer.error["message"]
 
 
 async def test_anothers_order_is_as_one_that_never_was(client: OfSdk) -> None:
@@ -238,15 +323,22 @@ async def test_policies_are_the_shops_and_no_others(client: OfSdk) -> None:
     policies = {str(each.uri) for each in listed.resources if str(each.uri).startswith("manga://policies/")}
     assert policies == {f"manga://policies/{topic}" for topic in ("shipping", "returns", "gift-wrapping")}
     read = await client.held.ask(client.sdk.read_resource("manga://policies/gift-wrapping"))
-    (content,) = read.contents
-    assert isinstance(content, TextResourceContents)
-    assert "a linocut of the moon, for 250 a parcel" in content.text
+    assert "a linocut of the moon, for $2 a parcel" in text_of(read)
+    template = next(
+        each
+        for each in (await client.held.ask(client.sdk.list_resource_templates())).resource_templates
+        if each.name == "policy"
+    )
+    assert template.description == "The shop's own text on one of: shipping, returns, gift-wrapping."
+    assert "shipping, returns, gift-wrapping" in (client.sdk.instructions or "")
+    asked = await client.call("search_manga_catalog", {"query": "what does shipping cost, shipping costs?"})
+    assert "manga://policies/shipping, manga://policies/returns, manga://policies/gift-wrapping." in asked.value["note"]
 
 
 async def test_the_prompt_names_the_shop_and_quotes_its_policies(client: OfSdk) -> None:
     text = await prompt(client, "shopping_assistant")
     assert text.startswith(f"You are the shopping assistant of {SHOP}")
-    for words in ("our barn in Kent", "within 30 days, unread", "a linocut of the moon"):
+    for words in ("our barn in Oregon", "within 30 days, unread", "a linocut of the moon"):
         assert words in text
 
 
@@ -304,7 +396,25 @@ def test_doctor_tells_what_was_forgotten(cache: Path) -> None:
     told: dict[str, Any] = {each["name"]: each for each in json.loads(done.stdout)["dependencies"]}
     assert "'hb-00001' is not of the shop's pattern" in told["catalog"]["detail"]
     assert told["catalog"]["remedy"] == "correct the file, or MANGA_TITLE_PATTERN"
-    assert "the demo shop's: MANGA_POLICIES_FILE" in told["policies"]["detail"]
+    assert "until MANGA_POLICIES_FILE names yours" in told["policies"]["detail"]
+
+
+@cases("currency", ["JPY", "USD"])
+def test_a_file_in_another_currency_than_the_shops_is_told_line_by_line(currency: str, cache: Path, tmp_path: Path) -> None:
+    """Yen by default: one that is forgotten is told, and so is a catalogue in two."""
+    lines = [dict(CATALOGUE[f"hb-0000{each}"]) for each in (1, 2, 3)]
+    lines[1]["offers"] = [{"format": "physical", "price_eur": 7.5}]
+    lines[2]["currency"] = "EUR"
+    file = tmp_path / "catalog.jsonl"
+    file.write_text("".join(json.dumps(each) + "\n" for each in lines))
+    settings = {"MANGA_CATALOG_FILE": str(file), "MANGA_TITLE_PATTERN": "hb-[0-9]{5}", "MANGA_CURRENCY": currency}
+    done = command("infra.seed", "--dry-run", cache=cache, settings=settings)
+    assert done.returncode == 2
+    mend = "or state the shop's currency by MANGA_CURRENCY"
+    amount = f"line 2: $.offers[0].price_eur is in another currency: write price_{currency.lower()}, {mend}"
+    stated = f'line 3: $.currency must be {currency}, {mend} (it is "EUR")'
+    assert [each for each in (amount, stated) if each not in done.stderr] == []
+    assert ("line 1: " in done.stderr) == (currency == "JPY")
 
 
 def test_a_dry_run_of_seed_reads_all_files_and_says_what_it_would_do(cache: Path) -> None:

@@ -10,6 +10,7 @@ from session.resilience.deadline import Deadline
 from tools.contract import ToolContext
 from tools.store.catalog.adult import Adult
 from tools.store.failures import BackendFailure
+from tools.store.identifiers import Identifiers
 from tools.store.models import CatalogPage, CatalogQuery, CatalogTerms, NameMatches
 from tools.store.search.reading.reader import Reader
 from tools.store.store import Store
@@ -40,6 +41,9 @@ class ScriptedCatalog:
 
 def context_of(catalog: ScriptedCatalog) -> ToolContext:
     """A call that reaches nothing but the catalogue."""
-    others = {each.name: cast(Any, None) for each in fields(Store)} | {"adult": Adult.ON_REQUEST}
+    others = {each.name: cast(Any, None) for each in fields(Store)} | {
+        "adult": Adult.ON_REQUEST,
+        "identifiers": Identifiers(),
+    }
     store = Store(**others | {"catalog": cast(Any, catalog), "reader": Reader(catalog)})
     return ToolContext(store, None, Deadline.after(5))

@@ -63,10 +63,15 @@ function count(value) {
   return new Intl.NumberFormat(locale(), { notation, maximumFractionDigits: 1 }).format(known);
 }
 
-/** Whole yen as the customer writes them: ¥693, 693円. */
-function yen(value) {
-  const digits = count(value);
-  return digits === null ? null : word("yen", digits);
+/** An amount of a record as the customer writes it: ¥693, 693円, $7.99. Its currency ends the field's name: price_jpy, price_usd. */
+function money(record, name) {
+  const field = Object.keys(record).find((each) => each.startsWith(`${name}_`) && /^[a-z]{3}$/.test(each.slice(name.length + 1)));
+  const value = number(record[field]);
+  if (value === null || value < 0) return null;
+  const currency = field.slice(-3).toUpperCase();
+  if (currency === "JPY") return word("yen", count(value));
+  const notation = value < HUGE ? "standard" : "compact";
+  return new Intl.NumberFormat(locale(), { style: "currency", currency, notation }).format(value);
 }
 
 /** A day of the shop's calendar, which is Japan's: "2026-12-14" is that day wherever the customer is. */

@@ -59,7 +59,7 @@ function row(order, back) {
     { class: "row" },
     el("div", {}, said("h2", {}, order.contents, 120) || said("h2", {}, id), el("p", { class: "soft" }, said("span", {}, id), " · ", moment(order.ordered_at, DAY_ONLY))),
     el("div", { class: "where" }, status(order.status), expected && order.status !== "delivered" && el("small", {}, word("expectedLine", expected))),
-    el("div", { class: "sum-of" }, el("b", {}, yen(order.total_jpy) || "—"), button(word("details"), () => request("lookup_order", { order_id: id }, word("askOrder", id), one), id)),
+    el("div", { class: "sum-of" }, el("b", {}, money(order, "total") || "—"), button(word("details"), () => request("lookup_order", { order_id: id }, word("askOrder", id), one), id)),
   );
 }
 
@@ -97,7 +97,7 @@ function summary(order) {
     el("div", {}, pair("ordered", moment(order.ordered_at, DAY_ONLY))),
     el("div", {}, !over && pair("expected", day(order.estimated_delivery, LONG_DAY))),
     el("div", {}, pair("to", plain(order.prefecture) && placeName(order.prefecture))),
-    el("div", {}, pair("total", yen(order.total_jpy))),
+    el("div", {}, pair("total", money(order, "total"))),
     day(order.return_until) && el("p", { class: "soft" }, word("returnUntil", day(order.return_until, SHORT_DAY))),
   );
 }
@@ -108,10 +108,10 @@ function items(order) {
   const line = (each) => [
     el("span", { class: "what" }, said("b", {}, nameOf(each, 200)), each.volume !== null && count(each.volume) && el("span", {}, ` ${word("volume", count(each.volume))}`)),
     el("span", { class: "how" }, said("span", { class: "chip" }, called(each.format, 30)), number(each.quantity) > 1 && word("times", count(each.quantity)), day(each.expected_date) && el("small", {}, word("expectedLine", day(each.expected_date, DAY_ONLY)))),
-    el("span", { class: "cost" }, yen(each.unit_price_jpy)),
+    el("span", { class: "cost" }, money(each, "unit_price")),
   ];
-  const cost = (name, value) => yen(value) && el("li", { class: "cost-line" }, el("span", {}, word(name)), el("span", { class: "cost" }, yen(value)));
-  return el("section", { class: "items" }, el("h2", {}, word("items")), el("ul", {}, lines.map((each) => el("li", {}, line(each))), cost("subtotal", order.subtotal_jpy), cost("shipping", order.shipping_jpy), cost("total", order.total_jpy)));
+  const cost = (name) => money(order, name) && el("li", { class: "cost-line" }, el("span", {}, word(name)), el("span", { class: "cost" }, money(order, name)));
+  return el("section", { class: "items" }, el("h2", {}, word("items")), el("ul", {}, lines.map((each) => el("li", {}, line(each))), cost("subtotal"), cost("shipping"), cost("total")));
 }
 
 show(drawOrder);

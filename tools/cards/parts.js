@@ -63,9 +63,9 @@ function nameOf(row, most = 300) {
 
 /** What it costs, what it would otherwise, and until when. */
 function price(offer, unit) {
-  const now = yen(offer.price_jpy);
+  const now = money(offer, "price");
   if (now === null) return null;
-  const otherwise = yen(offer.list_price_jpy);
+  const otherwise = money(offer, "list_price");
   const campaign = object(offer.campaign);
   const ends = day(campaign.until);
   return el(

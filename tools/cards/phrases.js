@@ -23,6 +23,7 @@ const CONDITIONS = [
   [/^nothing adult$/i, () => "成人向けを除く"], [/^in stock$/i, () => "在庫あり"], [/^all volumes in stock$/i, () => "全巻在庫あり"],
   [/^at most ([\d,]+) volumes?$/i, (m) => `${m[1]}巻以内`], [/^at least ([\d,]+) volumes?$/i, (m) => `${m[1]}巻以上`],
   [/^at most ([\d,]+) yen a volume$/i, (m) => `1冊${m[1]}円以下`], [/^at most ([\d,]+) yen for the series$/i, (m) => `全巻で${m[1]}円以下`],
+  [/^at most ((?:[A-Z]{3} )?[^a-z]+) a volume$/, (m) => `1冊${m[1]}以下`], [/^at most ((?:[A-Z]{3} )?[^a-z]+) for the series$/, (m) => `全巻で${m[1]}以下`],
   [/^without (.+)$/i, (m) => `${m[1].split(" or ").map(tag).join("・")}なし`], [/^not by (.+)$/i, (m) => `${m[1]}の作品以外`],
   [/^rated at least (.+)$/i, (m) => `評価${m[1]}以上`], [/^like (.+)$/i, (m) => `「${m[1]}」に似た作品`],
   [/^begun in (\d+) or later$/i, (m) => `${m[1]}年以降に開始`], [/^begun by (\d+)$/i, (m) => `${m[1]}年までに開始`],

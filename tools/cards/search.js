@@ -83,7 +83,7 @@ function facts(title) {
 
 function sold(title) {
   const offers = list(title.offers).map(object);
-  const offer = offers.find((each) => each.price_jpy === title.price_jpy) || { price_jpy: title.price_jpy };
+  const offer = offers.find((each) => money(each, "price") === money(title, "price")) || title;
   const badges = offers.filter((each) => each.format).map((each) => [said("span", { class: "chip" }, called(each.format), 30), " "]);
   return el("p", { class: "sold" }, price(offer, word("aVolume")), stockMark(stockKind(title.in_stock)), badges);
 }

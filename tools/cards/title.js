@@ -64,7 +64,7 @@ function authors(title) {
   return el("p", { class: "by" }, unseen(word("by"), " "), shown);
 }
 
-const sale = (title) => el("p", { class: "sold" }, price({ price_jpy: title.price_jpy }, word("perVolume")), stockMark(stockKind(title.in_stock)));
+const sale = (title) => el("p", { class: "sold" }, price(title, word("perVolume")), stockMark(stockKind(title.in_stock)));
 
 /** The synopsis in the customer's language, else in the one there is; a long one is folded. */
 function synopsis(texts) {

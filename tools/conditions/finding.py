@@ -192,7 +192,7 @@ async def relaxed(context: ToolContext, want: Want, limit: int) -> Relaxed | Non
         except BackendFailure:
             return None  # that nothing was left is known already
         if page.total and not page.guessed:
-            return Relaxed(page, without, tuple(describe_condition(name, want.conditions) for name in names))
+            return Relaxed(page, without, tuple(describe_condition(name, want.conditions, want.currency) for name in names))
     return None
 
 

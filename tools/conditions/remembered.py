@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tools.contract import Json, ToolContext
+from tools.store.currency import YEN, Currency
 from tools.store.models import Conditions
 from tools.store.preferences.reader import Heard
 from tools.store.preferences.stance import Stance
@@ -45,10 +46,10 @@ async def remembered(context: ToolContext, reading: Reading, own: Conditions) ->
         context.degraded.add(PREFERENCES)
     said = reader.call(reading)
     now = replace(said, conditions=own)
-    return beside(heard, now, another=reading.another)
+    return beside(heard, now, another=reading.another, currency=context.store.currency)
 
 
-def beside(heard: tuple[Heard, ...], now: Stance, *, another: bool) -> Remembered:
+def beside(heard: tuple[Heard, ...], now: Stance, *, another: bool, currency: Currency = YEN) -> Remembered:
     """`now`: what the call states; `another`: somebody else is to read it."""
     conditions, understood = Conditions(), list[Understood]()
     for kept in heard:
@@ -58,7 +59,7 @@ def beside(heard: tuple[Heard, ...], now: Stance, *, another: bool) -> Remembere
         if another:
             left = left.but(*(name for name in left.stated if name not in BUDGET))
         conditions = conditions.and_also(left)
-        understood.append(_told(kept, left, FOR_ANOTHER if another else ASKED_OTHERWISE))
+        understood.append(_told(kept, left, FOR_ANOTHER if another else ASKED_OTHERWISE, currency))
     return Remembered(conditions, tuple(understood))
 
 
@@ -71,20 +72,18 @@ def without_words(result: Json) -> Json:
     return result | {"understood": rows}
 
 
-def _told(kept: Heard, left: Conditions, why_not: str) -> Understood:
+def _told(kept: Heard, left: Conditions, why_not: str, currency: Currency) -> Understood:
     words = f"{SOURCE}: {quoted(kept.preference.text)}"
     if not left.stated:
-        return Understood(f"{_said(kept, kept.holds)}: {why_not}", words, obeyed=False)
-    return Understood(_said(kept, left), words)
+        return Understood(f"{_said(kept, kept.holds, currency)}: {why_not}", words, obeyed=False)
+    return Understood(_said(kept, left, currency), words)
 
 
-def _said(kept: Heard, conditions: Conditions) -> str:
+def _said(kept: Heard, conditions: Conditions, currency: Currency) -> str:
     """As it was understood where all of it holds."""
-    return ", ".join(kept.understood) if conditions == kept.stance.conditions else _worded(conditions)
-
-
-def _worded(conditions: Conditions) -> str:
-    return ", ".join(describe_condition(name, conditions) for name in conditions.stated)
+    if conditions == kept.stance.conditions:
+        return ", ".join(kept.understood)
+    return ", ".join(describe_condition(name, conditions, currency) for name in conditions.stated)
 
 
 def quoted(text: str) -> str:

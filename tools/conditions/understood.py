@@ -30,7 +30,9 @@ def told(want: Want, relaxed: Sequence[str] = ()) -> Json:
     if relaxed:
         said["relaxed"] = list(relaxed)
     empty = [
-        describe_condition(name, want.conditions) for name in want.conditions.stated if _is_empty(want.conditions, name)
+        describe_condition(name, want.conditions, want.currency)
+        for name in want.conditions.stated
+        if _is_empty(want.conditions, name)
     ]
     return said | noted(*want.remarks, *(IMPOSSIBLE.format(each) for each in empty[:1]))
 

@@ -12,6 +12,7 @@ from tools.conditions.arguments import RELEVANCE, conditions_of, stated_by
 from tools.conditions.remembered import Remembered, remembered
 from tools.contract import Json, ToolContext
 from tools.store.catalog.adult import Adult
+from tools.store.currency import YEN, Currency
 from tools.store.failures import BackendFailure
 from tools.store.identifiers import SAFE_ID
 from tools.store.models import Author, CatalogQuery, CatalogTerms, Conditions, NameMatches, Ordering, Range
@@ -32,7 +33,8 @@ class Want:
     """What a customer is looking for. `text`: to search by. `firm`: the conditions that are filters and never let go.
     `by_name`: what a title has to satisfy that the whole text is the name of, where that is less: what is remembered of the
     customer, and that a title for adults was not asked for, is left aside. `remarks`: sentences on what contradicts itself.
-    `beside`: what is said beside the titles to compare with. `again`, as the rest: as in `Reading`."""
+    `beside`: what is said beside the titles to compare with. `currency`: the shop's. `again`, as the rest: as in
+    `Reading`."""
 
     text: str
     conditions: Conditions
@@ -50,6 +52,7 @@ class Want:
     another: bool = False
     absent: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
+    currency: Currency = YEN
 
     def query(self, limit: int) -> CatalogQuery:
         return CatalogQuery(self.text, self.conditions, limit, self.offset, self.ordering)
@@ -73,7 +76,7 @@ async def wanted(context: ToolContext, text: str, asked: Json) -> Want:
     if reading.unnamed:
         context.degraded.add(NAMES)
     unwanted, said = await excluded(context, asked.get("without") or ())
-    want = merged(reading, asked)
+    want = merged(reading, asked, context.store.currency)
     want = replace(want, conditions=want.conditions.and_also(unwanted), understood=(*want.understood, *said))
     want = replace(want, remarks=(*want.remarks, *ruled_out(want.text, want.conditions, asked.get("without") or ())))
     if reading.like:
@@ -97,7 +100,7 @@ async def _like(context: ToolContext, reading: Reading) -> str:
     return f"manga like {names[reading.like[0]]}" if names else reading.text
 
 
-def merged(reading: Reading, asked: Json) -> Want:
+def merged(reading: Reading, asked: Json, currency: Currency = YEN) -> Want:
     """The reading's conditions with those of the arguments over them."""
     arguments = conditions_of(asked)
     stated: Json = {name: _over(reading.conditions, arguments, name) for name in arguments.stated}
@@ -110,7 +113,7 @@ def merged(reading: Reading, asked: Json) -> Want:
         ordering=ordering,
         offset=asked.get("offset") or 0,
         firm=EXACT.intersection(arguments.stated),
-        understood=tuple(_understood(reading, arguments, conditions, asked)),
+        understood=tuple(_understood(reading, arguments, conditions, asked, currency)),
         like=reading.like,
         known=reading.known,
         vague=reading.vague,
@@ -119,6 +122,7 @@ def merged(reading: Reading, asked: Json) -> Want:
         another=reading.another,
         absent=reading.absent,
         named=reading.named,
+        currency=currency,
     )
 
 
@@ -139,7 +143,9 @@ def _ordering(reading: Reading, asked: Json) -> Ordering | None:
     return None if sort == RELEVANCE else Ordering(sort)
 
 
-def _understood(reading: Reading, arguments: Conditions, conditions: Conditions, asked: Json) -> Iterator[Understood]:
+def _understood(
+    reading: Reading, arguments: Conditions, conditions: Conditions, asked: Json, currency: Currency
+) -> Iterator[Understood]:
     """What the words said, as far as no argument goes before it, and what the arguments said."""
     overruled = {name for name in arguments.stated if not _holds(reading.conditions, conditions, name)}
     said: dict[str, str] = {}
@@ -150,7 +156,7 @@ def _understood(reading: Reading, arguments: Conditions, conditions: Conditions,
             yield each
     for name in arguments.stated:
         contradicted = f" (argument; the words said {said[name]})" if name in said else ""
-        yield Understood(describe_condition(name, arguments) + contradicted, stated_by(name, asked))
+        yield Understood(describe_condition(name, arguments, currency) + contradicted, stated_by(name, asked))
     if (sort := asked.get("sort")) and sort != RELEVANCE:
         yield Understood(describe_ordering(Ordering(sort)), "sort")
 

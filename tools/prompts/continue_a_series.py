@@ -56,7 +56,7 @@ async def go_on(context: ToolContext, given: Mapping[str, str]) -> Sequence[Mess
         (Step(AFTER),),
     )
     said = {TITLE: title, LAST: "" if last is None else str(last)}
-    return [Task(OPENING, said, steps, ("data", "stock", "prices", "fixed")).message(language, context.may_use)]
+    return [Task(OPENING, said, steps, ("data", "stock", "prices", "fixed")).message(language, context)]
 
 
 PROMPT = Prompt(

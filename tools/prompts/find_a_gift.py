@@ -14,6 +14,7 @@ from tools.prompts.wording import (
     NO_STOCK,
     Step,
     Task,
+    read_amount,
     read_language,
     read_number,
     read_text,
@@ -22,7 +23,7 @@ from tools.prompts.wording import (
 from tools.skills.text import Language, Saying, rules
 
 OLDEST = 120
-MOST_YEN = 1_000_000
+MOST_BUDGET = 1_000_000
 MOST_DISLIKES = 20
 LONGEST_DISLIKE = 200
 FIT_BELOW = ((13, "all_ages"), (16, "teen"), (18, "older_teen"))
@@ -33,7 +34,7 @@ BETWEEN = re.compile("[,、;\n]")
 OPENING = Saying("A customer looks for a gift.", "お客様が贈り物を探しています。")
 FOR_WHOM, LIKES = Saying("for whom", "贈る相手"), Saying("they like", "好きなもの")
 DISLIKES = Saying("they do not like", "苦手なもの")
-AGE, BUDGET = Saying("age", "年齢"), Saying("budget in yen", "予算(円)")
+AGE, BUDGET = Saying("age", "年齢"), Saying("budget", "予算")
 ANYTHING = Saying("popular manga", "人気の漫画")
 
 SEARCH = Saying("Call {search_manga_catalog} with:", "{search_manga_catalog}を次の引数で呼ぶ:")
@@ -45,16 +46,16 @@ NO_SEARCH = Saying(
 
 
 async def find(context: ToolContext, given: Mapping[str, str]) -> Sequence[Message]:
-    language = read_language(given)
-    age, budget = read_number(given, "age", 0, OLDEST), read_number(given, "budget", 1, MOST_YEN)
+    language, currency = read_language(given), context.store.currency
+    age, budget = read_number(given, "age", 0, OLDEST), read_amount(given, "budget", MOST_BUDGET, currency)
     said = {
         FOR_WHOM: read_text(given, "for_whom"),
         AGE: "" if age is None else str(age),
-        BUDGET: "" if budget is None else str(budget),
+        BUDGET: "" if budget is None else currency.say(budget, language),
         LIKES: given.get("likes", ""),
         DISLIKES: given.get("dislikes", ""),
     }
-    wish = _wish(given, age, budget, language)
+    wish = _wish(given, age, language) | currency.show({} if budget is None else {"max_price_jpy": budget})
     ask, check, offer = rules()["gift"].sayings
     steps = (
         () if given.get("likes", "").strip() else (Step(ask),),
@@ -62,17 +63,15 @@ async def find(context: ToolContext, given: Mapping[str, str]) -> Sequence[Messa
         (Step(check), Step(NO_STOCK)),
         (Step(offer),),
     )
-    return [Task(OPENING, said, steps, ("data", "not_had", "stock", "prices")).message(language, context.may_use)]
+    return [Task(OPENING, said, steps, ("data", "not_had", "stock", "prices")).message(language, context)]
 
 
-def _wish(given: Mapping[str, str], age: int | None, budget: int | None, language: Language) -> Json:
+def _wish(given: Mapping[str, str], age: int | None, language: Language) -> Json:
     """Arguments of a search."""
     likes = shorten(given.get("likes", ""))
     wish: Json = {"query": likes or ANYTHING.text(language), "in_stock": True}
     if audience := next((fit for below, fit in FIT_BELOW if age is not None and age < below), None):
         wish["audience"] = audience
-    if budget is not None:
-        wish["max_price_jpy"] = budget
     dislikes = (" ".join(each.split()) for each in BETWEEN.split(given.get("dislikes", "")[:LONGEST_QUOTATION]))
     if without := [each[:LONGEST_DISLIKE] for each in dislikes if each]:
         wish["without"] = without[:MOST_DISLIKES]
@@ -98,7 +97,7 @@ PROMPT = Prompt(
     arguments=(
         PromptArgument("for_whom", "Who gets it, such as: my niece.", required=True),
         PromptArgument("age", "Theirs, in years."),
-        PromptArgument("budget", "Whole yen with tax."),
+        PromptArgument("budget", "For one volume, in the shop's currency."),
         PromptArgument("likes", "What they like to read, in plain words.", completer=complete_taste),
         PromptArgument("dislikes", "What it must not have, with commas between.", completer=complete_taste),
         LANGUAGE,

@@ -78,8 +78,8 @@ OPENING = Saying(
 async def assist(context: ToolContext, given: Mapping[str, str]) -> Sequence[Message]:
     language = read_language(given)
     opening = OPENING.text(language).replace(SHOP, context.store.policies.shop)
-    topics = context.store.policies.topics
-    said = [rule.text(language, context.may_use, topics) for rule in rules().values() if rule.audience != "skills"]
+    shop = context.store.policies.topics, context.store.currency
+    said = [rule.text(language, context.may_use, *shop) for rule in rules().values() if rule.audience != "skills"]
     told = "\n".join([opening, *(f"- {each}" for each in said if each)])
     policies = policies_in_short(context.store.policies, language)
     return [Message("user", Text(f"{told}\n\n{policies}".strip()))]

@@ -31,7 +31,7 @@ async def track(context: ToolContext, given: Mapping[str, str]) -> Sequence[Mess
         look_up = Step(THIS, {"order_id": number}) if number else Step(all_of_them)
         steps = ((look_up, Step(NO_ORDERS)), (Step(tell),))
     task = Task(OPENING, {NUMBER: number}, steps, ("data", "private", "failures", "plain"))
-    return [task.message(language, context.may_use)]
+    return [task.message(language, context)]
 
 
 def _number(context: ToolContext, given: Mapping[str, str]) -> str:

@@ -11,6 +11,7 @@ from tools.contract import NO_TOOL, Json, MayUse, ToolContext
 from tools.primitives.resource import Message, PromptArgument
 from tools.results.content import Text
 from tools.skills.text import Language, Saying, rules
+from tools.store.currency import YEN, Currency
 from tools.store.failures import InvalidArguments, Violation
 from tools.store.models.order import Policies
 
@@ -63,6 +64,19 @@ def read_text(given: Mapping[str, str], name: str) -> str:
     raise InvalidArguments([Violation(f"$.{name}", "minLength", f"{name} is empty", "give some text")])
 
 
+def read_amount(given: Mapping[str, str], name: str, most: int, currency: Currency) -> int | None:
+    """The amount of money in the smallest unit, None if absent. Raises `InvalidArguments` for anything else."""
+    if currency == YEN:
+        return read_number(given, name, 1, most)
+    text = given.get(name, "").strip()
+    if not text:
+        return None
+    if (amount := currency.heard(text)) is not None and 0 < amount <= most * currency.unit:
+        return amount
+    fix = f"give an amount in {currency}, such as {currency.say(20 * currency.unit)}, or leave it out"
+    raise InvalidArguments([Violation(f"$.{name}", "range", f"{name} is no amount in {currency}", fix)])
+
+
 def read_number(given: Mapping[str, str], name: str, least: int, most: int) -> int | None:
     """The number, None if absent. Raises `InvalidArguments` for anything but a whole number in range."""
     text = given.get(name, "").strip()
@@ -81,10 +95,10 @@ LONGEST_INSTRUCTIONS = 2048
 OPENING = "Tools of a Japanese manga store. The rules of its assistant:"
 
 
-def instructions(policies: Policies) -> str:
+def instructions(policies: Policies, currency: Currency = YEN) -> str:
     """The first lines of the rules that are for every client. They name no tool, since any may be off for a caller."""
     told = (replace(each, sayings=each.sayings[:1]) for each in rules().values() if each.audience == "clients")
-    lines = (each.text("en", NO_TOOL, policies.topics) for each in told)
+    lines = (each.text("en", NO_TOOL, policies.topics, currency) for each in told)
     return "\n".join([OPENING, *(f"- {each}" for each in lines if each)])
 
 
@@ -116,8 +130,9 @@ class Task:
     steps: Sequence[Sequence[Step]]
     minds: Sequence[str]
 
-    def message(self, language: Language, may_use: MayUse) -> Message:
-        parts = [[self.opening.text(language)], self._said(language), self._steps(language, may_use), self._minds(language)]
+    def message(self, language: Language, context: ToolContext) -> Message:
+        steps, minds = self._steps(language, context.may_use), self._minds(language, context)
+        parts = [[self.opening.text(language)], self._said(language), steps, minds]
         return Message("user", Text("\n\n".join("\n".join(each) for each in parts if each)))
 
     def _said(self, language: Language) -> list[str]:
@@ -129,5 +144,8 @@ class Task:
         said = [each.text(language) for each in forms if each]
         return [STEPS.text(language), *(f"{number}. {each}" for number, each in enumerate(said, 1))] if said else []
 
-    def _minds(self, language: Language) -> list[str]:
-        return [RULES.text(language), *(f"- {rules()[name].sayings[0].text(language)}" for name in self.minds)]
+    def _minds(self, language: Language, context: ToolContext) -> list[str]:
+        shop = context.store.policies.topics, context.store.currency
+        lines = [replace(rules()[name], sayings=rules()[name].sayings[:1]) for name in self.minds]
+        said = [each.text(language, NO_TOOL, *shop) for each in lines]
+        return [RULES.text(language), *(f"- {each}" for each in said if each)]

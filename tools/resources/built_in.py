@@ -28,7 +28,7 @@ def document(context: ToolContext, uri: str, value: Json) -> Contents:
     """One compact JSON text, bounded as results are. `degraded` names what is missing."""
     if context.degraded:
         value = value | {"degraded": sorted(context.degraded)}
-    text = json.dumps(limit_json(value), ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(limit_json(context.store.currency.show(value)), ensure_ascii=False, separators=(",", ":"))
     return [EmbeddedText(uri, text, JSON_TYPE)]
 
 

@@ -27,8 +27,8 @@ _LANGUAGES = {"en": "English", "ja": "Japanese"}
 
 
 def resources_of(policies: Policies) -> tuple[Resource | ResourceTemplate, ...]:
-    """One for each topic of the shop, and the template of all."""
-    return (*(_resource(policies, topic) for topic in policies.topics), _template(policies))
+    """One for each topic of the shop, and the template of all; nothing for a shop that has written none."""
+    return (*(_resource(policies, topic) for topic in policies.topics), *([_template(policies)] if policies.topics else []))
 
 
 async def read(context: ToolContext, given: Mapping[str, str]) -> Contents:

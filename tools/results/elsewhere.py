@@ -18,11 +18,13 @@ ELSEWHERE = "elsewhere"
 RELEASES = "find_volumes"
 POLICIES = "manga://policies"
 """In place of a tool: everybody may read them."""
+MOST_TOPICS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """`wording` finds the question in a normalised text; `says` is one sentence for the model."""
+    """`wording` finds the question in a normalised text; `says` is one sentence for the model, with a place for the shop's
+    policies."""
 
     tool: str
     wording: re.Pattern[str]
@@ -55,7 +57,7 @@ POINTERS = (
             r"|\b(?:english|translated|translations?) (?:editions?|versions?|copy|copies)\b"
             r"|送料|配送料|返品|返金|支払い?方法|コンビニ払い|キャンセル(?:でき|したい)|英語版|翻訳版"
         ),
-        "The shop's own word on shipping, returns, payment and languages: resource manga://policies/shipping, and so on.",
+        "The shop's own word: {}.",
     ),
 )
 
@@ -76,13 +78,16 @@ def add_pointers(context: ToolContext, result: Json) -> Json:
     if ELSEWHERE not in result:
         return result
     told = {key: value for key, value in result.items() if key != ELSEWHERE}
-    says = [each.says for each in POINTERS if each.tool in result[ELSEWHERE] and _is_there(context, each.tool)]
+    policies = ", ".join(f"{POLICIES}/{topic}" for topic in context.store.policies.topics[:MOST_TOPICS])
+    says = [
+        each.says.format(policies) for each in POINTERS if each.tool in result[ELSEWHERE] and _is_there(context, each.tool)
+    ]
     note = " ".join(filter(None, (result.get("note"), *says)))
     return told | ({"note": note} if note else {})
 
 
 def _is_there(context: ToolContext, tool: str) -> bool:
-    return tool == POLICIES or context.may_use(tool)
+    return bool(context.store.policies.topics) if tool == POLICIES else context.may_use(tool)
 
 
 def _names(title: Title) -> Iterable[str]:

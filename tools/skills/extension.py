@@ -64,7 +64,7 @@ def _texts(skill: Skill, context: ToolContext) -> dict[str, str]:
     """The files by name."""
 
     def body(language: Language) -> str:
-        return skill.text(language, context.may_use, context.store.policies.topics)
+        return skill.text(language, context.may_use, context.store.policies.topics, context.store.currency)
 
     return {"SKILL.md": f"{skill.head}\n{body('en')}{BESIDE}", JAPANESE: body("ja")}
 

@@ -3,8 +3,9 @@
 A section is a rule; its heading in English is the rule's name. A line in `**` is in the server's instructions too, which
 every client gets: keep it short, and name no tool in it, since any of them may be off for somebody. Lines below are
 sentences that prompts say besides. A section of numbered lines is for those who load the skill. A tool is named in braces,
-and a sentence that names one is said only to those who may call it; `<topics>` are those of the shop's policies. Who
-changes a file raises the version in its front matter.
+and a sentence that names one is said only to those who may call it; `<topics>` are those of the shop's policies,
+`<currency>` is its own, `<770>` such an amount in it (770 yen, $7.70), and what begins with `<yen>` is said in a shop that
+takes yen. Who changes a file raises the version in its front matter.
 """
 
 from __future__ import annotations
@@ -18,10 +19,13 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from tools.contract import Json, MayUse
+from tools.store.currency import YEN, Currency
 
 Language = Literal["en", "ja"]
 TOOL = re.compile(r"\{([a-z_]+)\}")
-TOPICS = "<topics>"
+TOPICS, IN_YEN, CURRENCY = "<topics>", "<yen>", "<currency>"
+AMOUNT = re.compile(r"<(\d+)>")
+"""In yen; another currency has a hundredth of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +65,34 @@ class Rule:
     sayings: tuple[Saying, ...]
     audience: Audience
 
-    def text(self, language: Language, may_use: MayUse, topics: Sequence[str] = ()) -> str:
+    def text(self, language: Language, may_use: MayUse, topics: Sequence[str] = (), currency: Currency = YEN) -> str:
         """One line with the sayings that fit the caller; "" for none."""
-        return ("" if language == "ja" else " ").join(self._said(language, may_use, topics))
+        return ("" if language == "ja" else " ").join(self._said(language, may_use, topics, currency))
 
-    def section(self, language: Language, may_use: MayUse, topics: Sequence[str]) -> str:
+    def section(self, language: Language, may_use: MayUse, topics: Sequence[str], currency: Currency) -> str:
         """Markdown with the sayings that fit the caller; "" for none."""
-        said = self._said(language, may_use, topics)
+        said = self._said(language, may_use, topics, currency)
         if self.audience == "skills":
             said = [f"{number}. {each}" for number, each in enumerate(said, 1)]
         elif self.audience == "clients" and said:
             said[0] = f"**{said[0]}**"
         return "\n".join([f"## {self.heading.text(language)}\n", *said]) if said else ""
 
-    def _said(self, language: Language, may_use: MayUse, topics: Sequence[str]) -> list[str]:
-        fitting = [each.text(language) for each in self.sayings if each.fits(may_use) and (topics or TOPICS not in each.en)]
-        return [each.replace(TOPICS, ", ".join(topics)) for each in fitting]
+    def _said(self, language: Language, may_use: MayUse, topics: Sequence[str], currency: Currency) -> list[str]:
+        fitting = (each for each in self.sayings if each.fits(may_use) and (topics or TOPICS not in each.en))
+        if currency != YEN:
+            fitting = (each for each in fitting if IN_YEN not in each.en)
+        said = (each.text(language).replace(TOPICS, ", ".join(topics)) for each in fitting)
+        return [_in_currency(each, language, currency) for each in said]
+
+
+def _in_currency(said: str, language: Language, currency: Currency) -> str:
+    """The sentence with the shop's currency in its blanks and in the names of fields."""
+    own, share = f"{'in ' if language == 'en' else ''}{currency}", 100
+    if currency == YEN:
+        own, share = ("whole yen with tax", 1) if language == "en" else ("税込みの円", 1)
+    told = said.replace(IN_YEN, "").replace(CURRENCY, own)
+    return currency.rename(AMOUNT.sub(lambda found: currency.say(int(found[1]) * currency.unit / share, language), told))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +108,9 @@ class Skill:
     def name(self) -> str:
         return str(self.frontmatter["name"])
 
-    def text(self, language: Language, may_use: MayUse, topics: Sequence[str]) -> str:
+    def text(self, language: Language, may_use: MayUse, topics: Sequence[str], currency: Currency = YEN) -> str:
         """Markdown for a caller, without the front matter."""
-        sections = (each.section(language, may_use, topics) for each in self.rules)
+        sections = (each.section(language, may_use, topics, currency) for each in self.rules)
         return "\n\n".join([f"# {self.title.text(language)}", *filter(None, sections)]) + "\n"
 
 

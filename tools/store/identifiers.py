@@ -1,4 +1,4 @@
-"""The names of the shop's things: readerships, audiences, and the patterns of title ids and order numbers.
+"""The names of the shop's things: readerships, audiences, the patterns of title ids and order numbers, its currency.
 
 A shop states its own patterns (`MANGA_TITLE_PATTERN`, `MANGA_ORDER_PATTERN`). They are a small part of regular expressions,
 so that each is bounded, is matched in linear time, and can be read backwards: from how a customer says a number to how the
@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import cycle, islice
 from typing import Any
+
+from tools.store.currency import Currency
 
 GENRES = ("shonen", "seinen", "shojo", "josei", "kodomo")
 """The readerships."""
@@ -159,13 +161,17 @@ def _sample(element: _Element) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Identifiers:
-    """The patterns of one shop."""
+    """The patterns of one shop, and its currency."""
 
     titles: IdPattern = field(default_factory=lambda: IdPattern(TITLE_ID))
     orders: IdPattern = field(default_factory=lambda: IdPattern(ORDER_ID))
+    currency: Currency = Currency()
 
     def adapt(self, value: Any) -> Any:
-        """A schema, description or message with this shop's patterns and examples in place of the demo shop's."""
+        """A schema, description or message with this shop's patterns, examples and currency in place of the demo shop's."""
+        return self.currency.adapt(self._adapt(value))
+
+    def _adapt(self, value: Any) -> Any:
         if isinstance(value, str):
             changes = {TITLE_ID: self.titles.text, ORDER_ID: self.orders.text}
             if value in changes:
@@ -174,5 +180,5 @@ class Identifiers:
                 value = value.replace(_EXAMPLES[pattern], own.example)
             return value
         if isinstance(value, Mapping):
-            return {name: self.adapt(each) for name, each in value.items()}
-        return [self.adapt(each) for each in value] if isinstance(value, list) else value
+            return {name: self._adapt(each) for name, each in value.items()}
+        return [self._adapt(each) for each in value] if isinstance(value, list) else value

@@ -10,6 +10,7 @@ from tools.store.catalog.adult import Adult
 from tools.store.catalog.popular import PopularTitles
 from tools.store.catalog.reader import TitleNames, TitleReader
 from tools.store.classification import TextClassifier
+from tools.store.currency import Currency
 from tools.store.identifiers import Identifiers
 from tools.store.models.order import Policies
 from tools.store.ports import CatalogPort, OrdersPort, PagesPort, ProfilePort, StockPort, TitlesPort
@@ -47,3 +48,7 @@ class Store:
     names: TitleNames = field(default_factory=TitleNames)
     identifiers: Identifiers = field(default_factory=Identifiers)
     now: Now = utc_now
+
+    @property
+    def currency(self) -> Currency:
+        return self.identifiers.currency

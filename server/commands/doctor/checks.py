@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from server.backends import EMBEDDED, open_classifier, open_embedder
-from server.backends.opening import check_title_ids, default_data_dir, store_files
+from server.backends.opening import check_title_ids, default_data_dir, load_records, store_files
 from server.backends.redis import redis_credentials
 from server.commands.doctor.relay import relay_check
 from server.commands.tools import installed_tools
@@ -79,7 +79,10 @@ async def checks_of(settings: Settings, stack: AsyncExitStack) -> Checks:
         checks["classifier"] = settings.classifier, await _classifier_check(settings, stack)
     if settings.workers > 1:
         checks["workers"] = str(settings.workers), always(diagnose_workers(settings.workers))
-    checks["policies"] = settings.policies_file.name, _on_thread(_diagnose_policies, settings)
+    checks["policies"] = (
+        settings.policies_file.name if settings.policies_file else EMBEDDED,
+        _on_thread(_diagnose_policies, settings),
+    )
     if settings.audit_log:
         checks["audit"] = str(settings.audit_log), _on_thread(_diagnose_audit, settings.audit_log)
     if settings.data_dir or settings.catalog_url == EMBEDDED:
@@ -112,7 +115,7 @@ def _diagnose_catalog(settings: Settings) -> Diagnosis:
     from tools.store.records.schemas import find_oddities
 
     vocabulary = read_vocabulary(settings)
-    records = load(settings.catalog_file, vocabulary)
+    records = load(settings.catalog_file, vocabulary, currency=settings.currency)
     try:
         check_title_ids(settings, [title for title, _ in records])
     except SettingError as error:
@@ -141,9 +144,8 @@ def _store_checks(settings: Settings, stack: AsyncExitStack) -> Checks:
 
 async def _diagnose_store(settings: Settings, deadline: Deadline) -> Diagnosis:
     from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
-    from tools.store.records.catalog_file import load
 
-    records = await asyncio.to_thread(load, settings.catalog_file)
+    records = await asyncio.to_thread(load_records, settings)
     offers = [(title.title_id, sold) for title, sold in records]
     async with EmbeddedStore.open(offers, *store_files(settings)) as store:
         health = await store.health(deadline)
@@ -154,7 +156,8 @@ async def _diagnose_store(settings: Settings, deadline: Deadline) -> Diagnosis:
 
 def _pages_check(settings: Settings, stack: AsyncExitStack) -> tuple[str, Check]:
     if settings.pages_url == EMBEDDED:
-        return EMBEDDED, always(Diagnosis(OK, "pictures of the demo"))
+        of_whom = "pictures of the demo" if settings.is_demo else "none: MANGA_PAGES_URL names yours"
+        return EMBEDDED, always(Diagnosis(OK, of_whom))
     if folder := file_of(settings.pages_url):
         return str(folder), _on_thread(_diagnose_pages, folder)
     from tools.store.backends.aws_address import S3Address
@@ -248,8 +251,10 @@ def _diagnose_policies(settings: Settings) -> Diagnosis:
         what = str(error).removeprefix("MANGA_POLICIES_FILE: ")
         return Diagnosis.of(Problem(what, "correct the file, or MANGA_POLICIES_FILE"))
     languages = len({language for _, language in found.texts})
-    borrowed = settings.policies_file == DEMO / "policies.md" and settings.catalog_file != DEMO / "catalog.jsonl"
-    whose = "; they are the demo shop's: MANGA_POLICIES_FILE names yours" if borrowed else ""
+    if not found.topics:
+        return Diagnosis(OK, "none: nothing is said of shipping and returns until MANGA_POLICIES_FILE names yours")
+    borrowed = settings.policies_file == DEMO / "policies.md" and not settings.is_demo
+    whose = "; they are the demo shop's, as MANGA_POLICIES_FILE asks" if borrowed else ""
     return Diagnosis(OK, f"{len(found.topics)} topics in {languages} languages{whose}")
 
 

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from tests.support.store import Backends
 from tests.support.valkey import eventually
 from tools.contract import Fallback, Json, Tool, ToolContext
 from tools.registry import TOOLS, Registry
+from tools.store.currency import YEN
 from tools.store.failures import DependencyFailure, TimedOut
 
 OVER, FAR = Deadline(0.0), Deadline(time.monotonic() + 3600)
@@ -130,6 +132,6 @@ async def test_a_rung_may_hold_an_answer_for_so_long(left: float, held: float) -
     clock = HandClock()
     call = a_call(deadline=Deadline(clock() + left, clock), clock=clock)
     call.tool = replace(call.tool, tool=replace(call.tool.tool, fallback=Fallback("rung", rung)))
-    outcome = await FallbackStage(None, time.time)(call, failing)  # type: ignore[arg-type]
+    outcome = await FallbackStage(SimpleNamespace(currency=YEN), time.time)(call, failing)  # type: ignore[arg-type]
     assert (outcome.source, outcome.fallback, call.descended) == (FALLBACK, "rung", True)
     assert seen == [pytest.approx(clock() + held)]

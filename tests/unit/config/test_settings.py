@@ -48,8 +48,7 @@ def test_every_line_of_the_example_is_a_comment() -> None:
 
 def test_the_examples_values_are_the_defaults_when_they_are_read() -> None:
     environment = stated_in_example()
-    for name in ("MANGA_CATALOG_FILE", "MANGA_POLICIES_FILE"):
-        environment[name] = str(ROOT / environment[name])
+    environment["MANGA_CATALOG_FILE"] = str(ROOT / environment["MANGA_CATALOG_FILE"])
     assert Settings.from_environment(environment) == Settings()
 
 
@@ -302,6 +301,7 @@ def wrong_texts(folder: Path) -> list[tuple[str, str, str]]:
         ("MANGA_ORDER_PATTERN", "ORDER", "needs a set"),
         ("MANGA_TITLE_PATTERN", "[a-z]{1,40}[a-z]{1,40}", "at most 64"),
         ("MANGA_TITLE_PATTERN", "-[0-9]{4}", "begin with a letter or digit"),
+        *(("MANGA_CURRENCY", text, "code by ISO 4217, such as JPY") for text in ("dollars", "$", "XXX")),
         *(("MANGA_SHOP_NAME", text, "one line of at most 60") for text in ("x" * 61, "two\nlines", "\u200b")),
         *(("MANGA_STORE_URL", text, "address") for text in ("embedded", "eu-west-1", "https://dynamodb")),
         *(("MANGA_COVER_HOSTS", text, "img.shop.example") for text in ("*.shop.example", "img.shop.example:*", "[::1]")),

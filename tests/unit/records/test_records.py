@@ -103,7 +103,7 @@ def test_everything_else_may_be_null_or_absent(field: str) -> None:
         ({"tags": ["t"] * 201}, "$.tags must be a list of at most 200"),
         ({"synopsis": {"en": "x" * 20_001}}, "$.synopsis.en must have at most 20000 characters"),
         ({"start_year": 2011, "end_year": 2010}, "$.end_year must not be before start_year"),
-        ({"offers": [{"format": "physical", "price_jpy": 0}]}, "$.offers[0].price_jpy must be at least 1 (physical)"),
+        ({"offers": [{"format": "physical", "price_jpy": 0}]}, "$.offers[0].price_jpy must be more than 0 (physical)"),
         (
             {"offers": [reduced(until="13-01", start="12-01")]},
             "$.offers[0].campaign.until must be a date, YYYY-MM-DD, or a day",

@@ -55,7 +55,7 @@ BAD_VOLUMES = [
     ({**VOLUME, "stock": 1.5}, r"\$.stock must be a whole number"),
     ({**VOLUME, "stock": -1}, r"\$.stock must be at least 0"),
     ({**VOLUME, "volume": -1}, r"\$.volume must be at least 0"),
-    ({**VOLUME, "price_jpy": 0}, r"\$.price_jpy must be at least 1 \(physical\)"),
+    ({**VOLUME, "price_jpy": 0}, r"\$.price_jpy must be more than 0 \(physical\)"),
     ({**VOLUME, "price_jpy": -1, "format": "digital"}, r"\$.price_jpy must be at least 0"),
     ({**VOLUME, "stock": 10**30}, r"\$.stock must be at most 1000000000"),
     (json.dumps(VOLUME)[:-1] + ', "stock": 4}', "'stock' stands in one object twice"),

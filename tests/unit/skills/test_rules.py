@@ -19,6 +19,7 @@ from tools.registry import TOOLS
 from tools.results.shortening import estimate
 from tools.skills import text
 from tools.skills.text import Language, Rule, Skill, rules, skills
+from tools.store.currency import Currency
 from tools.store.models.order import LANGUAGES, Policies
 
 FOLDER = Path(room.__file__).parent
@@ -26,6 +27,7 @@ NAME = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 """Names of tools and fields: words of a sentence have no underscores."""
 PLAIN_NAMES = ("understood", "relaxed", "truncated", "nearly", "note", "offset", "audience", "retryable", "message", "_meta")
 OF_FAILURES = {"retryable", "message", "retry_after_ms", "fallback_available"}
+IN_YEN = {"<currency>": "whole yen with tax", "<770>": "770 yen", "<yen>": ""}
 POLICIES = Policies(dict.fromkeys((("shipping", "en"), ("gift-wrapping", "ja")), "…"))
 
 
@@ -38,7 +40,9 @@ def named(saying: str) -> set[str]:
 def test_the_instructions_have_the_first_line_of_every_rule_for_clients() -> None:
     lines = instructions(POLICIES).splitlines()[1:]
     expected = [f"- {each.sayings[0].en}" for each in rules().values() if each.audience == "clients"]
-    assert lines == [each.replace("<topics>", "shipping, gift-wrapping") for each in expected]
+    for blank, told in {"<topics>": "shipping, gift-wrapping", **IN_YEN}.items():
+        expected = [each.replace(blank, told) for each in expected]
+    assert lines == expected
     assert len(lines) > 12
 
 
@@ -52,6 +56,16 @@ def test_the_instructions_fit_what_clients_read_and_name_no_tool() -> None:
 def test_a_shop_without_policies_is_told_of_none() -> None:
     assert "manga://policies" not in instructions(Policies())
     assert "manga://policies" not in skills()["selling"].text("ja", lambda _: True, ())
+
+
+def test_a_shop_that_takes_no_yen_is_told_of_its_own_currency() -> None:
+    told = instructions(POLICIES, Currency("EUR"))
+    assert "- Prices are in EUR, price_eur for one volume (€7.70); convert nothing." in told
+    assert [word for word in ("yen", "jpy", "fixed price", "<currency>", "<770>") if word in told] == []
+    text = skills()["prices"].text("ja", lambda _: True, (), Currency("EUR"))
+    assert "価格はEURで、price_eurは一巻の値段(7.70ユーロ)。" in text
+    assert "「8ユーロ以下」は一巻の値段で、max_price_eurに入れる。" in text
+    assert "定価" not in text
 
 
 @cases("rule", rules().values(), ids=lambda rule: rule.name)

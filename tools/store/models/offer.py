@@ -81,8 +81,9 @@ class Offer:
 def price_problem(format_: str, price_jpy: int) -> str | None:
     """Why something cannot cost so much; None when it can. A free first volume is how a digital series begins; nobody gives
     paper away, so that 0 yen is a mistake there."""
-    least = 0 if format_ == DIGITAL else 1
-    return None if price_jpy >= least else f"must be at least {least} ({format_})"
+    if price_jpy > 0 or (price_jpy == 0 and format_ == DIGITAL):
+        return None
+    return f"must be {'at least' if format_ == DIGITAL else 'more than'} 0 ({format_})"
 
 
 def campaign_offer_problem(offer: Offer) -> str | None:

@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tools.store.audience import rated_by
+from tools.store.currency import YEN, Currency
 from tools.store.identifiers import IdPattern
 from tools.store.models import Offer, Title
-from tools.store.records.shape import ShapeError, naming_values
+from tools.store.records.amounts import in_currency
+from tools.store.records.shape import ShapeError
 from tools.store.records.title import check_title, read_record
 from tools.store.tags import Vocabulary, shipped
 
@@ -159,11 +161,14 @@ class CatalogFileError(RecordFileError):
     """A catalogue file that cannot be used."""
 
 
-def load(path: Path, vocabulary: Vocabulary | None = None, ids: IdPattern | None = None) -> tuple[Record, ...]:
+def load(
+    path: Path, vocabulary: Vocabulary | None = None, ids: IdPattern | None = None, currency: Currency = YEN
+) -> tuple[Record, ...]:
     """All records of the file, their tags as a vocabulary spells them (the shipped one by default). Raises CatalogFileError
-    with every line that is wrong and why; with a pattern of `ids` also where an id is not of it."""
+    with every line that is wrong and why, one in another `currency` among them; with a pattern of `ids` also where an id is
+    not of it."""
     try:
-        return parse(read_bytes(path), vocabulary, ids)
+        return parse(read_bytes(path), vocabulary, ids, currency)
     except CatalogFileError as error:
         error.name = str(path)
         raise
@@ -177,13 +182,15 @@ def read_bytes(path: Path) -> bytes:
         raise CatalogFileError([LineProblem(0, str(error))]) from error
 
 
-def parse(content: bytes, vocabulary: Vocabulary | None = None, ids: IdPattern | None = None) -> tuple[Record, ...]:
+def parse(
+    content: bytes, vocabulary: Vocabulary | None = None, ids: IdPattern | None = None, currency: Currency = YEN
+) -> tuple[Record, ...]:
     """All records of unpacked `content`. Raises CatalogFileError with every problem."""
     vocabulary, spellings = vocabulary or shipped(), dict[str, str]()
 
     def read(record: dict[str, Any]) -> Record:
-        with naming_values(record):
-            title, offers = read_record(record)
+        with in_currency(currency, record) as given:
+            title, offers = read_record(given)
             check_title(title, offers)
         if ids is not None and not ids.matches(title.title_id):
             raise ShapeError(f"$.title_id {ids.mismatch(title.title_id, 'MANGA_TITLE_PATTERN')}")

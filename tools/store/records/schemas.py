@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from session.resilience.clocks import utc_now
+from tools.store.currency import YEN, Currency
 from tools.store.models import Offer, Order, Title, VolumeStock
 from tools.store.models.offer import DIGITAL, PAPER, SET, USED_SET
 from tools.store.models.order import CARRIERS
@@ -23,10 +24,12 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _Schema = dict[str, Any]
 
 
-def schema_of(file: str) -> _Schema:
-    """The JSON Schema of a line of `file`, one of `FILES`. Unknown fields are refused, as the loader does."""
+def schema_of(file: str, currency: Currency = YEN) -> _Schema:
+    """The JSON Schema of a line of `file`, one of `FILES`, of a shop with this currency. Unknown fields are refused, as the
+    loader does."""
     made = {"catalog": _catalog, "volumes": _volumes, "orders": _orders}[file]()
-    return {"$schema": _DIALECT, "title": f"A line of the {file} file", **_closed(made)}
+    made["properties"]["currency"] = {"anyOf": [{"const": currency.code}, {"type": "null"}]}
+    return {"$schema": _DIALECT, "title": f"A line of the {file} file", **currency.adapt(_closed(made))}
 
 
 def _catalog() -> _Schema:

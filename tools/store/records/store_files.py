@@ -13,9 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from tools.store.currency import YEN, Currency
 from tools.store.identifiers import IdPattern
 from tools.store.models import Order, VolumeStock
 from tools.store.models.offer import price_problem
+from tools.store.records.amounts import in_currency
 from tools.store.records.catalog_file import (
     LineProblem,
     RecordFileError,
@@ -24,16 +26,18 @@ from tools.store.records.catalog_file import (
     read_any_bytes,
     read_rows,
 )
-from tools.store.records.shape import ShapeError, collect, decode, naming_values
+from tools.store.records.shape import ShapeError, collect, decode
 
 
-def read_order(record: dict[str, Any], *, unknown: Literal["forbid", "ignore"] = "forbid") -> Order:
+def read_order(
+    record: dict[str, Any], *, unknown: Literal["forbid", "ignore"] = "forbid", currency: Currency = YEN
+) -> Order:
     """An order that somebody wrote; of one that a backend keeps, unknown fields are ignored. Raises ShapeError, also when
-    the amounts do not add up."""
+    the amounts do not add up, which says in `currency` what they come to."""
     order = decode(Order, record, unknown=unknown)
     subtotal = sum(line.quantity * line.unit_price_jpy for line in order.lines)
     if order.subtotal_jpy != subtotal:
-        raise ShapeError(f"$.subtotal_jpy must be {subtotal}, the sum of the lines")
+        raise ShapeError(f"$.subtotal_jpy must be {currency.amount(subtotal)}, the sum of the lines")
     if order.total_jpy != subtotal + order.shipping_jpy:
         raise ShapeError("$.total_jpy must be subtotal and shipping")
     return order
@@ -74,34 +78,37 @@ class StoreFileError(RecordFileError):
         self.path = path
 
 
-def read_volumes(path: Path, titles: Container[str] | None = None) -> list[tuple[str, VolumeStock]]:
+def read_volumes(
+    path: Path, titles: Container[str] | None = None, currency: Currency = YEN
+) -> list[tuple[str, VolumeStock]]:
     """Pairs of title id and volume, in the file's order. Raises StoreFileError, also for an ISBN that comes twice, for a
     volume of a title that comes twice in one format, and for a title that is none of `titles`, where those are given."""
-    return _rows(path, partial(_volume, titles), _names_of_volume)
+    return _rows(path, partial(_volume, titles, currency), _names_of_volume)
 
 
-def read_orders(path: Path, numbers: IdPattern | None = None) -> list[tuple[str, Order]]:
+def read_orders(path: Path, numbers: IdPattern | None = None, currency: Currency = YEN) -> list[tuple[str, Order]]:
     """Pairs of owner and order, in the file's order. Raises StoreFileError, also for an order id that comes twice, and for
     one that is not of the shop's pattern, where that is given."""
-    return _rows(path, partial(_order, numbers), lambda row: [f"order {row[1].order_id}"])
+    return _rows(path, partial(_order, numbers, currency), lambda row: [f"order {row[1].order_id}"])
 
 
-def _volume(titles: Container[str] | None, record: dict[str, Any]) -> tuple[str, VolumeStock]:
+def _volume(titles: Container[str] | None, currency: Currency, record: dict[str, Any]) -> tuple[str, VolumeStock]:
     problems: list[str] = []
     with collect(problems):
         title_id = _key(record, "title_id")
         if titles is not None and title_id not in titles:
             raise ShapeError(f"$.title_id {title_id!r} is not in the catalogue")
-    with collect(problems), naming_values(record):
-        volume = read_volume(record)
+    with collect(problems), in_currency(currency, record) as given:
+        volume = read_volume(given)
     if problems:
         raise ShapeError(*problems)
     return title_id, volume
 
 
-def _order(numbers: IdPattern | None, record: dict[str, Any]) -> tuple[str, Order]:
+def _order(numbers: IdPattern | None, currency: Currency, record: dict[str, Any]) -> tuple[str, Order]:
     owner = _key(record, "owner")
-    order = read_order(record)
+    with in_currency(currency, record) as given:
+        order = read_order(given, currency=currency)
     if numbers is not None and not numbers.matches(order.order_id):
         raise ShapeError(f"$.order_id {numbers.mismatch(order.order_id, 'MANGA_ORDER_PATTERN')}")
     return owner, order

@@ -1,13 +1,15 @@
 """DynamoDB's typed JSON (`{"S": "text"}`, `{"N": "12"}`, …) to plain values and back.
 
-Numbers are whole; there is no binary."""
+Numbers are whole, but for amounts of a currency that has decimals; there is no binary."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from decimal import Decimal
 from typing import Any
 
+from tools.store.currency import Currency
 from tools.store.records.shape import ShapeError
 
 Attribute = dict[str, Any]
@@ -33,6 +35,45 @@ def attribute(value: object) -> Attribute:
 
 def make_item(values: Mapping[str, object]) -> Item:
     return {name: attribute(value) for name, value in values.items()}
+
+
+def in_currency(currency: Currency, item: Item) -> Item:
+    """The item with the names and amounts of a currency, as its table has them."""
+    if currency.code == "JPY":
+        return item
+    return {currency.field(name): _outward(currency, name, each) for name, each in item.items()}
+
+
+def _outward(currency: Currency, name: str, held: Attribute) -> Attribute:
+    if "N" in held and currency.field(name) != name:
+        return {"N": str(Decimal(held["N"]).scaleb(-currency.decimals))}
+    if "M" in held:
+        return {"M": in_currency(currency, held["M"])}
+    return {"L": [_outward(currency, "", each) for each in held["L"]]} if "L" in held else held
+
+
+def from_currency(currency: Currency, item: Item) -> Item:
+    """An item of a table with the names and amounts that they have inside the server."""
+    if currency.code == "JPY":
+        return item
+    own = f"_{currency.code.lower()}"
+    return {
+        f"{name.removesuffix(own)}_jpy" if name.endswith(own) else name: _inward(currency, each, amount=name.endswith(own))
+        for name, each in item.items()
+    }
+
+
+def _inward(currency: Currency, held: Any, *, amount: bool) -> Any:
+    """Unchanged where it is of no kind that belongs there, which whoever reads it says."""
+    kind, value = next(iter(held.items())) if isinstance(held, dict) and len(held) == 1 else ("", None)
+    if kind == "N" and amount and isinstance(value, str):
+        with suppress(ArithmeticError, ValueError):
+            return {"N": str(int(Decimal(value).scaleb(currency.decimals)))}
+    if kind == "M" and isinstance(value, dict):
+        return {"M": from_currency(currency, value)}
+    if kind == "L" and isinstance(value, list):
+        return {"L": [_inward(currency, each, amount=False) for each in value]}
+    return held
 
 
 def plain(value: object, path: str) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 from session.resilience.deadline import Deadline
 from tools.store.backends.aws_failures import answering
-from tools.store.backends.dynamodb.attributes import Item, fits_as_key, text
+from tools.store.backends.dynamodb.attributes import Item, fits_as_key, from_currency, text
 from tools.store.backends.dynamodb.connection import Connection
 from tools.store.backends.dynamodb.items import (
     LINE_FIELDS,
@@ -24,6 +24,7 @@ from tools.store.backends.dynamodb.items import (
 )
 from tools.store.backends.dynamodb.reading import TableAdapter
 from tools.store.backends.dynamodb.tables import BY_TIME, ORDERS
+from tools.store.currency import YEN, Currency
 from tools.store.models import Order, OrderLine
 from tools.store.models.order import NOT_BOUGHT
 from tools.store.ports import MOST_BOUGHT
@@ -35,8 +36,9 @@ PURCHASES_READ = 1000
 class DynamoOrders(TableAdapter):
     """An `OrdersPort`."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, currency: Currency = YEN) -> None:
         super().__init__(connection, ORDERS)
+        self._currency, self._fields = currency, tuple(map(currency.field, ORDER_FIELDS))
 
     async def order(self, owner: str, order_id: str, deadline: Deadline) -> Order | None:
         """One read by (owner, order id): another's order is as absent as one that never was."""
@@ -44,15 +46,15 @@ class DynamoOrders(TableAdapter):
             if not fits_as_key(order_id, 1024):
                 return None
             key = {"owner": {"S": owner_key(owner)}, "order_id": {"S": order_id}}
-            item = await self._get(key, ORDER_FIELDS, deadline)
-            return None if item is None else order_of(item, owner, order_id)
+            item = await self._get(key, self._fields, deadline)
+            return None if item is None else self._order(item, owner, order_id)
 
     async def latest(self, owner: str, limit: int, deadline: Deadline) -> tuple[Order, ...]:
         """The owner's orders, latest first. The index says which and in what order; attributes that it does not carry are
         read from the table by the same query, consistently, since "that is all you ordered" must not leave out the last."""
         async with answering("orders", deadline):
-            pages = self._latest(owner, ORDER_FIELDS, limit, deadline, Limit=limit, ConsistentRead=True)
-            orders = [order_of(item, owner, text(item, "order_id")) async for items in pages for item in items]
+            pages = self._latest(owner, self._fields, limit, deadline, Limit=limit, ConsistentRead=True)
+            orders = [self._order(item, owner, text(item, "order_id")) async for items in pages for item in items]
         # Equal times stand in the index as they came.
         return tuple(sorted(orders, key=lambda order: (order.ordered_at, order.order_id), reverse=True))
 
@@ -75,7 +77,11 @@ class DynamoOrders(TableAdapter):
             containing = "title_ids", title_id
             pages = self._latest(owner, LINE_FIELDS, MOST_BOUGHT, deadline, ConsistentRead=True, containing=containing)
             found = [item async for items in pages for item in items]
-            return tuple(line for item in found for line in lines_bought(item, owner, title_id))
+            own = (from_currency(self._currency, item) for item in found)
+            return tuple(line for item in own for line in lines_bought(item, owner, title_id))
+
+    def _order(self, item: Item, owner: str, order_id: str) -> Order:
+        return order_of(from_currency(self._currency, item), owner, order_id)
 
     def _latest(
         self, owner: str, names: Sequence[str], most: int, deadline: Deadline, **parameters: Any

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 
 from session.resilience.deadline import Deadline
 from tools.store.backends.aws_failures import answering
+from tools.store.backends.dynamodb.attributes import from_currency
 from tools.store.backends.dynamodb.connection import Connection
 from tools.store.backends.dynamodb.items import (
     POPULAR_KEY,
@@ -27,6 +28,7 @@ from tools.store.backends.dynamodb.items import (
 )
 from tools.store.backends.dynamodb.reading import BatchReader, TableAdapter
 from tools.store.backends.dynamodb.tables import BY_MONTH, RELEASES, STOCK, TITLES
+from tools.store.currency import YEN, Currency
 from tools.store.models import Availability, AvailabilityPage, Release, Title
 from tools.store.ports import MOST_RELEASES
 from tools.store.records.shape import ShapeError
@@ -71,10 +73,10 @@ _SLICE_S = 0.0005
 class DynamoStock(TableAdapter):
     """A `StockPort`: one item has all volumes of a title."""
 
-    def __init__(self, connection: Connection, clock: Callable[[], datetime]) -> None:
+    def __init__(self, connection: Connection, clock: Callable[[], datetime], currency: Currency = YEN) -> None:
         super().__init__(connection, STOCK)
         self._reader = BatchReader(connection, STOCK, STOCK_FIELDS)
-        self._clock = clock
+        self._clock, self._currency = clock, currency
 
     async def availability(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage:
         """Offers and volumes of the titles that are sold here. Titles that DynamoDB did not get to in time, or whose item
@@ -87,7 +89,7 @@ class DynamoStock(TableAdapter):
             since = time.perf_counter()
             for title_id, item in found.items.items():
                 try:
-                    row = stock_row(item, as_of)
+                    row = stock_row(from_currency(self._currency, item), as_of)
                 except ShapeError as error:
                     logger.warning("the stock item of %s cannot be read: %s", title_id, error)
                     unanswered.append(title_id)

@@ -19,6 +19,7 @@ from tools.store.backends.embedded.engine import Engine
 from tools.store.backends.embedded.index import LexicalIndex, build_index
 from tools.store.backends.embedded.vectors import Progress, VectorLeg, VectorPlan, plan_vectors
 from tools.store.backends.embedding import single_threaded_blas
+from tools.store.currency import YEN, Currency
 from tools.store.failures import TimedOut
 from tools.store.models import (
     CatalogPage,
@@ -57,7 +58,11 @@ class Loaded:
 
 
 def load_catalog(
-    path: Path, store: ComputedStore, progress: Progress | None = None, vocabulary: Vocabulary | None = None
+    path: Path,
+    store: ComputedStore,
+    progress: Progress | None = None,
+    vocabulary: Vocabulary | None = None,
+    currency: Currency = YEN,
 ) -> Loaded:
     """Parses the whole file before anything else. Raises CatalogFileError. Blocking: seconds for tens of thousands of
     titles.
@@ -67,7 +72,7 @@ def load_catalog(
     vocabulary = vocabulary or shipped()
     key = f"{FORMAT}/{sha256(content + vocabulary.digest.encode()).hexdigest()}"
     _tell(progress, 0, "read")
-    records = parse(content, vocabulary)
+    records = parse(content, vocabulary, currency=currency)
     columns = build_columns([title for title, _ in records], [offers for _, offers in records])
     _tell(progress, 1, "parsed")
     index = _index(columns, store, key)
@@ -113,10 +118,11 @@ class EmbeddedCatalog:
         head_start: float = 0.0,
         loaded: Loaded | None = None,
         vocabulary: Vocabulary | None = None,
+        currency: Currency = YEN,
     ) -> AsyncIterator[EmbeddedCatalog]:
         """Ready when the lexical index is; vectors follow in the background, at once when they are kept in `cache_dir`.
         `progress` gets (done, total, what): steps of loading, on its thread, then texts of the vectors, on the loop.
-        `loaded` is the file, loaded before; `vocabulary` has the shop's tags.
+        `loaded` is the file, loaded before; `vocabulary` has the shop's tags, `currency` is its own.
 
         Raises CatalogFileError when the file can't be used. Without an embedder the search is lexical, and not called
         degraded."""
@@ -126,7 +132,7 @@ class EmbeddedCatalog:
         try:
             if loaded is None:
                 loaded = await asyncio.get_running_loop().run_in_executor(
-                    workers, load_catalog, path, store, progress, vocabulary
+                    workers, load_catalog, path, store, progress, vocabulary, currency
                 )
             leg = None if embedder is None else VectorLeg(embedder, store, loaded.key)
             catalog = cls(loaded, leg, workers)

@@ -22,6 +22,7 @@ from typing import Any
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
+from tools.store.currency import YEN, Currency
 from tools.store.failures import DependencyFailure, TimedOut
 from tools.store.identifiers import IdPattern
 from tools.store.models import (
@@ -164,13 +165,14 @@ class EmbeddedStore:
         volumes_file: Path | None = None,
         orders_file: Path | None = None,
         numbers: IdPattern | None = None,
+        currency: Currency = YEN,
         *,
         clock: Now = utc_now,
     ) -> AsyncIterator[EmbeddedStore]:
         """The store, filled, until the block ends. `offers` are the catalogue's: every title id once, with its offers;
-        `numbers` is the pattern of the shop's order ids. Raises StoreFileError for a line that cannot be used and for
-        volumes of a title that the catalogue lacks."""
-        db = await asyncio.to_thread(_load, offers, volumes_file, orders_file, numbers)
+        `numbers` is the pattern of the shop's order ids, `currency` that of its files. Raises StoreFileError for a line that
+        cannot be used and for volumes of a title that the catalogue lacks."""
+        db = await asyncio.to_thread(_load, offers, volumes_file, orders_file, numbers, currency)
         with closing(db):
             yield cls(db, clock)
 
@@ -286,17 +288,18 @@ def _load(
     volumes_file: Path | None = None,
     orders_file: Path | None = None,
     numbers: IdPattern | None = None,
+    currency: Currency = YEN,
     *,
     database: str = ":memory:",
 ) -> sqlite3.Connection:
     """Everything is read and checked first, so a bad line leaves nothing behind."""
     catalogue = dict(offers)
-    volumes = read_volumes(volumes_file) if volumes_file else []
+    volumes = read_volumes(volumes_file, currency=currency) if volumes_file else []
     for title_id, _ in volumes:
         if volumes_file and title_id not in catalogue:
             problem = LineProblem(0, f"volumes of {title_id}, which is not in the catalogue")
             raise StoreFileError(volumes_file, [problem])
-    orders = read_orders(orders_file, numbers) if orders_file else []
+    orders = read_orders(orders_file, numbers, currency) if orders_file else []
     db = sqlite3.connect(database, check_same_thread=False)
     try:
         _fill(db, catalogue.items(), volumes, orders)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tools.store.currency import YEN, Currency
 from tools.store.models import Audience, Conditions, Ordering, Range, Status
 
 _STATUSES = {
@@ -28,9 +29,12 @@ _ORDERINGS = {
 }
 
 
-def describe_condition(name: str, conditions: Conditions) -> str:
-    """The condition of this name (a field of `Conditions`) in words: "at most 9 volumes"."""
-    return _WORDINGS[name](getattr(conditions, name))
+def describe_condition(name: str, conditions: Conditions, currency: Currency = YEN) -> str:
+    """The condition of this name (a field of `Conditions`) in words: "at most 9 volumes", "at most $7 a volume"."""
+    value = getattr(conditions, name)
+    if name in _PRICES:
+        return f"{_bounds(value, currency.say, ' to ')} {_PRICES[name]}"
+    return _WORDINGS[name](value)
 
 
 def describe_ordering(ordering: Ordering) -> str:
@@ -56,10 +60,6 @@ def _volumes(range_: Range) -> str:
     return _bounds(range_, lambda number: f"{number:g} volume{'' if number == 1 else 's'}", " to ")
 
 
-def _yen(range_: Range) -> str:
-    return _bounds(range_, lambda number: f"{number:,.0f} yen", " to ")
-
-
 def _years(range_: Range) -> str:
     least, most = range_.least, range_.most
     if range_.empty:
@@ -69,6 +69,7 @@ def _years(range_: Range) -> str:
     return f"begun in {least:g} or later" if least is not None else f"begun by {most:g}"
 
 
+_PRICES = {"price": "a volume", "series_price": "for the series"}
 _WORDINGS: dict[str, Callable[[Any], str]] = {
     "genres": _either,
     "author": lambda name: f"by {name}",
@@ -79,8 +80,6 @@ _WORDINGS: dict[str, Callable[[Any], str]] = {
     "audience": lambda audience: _AUDIENCES[audience],
     "tags": lambda groups: " and ".join(_either(group) for group in groups),
     "magazines": lambda names: f"in {_either(names)}",
-    "price": lambda range_: f"{_yen(range_)} a volume",
-    "series_price": lambda range_: f"{_yen(range_)} for the series",
     "format": str,
     "in_stock": lambda _: "in stock",
     "all_volumes": lambda _: "all volumes in stock",

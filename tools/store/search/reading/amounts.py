@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 
+from tools.store.currency import YEN, Currency
 from tools.store.search.reading.tables import together, words_of
 from tools.store.search.reading.tokens import Amount, Bound, Is, Sense, Token
 
 _FIRST_YEAR, _LAST_YEAR = 1900, 2099
-_SERIES = 3_000
-"""Yen that nobody pays for one volume."""
 _OLDEST = 19
 _STEPS = {"stars": 0.01}
 _TO = frozenset(("to", "-", "~", "〜", "～", "から", "and", "an", "through", "、", "or", ","))
@@ -40,9 +40,9 @@ _AGO = words_of("ago")
 Words = Callable[[str], float | None]
 
 
-def with_amounts(tokens: list[Token], words: Words) -> list[Token]:
-    """The tokens with each number, its unit and its bounds in one."""
-    return _Amounts(_numbered(tokens, words)).put_together()
+def with_amounts(tokens: list[Token], words: Words, currency: Currency = YEN) -> list[Token]:
+    """The tokens with each number, its unit and its bounds in one. Money is of one `currency`."""
+    return _Amounts(_numbered(tokens, words), currency).put_together()
 
 
 def _numbered(tokens: list[Token], words: Words) -> list[Token]:
@@ -105,8 +105,9 @@ def _unit_at(tokens: Sequence[Token], i: int) -> bool:
 
 
 class _Amounts:
-    def __init__(self, tokens: list[Token]) -> None:
+    def __init__(self, tokens: list[Token], currency: Currency) -> None:
         self._tokens = tokens
+        self._currency = currency
         self._made: list[Token] = []
 
     def put_together(self) -> list[Token]:
@@ -120,7 +121,8 @@ class _Amounts:
                 i += 1
         for token in self._made:
             if token.kind in (Is.UNIT, Is.BOUND, Is.NUMBER):
-                token.kind = next((each.kind for each in token.entries if each.kind not in (Is.UNIT, Is.BOUND)), Is.GLUE)
+                other = Is.WORD if token.entry(Is.UNIT) and token.entries[0].name == "foreign" else Is.GLUE
+                token.kind = next((each.kind for each in token.entries if each.kind not in (Is.UNIT, Is.BOUND)), other)
         self._scope()
         return self._made
 
@@ -291,23 +293,25 @@ class _Amounts:
             return None
         if before == "grade" or before == "age":
             return "grade" if before == "grade" else "age"
-        if _is_year(value) and before != "yen" and (token.text[:2] in ("19", "20") or " " in token.text):
+        if _is_year(value) and before not in ("money", "foreign") and (token.text[:2] in ("19", "20") or " " in token.text):
             return "year"
+        if before == "foreign" or (before == "money" and self._currency.bare == inf):
+            return before
         if before == "volumes":
             return "volumes" if bound else None
         if before == "year":
             return "year" if _is_year(value) else None
         if before == "stars" or (value <= 5 and "." in token.text):
             return "stars" if value <= 5 else None
-        if before == "yen":
-            return "yen" if value >= 100 else None
+        if before == "money":
+            return "money" if value >= self._currency.bare else None
         following = self._at(j)
-        if value >= 100 and (
+        if value >= self._currency.bare and (
             (following is not None and following.entry(Is.SCOPE))
             or any(t.operator(Sense.LIMIT) for t in self._made[-5:])
-            or (bound and value >= 200)
+            or (bound and value >= 2 * self._currency.bare)
         ):
-            return "yen"
+            return "money"
         if value <= _OLDEST and bound is None and self._tells_of_somebody():
             return "age"
         return None
@@ -322,13 +326,13 @@ class _Amounts:
         )  # fmt: skip
 
     def _scope(self) -> None:
-        """Whether an amount of yen is for the whole series, by the words beside it."""
+        """Whether an amount of money is for the whole series, by the words beside it."""
         whole = [
             i for i, t in enumerate(self._made) if any(e.kind is Is.SCOPE and e.name == "whole_series" for e in t.entries)
         ]
         each = [i for i, t in enumerate(self._made) if any(e.kind is Is.SCOPE and e.name == "per_volume" for e in t.entries)]
-        yen = [i for i, t in enumerate(self._made) if t.amount and t.amount.unit == "yen"]
-        for i in yen:
+        money = [i for i, t in enumerate(self._made) if t.amount and t.amount.unit == "money"]
+        for i in money:
             amount = self._made[i].amount
             if amount is None:
                 continue
@@ -343,8 +347,9 @@ class _Amounts:
                 and last.amount.bound is None
             ):
                 last.kind, last.amount, nearest = Is.GLUE, None, 1
-            series = (bool(whole) and min(abs(i - k) for k in whole) < nearest) or (nearest > 8 and amount.least >= _SERIES)
-            self._made[i].amount = Amount("yen", amount.bound, amount.least, amount.most, series)
+            dear = nearest > 8 and amount.least >= self._currency.dear
+            series = (bool(whole) and min(abs(i - k) for k in whole) < nearest) or dear
+            self._made[i].amount = Amount("money", amount.bound, amount.least, amount.most, series)
             if series and whole:
                 for k in whole:
                     self._made[k].kind = Is.GLUE

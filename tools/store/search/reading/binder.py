@@ -405,7 +405,7 @@ class Binder:
             self._used.add(self._too_at)
             self._too.append(i)
         self._too_at = None
-        if self._limit_at is not None and token.amount is not None and token.amount.unit == "yen":
+        if self._limit_at is not None and token.amount is not None and token.amount.unit == "money":
             item.limited = True
         self._items.append(item)
         self._since_last_items += 1
@@ -418,7 +418,7 @@ class Binder:
     def _refuse_measure(self, item: Item) -> None:
         """Refuses an amount that is called too much of its own measure: "less than five volumes is too short"."""
         before = next((each for each in reversed(self._items) if each is not item), None)
-        measures = ({"volumes"}, {"year", "years"}, {"yen", "ordering"})
+        measures = ({"volumes"}, {"year", "years"}, {"money", "ordering"})
         if before is not None and before.token.amount is not None and before.segment == item.segment:
             before.stance = Stance.REFUSED if {before.matter, item.matter} in measures else before.stance
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from tools.store.currency import YEN, Currency
 from tools.store.models import Audience, CatalogTerms, Conditions, NameMatches, Ordering, Range, Title
 from tools.store.search.conditions.wording import describe_condition
 from tools.store.search.query.parser import without_filler
@@ -63,6 +64,7 @@ class Meaning:
     year: int = 0
     titles: Mapping[str, Title] = field(default_factory=dict)
     heard: bool = True
+    currency: Currency = YEN
     claims: list[Claim] = field(default_factory=list)
     freedoms: list[tuple[int, Freedom]] = field(default_factory=list)
     like: list[str] = field(default_factory=list)
@@ -247,6 +249,8 @@ class Meaning:
         amount = item.token.amount
         if amount is None:
             return None
+        if amount.unit == "foreign":
+            return self._doubt(item)
         if item.limited and amount.bound in (None, Bound.EXACT, Bound.ABOUT) and item.stance is not Stance.REFUSED:
             amount = Amount(amount.unit, Bound.MOST, amount.least, None, amount.series, amount.step)
         if item.stance is Stance.REFUSED:
@@ -268,11 +272,14 @@ class Meaning:
                 if amount.bound is None and amount.most is None and not self._is_length(item):
                     return None
                 return Conditions(volumes=amount.range)
-            case "yen":
+            case "money":
+                unit = self.currency.unit
+                amount = replace(amount, least=amount.least * unit, most=None if amount.most is None else amount.most * unit)
                 if amount.bound in (None, Bound.EXACT) and amount.most is None:
                     amount = replace(amount, bound=Bound.MOST)
                 if amount.bound is Bound.BAND:
-                    amount = replace(amount, bound=None, most=amount.least + 10 ** (len(f"{amount.least:.0f}") - 1) - 1)
+                    width = 10 ** (len(f"{amount.least / unit:.0f}") - 1) * unit
+                    amount = replace(amount, bound=None, most=amount.least + width - 1)
                 return Conditions(series_price=amount.range) if amount.series else Conditions(price=amount.range)
             case "year":
                 return Conditions(years=amount.range)
@@ -399,7 +406,7 @@ class Meaning:
     def _claim(self, item: Item, conditions: Conditions, says: str = "", *, loose: bool = False) -> None:
         self.gone.add(item.at)
         start, end = self._span(item)
-        said = says or ", ".join(describe_condition(name, conditions) for name in conditions.stated)
+        said = says or ", ".join(describe_condition(name, conditions, self.currency) for name in conditions.stated)
         if said or conditions.stated:
             self.claims.append(Claim(start, end, said, conditions, loose=loose, stance=item.stance))
 

@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
+from tools.store.currency import YEN, Currency
 from tools.store.failures import BackendFailure
 from tools.store.models import CatalogPage, CatalogQuery, CatalogTerms, Conditions, NameMatches, Title
 from tools.store.search.reading.binder import Binder, Stance
@@ -68,18 +69,28 @@ class Scanned:
 
 class Reader:
     """Reads texts with the words of one catalogue. `now` tells it which year it is; `at_hand` what goes by names where the
-    catalogue does not; `vocabulary` has the shop's own words for tags."""
+    catalogue does not; `vocabulary` has the shop's own words for tags, and money is of its `currency`."""
 
     def __init__(
-        self, catalog: Names, now: Now = utc_now, at_hand: AtHand = _nothing, vocabulary: Vocabulary | None = None
+        self,
+        catalog: Names,
+        now: Now = utc_now,
+        at_hand: AtHand = _nothing,
+        vocabulary: Vocabulary | None = None,
+        currency: Currency = YEN,
     ) -> None:
         self._catalog = catalog
         self._now = now
         self._at_hand = at_hand
-        self._tags = (vocabulary or shipped()).own
+        self._vocabulary = vocabulary or shipped()
+        self._currency = currency
         self._told = _NO_TERMS
         self._made: tuple[CatalogTerms, int, Scanner] | None = None
         self._piece = asyncio.Lock()
+
+    def over(self, catalog: Names) -> Reader:
+        """The shop's reader with the words of another catalogue."""
+        return Reader(catalog, self._now, self._at_hand, self._vocabulary, self._currency)
 
     async def read(self, text: str, deadline: Deadline) -> Reading:
         """Without an answer of the catalogue in time the reading goes on with the names at hand: what is said of others is
@@ -91,7 +102,7 @@ class Reader:
         if unwanted and not away:
             await self._series(unwanted, within)
         titles = await self._titles(named, within)
-        meaning = Meaning(whole, named, bound, scanned.terms, self._now().year, titles)
+        meaning = Meaning(whole, named, bound, scanned.terms, self._now().year, titles, currency=self._currency)
         reading = await self._work(whole, meaning.read)
         if away and bound.likes:
             reading = replace(reading, subject=whole)
@@ -180,20 +191,21 @@ class Reader:
         """Made once for each state of the catalogue, and each year: off the loop, since it folds thousands of phrases."""
         year, made = self._now().year, self._made
         if made is None or made[0] is not terms or made[1] != year:
-            made = self._made = (terms, year, await asyncio.to_thread(_scanner_of, terms, year, self._tags))
+            scanner = await asyncio.to_thread(_scanner_of, terms, year, self._vocabulary.own, self._currency)
+            made = self._made = (terms, year, scanner)
         return made[2]
 
 
-def _scanner_of(terms: CatalogTerms, year: int, tags: Mapping[str, Tag]) -> Scanner:
+def _scanner_of(terms: CatalogTerms, year: int, tags: Mapping[str, Tag], currency: Currency) -> Scanner:
     Dictionary.english_words()
     Stances.load()
-    words, magazines = lexicon(terms, year, tags), MagazineNames(terms.magazines)
+    words, magazines = lexicon(terms, year, tags, currency), MagazineNames(terms.magazines)
     for spelling, publisher in publishers().items():
         names = tuple(name for each in publisher.magazines for name in magazines.named(each))
         words.add(spelling, magazine_entry(publisher.name, names))
     known = frozenset(word for key in (*words.latin, *words.exact) for word in key.split(" "))
     romaji = frozenset(data_of("ja")["romaji"]["words"].split())
-    return Scanner(words, magazines, known, romaji)
+    return Scanner(words, magazines, known, romaji, currency)
 
 
 def _capitals(text: str, whole: str) -> frozenset[int]:

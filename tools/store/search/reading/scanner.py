@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from rapidfuzz.distance import OSA
 
+from tools.store.currency import YEN, Currency
 from tools.store.models import Conditions
 from tools.store.search.query.themes import is_word
 from tools.store.search.reading.amounts import with_amounts
@@ -36,6 +37,7 @@ class Scanner:
     magazines: MagazineNames
     known: frozenset[str]
     romaji: frozenset[str]
+    currency: Currency = YEN
 
     def scan(self, text: str) -> list[Token]:
         """The tokens of a normalised text, in order; linear in its length."""
@@ -68,7 +70,7 @@ class Scanner:
             if romaji and token.text == "no":
                 token.kind, token.entries = Is.GLUE, ()
             tokens.append(token)
-        return with_amounts(_joined(tokens, text), self._number_words)
+        return with_amounts(_joined(tokens, text), self._number_words, self.currency)
 
     # Japanese
 

@@ -13,6 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from tools.store.currency import YEN, Currency, codes
 from tools.store.models import DIGITAL, PAPER, Audience, CatalogTerms, Conditions, Ordering, Range, Status
 from tools.store.search.query.parsed import ToneTable
 from tools.store.search.query.themes import Aversion, Kind, ThemeTable, aversions
@@ -164,12 +165,15 @@ def data_of(language: str) -> Mapping[str, Any]:
     return tomllib.loads(files("tools.store.search.reading").joinpath(f"{language}.toml").read_text(encoding="utf-8"))
 
 
-def lexicon(terms: CatalogTerms, year: int, own: Mapping[str, Tag] | None = None) -> Lexicon:
-    """Of the tables, the themes of the search, the tags of one catalogue and the shop's `own` words for them, in a year."""
+def lexicon(terms: CatalogTerms, year: int, own: Mapping[str, Tag] | None = None, currency: Currency = YEN) -> Lexicon:
+    """Of the tables, the themes of the search, the tags of one catalogue and the shop's `own` words for them, in a year.
+    What is said of money in another `currency` than the shop's is kept apart."""
     made = Lexicon()
     for language in ("en", "ja"):
         for phrase, entry in _entries(data_of(language), year, japanese=language == "ja"):
             made.add(phrase, entry, slips=language == "en")  # a slip of romaji is some name: "Inoue"
+        for phrase, entry in _money(data_of(language).get("money", {}), currency):
+            made.add(phrase, entry, slips=language == "en" and entry.name == "money")
     for phrase, entry in _themes(terms, own or {}):
         made.add(phrase, entry)
     return made
@@ -229,6 +233,17 @@ def _entries(data: Mapping[str, Any], year: int, *, japanese: bool) -> Iterator[
         yield phrase, Entry(Is.OPERATOR, sense=Sense.WHICH, japanese=japanese)
     for phrase in phrases(data.get("like", {}).get("again", "")):
         yield phrase, Entry(Is.OPERATOR, sense=Sense.LIKE, side="again", japanese=japanese)
+
+
+def _money(data: Mapping[str, str], currency: Currency) -> Iterator[tuple[str, Entry]]:
+    """The shop's own currency before those of others, whose words may be the same: "bucks". A sign or code stands on either
+    side of its number."""
+    for name in sorted({*data, currency.spoken}, key=lambda name: name != currency.spoken):
+        unit = "money" if name == currency.spoken else "foreign"
+        for phrase in (*phrases(data.get(name, "")), *([currency.code.lower()] if unit == "money" else [])):
+            yield phrase, Entry(Is.UNIT, name=unit, side="after")
+            if not phrase[0].isalpha() or phrase.upper() in codes():
+                yield phrase, Entry(Is.UNIT, name=unit, side="before")
 
 
 def _of(matter: str, says: str, *, loose: bool = False, opposite: Conditions | None = None, **conditions: Any) -> Fact:

@@ -146,7 +146,8 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """Numbers of a unit: volumes, yen, year, stars, age, grade. `bound` of None: nothing bounds it."""
+    """Numbers of a unit: volumes, money, foreign (money of another currency), year, stars, age, grade. `bound` of None:
+    nothing bounds it."""
 
     unit: str
     bound: Bound | None

@@ -1,0 +1,168 @@
+"""The shop's one currency (`MANGA_CURRENCY`, ISO 4217): the names of its amounts, their form, and how they are said.
+
+Files, answers and arguments name an amount by its currency, `price_jpy` or `price_usd`, and have it in whole units with the
+currency's decimals: 693 or 7.99. Inside the server every amount is a whole number of the smallest unit, under the name that
+it has in yen. `Currency` goes from the one to the other; for yen both are the same.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from importlib.resources import files
+from math import inf
+from typing import Any
+
+_IN_YEN = re.compile(r"\b(?:[a-z]+_)+jpy\b", re.ASCII)
+
+
+@cache
+def _table() -> Mapping[str, Any]:
+    return tomllib.loads(files("tools.store").joinpath("currencies.toml").read_text("utf-8"))
+
+
+@cache
+def codes() -> frozenset[str]:
+    """All codes of ISO 4217 that are in use."""
+    return frozenset(_table()["codes"].split())
+
+
+@dataclass(frozen=True, slots=True)
+class Currency:
+    """`code` is of ISO 4217."""
+
+    code: str = "JPY"
+
+    @classmethod
+    def parse(cls, text: str) -> Currency:
+        """Raises ValueError for what is no code of ISO 4217."""
+        if text.upper() not in codes():
+            raise ValueError("has to be a currency's code by ISO 4217, such as JPY, USD or EUR")
+        return cls(text.upper())
+
+    def __str__(self) -> str:
+        return self.code
+
+    @property
+    def decimals(self) -> int:
+        decimals = _table()["decimals"]
+        return 0 if self.code in decimals["none"] else 3 if self.code in decimals["three"] else 2
+
+    @property
+    def unit(self) -> int:
+        """How many of the smallest unit are one."""
+        return int(10**self.decimals)
+
+    @property
+    def spoken(self) -> str:
+        """The name that the reader's tables list its words by."""
+        return str(self._words.get("spoken", self.code.lower()))
+
+    @property
+    def bare(self) -> float:
+        """The least number that is an amount of money where nothing but its size says so."""
+        return float(self._words.get("bare", inf))
+
+    @property
+    def dear(self) -> float:
+        """More than anybody pays for one volume."""
+        return float(self._words.get("dear", inf))
+
+    @property
+    def _words(self) -> Mapping[str, Any]:
+        return dict(_table()["words"].get(self.code, {}))
+
+    # Amounts
+
+    def amount(self, smallest: int) -> int | float:
+        """An amount as files and answers have it."""
+        return smallest if self.decimals == 0 else smallest / self.unit
+
+    def say(self, smallest: float, language: str = "en") -> str:
+        """An amount in words of a language: "700 yen", "$7", "$7.50", "7.50ドル"."""
+        whole = smallest % self.unit == 0
+        digits = f"{smallest / self.unit:,.{0 if whole else self.decimals}f}"
+        if self.code == "JPY":
+            return f"{digits}円" if language == "ja" else f"{digits} yen"
+        if language == "ja":
+            return f"{digits}{self._words.get('ja', f' {self.code}')}"
+        return f"{self._words.get('sign', f'{self.code} ')}{digits}"
+
+    def heard(self, text: str) -> int | None:
+        """The amount that a text is, as people write one: "$20", "20 dollars", "20.50", 20ドル; None for any other."""
+        words = {self.code, self.spoken, f"{self.spoken}s", *(self._words.get(name, "") for name in ("sign", "ja"))} - {""}
+        signs = {each[-1] for each in words if not each[-1].isalnum()}
+        words_of_it = "|".join(re.escape(each) for each in sorted(words | signs, key=len, reverse=True))
+        found = re.fullmatch(
+            rf"(?:(?:{words_of_it}) ?)?([0-9][0-9,]{{0,11}}(?:\.[0-9]+)?)(?: ?(?:{words_of_it}))?", text, re.IGNORECASE
+        )
+        units = Decimal(found[1].replace(",", "")).scaleb(self.decimals) if found else None
+        return int(units) if units is not None and units == units.to_integral_value() else None
+
+    # Names
+
+    def rename(self, text: str) -> str:
+        """A sentence with the names of fields in this currency in place of those in yen."""
+        return text if self.code == "JPY" else _IN_YEN.sub(lambda found: self.field(found[0]), text)
+
+    def field(self, name: str) -> str:
+        """The name that an amount has outside; any other unchanged."""
+        return f"{name[:-3]}{self.code.lower()}" if _is_amount(name) else name
+
+    def show(self, value: Any) -> Any:
+        """An answer with the names and amounts of this currency."""
+        if self.code == "JPY":
+            return value
+        if isinstance(value, Mapping):
+            return {
+                self.field(name): self.amount(each) if _is_amount(name) and type(each) is int else self.show(each)
+                for name, each in value.items()
+            }
+        if isinstance(value, list | tuple):
+            return [self.show(each) for each in value]
+        return self.rename(value) if isinstance(value, str) else value
+
+    def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Validated arguments under the names that they have inside the server."""
+        own = f"_{self.code.lower()}"
+        if self.code == "JPY":
+            return dict(given)
+        return {
+            f"{name.removesuffix(own)}_jpy" if name.endswith(own) else name: (
+                round(value * self.unit) if name.endswith(own) and isinstance(value, int | float) else value
+            )
+            for name, value in given.items()
+        }
+
+    def adapt(self, schema: Any) -> Any:
+        """A schema with the names and amounts of this currency."""
+        if self.code == "JPY":
+            return schema
+        if isinstance(schema, Mapping):
+            return {
+                self.field(name): self._rule(each) if _is_amount(name) and isinstance(each, Mapping) else self.adapt(each)
+                for name, each in schema.items()
+            }
+        if isinstance(schema, list | tuple):
+            return [self.field(each) if isinstance(each, str) else self.adapt(each) for each in schema]
+        return self.rename(schema) if isinstance(schema, str) else schema
+
+    def _rule(self, rule: Mapping[str, Any]) -> dict[str, Any]:
+        """The rule of one amount: a number with decimals, where the currency has them."""
+        made = {name: self.adapt(each) for name, each in rule.items()}
+        if "anyOf" in made:
+            made["anyOf"] = [self._rule(each) for each in made["anyOf"]]
+        if self.decimals and made.get("type") == "integer":
+            made["type"] = "number"
+        return made | {name: self.amount(made[name]) for name in ("minimum", "maximum") if name in made}
+
+
+def _is_amount(name: str) -> bool:
+    return name == "jpy" or name.endswith("_jpy")
+
+
+YEN = Currency()
