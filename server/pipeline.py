@@ -22,7 +22,7 @@ from server.stages.cache import CacheStage
 from server.stages.idempotency import IdempotencyStage
 from server.stages.remember import ProfileQueue, RememberStage
 from server.stages.request import IdentityStage, ValidateStage
-from server.stages.session import CallPreferences, Recorded, SessionStage
+from server.stages.session import CallPreferences, Recorded, RefusedCalls, SessionStage
 from server.stages.shorten import ShortenStage
 from server.stages.telemetry import Audited, GuardStage, TelemetryStage
 from server.telemetry.audit import AuditLog
@@ -86,11 +86,12 @@ def build_pipeline(parts: Parts) -> Pipeline:
         wall=wall,
         recorded=parts.recorded,
     )
+    refused = RefusedCalls(parts.memory, parts.identifier, wall, parts.recorded)
     telemetry = TelemetryStage(parts.sinks, Audited(parts.audit) if parts.audit else None, parts.observers)
     shorten = ShortenStage(parts.memory, parts.result_tokens, parts.store.currency)
     stages: dict[str, Stage] = {
         "telemetry": telemetry,  # sends one event a call, whatever becomes of it
-        "guard": GuardStage(),  # turns failures into outcomes; the only broad except
+        "guard": GuardStage(refused.note),  # turns failures into outcomes; the only broad except
         "shed": shed,  # refuses what would only queue
         "identity": IdentityStage(parts.identifier, parts.access, parts.caller_limits),  # who calls, and may they
         "validate": ValidateStage(),  # cleans and checks the arguments, before any backend is asked

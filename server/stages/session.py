@@ -5,15 +5,18 @@ Sets `begun`, `preferences`, `conversation`, `history` and `deadline`.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from server.call import CACHE, LEAST_STEP, PAST_DEADLINE, STALE, Call, Handler, Outcome
+from server.identity import Identifier
 from server.identity.request_metadata import (
     checked_budget_ms,
     checked_history,
     checked_key,
+    checked_session,
     checked_token_budget,
     checked_turn,
 )
@@ -29,12 +32,13 @@ from session.redis.keyvalue import Command, Step
 from session.resilience.clocks import WallClock
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
+from session.resilience.tasks import start_task
 from session.stated_preferences import Preferences
 from session.turn import TurnRequest
 from tools.contract import CachePolicy
 from tools.results.history import About, customer_words, select_relevant, summarise
 from tools.results.referred import single_title
-from tools.store.failures import BackendFailure, Failure, RateLimited
+from tools.store.failures import BackendFailure, Failure, RateLimited, ServerBusy
 from tools.store.store import Store
 
 logger = logging.getLogger(__name__)
@@ -306,3 +310,47 @@ class SessionStage:
         self._memory.recent.written(writes.state)
         if begun.listened and call.session is not None and call.tool.tool.recorded:
             self._recorded(call.session, call.principal.user)
+
+
+MOST_PENDING = 20
+SAME_SECONDS = 1.0
+"""For refusals of one kind in a session: a client that repeats itself does not push everything else out of its history."""
+FOR_LOAD = (RateLimited.name, ServerBusy.name)
+
+
+class RefusedCalls:
+    """Records calls that were refused before their session was opened, as far as the caller can be proven. Nobody waits for
+    it: beyond `MOST_PENDING` at once they are dropped."""
+
+    def __init__(self, memory: SessionMemory, identifier: Identifier, wall: WallClock, recorded: Recorded) -> None:
+        self._memory, self._identifier, self._wall, self._recorded = memory, identifier, wall, recorded
+        self._pending = set[asyncio.Task[None]]()
+        self._noted: Lru[tuple[str, str | None, str], float] = Lru(1_000)
+
+    def note(self, call: Call, failure: Failure) -> None:
+        is_recorded = call.begun is not None and not call.begun.retry_after_ms
+        if is_recorded or not call.tool.tool.recorded or len(self._pending) >= MOST_PENDING:
+            return
+        task = start_task(self._record(call, failure), "refused calls")
+        self._pending.add(task)
+        task.add_done_callback(self._pending.discard)
+
+    async def _record(self, call: Call, failure: Failure) -> None:
+        session, user = call.session, call.principal.user
+        if session is None and not call.metadata.user_conflict:  # refused before anybody asked who calls
+            try:
+                session = checked_session(call.metadata.session) or call.transport_session
+                user = (await self._identifier.identify(call.metadata, call.bearer)).user
+            except Failure:
+                return
+        if session is None or (failure.name in FOR_LOAD and self._is_noted((session, user, failure.name), call.clock())):
+            return
+        entry = make_entry(call, Outcome(failure=failure), None, {}, self._wall())
+        if await self._memory.end([self._memory.record(session, user, entry, None)]):
+            self._recorded(session, user)
+
+    def _is_noted(self, what: tuple[str, str | None, str], now: float) -> bool:
+        if (before := self._noted.peek(what)) is not None and now < before + SAME_SECONDS:
+            return True
+        self._noted.put(what, now)
+        return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from server.call import Call, Handler, Outcome
@@ -144,12 +144,16 @@ logger = logging.getLogger(__name__)
 
 class GuardStage:
     """Turns failures into outcomes: the only broad `except` of the pipeline. An unexpected error is logged with the trace of
-    the call, or its caller's, and answered without its text."""
+    the call, or its caller's, and answered without its text. `note` is told of each failure."""
+
+    def __init__(self, note: Callable[[Call, Failure], None] = lambda call, failure: None) -> None:
+        self._note = note
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         try:
             return await inner(call)
         except Failure as failure:
+            self._note(call, failure)
             return Outcome(failure=failure)
         except Exception:
             context = TraceContext.read((call.span and call.span.traceparent) or call.metadata.traceparent)

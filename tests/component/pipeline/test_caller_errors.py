@@ -35,4 +35,4 @@ async def test_arguments_that_were_refused_are_not_told_on(kit: Kit) -> None:
     await kit.ask("get_manga_details", TITLE, session="s", user="u")
     assert kit.events[-1].arguments == TITLE
     calls = (await kit.memory.recall("s", "u")).calls
-    assert [call.arguments for call in calls] == [TITLE, {}]
+    assert [call.arguments for call in calls] == [TITLE, {}, {}]
