@@ -58,7 +58,7 @@ async def test_no_answer_waits_for_the_record(kit: Kit, monkeypatch: pytest.Monk
 
     with monkeypatch.context() as patched:
         patched.setattr(kit.redis, "trip", held)
-        assert (await kit.ask(DETAILS, {}, **OWN)).failure == "VALIDATION_ERROR"
+        assert (await kit.ask(DETAILS, {"title_id": 7}, **OWN)).failure == "VALIDATION_ERROR"
         released.set()
         await asyncio.sleep(1)
     assert await told(kit) == [(DETAILS, "VALIDATION_ERROR", False)]
@@ -117,10 +117,10 @@ async def test_a_tool_that_is_off_and_a_turn_that_is_over(kit: Kit) -> None:
 
 
 async def test_without_a_session_or_without_redis_nothing_is_kept_and_nothing_fails(kit: Kit) -> None:
-    assert (await kit.ask(DETAILS, {}, user="u")).failure == "VALIDATION_ERROR"
+    assert (await kit.ask(DETAILS, {"title_id": 7}, user="u")).failure == "VALIDATION_ERROR"
     kit.redis.inner.away = True
     for _ in range(2 * MOST_PENDING):
-        assert (await kit.ask(DETAILS, {}, **OWN)).failure == "VALIDATION_ERROR"
+        assert (await kit.ask(DETAILS, {"title_id": 7}, **OWN)).failure == "VALIDATION_ERROR"
     kit.redis.inner.away = False
     await asyncio.sleep(60)
     await kit.ask(SEARCH, QUERY, **OWN)
