@@ -121,6 +121,7 @@ async def test_without_a_session_or_without_redis_nothing_is_kept_and_nothing_fa
     kit.redis.inner.away = True
     for _ in range(2 * MOST_PENDING):
         assert (await kit.ask(DETAILS, {"title_id": 7}, **OWN)).failure == "VALIDATION_ERROR"
+    await asyncio.sleep(1)
     kit.redis.inner.away = False
     await asyncio.sleep(60)
     await kit.ask(SEARCH, QUERY, **OWN)
