@@ -127,14 +127,10 @@ def _otherwise(prod: Sequence[Month]) -> str:
 def _dev(inputs: Inputs) -> str:
     (month,) = months(inputs, "dev", volumes=(DEV_VOLUME,))
     bill = month()
-    lines = [
-        f"## A stage `dev`\n\nWith {DEV_VOLUME:,} messages a day.\n\n",
-        _row("part", "dollars a month"),
-        _row("---", "---"),
-    ]
-    for part, needs in groupby(bill, key=lambda need: need.of):
-        lines.append(_row(part, number(dollars(list(needs), month.prices))))
-    return "".join([*lines, _row("**in all**", f"**{number(dollars(bill, month.prices))}**")])
+    parts = groupby(bill, key=lambda need: need.of)
+    named = ", ".join(f"{part} {number(dollars(list(needs), month.prices))}" for part, needs in parts)
+    total = number(dollars(bill, month.prices))
+    return f"## A stage `dev`\n\nWith {DEV_VOLUME:,} messages a day {total} dollars a month: {named}.\n"
 
 
 def _sources(prices: Prices) -> str:
