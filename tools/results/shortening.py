@@ -27,11 +27,12 @@ _CLASSES: tuple[tuple[bytes, int], ...] = (
     (b'",:{}[]', 15),  # JSON's own, which come together
     (bytes(range(0xC2, 0xC7)), 52),  # letters with accents
     (bytes(range(0xC7, 0xE0)), 54),  # Greek, Cyrillic, Hebrew, Arabic
-    (bytes(range(0xE0, 0xE3)), 80),  # the scripts of India and South-East Asia, symbols
+    (bytes(range(0xE0, 0xE2)), 80),  # the scripts of India and South-East Asia
+    (b"\xe2", 96),  # symbols, and what joins emoji
     (b"\xe3", 31),  # kana and the punctuation of Japanese
     (bytes(range(0xE4, 0xEA)), 42),  # ideographs
     (bytes(range(0xEA, 0xEE)), 86),  # Hangul
-    (bytes(range(0xEE, 0xF0)), 64),  # fullwidth and halfwidth forms
+    (bytes(range(0xEE, 0xF0)), 96),  # fullwidth and halfwidth forms, and what makes a symbol an emoji
     (bytes(range(0xF0, 0xF5)), 128),  # emoji, ideographs of names
 )
 """Later ones count. The bytes of a character after its first weigh nothing."""

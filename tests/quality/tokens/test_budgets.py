@@ -105,6 +105,12 @@ def test_any_result_that_a_schema_admits_fits_any_budget(name: str, counted: Tok
     fits()
 
 
+def test_no_emoji_counts_for_less_than_it_takes(counted: Tokenizers) -> None:
+    """Of what one is made of, tokenizers that do not know it take each byte by itself."""
+    for text in ("🔥😀⚔️🎌👩\u200d🚀❤️✨🐉" * 20, "⚔️" * 100, "❤️ " * 100, "✨☂★♪" * 50, "👩\u200d🚀" * 50):
+        assert counted.most(text) <= estimate(text), text[:10]
+
+
 def test_twenty_titles_in_japanese_fit_and_still_say_what_a_customer_buys_by(
     answers: list[Given], counted: Tokenizers
 ) -> None:
