@@ -40,7 +40,6 @@ WRONG = {
     "a catalogue in nobody's home": {"catalog_file": "~nobody-of-this-name/catalog.jsonl"},
     "a catalogue of a kind there is none": {"catalog_url": f"ftp://user:{SECRET}@host"},
     "a store of a kind there is none": {"store_url": f"ftp://user:{SECRET}@host"},
-    "flags that are not there": {"flags_url": "file:///nowhere.json"},
     "flags at an address with a password": {"flags_url": f"http://user:{SECRET}@host/flags"},
     "flags in a table without a name": {"flags_url": "dynamodb://eu-west-1"},
     "tokens without any": {"auth": "token"},
@@ -55,10 +54,6 @@ WRONG_FILES = {
     "a catalogue with a field of its own": ("catalog_file", "{}", b'{"title_id": "manga-000001", "colour": 1}'),
     "policies that are not text": ("policies_file", "{}", b"\xff\xfe"),
     "policies without a text": ("policies_file", "{}", b"# shipping en\n"),
-    "flags that are not text": ("flags_url", "file://{}", b"\xff\xfe"),
-    "flags that are not JSON": ("flags_url", "file://{}", b"{"),
-    "flags nested without end": ("flags_url", "file://{}", b"[" * 100_000),
-    "a flag that is no share": ("flags_url", "file://{}", b'{"check_inventory": {"percent": 101}}'),
     "tokens that are not text": ("auth_tokens_file", "{}", b"\xff\xfe"),
 }
 
@@ -106,10 +101,34 @@ async def test_a_wrong_file_is_named_in_one_line(name: str, form: str, content: 
     assert "\n" not in str(refusal.value)
 
 
+WRONG_FLAGS = {
+    "not there": None,
+    "not text": b"\xff\xfe",
+    "not JSON": b"{",
+    "nested without end": b"[" * 100_000,
+    "no share": b'{"check_inventory": {"percent": 101}}',
+}
+
+
+async def test_a_wrong_flags_document_stops_no_start_and_opens_no_tool(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It may be wrong just while a task starts. Which tools are off nobody knows then, so none is on, and the log says so."""
+    for name, content in WRONG_FLAGS.items():
+        file = tmp_path / f"{name}.json"
+        if content is not None:
+            file.write_bytes(content)
+        settings = Settings.from_environment({"MANGA_FLAGS_URL": f"file://{file}", "MANGA_EMBEDDER": "none"})
+        caplog.clear()
+        async with open_app(settings) as app:
+            assert not app.flags.known, name
+            assert "no flags document is known: no call is taken" in caplog.text
+
+
 WHOLE = {
     "before anything is loaded": {"redis_url": f"redis://user:{SECRET}@localhost:port/0"},
     "when the socket is opened": {"host": "203.0.113.7", "allow_insecure": "1"},
-    "when a file is read": {"flags_url": f"file://{Path(__file__)}"},
+    "when a file is read": {"catalog_file": __file__},
 }
 
 
