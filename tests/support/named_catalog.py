@@ -6,9 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from session.resilience.deadline import Deadline
+from tests.support.likeness import one_likeness
 from tools.store.models import CatalogPage, CatalogQuery, CatalogTerms, NameMatches, Title
 from tools.store.search.text.romaji import sound_key
-from tools.store.search.titles.names import NameKeys, one_likeness, prior
+from tools.store.search.titles.names import NameKeys, prior
 
 
 class NamedCatalog:

@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 from tools.store.backends.embedded.columns import build_columns
-from tools.store.backends.embedded.engine import Engine, WholeCatalog
+from tools.store.backends.embedded.engine import Engine
 from tools.store.backends.embedded.index import build_index
+from tools.store.backends.embedded.names import IndexedNames
+from tools.store.backends.embedded.people import PeopleLeg
 from tools.store.backends.embedded.vectors import Vectors
 from tools.store.models import Author, CatalogQuery, Conditions, Title
 from tools.store.search.arrays import Floats
 from tools.store.search.query.parser import QueryParser
+from tools.store.search.ranking.candidates import Candidates
 from tools.store.search.ranking.evidence import Evidence, evidence_of
 from tools.store.search.ranking.names import pointed_from, series_of
 from tools.store.search.ranking.weights import Weights
@@ -35,7 +38,8 @@ TITLES = [
 TITLES[0] = Title(**{name: getattr(TITLES[0], name) for name in Title.__slots__} | {"related": ("side",)})
 NUMBER = {title.title_id: place for place, title in enumerate(TITLES)}
 COLUMNS, INDEX = build_columns(TITLES, [()] * len(TITLES)), build_index(TITLES)
-ENGINE, LEGS = Engine(COLUMNS, INDEX, PARSER), WholeCatalog.of(COLUMNS, INDEX)
+ENGINE, PEOPLE = Engine(COLUMNS, INDEX, PARSER), PeopleLeg(INDEX.people, COLUMNS)
+LEGS = Candidates(COLUMNS, IndexedNames(INDEX.names, len(TITLES)), PEOPLE, INDEX.prose)
 DESCRIBED = "sunken bell below a frozen lighthouse"
 
 
@@ -46,8 +50,9 @@ def found(query: str, conditions: Conditions | None = None, limit: int = 10, **l
     return [title.title_id for title in hits.titles]
 
 
-def candidates(senses: tuple[Floats, Floats] | None = None, pointed: int | None = None) -> WholeCatalog:
-    return replace(LEGS, senses=senses, pointed=pointed)
+def candidates(senses: tuple[Floats, Floats] | None = None, pointed: int | None = None) -> Candidates:
+    theirs = None if pointed is None else PEOPLE.works_of_authors(pointed)
+    return replace(LEGS, senses=senses, by_same_author=theirs)
 
 
 def evidence(query: str, **how: Any) -> Evidence:

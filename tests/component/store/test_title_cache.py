@@ -85,7 +85,7 @@ async def test_an_entry_is_what_the_index_holds() -> None:
         entry = (await shelf.of(at("a"), soon()))["a"]
     assert record_of(entry.title) == record_of(TITLES["a"])
     assert entry.title is entry.title, "unpacked once"
-    assert entry.card.keys.tags == {"Drama"}
+    assert entry.card.facts.tags == {"Drama"}
 
 
 async def test_there_is_room_for_so_many_and_the_last_used_stay() -> None:

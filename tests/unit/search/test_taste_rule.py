@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from tools.store.backends.embedded.columns import build_columns
-from tools.store.backends.embedded.engine import ColumnTaste
+from tools.store.backends.embedded.columns import build_columns, counts
 from tools.store.models import Author, ReaderQuery, Title, Weighed
-from tools.store.search.taste import Rarity, TasteWeights, profile_of
+from tools.store.search.taste import Rarity, Taste, TasteWeights, profile_of
 
 WEIGHTS = TasteWeights()
 
@@ -21,8 +19,9 @@ def title(n: int, *tags: str, author: str | None = None, fame: int = 1000, **mor
 
 
 def scores(query: ReaderQuery, *titles: Title, weights: TasteWeights = WEIGHTS) -> list[float]:
-    taste = ColumnTaste(build_columns(titles, [()] * len(titles)), weights)
-    found: list[float] = taste.scores(query, np.ones(len(titles), np.bool_)).tolist()
+    columns = build_columns(titles, [()] * len(titles))
+    rarity = Rarity(counts(columns.having["tags"]), len(titles), weights)
+    found: list[float] = Taste(columns, rarity, weights).worth(query, profile_of(query, rarity)).tolist()
     return found
 
 
@@ -106,12 +105,10 @@ def test_words_count_for_more_the_less_is_known_of_a_reader() -> None:
     assert ratio(known) > ratio(asked)
 
 
-def test_what_is_known_and_not_allowed_is_left_out() -> None:
-    titles = [title(1, "A"), title(2, "A"), title(3, "A")]
-    taste = ColumnTaste(build_columns(titles, [()] * 3))
-    found = taste.scores(ReaderQuery(10, known=("manga-000001", "elsewhere")), np.array([True, False, True]))
-    assert found.tolist()[:2] == [0, 0]
-    assert found[2] > 0
+def test_what_is_known_is_left_out() -> None:
+    found = scores(ReaderQuery(10, known=("manga-000001", "elsewhere")), title(1, "A"), title(2, "A"))
+    assert found[0] == 0
+    assert found[1] > 0
 
 
 def test_a_title_of_which_nothing_is_known_can_still_be_found() -> None:

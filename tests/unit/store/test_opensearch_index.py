@@ -37,7 +37,7 @@ from tools.store.records.title import record_of
 from tools.store.search.conditions.check import Check, Facts, satisfies
 from tools.store.search.ranking.names import SeriesIndex
 from tools.store.search.titles.document import prose_terms
-from tools.store.search.titles.names import TitleKeys
+from tools.store.search.titles.names import NameKeys, prior
 
 CATALOG = DEMO / "catalog.jsonl"
 RECORDS = read_records(CATALOG)
@@ -120,7 +120,7 @@ def test_any_title_comes_back_from_its_document(title: Title, sold: tuple[Offer,
     made = json.loads(json.dumps(document(title, sold, 7, ("sequel",), None)))
     assert titles_from([made["packed"].rstrip("=")]) == (title,)
     card = card_from(made["card"])
-    assert card.keys == TitleKeys.of(title)
+    assert (card.names, card.prior) == (NameKeys.of(title), prior(title))
     assert (card.place, card.series) == (7, ("sequel",))
     assert card.facts == Facts.of(title, sold)
     assert card.prose == prose_terms(title)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from tools.store.search.arrays import Floats, Mask
+from tools.store.search.columns import Columns
 from tools.store.search.ranking.fusion import the_best
 from tools.store.search.ranking.weights import Weights
 
@@ -28,6 +29,22 @@ def likeness(tags: Floats, of_genre: Mask, prior: Floats, weights: Weights) -> F
     scores = tags + np.float32(weights.alike_prior) * prior
     scores = scores + np.float32(weights.same_genre) * of_genre
     return np.where(tags > 0, scores, _NOTHING).astype(np.float32)
+
+
+def like_title(
+    columns: Columns,
+    shares: Mapping[str, float],
+    genre: str | None,
+    itself: str,
+    meaning: Floats | None,
+    weights: Weights,
+    allowed: Mask,
+) -> Floats:
+    """Shape (titles,): how like one title each title is, by the `shares` of its tags (`tag_shares`), its genre and, where
+    they are known, cosines with it; 0 for `itself` and for those that `likest` leaves out."""
+    genres = () if genre is None else (genre,)
+    scores = likeness(columns.sums("tags", shares), columns.any_of("genre", genres), columns.prior, weights)
+    return likest(np.where(columns.of_ids((itself,)), _NOTHING, scores), meaning, weights, allowed)
 
 
 def likest(likeness: Floats, meaning: Floats | None, weights: Weights, allowed: Mask | None = None) -> Floats:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from tools.store.models import ReaderQuery, Title, Weighed
-from tools.store.search.arrays import Floats, Mask
+from tools.store.search.arrays import Floats
+from tools.store.search.columns import Columns
 from tools.store.search.titles.names import prior
 
 
@@ -147,113 +147,101 @@ def _years(liked: Iterable[Weighed], mass: float) -> dict[int, float]:
     return dict(total)
 
 
-class TasteCandidates(Protocol):
-    """All arrays have one row a candidate."""
-
-    prior: Floats
-    """How well known each is, 0 to 1."""
-
-    def sharing(self, tags: Mapping[str, float]) -> Floats:
-        """The product of each title's unit vector of tags with these weights."""
-        ...
-
-    def tagged(self, tags: Sequence[str]) -> Mask:
-        """True if each carries one of the tags."""
-        ...
-
-    def of_readerships(self, shares: Mapping[str, float]) -> Floats:
-        """The share of each title's readership."""
-        ...
-
-    def of_magazines(self, shares: Mapping[str, float]) -> Floats:
-        """The share of each title's magazine."""
-        ...
-
-    def of_authors(self, shares: Mapping[str, float]) -> Floats:
-        """The largest share among each title's authors."""
-        ...
-
-    def near_years(self, years: Mapping[int, float], span: float) -> Floats:
-        """How near each title's first year is to these: the shares, each times exp(-distance / span), summed."""
-        ...
-
-    def worth(self, fits: Mapping[str, float]) -> Floats:
-        """The fit of each title by id; 0 for ids that are not named."""
-        ...
-
-
 _LEAST_FAME = np.float32(0.02)
 """The least fame: an unknown title can still be chosen where nothing else fits."""
 
 
-def worth(query: ReaderQuery, profile: Profile, titles: TasteCandidates, rarity: Rarity, weights: TasteWeights) -> Floats:
-    """For each candidate, 0 for those that have nothing of what was asked for."""
-    found = fit(query, profile, titles, rarity, weights) * fame(query, profile, titles, weights)
-    if profile:
-        found = found * likeness(profile, titles, weights)
-    if query.unwanted:
-        found = np.where(titles.tagged(query.unwanted), found * np.float32(weights.unwanted), found)
-    return np.asarray(found, np.float32)
+class Taste:
+    """The worth of the titles in columns to a reader. Read only after construction; safe to share between threads. `spell`
+    makes of an author's name that by which the columns know them."""
 
+    def __init__(
+        self, columns: Columns, rarity: Rarity, weights: TasteWeights, spell: Callable[[str], str] = lambda name: name
+    ) -> None:
+        self._columns, self._rarity, self._weights, self._spell = columns, rarity, weights, spell
+        tags = columns.having["tags"]
+        squares = columns.sums("tags", {tag: rarity(tag) ** 2 for tag in tags})
+        self._lengths = np.where(squares > 0, np.sqrt(squares), np.float32(1.0))
 
-def fame(query: ReaderQuery, profile: Profile, titles: TasteCandidates, weights: TasteWeights) -> Floats:
-    """The worth of being well known. A search has weighed fame already, so that among its hits it counts little."""
-    known = np.maximum(titles.prior, _LEAST_FAME)
-    if query.fits is not None:
-        return np.asarray(known ** np.float32(weights.fame_of_hits), np.float32)
-    found = known ** np.float32(weights.fame)
-    if profile.fame is not None:
-        found = found * np.exp(np.float32(-weights.reach) * np.abs(titles.prior - np.float32(profile.fame)))
-    return np.asarray(found, np.float32)
+    def worth(self, query: ReaderQuery, profile: Profile) -> Floats:
+        """Shape (titles,): 0 for those that have nothing of what was asked for, and for those that are known."""
+        found = self._fit(query, profile) * self._fame(query, profile)
+        if profile:
+            found = found * self._likeness(profile)
+        if query.unwanted:
+            unwanted = self._columns.any_of("tags", query.unwanted)
+            found = np.where(unwanted, found * np.float32(self._weights.unwanted), found)
+        return np.where(self._columns.of_ids(query.known), np.float32(0.0), found).astype(np.float32)
 
+    def _fame(self, query: ReaderQuery, profile: Profile) -> Floats:
+        """The worth of being well known. A search has weighed fame already, so that among its hits it counts little."""
+        weights, prior = self._weights, self._columns.prior
+        known = np.maximum(prior, _LEAST_FAME)
+        if query.fits is not None:
+            return np.asarray(known ** np.float32(weights.fame_of_hits), np.float32)
+        found = known ** np.float32(weights.fame)
+        if profile.fame is not None:
+            found = found * np.exp(np.float32(-weights.reach) * np.abs(prior - np.float32(profile.fame)))
+        return np.asarray(found, np.float32)
 
-def likeness(profile: Profile, titles: TasteCandidates, weights: TasteWeights) -> Floats:
-    """To what is liked; never below what an unfamiliar title is worth."""
-    score = np.float32(weights.tags) * titles.sharing(profile.tags)
-    score = score + np.float32(weights.readership) * titles.of_readerships(profile.readerships)
-    score = score + np.float32(weights.magazine) * np.sqrt(titles.of_magazines(profile.magazines))
-    score = score + np.float32(weights.author) * titles.of_authors(profile.authors)
-    score = score + np.float32(weights.years) * titles.near_years(profile.years, weights.span)
-    if profile.disliked:
-        score = score - np.float32(weights.disliked) * titles.sharing(profile.disliked)
-    return np.asarray(np.maximum(score, np.float32(weights.unfamiliar)), np.float32)
+    def _likeness(self, profile: Profile) -> Floats:
+        """To what is liked; never below what an unfamiliar title is worth."""
+        weights, columns = self._weights, self._columns
+        authors = {self._spell(name): share for name, share in profile.authors.items()}
+        score = np.float32(weights.tags) * self._sharing(profile.tags)
+        score = score + np.float32(weights.readership) * columns.shares("genre", profile.readerships)
+        score = score + np.float32(weights.magazine) * np.sqrt(columns.shares("magazine", profile.magazines))
+        score = score + np.float32(weights.author) * columns.shares("author", authors)
+        score = score + np.float32(weights.years) * self._near_years(profile.years)
+        if profile.disliked:
+            score = score - np.float32(weights.disliked) * self._sharing(profile.disliked)
+        return np.asarray(np.maximum(score, np.float32(weights.unfamiliar)), np.float32)
 
+    def _sharing(self, tags: Shares) -> Floats:
+        """The product of each title's unit vector of tags with these weights."""
+        rare = {tag: weight * self._rarity(tag) for tag, weight in tags.items()}
+        return np.asarray(self._columns.sums("tags", rare) / self._lengths, np.float32)
 
-def fit(query: ReaderQuery, profile: Profile, titles: TasteCandidates, rarity: Rarity, weights: TasteWeights) -> Floats:
-    """0 to 1: what a search found of a title, times the share of the wanted themes that it has, times how much it is of the
-    mood. 1 for all where nothing is asked for."""
-    found: Floats = np.ones(len(titles.prior), np.float32)
-    if query.fits is not None:
-        found = found * titles.worth(query.fits)
-    if query.wanted:
-        found = found * _themes(query, profile, titles, rarity, weights)
-    if query.mood:
-        found = found * titles.sharing(rarity.unit(query.mood)) ** np.float32(weights.mood)
-    return np.asarray(found, np.float32)
+    def _near_years(self, years: Mapping[int, float]) -> Floats:
+        """How near each title's first year is to these: the shares, each times exp(-distance / span), summed."""
+        found = np.zeros(len(self._columns), np.float64)
+        for year, share in years.items():
+            found += share * np.exp(-np.abs(self._columns.year - year) / self._weights.span)
+        return np.nan_to_num(found).astype(np.float32)
 
+    def _fit(self, query: ReaderQuery, profile: Profile) -> Floats:
+        """0 to 1: what a search found of a title, times the share of the wanted themes that it has, times how much it is of
+        the mood. 1 for all where nothing is asked for."""
+        found: Floats = np.ones(len(self._columns), np.float32)
+        if query.fits is not None:
+            numbers = self._columns.numbers
+            found[:] = 0.0
+            for title_id in query.fits.keys() & numbers.keys():
+                found[numbers[title_id]] = query.fits[title_id]
+        if query.wanted:
+            found = found * self._themes(query, profile)
+        if query.mood:
+            found = found * self._sharing(self._rarity.unit(query.mood)) ** np.float32(self._weights.mood)
+        return np.asarray(found, np.float32)
 
-def _themes(query: ReaderQuery, profile: Profile, titles: TasteCandidates, rarity: Rarity, weights: TasteWeights) -> Floats:
-    """Each theme counts by how rare it is; one that no title has is passed over as long as another is known. What a reader
-    likes anyway is little news; a theme that their shelf lacks is what they are after, and what lacks it too fits ill."""
-    masses = [max(map(rarity, group), default=0.0) for group in query.wanted]
-    most = max(1e-6, sum(masses))
-    found: Floats = np.ones(len(titles.prior), np.float32)
-    share: Floats = np.zeros(len(titles.prior), np.float32)
-    for group, mass in zip(query.wanted, masses, strict=True):
-        had, part = _had(group, mass, titles, rarity), np.float32(mass / most)
-        exponent = weights.fit + (weights.fit_new - weights.fit) * _novelty(group, query, profile, weights)
-        share = share + part * had
-        found = found * (1 - part * (1 - had)) ** np.float32(exponent)
-    enough = share >= np.float32(weights.least_fit) * share.max(initial=0.0)
-    return np.asarray(np.where(enough, found, np.float32(0.0)), np.float32)
-
-
-def _had(group: tuple[str, ...], mass: float, titles: TasteCandidates, rarity: Rarity) -> Floats:
-    """How much of a theme each title has: of its tags the rarest says most, "Football" more than "Team Sports"."""
-    had: Floats = np.zeros(len(titles.prior), np.float32)
-    for tag in group:
-        had = np.maximum(had, np.float32(rarity(tag) / max(1e-6, mass)) * titles.tagged((tag,)))
-    return had
+    def _themes(self, query: ReaderQuery, profile: Profile) -> Floats:
+        """Each theme counts by how rare it is; one that no title has is passed over as long as another is known. What a
+        reader likes anyway is little news; a theme that their shelf lacks is what they are after, and what lacks it too fits
+        ill."""
+        weights = self._weights
+        masses = [max(map(self._rarity, group), default=0.0) for group in query.wanted]
+        most = max(1e-6, sum(masses))
+        found: Floats = np.ones(len(self._columns), np.float32)
+        share: Floats = np.zeros(len(self._columns), np.float32)
+        for group, mass in zip(query.wanted, masses, strict=True):
+            # Of a theme's tags the rarest says most, "Football" more than "Team Sports".
+            had = self._columns.shares("tags", {tag: self._rarity(tag) / max(1e-6, mass) for tag in group})
+            part = np.float32(mass / most)
+            exponent = weights.fit + (weights.fit_new - weights.fit) * _novelty(group, query, profile, weights)
+            share = share + part * had
+            found = found * (1 - part * (1 - had)) ** np.float32(exponent)
+        enough = share >= np.float32(weights.least_fit) * share.max(initial=0.0)
+        return np.asarray(np.where(enough, found, np.float32(0.0)), np.float32)
 
 
 def _novelty(group: tuple[str, ...], query: ReaderQuery, profile: Profile, weights: TasteWeights) -> float:

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from tools.store.backends.embedded.columns import build_columns
-from tools.store.backends.embedded.engine import WholeCatalog
 from tools.store.backends.embedded.index import build_index
-from tools.store.backends.opensearch.candidates import RecalledTitles
+from tools.store.backends.embedded.names import IndexedNames
+from tools.store.backends.embedded.people import PeopleLeg
+from tools.store.backends.opensearch.candidates import candidates_of
 from tools.store.backends.opensearch.definition import NODES
 from tools.store.backends.opensearch.documents import card_from, document
 from tools.store.backends.opensearch.load import identity_of
@@ -45,12 +46,14 @@ QUERIES = [
 
 def whole() -> Candidates:
     columns = build_columns(TITLES, [()] * len(TITLES))
-    return WholeCatalog.of(columns, build_index(TITLES))
+    index = build_index(TITLES)
+    people = PeopleLeg(index.people, columns)
+    return Candidates(columns, IndexedNames(index.names, len(columns)), people, index.prose)
 
 
 def recalled(query: str) -> Candidates:
     cards = [card_from(document(title, (), row, (), None)["card"]) for row, title in enumerate(TITLES)]
-    return RecalledTitles([title.title_id for title in TITLES], cards, statistics(query))
+    return candidates_of([title.title_id for title in TITLES], cards, statistics(query))
 
 
 def statistics(query: str) -> Statistics:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.store.models import Author, Offer, Ordering, Title
-from tools.store.search.arrays import Floats, Mask, Rows
-from tools.store.search.conditions.check import Facts
+from tools.store.models import WHOLE, Author, Conditions, Offer, Ordering, Range, Title
+from tools.store.search.arrays import Mask, Rows
+from tools.store.search.columns import Columns, Having, Numbers, having
+from tools.store.search.conditions.check import Criterion, Facts, OneOf, Within, criteria
 from tools.store.search.conditions.sales import EVERY_DAY, Sale, is_one_of, sale_in, sales_on
 from tools.store.search.ranking.orderings import rows_in_order
 from tools.store.search.titles.names import prior
@@ -73,69 +74,27 @@ def _columns(sold: Sequence[Sale | None]) -> Sales:
     )
 
 
-Numbers = NDArray[np.int32]
-
-
 @dataclass(frozen=True, slots=True)
-class TitleColumns:
-    """Arrays have one row a title. Numbers are NaN where unknown; `audience` is `Audience.step`. `sales` has prices
-    and stock. `ordered` are all numbers in each ordering but by price: what nothing is known of comes last. `works` are the
-    numbers of each author's titles."""
+class TitleColumns(Columns):
+    """Of all titles of a file. `amounts` are by field (rating, volumes, year), NaN where unknown; `known` by field, whether
+    a title has any value of it; `sales` has prices and stock. `ordered` are all numbers in each ordering but by price: what
+    nothing is known of comes last. `works` are the numbers of each author's titles."""
 
     titles: Sequence[Title]
     offers: Sequence[tuple[Offer, ...]]
-    numbers: Mapping[str, int]
-    prior: Floats
-    rating: NDArray[np.float64]
-    volumes: NDArray[np.float64]
-    year: NDArray[np.float64]
-    audience: NDArray[np.float64]
-    has_tags: Mask
-    has_authors: Mask
+    amounts: Mapping[str, NDArray[np.float64]]
+    known: Mapping[str, Mask]
     sales: SalesCalendar
-    by_genre: Mapping[str, Mask]
-    by_status: Mapping[str, Numbers]
-    by_magazine: Mapping[str, Numbers]
-    by_tag: Mapping[str, Numbers]
     authors: Sequence[Author]
     works: Sequence[Numbers]
     ordered: Mapping[Ordering, Rows]
 
-    def __len__(self) -> int:
-        return len(self.titles)
-
-    def of_genre(self, genre: str | None) -> Mask:
-        """Shape (titles,): whether a title is of this readership."""
-        found = None if genre is None else self.by_genre.get(genre)
-        return self.none() if found is None else found
-
-    def of_genres(self, genres: Sequence[str]) -> Mask:
-        """Shape (titles,): whether a title is of one of these readerships."""
-        found = self.none()
-        for genre in genres:
-            found |= self.of_genre(genre)
-        return found
-
-    def tagged(self, tags: Sequence[str]) -> Mask:
-        """Shape (titles,): whether a title carries one of the tags."""
-        return self.any_of(self.by_tag, tags)
-
-    def any_of(self, numbers: Mapping[str, Numbers], values: Sequence[str]) -> Mask:
-        """Shape (titles,): whether a title is among the numbers of one of the values."""
-        found = self.none()
-        for each in (numbers[value] for value in values if value in numbers):
-            found[each] = True
-        return found
-
-    def of_ids(self, title_ids: Sequence[str]) -> Mask:
-        """Shape (titles,): whether a title has one of these ids."""
-        found = self.none()
-        found[[self.numbers[each] for each in title_ids if each in self.numbers]] = True
-        return found
-
-    def sold_as(self, format_: str | None, day: str | None) -> Sales:
-        """How each title is sold in a format, or where none is asked for, on a day (YYYY-MM-DD)."""
-        return self.sales.on(day).columns.get(format_) or Sales(np.full(len(self), np.nan), self.none())
+    def meeting(self, asked: Conditions) -> Mask:
+        """Shape (titles,): whether a title satisfies every condition but those of authors."""
+        met = np.ones(len(self), np.bool_)
+        for mask in (*map(self._met, criteria(asked)), *self._sold(asked)):
+            met &= mask
+        return met
 
     def in_order(self, ordering: Ordering, format_: str | None = None, day: str | None = None) -> Rows:
         """All numbers in an ordering; by the price in a format, or where none is asked for, on a day."""
@@ -144,31 +103,65 @@ class TitleColumns:
         by_price = self.sales.on(day).by_price
         return by_price.get(format_, by_price[None])
 
-    def none(self) -> Mask:
-        return np.zeros(len(self), np.bool_)
+    def _met(self, asked: Criterion) -> Mask:
+        if isinstance(asked, Within):
+            return _within(self.amounts[asked.field], asked.bounds)
+        found = self.of_ids(asked.values) if asked.field == "title_id" else self.any_of(asked.field, asked.values)
+        if isinstance(asked, OneOf):
+            return found
+        return ~found if asked.may_be_unknown else self.known[asked.field] & ~found
+
+    def _sold(self, asked: Conditions) -> Iterator[Mask]:
+        if not (asked.format or asked.price or asked.series_price or asked.in_stock or asked.all_volumes):
+            return
+        sales = self.sales.on(asked.day).columns.get(asked.format) or Sales(np.full(len(self), np.nan), self.none())
+        yield ~np.isnan(sales.price)
+        if asked.price:
+            yield _within(sales.price, asked.price)
+        if asked.series_price:
+            volumes = self.amounts["volumes"]
+            yield _within(
+                sales.price * (1 if asked.format in WHOLE else np.where(volumes > 0, volumes, np.nan)), asked.series_price
+            )
+        if asked.in_stock or asked.all_volumes:
+            yield sales.stocked
+
+
+def _within(numbers: NDArray[np.float64], bounds: Range) -> Mask:
+    """True if each number lies within; NaN, which is unknown, never does."""
+    inside = ~np.isnan(numbers)
+    if bounds.least is not None:
+        inside &= numbers >= bounds.least
+    if bounds.most is not None:
+        inside &= numbers <= bounds.most
+    return inside
 
 
 def build_columns(titles: Sequence[Title], offers: Sequence[tuple[Offer, ...]]) -> TitleColumns:
     """Takes about 20 µs a title."""
     facts = [Facts.of(title, sold, ()) for title, sold in zip(titles, offers, strict=True)]
-    genres = np.array([t.genre or "" for t in titles])
+    amounts = {"rating": [f.rating for f in facts], "volumes": [f.volumes for f in facts], "year": [f.year for f in facts]}
+    numbers = {field: np.array(each, np.float64) for field, each in amounts.items()}
     authors = authors_of(titles)
     return TitleColumns(
-        titles=titles,
-        offers=offers,
         numbers={t.title_id: i for i, t in enumerate(titles)},
         prior=np.array([prior(t) for t in titles], np.float32),
-        rating=np.array([np.nan if t.rating is None else t.rating for t in titles], np.float64),
-        volumes=_numbers(facts, lambda each: each.volumes),
-        year=_numbers(facts, lambda each: each.year),
-        audience=_numbers(facts, lambda each: None if each.audience is None else each.audience.step),
-        has_tags=np.array([bool(t.tags) for t in titles], np.bool_),
-        has_authors=np.array([bool(t.authors) for t in titles], np.bool_),
+        year=numbers["year"],
+        having={
+            "tags": having(t.tags for t in titles),
+            "author": having((author.name for author in t.authors) for t in titles),
+            **{field: having((getattr(f, field),) for f in facts) for field in ("genre", "magazine", "status", "audience")},
+        },
+        related=[t.related for t in titles],
+        titles=titles,
+        offers=offers,
+        amounts=numbers,
+        known={
+            "tags": np.array([bool(t.tags) for t in titles], np.bool_),
+            "author": np.array([bool(t.authors) for t in titles], np.bool_),
+            **{f: np.array([bool(getattr(t, f)) for t in titles], np.bool_) for f in ("genre", "magazine")},
+        },
         sales=SalesCalendar(titles, [each.sales for each in facts]),
-        by_status=_lists((f.status,) for f in facts),
-        by_magazine=_lists((t.magazine,) for t in titles),
-        by_genre={g: genres == g for g in set(genres.tolist()) if g},
-        by_tag=_lists(t.tags for t in titles),
         authors=tuple(authors),
         works=tuple(np.unique(np.array(numbers, np.int32)) for numbers in authors.values()),
         ordered={each: rows_in_order(titles, each) for each in Ordering if each is not Ordering.PRICE},
@@ -184,20 +177,6 @@ def authors_of(titles: Sequence[Title]) -> dict[Author, list[int]]:
     return works
 
 
-def counts(numbers: Mapping[str, Numbers]) -> dict[str, int]:
+def counts(numbers: Having) -> dict[str, int]:
     """How many titles have each value, the most frequent first, equally frequent ones by the alphabet."""
     return {value: len(numbers[value]) for value in sorted(numbers, key=lambda each: (-len(numbers[each]), each))}
-
-
-def _lists(values: Iterable[Iterable[str | None]]) -> dict[str, Numbers]:
-    """The numbers of the titles that have each value."""
-    lists: dict[str, list[int]] = defaultdict(list)
-    for number, each in enumerate(values):
-        for value in dict.fromkeys(each):
-            if value is not None:
-                lists[value].append(number)
-    return {value: np.array(numbers, np.int32) for value, numbers in lists.items()}
-
-
-def _numbers(facts: Sequence[Facts], of: Callable[[Facts], int | None]) -> NDArray[np.float64]:
-    return np.array([np.nan if (number := of(each)) is None else number for each in facts], np.float64)

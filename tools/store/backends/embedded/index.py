@@ -85,10 +85,11 @@ class SparseIndex:
         known = iter(self.idf[[t for t in numbers if t is not None]].tolist())
         return sum(asked * (rarest if t is None else next(known)) for t, asked in zip(numbers, terms.values(), strict=True))
 
-    def in_vocabulary(self, terms: Mapping[str, float]) -> float:
-        """The share of the asked idf mass that is in terms of the vocabulary; 0 when nothing is asked."""
-        asked = self.weight_of(terms)
-        return self.weight_of({t: w for t, w in terms.items() if t in self.vocabulary}) / asked if asked else 0.0
+    def in_vocabulary(self, terms: Sequence[str]) -> float:
+        """The share of the terms' idf mass that is in terms of the vocabulary; 0 when nothing is asked."""
+        each = dict.fromkeys(terms, 1.0)
+        asked = self.weight_of(each)
+        return self.weight_of({t: w for t, w in each.items() if t in self.vocabulary}) / asked if asked else 0.0
 
 
 def idf_of(rows: int, size: int) -> float:

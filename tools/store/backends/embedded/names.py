@@ -6,78 +6,38 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from rapidfuzz.distance import OSA
 
 from tools.store.backends.embedded.columns import TitleColumns
 from tools.store.backends.embedded.index import LexicalIndex, NameRows
 from tools.store.models import NameMatches, Ordering
-from tools.store.search.arrays import Floats, Mask
+from tools.store.search.arrays import Mask, Rows
 from tools.store.search.text.characters import has_kanji
-from tools.store.search.text.romaji import MIN_CONSONANTS, consonants, is_loanword, sound_key
+from tools.store.search.text.romaji import MIN_CONSONANTS, consonants
 from tools.store.search.text.tokens import SortedKeys, grams
-from tools.store.search.titles.names import (
-    MAIN_FACTOR,
-    MOST_TITLES,
-    ExactName,
-    exact_names,
-    family_key,
-    likenesses,
-    loanword_likeness,
-)
+from tools.store.search.titles.name_table import NameTable
+from tools.store.search.titles.names import MOST_TITLES, ExactName, exact_names, family_key
 
 _RECALL = 120
 
 
-class NamesLeg:
-    """Searches the name rows. Read only after construction; safe to share between threads."""
+class IndexedNames(NameTable):
+    """The name rows of a whole catalogue, found by their grams, beginnings and consonants."""
 
     def __init__(self, rows: NameRows, titles: int) -> None:
-        self._rows = rows
-        self._titles = titles
-        self._masses = rows.grams.masses() + np.float32(1e-6)
-        self._counts = np.where(rows.main, MAIN_FACTOR, 1.0)
+        self._keep(rows.keys, rows.titles, rows.main, titles)
+        self._grams, self._masses = rows.grams, rows.grams.masses() + np.float32(1e-6)
         self._loanwords = _by_consonants(rows)
         self._prefixes = SortedKeys((key, row) for row, key in enumerate(rows.keys))
 
-    def find(self, keys: Iterable[tuple[str, float]], among: Mask | None = None) -> Floats:
-        """Shape (titles,): the likeness of each title to the nearest of `keys` (sound key, factor); 0 where not recalled,
-        and for those not `among` the titles that are asked about."""
-        found = np.zeros(self._titles, np.float32)
-        for key, factor in keys:
-            self._judge(found, list(self._recall(key, among) | set(self._prefixes.beginning_with(key))), key, factor)
-        return found if among is None else np.where(among, found, np.float32(0.0))
+    def _like(self, key: str, among: Mask | None) -> Rows:
+        rows = None if among is None else among[self._owners]
+        return np.asarray(self._grams.most_alike(grams(key), self._masses, _RECALL, rows), np.intp)
 
-    def spelled_in_katakana(self, text: str) -> Floats:
-        """Shape (titles,): how near `text` is to the Latin name that it spells in katakana; 0 elsewhere."""
-        found = np.zeros(self._titles, np.float32)
-        if not is_loanword(text):
-            return found
-        key = sound_key(text)
-        for row in self._loanwords.get(consonants(text), ()):
-            title = int(self._rows.titles[row])
-            likeness = loanword_likeness(OSA.normalized_similarity(key, self._rows.keys[row]))
-            found[title] = max(found[title], likeness)
-        return found
+    def _beginning(self, keys: tuple[str, ...]) -> list[int]:
+        return list({row for key in keys for row in self._prefixes.beginning_with(key)})
 
-    def beginning_with(self, keys: Iterable[str]) -> Floats:
-        """Shape (titles,): how much of a title's name the nearest of `keys` is, where one begins it; 0 elsewhere."""
-        found = np.zeros(self._titles, np.float32)
-        for key in keys:
-            self._judge(found, self._prefixes.beginning_with(key), key, 1.0)
-        return found
-
-    def keys_of(self, number: int) -> tuple[str, ...]:
-        """All sound keys of a title."""
-        first, last = np.searchsorted(self._rows.titles, [number, number + 1])
-        return tuple(self._rows.keys[first:last])
-
-    def _judge(self, found: Floats, rows: list[int], key: str, factor: float) -> None:
-        likeness = factor * likenesses(key, [self._rows.keys[row] for row in rows]) * self._counts[rows]
-        np.maximum.at(found, self._rows.titles[rows], likeness.astype(np.float32))
-
-    def _recall(self, key: str, among: Mask | None) -> set[int]:
-        rows = None if among is None else among[self._rows.titles]
-        return set(self._rows.grams.most_alike(grams(key), self._masses, _RECALL, rows).tolist())
+    def _of_consonants(self, skeleton: str, key: str) -> list[int]:
+        return self._loanwords.get(skeleton, [])
 
 
 def _by_consonants(rows: NameRows) -> dict[str, list[int]]:

@@ -44,7 +44,7 @@ class PeopleLeg:
                 self._family[key[:size]].add(author)
                 self._family[key[-size:]].add(author)
 
-    def exactly(self, asked: str) -> Mask:
+    def written_by(self, asked: str) -> Mask:
         """Shape (titles,): whether an author of the title has the asked name, as `people.is_author` says."""
         mask = self._columns.none()
         name = AskedName(asked)
@@ -60,7 +60,7 @@ class PeopleLeg:
             found |= self._parts.get(part, set()) | self._family.get(part, set())
         return found
 
-    def find(self, query: ParsedQuery) -> Floats:
+    def named(self, query: ParsedQuery) -> Floats:
         """Shape (titles,): how surely the query names an author of each title (`AskedAuthor`)."""
         found = np.zeros(len(self._columns), np.float32)
         asked = AskedAuthor(query)

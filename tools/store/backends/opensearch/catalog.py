@@ -12,7 +12,7 @@ from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
 from tools.store.backends.embedding import QueryVectors, single_threaded_blas
 from tools.store.backends.opensearch.address import OpenSearchAddress
-from tools.store.backends.opensearch.candidates import CardTaste
+from tools.store.backends.opensearch.candidates import columns_of, spelled
 from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.definition import ID
 from tools.store.backends.opensearch.dsl import best_known, column, cosine_of, nearest, with_ids
@@ -38,7 +38,7 @@ from tools.store.ports import Embedder
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.query.parser import QueryParser, whole_names
 from tools.store.search.ranking.fusion import order
-from tools.store.search.taste import Rarity, TasteWeights, profile_of, worth
+from tools.store.search.taste import Rarity, Taste, TasteWeights, profile_of
 from tools.store.search.text.characters import normalise
 from tools.store.search.titles.names import ExactName, exact_names
 from tools.store.tags import Vocabulary
@@ -125,9 +125,10 @@ class OpenSearchCatalog:
             found = await self._cache.of(hit_keys([answer]), deadline)
             entries = sorted(found.items(), key=lambda each: each[1].card.place)
             await asyncio.sleep(0)  # others are served between two pieces of work, which grow with the recalled titles
-            candidates = CardTaste(entries, rarity)
+            columns = columns_of([title_id for title_id, _ in entries], [entry.card for _, entry in entries])
+            taste = Taste(columns, rarity, self._taste, spelled)
             await asyncio.sleep(0)
-            scores = worth(query, profile, candidates, rarity, self._taste)
+            scores = taste.worth(query, profile)
             await asyncio.sleep(0)
             return await self._cache.titles([entries[row][1] for row in order(scores, query.limit).tolist()])
 

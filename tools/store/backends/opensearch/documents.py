@@ -28,7 +28,7 @@ from tools.store.search.text.characters import has_kanji
 from tools.store.search.text.romaji import MIN_CONSONANTS, consonants
 from tools.store.search.text.tokens import grams
 from tools.store.search.titles.document import prose_terms
-from tools.store.search.titles.names import NameKeys, TitleKeys, family_key
+from tools.store.search.titles.names import NameKeys, family_key, prior
 from tools.store.search.titles.people import AuthorKeys
 
 Json = dict[str, Any]
@@ -74,10 +74,11 @@ def _sales(facts: Facts) -> list[Json]:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """`place` is the title's in the catalogue file. `series` are ids of its series (`SeriesIndex`; `kin` in stored cards),
-    `related` those that the catalogue itself names. `prose`: weighted terms."""
+    """`prior`: how well known the title is, 0 to 1. `place` is its own in the catalogue file. `series` are ids of its series
+    (`SeriesIndex`; `kin` in stored cards), `related` those that the catalogue itself names. `prose`: weighted terms."""
 
-    keys: TitleKeys
+    names: NameKeys
+    prior: float
     facts: Facts
     place: int
     related: tuple[str, ...]
@@ -88,16 +89,14 @@ class Card:
 def card_from(column: str) -> Card:
     """Raises LookupError, TypeError and ValueError for what is no card."""
     card = json.loads(unpacked(column))
-    authors = tuple(AuthorKeys(frozenset(parts), tuple(spellings)) for parts, spellings in card["authors"])
     names = NameKeys(tuple(card["whole"]), tuple(card["main"]))
     prose = {intern(term): weight for term, weight in card["prose"].items()}
-    keys = TitleKeys(names, authors, frozenset(card["tags"]), card["genre"], float(card["prior"]))
-    facts = _facts(card["facts"], keys)
-    return Card(keys, facts, int(card["place"]), tuple(card["related"]), tuple(card["kin"]), prose)
+    related, series = tuple(card["related"]), tuple(card["kin"])
+    return Card(names, float(card["prior"]), _facts(card), int(card["place"]), related, series, prose)
 
 
 def _stored(facts: Facts) -> Json:
-    """The facts that the keys lack."""
+    """The facts but for genre, tags and authors."""
     return {
         "id": facts.title_id,
         "rating": facts.rating,
@@ -110,18 +109,19 @@ def _stored(facts: Facts) -> Json:
     }
 
 
-def _facts(stored: Json, keys: TitleKeys) -> Facts:
+def _facts(card: Json) -> Facts:
+    stored = card["facts"]
     return Facts(
         title_id=stored["id"],
-        genre=keys.genre,
+        genre=card["genre"],
         rating=stored["rating"],
         status=None if stored["status"] is None else Status(stored["status"]),
         volumes=stored["volumes"],
         year=stored["year"],
         audience=None if stored["audience"] is None else Audience(stored["audience"]),
         magazine=stored["magazine"],
-        tags=keys.tags,
-        authors=keys.authors,
+        tags=frozenset(card["tags"]),
+        authors=tuple(AuthorKeys(frozenset(parts), tuple(spellings)) for parts, spellings in card["authors"]),
         sales=tuple(map(_sale, stored["sales"])),
     )
 
@@ -145,27 +145,27 @@ def titles_from(columns: Sequence[str]) -> tuple[Title, ...]:
 
 def document(title: Title, offers: Sequence[Offer], place: int, series: Sequence[str], vectors: Floats | None) -> Json:
     """`vectors`: the headline's, then those of the passages, of unit length; None without any."""
-    keys, terms, record = TitleKeys.of(title), prose_terms(title), record_of(title, offers)
-    facts = Facts.of(title, offers, keys.authors)
+    keys, terms, record = NameKeys.of(title), prose_terms(title), record_of(title, offers)
+    facts, fame = Facts.of(title, offers), prior(title)
     return {
         **fact_fields(facts),
         **({} if title.rating is None else {"weighted_rating": weighted_rating(title)}),
-        "prior": keys.prior,
+        "prior": fame,
         "rank": title.popularity_rank or _UNRANKED,
         "place": place,
         "prose_length": sum(terms.values()),
         # Weights are halves, and a term can only stand there so many times: twice the weight.
         "prose": " ".join(f"{term} " * round(2 * weight) for term, weight in terms.items()),
-        "names": [_name(key, main) for main, group in ((False, keys.names.whole), (True, keys.names.main)) for key in group],
-        "people": [_person(author, theirs) for author, theirs in zip(title.authors, keys.authors, strict=True)],
+        "names": [_name(key, main) for main, group in ((False, keys.whole), (True, keys.main)) for key in group],
+        "people": [_person(author, theirs) for author, theirs in zip(title.authors, facts.authors, strict=True)],
         "card": packed(
             {
-                "whole": keys.names.whole,
-                "main": keys.names.main,
-                "authors": [(sorted(author.parts), author.spellings) for author in keys.authors],
-                "tags": sorted(keys.tags),
-                "genre": keys.genre,
-                "prior": keys.prior,
+                "whole": keys.whole,
+                "main": keys.main,
+                "authors": [(sorted(author.parts), author.spellings) for author in facts.authors],
+                "tags": sorted(facts.tags),
+                "genre": facts.genre,
+                "prior": fame,
                 "facts": _stored(facts),
                 "place": place,
                 "related": title.related,

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tools.store.backends.opensearch.definition import FOUND, ID
-from tools.store.models import Audience, CatalogQuery, Conditions, Ordering, Range
+from tools.store.models import CatalogQuery, Conditions, Ordering, Range
+from tools.store.search.conditions.check import Criterion, NoneOf, OneOf, Within, criteria
 from tools.store.search.conditions.sales import numbers_of
 from tools.store.search.titles.people import AskedName
 
@@ -68,7 +69,8 @@ def nested(path: str, query: Json) -> Json:
 
 def filter_queries(conditions: Conditions) -> list[Json]:
     """One query for each condition; all have to match."""
-    return [*_plain(conditions), *_tags(conditions), *_sale(conditions), *_authors(conditions)]
+    asked = [query for each in criteria(conditions) for query in _criterion(each)]
+    return [*asked, *_sale(conditions), *_authors(conditions)]
 
 
 def sold_as(asked: Conditions) -> Json:
@@ -91,44 +93,25 @@ def begins_or_ends(part: str) -> list[Json]:
     return [prefix("people.spellings", part), prefix("people.turned", part[::-1])]
 
 
-def _plain(asked: Conditions) -> Iterator[Json]:
-    for field, values in (("genre", asked.genres), ("status", asked.statuses), ("magazine", asked.magazines)):
-        if values:
-            yield terms(field, values)
-    if asked.min_rating is not None and asked.min_rating > 0:
-        yield _within("rating", Range(asked.min_rating))
-    for field, bounds in (("volumes", asked.volumes), ("start_year", asked.years)):
-        if bounds:
-            yield _within(field, bounds)
-    if (most := asked.audience) is not None:
-        yield terms("audience", [each for each in Audience if each.fits(most)])
-    if asked.no_adult:
-        yield _none_of(term("audience", Audience.ADULT))
-    if asked.without_titles:
-        yield _none_of(terms("title_id", asked.without_titles))
-
-
-def _tags(asked: Conditions) -> Iterator[Json]:
-    for group in asked.tags:
-        yield terms("tags", group)
-    unwanted_of = {"tags": asked.without_tags, "genre": asked.without_genres, "magazine": asked.without_magazines}
-    for field, unwanted in unwanted_of.items():
-        if unwanted:
-            yield {"exists": {"field": field}}
-            yield _none_of(terms(field, unwanted))
+def _criterion(asked: Criterion) -> Iterator[Json]:
+    field = {"year": "start_year"}.get(asked.field, asked.field)
+    if isinstance(asked, Within):
+        yield _within(field, asked.bounds)
+        return
+    there = terms(field, asked.values)
+    if isinstance(asked, NoneOf) and not asked.may_be_unknown:
+        yield {"exists": {"field": field}}
+    yield there if isinstance(asked, OneOf) else _none_of(there)
 
 
 def _sale(asked: Conditions) -> Iterator[Json]:
     """All of one sale."""
-    told = [_within(f"sales.{field}", bounds) for field, bounds in _prices(asked) if bounds]
+    prices = {"sales.price": asked.price, "sales.series_price": asked.series_price}
+    told = [_within(field, bounds) for field, bounds in prices.items() if bounds]
     if asked.in_stock or asked.all_volumes:
         told.append({"term": {"sales.stocked": True}})
     if told or asked.format is not None:
         yield nested("sales", {"bool": {"filter": [sold_as(asked), *told]}})
-
-
-def _prices(asked: Conditions) -> tuple[tuple[str, Range], ...]:
-    return ("price", asked.price), ("series_price", asked.series_price)
 
 
 def _authors(asked: Conditions) -> Iterator[Json]:

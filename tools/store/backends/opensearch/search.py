@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from session.resilience.deadline import Deadline
-from tools.store.backends.opensearch.candidates import Anchor, Recalled, RecalledTitles, count_matches
+from tools.store.backends.opensearch.candidates import Anchor, Recalled, candidates_of, columns_of, count_matches
 from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.definition import ID
 from tools.store.backends.opensearch.documents import card_from, direction_from
@@ -29,8 +29,9 @@ from tools.store.failures import BackendFailure
 from tools.store.models import CatalogPage, CatalogQuery
 from tools.store.search.arrays import Floats
 from tools.store.search.conditions.check import Check
-from tools.store.search.likeness import likeness, likest, tag_shares
+from tools.store.search.likeness import like_title, tag_shares
 from tools.store.search.query.parsed import ParsedQuery
+from tools.store.search.ranking.candidates import Candidates
 from tools.store.search.ranking.names import asked_names, pointed_from, surely_called
 from tools.store.search.ranking.orderings import in_order
 from tools.store.search.ranking.ranked import Ranked, rank
@@ -50,7 +51,7 @@ def find_anchor(
     """The best known of the hits that is called `name` or one of `aliases` (sound keys), if one is."""
     hits = answer["hits"]["hits"]
     ids, cards = [column(hit, ID) for hit in hits], [card_from(column(hit, "card")) for hit in hits]
-    row = pointed_from(name, aliases, RecalledTitles(ids, cards, statistics), weights)
+    row = pointed_from(name, aliases, candidates_of(ids, cards, statistics), weights)
     if row is None:
         return None
     return Anchor(ids[row], cards[row], direction_from(hits[row]["_source"].get("direction")))
@@ -90,10 +91,10 @@ class Search:
         if self._anchor is not None and self._parsed.similar_to:
             return await self._find_similar(self._anchor, vector is not None, deadline)
         await self._recall_by_meaning(named, None if vector is None else await vector, vector is not None, deadline)
-        titles, ranked = await self._rank()
-        if ranked.leader is not None and await self._recall_series(titles.ids[ranked.leader], deadline):
-            titles, ranked = await self._rank()
-        return await self._page(titles, ranked)
+        ids, ranked = await self._rank()
+        if ranked.leader is not None and await self._recall_series(ids[ranked.leader], deadline):
+            ids, ranked = await self._rank()
+        return await self._page(ids, ranked)
 
     async def _recall_by_words(self, deadline: Deadline) -> str | None:
         """Returns the id of the title that the query names, if it is one's name."""
@@ -117,9 +118,9 @@ class Search:
             self._with_all_themes = int(answers["tags"]["aggregations"]["all"]["doc_count"])
         self._recalled.entries.update(await self._cache.of(hit_keys(answers.values()), deadline))
         await _give_way()
-        titles = self._titles()
-        row = surely_called(titles.named(asked_names(parsed, self._weights)), titles.prior, self._weights)
-        return None if row is None else titles.ids[row]
+        ids, titles = self._candidates()
+        row = surely_called(titles.names.likeness(asked_names(parsed, self._weights)), titles.prior, self._weights)
+        return None if row is None else ids[row]
 
     async def _recall_by_meaning(self, named: str | None, vector: Floats | None, wanted: bool, deadline: Deadline) -> None:
         """Recalls the nearest titles, works by the authors of the anchor, and the series of the title that is `named`. If
@@ -168,8 +169,8 @@ class Search:
     async def _find_similar(self, like: Anchor, sensed: bool, deadline: Deadline) -> CatalogPage:
         """Titles like one title, by its tags, its genre and, where `sensed`, its meaning. Nothing is like a title without
         tags."""
-        statistics, genre = self._statistics, like.card.keys.genre
-        shares = tag_shares(like.card.keys.tags, statistics.terms.tags, statistics.titles)
+        statistics, genre = self._statistics, like.card.facts.genre
+        shares = tag_shares(sorted(like.card.facts.tags), statistics.terms.tags, statistics.titles)
 
         def alike(filters: Sequence[Json], _: int) -> dict[str, Json]:
             if not shares:
@@ -186,35 +187,35 @@ class Search:
         for name, answer in answers.items():
             if name.endswith("near"):
                 self._recalled.take_senses(answer)
-        self._recalled.entries.pop(like.title_id, None)
-        titles, senses = self._titles(), self._recalled.senses
-        shared = np.array([sum(shares.get(tag, 0.0) for tag in card.keys.tags) for card in titles.cards], np.float32)
-        of_genre = titles.of_genre(genre) if genre else np.zeros(len(titles.ids), np.bool_)
+        ids, senses = self._recalled.ordered(), self._recalled.senses
         meaning = None
         if senses is not None:
             # A title that is not among the nearest is at most as near as the last of them.
             least = min(senses.values(), default=0.0) if len(senses) >= _SIMILAR else 0.0
-            meaning = np.array([senses.get(title_id, least) for title_id in titles.ids], np.float32)
-        alikeness = likeness(shared, of_genre, titles.prior, self._weights)
-        scores = likest(alikeness, meaning, self._weights, self._recalled.allowed(titles.ids))
-        return await self._page(titles, Ranked(scores, ordering=self._parsed.ordering))
+            meaning = np.array([senses.get(title_id, least) for title_id in ids], np.float32)
+        columns, allowed = columns_of(ids, self._recalled.cards(ids)), self._recalled.allowed(ids)
+        scores = like_title(columns, shares, genre, like.title_id, meaning, self._weights, allowed)
+        return await self._page(ids, Ranked(scores, ordering=self._parsed.ordering))
 
-    async def _rank(self) -> tuple[RecalledTitles, Ranked]:
+    async def _rank(self) -> tuple[Sequence[str], Ranked]:
+        """The recalled ids, and how these rows are ranked."""
         await _give_way()
-        titles = self._titles()
-        allowed = self._recalled.allowed(titles.ids)
+        ids, titles = self._candidates()
+        allowed = self._recalled.allowed(ids)
         await _give_way()
         ranked = rank(self._parsed, titles, self._weights, allowed)
         await _give_way()
-        return titles, ranked
+        return ids, ranked
 
-    def _titles(self) -> RecalledTitles:
-        return RecalledTitles.of(self._recalled, self._statistics, self._anchor)
+    def _candidates(self) -> tuple[Sequence[str], Candidates]:
+        ids, senses = self._recalled.ordered(), self._recalled.senses
+        cosines = None if senses is None else np.array([senses.get(each, 0.0) for each in ids], np.float32)
+        return ids, candidates_of(ids, self._recalled.cards(ids), self._statistics, cosines, self._anchor)
 
-    async def _page(self, titles: RecalledTitles, ranked: Ranked) -> CatalogPage:
+    async def _page(self, ids: Sequence[str], ranked: Ranked) -> CatalogPage:
         """Equal titles stand as in the catalogue file, in whose order the candidates are. Raises MalformedAnswer."""
-        query, entries = self._query, [self._recalled.entries[title_id] for title_id in titles.ids]
-        total = count_matches(ranked, self._recalled.allowed(titles.ids), self._with_all_themes)
+        query, entries = self._query, [self._recalled.entries[title_id] for title_id in ids]
+        total = count_matches(ranked, self._recalled.allowed(ids), self._with_all_themes)
         near = await self._cache.titles([entries[row] for row in ranked.near])
         if ranked.ordering is None:
             rows = query.page_of(ranked.best(query.offset + query.limit))

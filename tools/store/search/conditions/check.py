@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from tools.store.audience import audience_of
-from tools.store.models import Audience, Conditions, Offer, Status, Title
+from tools.store.models import ANY, Audience, Conditions, Offer, Range, Status, Title
 from tools.store.search.conditions.sales import Sale, sale_in, sales_of, sales_on, series_price
 from tools.store.search.text.characters import normalise
 from tools.store.search.titles.people import AskedName, AuthorKeys
@@ -71,6 +72,52 @@ class Facts:
         return series_price(self.sold_as(format_, day), self.volumes)
 
 
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """A title has one of the values. `field` is one of `Facts`."""
+
+    field: str
+    values: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class NoneOf:
+    """A title has none of the values; unless it `may_be_unknown`, another one."""
+
+    field: str
+    values: Sequence[str]
+    may_be_unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """A number lies within the bounds; an unknown one never does."""
+
+    field: str
+    bounds: Range
+
+
+Criterion = OneOf | NoneOf | Within
+
+
+def criteria(asked: Conditions) -> Iterator[Criterion]:
+    """All conditions but those of sale and of authors."""
+    one_of = [("genre", asked.genres), ("status", asked.statuses), ("magazine", asked.magazines)]
+    if (most := asked.audience) is not None:
+        one_of.append(("audience", tuple(each for each in Audience if each.fits(most))))
+    none_of = {"tags": asked.without_tags, "genre": asked.without_genres, "magazine": asked.without_magazines}
+    rating = Range(asked.min_rating) if asked.min_rating is not None and asked.min_rating > 0 else ANY
+    within = {"rating": rating, "volumes": asked.volumes, "year": asked.years}
+    yield from (OneOf(field, values) for field, values in one_of if values)
+    yield from (Within(field, bounds) for field, bounds in within.items() if bounds)
+    if asked.no_adult:
+        yield NoneOf("audience", (Audience.ADULT,), may_be_unknown=True)
+    yield from (OneOf("tags", group) for group in asked.tags)
+    yield from (NoneOf(field, values) for field, values in none_of.items() if values)
+    if asked.without_titles:
+        yield NoneOf("title_id", asked.without_titles, may_be_unknown=True)
+
+
 Test = Callable[[Facts], bool]
 
 
@@ -78,7 +125,8 @@ class Check:
     """Tests in the order of their cost: a title that misses one is held against no further."""
 
     def __init__(self, conditions: Conditions) -> None:
-        self._tests = (*_plain(conditions), *_of_tags(conditions), *_of_sale(conditions), *_of_authors(conditions))
+        of_facts = map(_test, criteria(conditions))
+        self._tests = (*of_facts, *_of_sale(conditions), *_of_authors(conditions))
         self._asks_for_authors = conditions.author is not None or bool(conditions.without_authors)
 
     def admit(self, facts: Facts) -> bool:
@@ -95,44 +143,20 @@ def satisfies(title: Title, conditions: Conditions, offers: Sequence[Offer] = ()
     return Check(conditions).satisfied_by(title, offers)
 
 
-def rated_at_least(rating: float | None, least: float | None) -> bool:
-    """A title without a rating satisfies no minimum above zero: unknown is not good."""
-    if least is None or least <= 0:
-        return True
-    return rating is not None and rating >= least
-
-
-def _plain(asked: Conditions) -> Iterator[Test]:
-    if asked.genres:
-        yield lambda facts: facts.genre in asked.genres
-    if asked.min_rating is not None:
-        yield lambda facts: rated_at_least(facts.rating, asked.min_rating)
-    if asked.statuses:
-        yield lambda facts: facts.status in asked.statuses
-    if asked.volumes:
-        yield lambda facts: facts.volumes in asked.volumes
-    if asked.years:
-        yield lambda facts: facts.year in asked.years
-    if (most := asked.audience) is not None:
-        yield lambda facts: facts.audience is not None and facts.audience.fits(most)
-    if asked.no_adult:
-        yield lambda facts: facts.audience is not Audience.ADULT
-    if asked.magazines:
-        yield lambda facts: facts.magazine in asked.magazines
-
-
-def _of_tags(asked: Conditions) -> Iterator[Test]:
-    for group in map(frozenset, asked.tags):
-        yield lambda facts, group=group: not group.isdisjoint(facts.tags)  # type: ignore[misc]
-    if asked.without_tags:
-        unwanted = frozenset(asked.without_tags)
-        yield lambda facts: bool(facts.tags) and unwanted.isdisjoint(facts.tags)
-    if asked.without_genres:
-        yield lambda facts: facts.genre is not None and facts.genre not in asked.without_genres
-    if asked.without_magazines:
-        yield lambda facts: facts.magazine is not None and facts.magazine not in asked.without_magazines
-    if asked.without_titles:
-        yield lambda facts: facts.title_id not in asked.without_titles
+def _test(asked: Criterion) -> Test:
+    held = attrgetter(asked.field)
+    if isinstance(asked, Within):
+        bounds = asked.bounds
+        return lambda facts: held(facts) in bounds
+    values = frozenset(asked.values)
+    if isinstance(asked, OneOf):
+        if asked.field == "tags":
+            return lambda facts: not values.isdisjoint(facts.tags)
+        return lambda facts: held(facts) in values
+    if asked.field == "tags":
+        return lambda facts: bool(facts.tags) and values.isdisjoint(facts.tags)
+    unfit = values if asked.may_be_unknown else values | {None}
+    return lambda facts: held(facts) not in unfit
 
 
 def _of_sale(asked: Conditions) -> Iterator[Test]:

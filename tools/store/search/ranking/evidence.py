@@ -72,21 +72,21 @@ def evidence_of(query: ParsedQuery, candidates: Candidates, weights: Weights) ->
         meaning=meaning,
         headline=headline,
         prior=candidates.prior,
-        in_vocabulary=candidates.in_vocabulary(query.terms),
+        in_vocabulary=candidates.words.in_vocabulary(query.terms),
     )
 
 
 def _people(query: ParsedQuery, candidates: Candidates) -> Floats:
     """Surely by the author of the title that the query points from, where it asks for them."""
-    named, theirs = candidates.people(query), candidates.by_same_author
+    named, theirs = candidates.people.named(query), candidates.by_same_author
     return named if theirs is None else np.where(theirs, np.float32(1.0), named)
 
 
 def _words(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Floats:
-    own = candidates.words([(term,) for term in query.terms])
+    own = candidates.words.covered([(term,) for term in query.terms])
     if not query.translated:
         return own
-    translated = np.float32(weights.translated) * candidates.words(query.translated)
+    translated = np.float32(weights.translated) * candidates.words.covered(query.translated)
     return np.asarray(np.maximum(own, translated), np.float32)
 
 
@@ -96,7 +96,7 @@ def _tags(query: ParsedQuery, candidates: Candidates) -> Floats:
     themes: list[Floats | Mask] = [theme_met(tags, candidates) for tags in query.themes]
     themes += [_suits(tone, candidates) for tone in query.moods]
     if query.genre is not None:
-        themes.append(candidates.of_genre(query.genre))
+        themes.append(candidates.columns.any_of("genre", (query.genre,)))
     met = np.zeros(len(candidates.prior), np.float32)
     for theme in themes:
         met += theme

@@ -11,7 +11,7 @@ from rapidfuzz.distance import OSA
 from tools.store.models import Title
 from tools.store.search.arrays import Floats, Mask
 from tools.store.search.query.parsed import ParsedQuery
-from tools.store.search.ranking.candidates import AskedNames, Candidates
+from tools.store.search.ranking.candidates import Candidates
 from tools.store.search.ranking.weights import Weights
 from tools.store.search.text.characters import has_cjk, has_kanji
 from tools.store.search.text.readings import readings
@@ -20,6 +20,8 @@ from tools.store.search.text.tokens import SortedKeys
 from tools.store.search.titles.names import NameKeys, prior
 from tools.store.search.titles.people import AskedName, AuthorKeys
 
+AskedNames = Sequence[tuple[str, float]]
+"""Sound keys that may be a title's name, each with what it counts."""
 MOST = 60
 """Titles of one series that are stored with each of them."""
 _SHORTEST_CJK, _SHORTEST_LATIN = 3, 6
@@ -27,8 +29,8 @@ _SHORTEST_CJK, _SHORTEST_LATIN = 3, 6
 
 def series_of(row: int, candidates: Candidates, weights: Weights) -> Floats:
     """Shape (titles,): above 0 for the candidates of the same series as the one in `row`, itself included."""
-    begun = candidates.beginning_with(series_keys(candidates.name_keys(row)))
-    related = np.float32(weights.related) * candidates.related_to(row)
+    begun = candidates.names.beginning_with(series_keys(candidates.names.keys_of(row)))
+    related = np.float32(weights.related) * candidates.columns.of_ids(candidates.columns.related[row])
     return np.asarray(np.maximum(begun, related), np.float32)
 
 
@@ -61,7 +63,7 @@ def names_evidence(query: ParsedQuery, candidates: Candidates, weights: Weights)
     names = _likeness(candidates, asked_names(query, weights), query.subject)
     names = np.maximum(names, read_as(query, candidates, weights))
     for author, name in query.titles_beside_authors():
-        theirs = candidates.written_by(author)
+        theirs = candidates.people.written_by(author)
         if theirs.any():
             beside = _likeness(candidates, [(sound_key(name), weights.beside_author)], name, theirs)
             names = np.maximum(names, np.where(theirs, beside, np.float32(0.0)))
@@ -81,9 +83,9 @@ def read_as(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Flo
 
 def _read_as(readings: tuple[str, ...], candidates: Candidates, weights: Weights) -> Floats:
     """A whole name that is one of the readings, or one that is surely like the likeliest."""
-    begun = candidates.beginning_with(readings)
+    begun = candidates.names.beginning_with(readings)
     whole = np.where(begun >= weights.read_whole, begun, np.float32(0.0))
-    like = candidates.named([(key, 1.0) for key in readings[:1]])
+    like = candidates.names.likeness([(key, 1.0) for key in readings[:1]])
     sure = np.where(like >= weights.sure_name, np.float32(weights.read_like) * like, np.float32(0.0))
     return (np.float32(weights.read) * np.maximum(whole, sure)).astype(np.float32)
 
@@ -116,8 +118,8 @@ def _with_aliases(keys: Iterable[str], aliases: Iterable[str], weights: Weights)
 
 def _likeness(candidates: Candidates, asked: AskedNames, text: str, among: Mask | None = None) -> Floats:
     """How near each title's names are to what is asked, or to what `text` spells in katakana."""
-    named = candidates.named(asked, among)
-    return np.maximum(named, candidates.spelled_in_katakana(text)) if is_loanword(text) else named
+    named = candidates.names.likeness(asked, among)
+    return np.maximum(named, candidates.names.spelled_in_katakana(text)) if is_loanword(text) else named
 
 
 _WHOLE, _INSIDE_LATIN, _INSIDE_KANJI, _ONE_WORD, _FAMILY, _TYPO = 1.0, 0.97, 0.95, 0.95, 0.85, 0.95

@@ -9,13 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz.distance import OSA
-from rapidfuzz.process import cdist
 
 from tools.store.models import Author, Title
 from tools.store.search.text.characters import has_cjk, has_kanji, is_kana, normalise
 from tools.store.search.text.romaji import MIN_CONSONANTS, consonants, sound, sound_key
-from tools.store.search.titles.people import AuthorKeys
 
 _FAMOUS_RATINGS, _LAST_RANK = 400_000, 100_000
 
@@ -71,19 +68,6 @@ def names_of(title: Title) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n for n in names if n))
 
 
-def one_likeness(key: str, name: str) -> float:
-    """The likeness of two sound keys, 0 to 1: 1 is equal, about 0.7 a typo or two.
-
-    Typos count as edits with transposition (optimal string alignment; Damerau 1964) over the length of the longer one. A
-    query that begins a name counts by the share of the name that it covers, since readers stop typing early; one that sounds
-    like a name counts as one typo.
-    """
-    if name.startswith(key):
-        return begun_likeness(key, name)
-    near = np.array([OSA.normalized_similarity(key, name)])
-    return float(heard(key, (name,), near)[0])
-
-
 def heard(key: str, names: Sequence[str], near: NDArray[np.float64]) -> NDArray[np.float64]:
     """The likenesses `near` of the key to the names, raised where the key may be a spelling of the name by ear."""
     doubtful = np.flatnonzero((near >= _HEARD_LEAST) & (near < _HEARD))
@@ -93,15 +77,6 @@ def heard(key: str, names: Sequence[str], near: NDArray[np.float64]) -> NDArray[
             name = names[int(row)]
             if name[0] == key[0] and name.isascii() and consonants(name) == skeleton:
                 near[row] = _HEARD
-    return near
-
-
-def likenesses(key: str, names: Sequence[str]) -> NDArray[np.float64]:
-    """`one_likeness` of a sound key to each of the names."""
-    near = heard(key, names, np.asarray(cdist([key], names, scorer=OSA.normalized_similarity, dtype=np.float64)[0]))
-    for number, name in enumerate(names):
-        if name.startswith(key):
-            near[number] = begun_likeness(key, name)
     return near
 
 
@@ -115,23 +90,6 @@ def loanword_likeness(near: float) -> float:
     """How near a katakana text is to a Latin name with the same consonants (romaji.consonants), by how alike the two
     sound keys are."""
     return _LOANWORD_BASE + _LOANWORD_NEAR * near if near >= LOANWORD_LEAST else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class TitleKeys:
-    """`prior`: how well known the title is, 0 to 1."""
-
-    names: NameKeys
-    authors: tuple[AuthorKeys, ...]
-    tags: frozenset[str]
-    genre: str | None
-    prior: float
-
-    @classmethod
-    def of(cls, title: Title) -> TitleKeys:
-        """Takes about half a millisecond."""
-        authors = tuple(map(AuthorKeys.of, title.authors))
-        return cls(NameKeys.of(title), authors, frozenset(title.tags), title.genre, prior(title))
 
 
 MOST_NAMES = 64
