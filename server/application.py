@@ -29,7 +29,7 @@ from session.turn import TurnShadows
 from tools.primitive_registry import PrimitiveRegistry
 from tools.primitives.resource import Extension
 from tools.registry import Registry
-from tools.store.guarded.backend import Backend
+from tools.store.guarded import Backend
 from tools.store.models.order import Policies
 from tools.store.stock.snapshot import StockSnapshot
 

@@ -51,8 +51,8 @@ from tools.primitives.resource import Extension, Prompt
 from tools.registry import CORE, TOOLS, Registry
 from tools.resources.policies import resources_of
 from tools.skills.extension import served_skills
-from tools.store.catalog.adult import Adult
-from tools.store.guarded.backend import Backend
+from tools.store.audience import Adult
+from tools.store.guarded import Backend
 from tools.store.identifiers import Identifiers
 from tools.store.models.order import Policies
 

@@ -10,8 +10,15 @@ from functools import partial
 from pathlib import Path
 
 from server.config.settings import DEMO
-from tools.store.backends.dynamodb.attributes import Item, in_currency
-from tools.store.backends.dynamodb.items import order_item, popular_item, release_item, stock_item, title_item
+from tools.store.backends.dynamodb.items import (
+    Item,
+    in_currency,
+    order_item,
+    popular_item,
+    release_item,
+    stock_item,
+    title_item,
+)
 from tools.store.backends.dynamodb.tables import ORDERS, RELEASES, STOCK, TITLES, Table
 from tools.store.identifiers import Identifiers
 from tools.store.models import Order, VolumeStock

@@ -16,9 +16,9 @@ from botocore.parsers import ResponseParserError
 
 from session.resilience.deadline import RetryPolicy
 from tools.store.backends.aws_failures import failure_of
-from tools.store.backends.dynamodb.attributes import Item
 from tools.store.backends.dynamodb.connection import Connection
 from tools.store.backends.dynamodb.diagnosis import create_tables, describe_tables
+from tools.store.backends.dynamodb.items import Item
 from tools.store.backends.dynamodb.profiles import write_all
 from tools.store.backends.dynamodb.tables import DynamoAddress, Table
 from tools.store.failures import DependencyFailure, Throttled

@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from server.backends.ports import Ports
+from server.backends.opening import Ports
 from session.memory import SessionMemory, Snapshots
 from session.resilience.breaker import BreakerPolicy
 from session.resilience.clocks import Clock, Clocks
 from session.resilience.deadline import RetryPolicy
 from session.stated_preferences import StatedPreferences
-from tools.store.catalog.adult import Adult
+from tools.store.audience import Adult
 from tools.store.catalog.catalog import AbsentIds, StockWithoutAdult, StoreCatalog, TitlesWithoutAdult
 from tools.store.catalog.popular import PopularTitles, titles_snapshot
 from tools.store.catalog.reader import TitleReader
 from tools.store.classification import TextClassifier
-from tools.store.guarded.backend import Backend, BackendPolicy
-from tools.store.guarded.ports import guard_port
+from tools.store.guarded import Backend, BackendPolicy, guard_port
 from tools.store.identifiers import Identifiers
 from tools.store.models.order import Policies
 from tools.store.ports import StockPort, TitlesPort

@@ -1,4 +1,4 @@
-"""All the backends, opened in the order in which they need one another."""
+"""All the backends by their URLs, opened in the order in which they need one another."""
 
 from __future__ import annotations
 
@@ -12,19 +12,64 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from server.backends.ports import CONNECT_SECONDS, EMBEDDED, Ports, Progress, StorePorts, nothing_to_prepare
 from server.config.parsing import SettingError
 from server.config.policies_file import read_vocabulary
 from server.config.settings import DEMO, Settings
 from server.config.urls import file_of
+from session.redis.address import RedisAddress
+from session.redis.subscriber import Redis
 from session.resilience.deadline import Deadline
 from tools.store.backends.embedding import WatchedEmbedder
 from tools.store.currency import Currency
 from tools.store.failures import Failure
 from tools.store.identifiers import IdPattern
 from tools.store.models import Title
-from tools.store.ports import CatalogPort, Classifier, Embedder, PagesPort
+from tools.store.ports import (
+    CatalogPort,
+    Classifier,
+    Embedder,
+    OrdersPort,
+    PagesPort,
+    PreferencesPort,
+    ProfilePort,
+    ReleasesPort,
+    StockPort,
+    TitlesPort,
+)
 from tools.store.releases import releases_of
+
+CONNECT_SECONDS = 1.0
+EMBEDDED = "embedded:"
+Progress = Callable[[int, int, str], None]
+Prepared = Callable[[], Awaitable[object]]
+
+
+async def nothing_to_prepare() -> None:
+    """Remote backends load nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class StorePorts:
+    """The ports behind which one store stands."""
+
+    titles: TitlesPort
+    stock: StockPort
+    releases: ReleasesPort
+    orders: OrdersPort
+    profiles: ProfilePort
+    preferences: PreferencesPort
+
+
+@dataclass(frozen=True, slots=True)
+class Ports(StorePorts):
+    """All ports. `prepared` waits for what is loaded in the background."""
+
+    catalog: CatalogPort
+    pages: PagesPort
+    embedder: WatchedEmbedder | None = None
+    prepared: Prepared = nothing_to_prepare
+    classifier: Classifier | None = None
+
 
 if TYPE_CHECKING:
     from tools.store.backends.embedded.catalog import EmbeddedCatalog, Loaded
@@ -248,3 +293,40 @@ async def open_ports(
         prepared=getattr(catalog, "wait_for_vectors", nothing_to_prepare),
         classifier=classifier,
     )
+
+
+if TYPE_CHECKING:
+    from session.redis.iam import ElastiCacheIam
+
+
+async def open_redis(settings: Settings, stack: AsyncExitStack) -> Redis:
+    """Connects if Redis answers within a second; else goes on dialling in the background."""
+    if settings.redis_url == EMBEDDED:
+        from session.redis.embedded import embedded_redis
+
+        return await stack.enter_async_context(embedded_redis())
+    address = RedisAddress.parse(settings.redis_url)
+    iam = redis_credentials(address)
+    credentials = iam.get_credentials if iam else None
+    redis: Redis
+    if address.cluster:
+        from session.redis.cluster import ClusteredRedis
+
+        redis = ClusteredRedis(address, credentials)
+    else:
+        from session.redis.multiplexed import MultiplexedRedis
+
+        redis = MultiplexedRedis(address, credentials)
+    stack.push_async_callback(redis.aclose)
+    await redis.connect(Deadline.after(CONNECT_SECONDS))
+    return redis
+
+
+def redis_credentials(address: RedisAddress) -> ElastiCacheIam | None:
+    """Returns the IAM credentials that the address asks for, if any."""
+    if address.iam is None or address.username is None:
+        return None
+    from session.redis.iam import ElastiCacheIam
+
+    serverless = ".serverless." in address.host  # as AWS names the endpoints of Serverless caches, and no others
+    return ElastiCacheIam(address.username, address.iam.cache, address.iam.region, serverless=serverless)

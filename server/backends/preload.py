@@ -10,8 +10,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from server.backends.opening import Shared, SharedStore, check_title_ids, default_data_dir, load_records, store_files
-from server.backends.ports import EMBEDDED, Progress
+from server.backends.opening import (
+    EMBEDDED,
+    Progress,
+    Shared,
+    SharedStore,
+    check_title_ids,
+    default_data_dir,
+    load_records,
+    store_files,
+)
 from server.config.parsing import SettingError
 from server.config.policies_file import read_vocabulary
 from server.config.settings import Settings

@@ -16,8 +16,7 @@ from session.resilience.deadline import Deadline, RetryPolicy
 from tools.store.catalog.catalog import StoreCatalog
 from tools.store.catalog.reader import TitleReader
 from tools.store.classification import TextClassifier
-from tools.store.guarded.backend import Backend, BackendPolicy
-from tools.store.guarded.ports import guard_port
+from tools.store.guarded import Backend, BackendPolicy, guard_port
 from tools.store.models import Health
 from tools.store.ports import CatalogPort
 from tools.store.preferences.reader import PreferenceReader

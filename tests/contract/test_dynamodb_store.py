@@ -159,7 +159,7 @@ async def test_an_order_changed_by_the_shop_is_read_as_it_is_now(store: DynamoSt
 async def test_of_more_orders_than_are_read_the_latest_count(
     store: DynamoStore, soon: Deadline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tools.store.backends.dynamodb.orders.PURCHASES_READ", 2)
+    monkeypatch.setattr("tools.store.backends.dynamodb.store.PURCHASES_READ", 2)
     orders = [
         replace(
             ORDER,

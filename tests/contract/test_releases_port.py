@@ -9,7 +9,7 @@ import pytest
 
 from session.resilience.deadline import Deadline
 from tests.support.cases import cases
-from tools.store.backends.dynamodb import stock as in_dynamodb
+from tools.store.backends.dynamodb import store as in_dynamodb
 from tools.store.backends.dynamodb.items import release_item
 from tools.store.backends.dynamodb.profiles import write_all
 from tools.store.backends.dynamodb.store import DynamoStore

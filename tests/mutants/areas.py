@@ -16,7 +16,7 @@ AREAS: dict[str, tuple[str, ...]] = {
         "tools/schema/parts.py",
         "tools/schema/text.py",
     ),
-    "resilience": ("tools/store/guarded/*.py", "session/resilience/*.py"),
+    "resilience": ("tools/store/guarded.py", "session/resilience/*.py"),
     "search": (
         "tools/store/search/*.py",
         "tools/store/search/*/*.py",

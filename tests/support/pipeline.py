@@ -38,7 +38,7 @@ from tools.contract import Tool
 from tools.primitive_registry import Primitive, PrimitiveRegistry
 from tools.primitives.resource import Extension
 from tools.registry import TOOLS, Registered, Registry, compile_tool
-from tools.store.guarded.backend import Backend
+from tools.store.guarded import Backend
 from tools.store.ports import Classifier
 from tools.store.store import Store
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from session.resilience.deadline import Deadline
 from tools.contract import ToolContext
-from tools.store.catalog.adult import Adult
+from tools.store.audience import Adult
 from tools.store.failures import BackendFailure
 from tools.store.identifiers import Identifiers
 from tools.store.models import CatalogPage, CatalogQuery, CatalogTerms, NameMatches

@@ -16,7 +16,7 @@ from session.begin import result_set_name
 from tools.contract import Json, ToolContext
 from tools.results.rows import in_stock, read_stock, stock_facts
 from tools.store.models import PAPER, Availability, Conditions, Range
-from tools.store.search.conditions.sales import Sale, sale_in, sales_of, series_price
+from tools.store.search.conditions.check import Sale, sale_in, sales_of, series_price
 from tools.store.stock.reader import StockReading
 
 SALE = ("price", "series_price", "format", "in_stock", "all_volumes")

@@ -11,7 +11,7 @@ from session.resilience.deadline import Deadline
 from tools.conditions.arguments import RELEVANCE, conditions_of, stated_by
 from tools.conditions.remembered import Remembered, remembered
 from tools.contract import Json, ToolContext
-from tools.store.catalog.adult import Adult
+from tools.store.audience import Adult
 from tools.store.currency import YEN, Currency
 from tools.store.failures import BackendFailure
 from tools.store.identifiers import SAFE_ID

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tools.contract import ToolContext
 from tools.results.orders import read_latest_orders
 from tools.results.rows import author_name
-from tools.store.catalog.adult import Adult, without_adult
+from tools.store.audience import Adult, without_adult
 from tools.store.failures import BackendFailure
 from tools.store.identifiers import GENRES
 from tools.store.models import Author, CatalogQuery, Conditions, Title

@@ -8,7 +8,7 @@ from session.resilience.deadline import Deadline
 from tools.contract import Json, ToolContext
 from tools.results.referred import resolve_title
 from tools.results.rows import audience_facts, author_name, authors_line, edition_facts, in_stock, list_offers, price
-from tools.store.catalog.adult import is_adult
+from tools.store.audience import is_adult
 from tools.store.failures import BackendFailure, DependencyFailure, NotFound
 from tools.store.models import Availability, Title
 

@@ -10,7 +10,7 @@ from typing import Any
 from tools.contract import Json, ToolContext
 from tools.results.rows import DOWNLOAD, format_ranges, read_names, recall_names
 from tools.schema.parts import INTEGER, STRING, record
-from tools.store.catalog.adult import Adult
+from tools.store.audience import Adult
 from tools.store.failures import BackendFailure, DependencyFailure, NotFound
 from tools.store.models import DIGITAL, PAPER, WHOLE, Availability, Release, VolumeStock
 

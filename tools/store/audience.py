@@ -16,7 +16,9 @@ Up to twelve a reader is given what is for all ages: between nine and thirteen p
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from enum import StrEnum
 
 from tools.store.models import Audience, Title
 from tools.store.tags import Vocabulary, shipped
@@ -83,3 +85,20 @@ def _is_for_children(tags: frozenset[str], vocabulary: Vocabulary) -> bool:
     if tags & childlike and tags <= FAIRY_TALE | childlike:
         return True
     return bool(tags & LIGHT and not tags & LEADING) and tags <= vocabulary.tags.keys()
+
+
+class Adult(StrEnum):
+    """MANGA_ADULT. On request: where the customer asks by name or by word, which `tools.conditions` states in each search.
+    Off: nowhere, which `tools.store.catalog.catalog` keeps. On: like any other title."""
+
+    ON_REQUEST = "on-request"
+    OFF = "off"
+    ON = "on"
+
+
+def is_adult(title: Title) -> bool:
+    return audience_of(title) is Audience.ADULT
+
+
+def without_adult(titles: Sequence[Title]) -> tuple[Title, ...]:
+    return tuple(title for title in titles if not is_adult(title))

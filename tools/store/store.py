@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from session.resilience.clocks import Now, utc_now
 from session.stated_preferences import StatedPreferences
-from tools.store.catalog.adult import Adult
+from tools.store.audience import Adult
 from tools.store.catalog.popular import PopularTitles
 from tools.store.catalog.reader import TitleNames, TitleReader
 from tools.store.classification import TextClassifier

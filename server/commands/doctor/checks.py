@@ -18,8 +18,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from server.backends import EMBEDDED, open_classifier, open_embedder
-from server.backends.opening import check_title_ids, default_data_dir, load_records, store_files
-from server.backends.redis import redis_credentials
+from server.backends.opening import check_title_ids, default_data_dir, load_records, redis_credentials, store_files
 from server.commands.doctor.relay import relay_check
 from server.commands.tools import installed_tools
 from server.config.parsing import SettingError

@@ -31,7 +31,7 @@ PRODUCTION = {
     "AWS_SECRET_ACCESS_KEY": "nobody",
 }
 STANDBY = {"MANGA_STANDBY": "full", "MANGA_STANDBY_URL": "redis:"}
-ENGINE, REPLICA = "tools.store.backends.embedded.engine", "server.standby.replica"
+ENGINE, REPLICA = "tools.store.backends.embedded.catalog", "server.standby.replica"
 TRACES = {"opentelemetry.sdk", "opentelemetry.exporter", "google.protobuf", "server.tracing.sending"}
 RUNNING = """
 import asyncio, os, sys

@@ -9,7 +9,7 @@ from session.resilience.deadline import Deadline, RetryPolicy
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tools.store.failures import CircuitOpen, DependencyFailure, Throttled, TimedOut
-from tools.store.guarded.backend import AttemptTime, Backend, BackendPolicy
+from tools.store.guarded import AttemptTime, Backend, BackendPolicy
 
 
 @cases(

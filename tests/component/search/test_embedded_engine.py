@@ -8,18 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tools.store.backends.embedded.catalog import Engine
 from tools.store.backends.embedded.columns import build_columns
-from tools.store.backends.embedded.engine import Engine
-from tools.store.backends.embedded.index import build_index
-from tools.store.backends.embedded.names import IndexedNames
-from tools.store.backends.embedded.people import PeopleLeg
+from tools.store.backends.embedded.index import IndexedNames, PeopleLeg, build_index
 from tools.store.backends.embedded.vectors import Vectors
 from tools.store.models import Author, CatalogQuery, Conditions, Title
-from tools.store.search.arrays import Floats
+from tools.store.search.columns import Floats
 from tools.store.search.query.parser import QueryParser
 from tools.store.search.ranking.candidates import Candidates
-from tools.store.search.ranking.evidence import Evidence, evidence_of
 from tools.store.search.ranking.names import pointed_from, series_of
+from tools.store.search.ranking.ranked import Evidence, evidence_of
 from tools.store.search.ranking.weights import Weights
 
 PARSER, WEIGHTS = QueryParser.load(), Weights()

@@ -18,12 +18,10 @@ from session.resilience.deadline import Deadline
 from tests.support.cases import cases
 from tests.support.conditions import conditions
 from tests.support.embedded import LATER, RECORDS, WordEmbedder, ids, search
-from tools.store.backends.embedded.catalog import EmbeddedCatalog, load_catalog
+from tools.store.backends.embedded.catalog import EmbeddedCatalog, Engine, load_catalog
 from tools.store.backends.embedded.columns import TitleColumns, build_columns
 from tools.store.backends.embedded.computed import ComputedStore
-from tools.store.backends.embedded.engine import Engine
-from tools.store.backends.embedded.index import build_index
-from tools.store.backends.embedded.people import PeopleLeg
+from tools.store.backends.embedded.index import PeopleLeg, build_index
 from tools.store.failures import TimedOut
 from tools.store.models import Author, CatalogQuery, Conditions, Title
 from tools.store.records.catalog_file import CatalogFileError, parse

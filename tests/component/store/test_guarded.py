@@ -28,8 +28,7 @@ from tools.store.failures import (
     Throttled,
     TimedOut,
 )
-from tools.store.guarded.backend import Backend, BackendPolicy
-from tools.store.guarded.ports import GUARDED, NAMES, UNGUARDED, guard_port
+from tools.store.guarded import GUARDED, NAMES, UNGUARDED, Backend, BackendPolicy, guard_port
 from tools.store.models import CatalogQuery, Conditions, ReaderQuery
 from tools.store.ports import (
     CatalogPort,

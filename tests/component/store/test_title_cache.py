@@ -15,10 +15,9 @@ from session.resilience.deadline import Deadline
 from tests.support.cases import cases
 from tests.support.wrong_opensearch import answers, packed, serving
 from tools.store.backends.opensearch.address import OpenSearchAddress
-from tools.store.backends.opensearch.client import Client
+from tools.store.backends.opensearch.client import Client, MalformedAnswer
 from tools.store.backends.opensearch.documents import document
-from tools.store.backends.opensearch.errors import MalformedAnswer
-from tools.store.backends.opensearch.title_cache import HitKey, TitleCache, hit_key, hit_keys
+from tools.store.backends.opensearch.state import HitKey, TitleCache, hit_key, hit_keys
 from tools.store.failures import DependencyFailure
 from tools.store.models import Title
 from tools.store.records.title import record_of

@@ -20,7 +20,7 @@ from tests.support.clocks import HandClock
 from tests.support.valkey import eventually
 from tools.store.backends.embedding import IN_A_ROW, WatchedEmbedder
 from tools.store.failures import DependencyFailure, InternalFailure
-from tools.store.guarded.backend import Backend, BackendPolicy
+from tools.store.guarded import Backend, BackendPolicy
 from tools.store.models import Health
 
 TOLD = logging.getLogger("server.test")

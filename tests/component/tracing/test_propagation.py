@@ -13,7 +13,7 @@ from tests.support.hearing_proxy import HearingProxy
 from tools.store.backends.dynamodb.store import DynamoStore
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.client import Client
-from tools.store.guarded.backend import Backend, BackendPolicy
+from tools.store.guarded import Backend, BackendPolicy
 
 PATIENT = 30.0
 

@@ -13,7 +13,7 @@ from server.config.settings import DECLARED, PREFIX, ROOT, Settings, unknown_set
 from server.config.urls import FlagsItem, file_of, without_query
 from tests.snapshots.derived import env_example
 from tests.support.cases import cases
-from tools.store.catalog.adult import Adult
+from tools.store.audience import Adult
 
 EXAMPLE = (ROOT / ".env.example").read_text("utf-8")
 APPCONFIG = "http://localhost:2772/applications/store/environments/prod/configurations/tools"

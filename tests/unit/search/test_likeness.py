@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.store.search.arrays import Floats
-from tools.store.search.likeness import likeness, likest, tag_shares
+from tools.store.search.columns import Floats
 from tools.store.search.ranking.weights import Weights
+from tools.store.search.taste import likeness, likest, tag_shares
 from tools.store.search.text import tokens as prefixes
 from tools.store.search.text.tokens import SortedKeys
 

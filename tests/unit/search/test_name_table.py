@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from tests.support.likeness import one_likeness
 from tools.store.models import Title
 from tools.store.search.text.romaji import sound_key
-from tools.store.search.titles.name_table import LEAST, NameTable
-from tools.store.search.titles.names import MAIN_FACTOR, NameKeys
+from tools.store.search.titles.names import LEAST, MAIN_FACTOR, NameKeys, NameTable
 
 KEYS = st.text("abcé漢", min_size=1, max_size=8)
 TITLES = st.lists(

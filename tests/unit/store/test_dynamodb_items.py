@@ -11,8 +11,16 @@ from hypothesis import strategies as st
 from session.keys import user_hash
 from session.profile import KEPT_DAYS, Event, EventKind
 from tests.support.cases import cases
-from tools.store.backends.dynamodb.attributes import attribute, plain
-from tools.store.backends.dynamodb.items import event_item, event_of, order_item, owner_key, stock_item, stock_row
+from tools.store.backends.dynamodb.items import (
+    attribute,
+    event_item,
+    event_of,
+    order_item,
+    owner_key,
+    plain,
+    stock_item,
+    stock_row,
+)
 from tools.store.models import Offer, Order, OrderLine, VolumeStock
 from tools.store.records.shape import ShapeError
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from session.resilience.clocks import Clock, Now
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
-from tools.store.catalog.adult import Adult, is_adult, without_adult
+from tools.store.audience import Adult, is_adult, without_adult
 from tools.store.catalog.reader import TitleReader
 from tools.store.failures import BackendFailure
 from tools.store.models import (

@@ -29,8 +29,7 @@ from tools.store.search.ranking.names import asked_names
 from tools.store.search.ranking.orderings import in_order
 from tools.store.search.ranking.weights import Weights
 from tools.store.search.text.romaji import sound_key
-from tools.store.search.titles.name_table import NameTable
-from tools.store.search.titles.names import MOST_TITLES, NameKeys, exact_names, family_key, names_of
+from tools.store.search.titles.names import MOST_TITLES, NameKeys, NameTable, exact_names, family_key, names_of
 from tools.store.search.titles.people import AskedName, AuthorKeys
 from tools.store.typed_snapshot import TypedSnapshot
 

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.store.search.arrays import Floats, Mask
+Floats = NDArray[np.float32]
+Mask = NDArray[np.bool_]
+Rows = NDArray[np.intp]
+
 
 Numbers = NDArray[np.int32]
 Having = Mapping[str, Numbers]

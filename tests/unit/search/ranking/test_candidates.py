@@ -8,20 +8,17 @@ import numpy as np
 import pytest
 
 from tools.store.backends.embedded.columns import build_columns
-from tools.store.backends.embedded.index import build_index
-from tools.store.backends.embedded.names import IndexedNames
-from tools.store.backends.embedded.people import PeopleLeg
-from tools.store.backends.opensearch.candidates import candidates_of
+from tools.store.backends.embedded.index import IndexedNames, PeopleLeg, build_index
 from tools.store.backends.opensearch.definition import NODES
 from tools.store.backends.opensearch.documents import card_from, document
 from tools.store.backends.opensearch.load import identity_of
+from tools.store.backends.opensearch.search import candidates_of
 from tools.store.backends.opensearch.state import Statistics
 from tools.store.models import Author, Title
 from tools.store.search.query.parser import QueryParser
 from tools.store.search.ranking.candidates import Candidates
-from tools.store.search.ranking.evidence import evidence_of
 from tools.store.search.ranking.names import pointed_from, series_of
-from tools.store.search.ranking.ranked import rank
+from tools.store.search.ranking.ranked import evidence_of, rank
 from tools.store.search.ranking.weights import Weights
 from tools.store.search.text.romaji import sound_key
 from tools.store.search.titles.document import prose_terms

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from tools.store.models import Title
 from tools.store.search.query.parser import QueryParser
-from tools.store.search.ranking.evidence import Evidence, leader_of, with_series
-from tools.store.search.ranking.fusion import fuse, order, to_order
+from tools.store.search.ranking.ranked import Evidence, fuse, leader_of, order, to_order, with_series
 from tools.store.search.ranking.weights import Weights
 from tools.store.search.text.romaji import sound_key
 from tools.store.search.titles.document import passages

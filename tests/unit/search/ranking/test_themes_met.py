@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pytest
 
-from tools.store.search.arrays import Mask
-from tools.store.search.ranking.evidence import BROADER, theme_met
+from tools.store.search.columns import Mask
+from tools.store.search.ranking.ranked import BROADER, theme_met
 
 
 class Shelf:

@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from tools.store.models import Ordering
-from tools.store.search.arrays import Floats
+from tools.store.search.columns import Floats
 from tools.store.search.query.parser import QueryParser
-from tools.store.search.ranking.evidence import Evidence, leader_of, with_series
-from tools.store.search.ranking.fusion import fuse
-from tools.store.search.ranking.ranked import is_guess, near_names, ordering_of
+from tools.store.search.ranking.ranked import Evidence, fuse, is_guess, leader_of, near_names, ordering_of, with_series
 from tools.store.search.ranking.weights import Weights
 
 PARSER, WEIGHTS = QueryParser.load(), Weights()

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.cases import cases
 from tools.store.models import Availability, Campaign, Conditions, Offer, Range, Title
-from tools.store.search.conditions.check import satisfies
-from tools.store.search.conditions.sales import is_one_of, running, sale_in, sales_of, sales_on
+from tools.store.search.conditions.check import is_one_of, running, sale_in, sales_of, sales_on, satisfies
 from tools.store.stock.reader import price_for_day
 
 ONCE = Campaign("2026-12-15", "2026-11-15")

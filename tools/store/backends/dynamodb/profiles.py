@@ -19,19 +19,19 @@ from session.preferences import Kept
 from session.profile import KEPT_DAYS, RECALLED, Event, Profile, latest, written
 from session.resilience.deadline import Deadline, RetryPolicy
 from tools.store.backends.aws_failures import answering, code_of, failure_of
-from tools.store.backends.dynamodb.attributes import Item, text
-from tools.store.backends.dynamodb.connection import Connection
+from tools.store.backends.dynamodb.connection import Connection, TableAdapter
 from tools.store.backends.dynamodb.items import (
     EVENT_FIELDS,
     PREFERENCES_FIELDS,
+    Item,
     event_item,
     event_of,
     owner_key,
     preferences_item,
     preferences_key,
     preferences_of,
+    text,
 )
-from tools.store.backends.dynamodb.reading import TableAdapter
 from tools.store.backends.dynamodb.tables import PROFILE, Table
 from tools.store.failures import Throttled
 from tools.store.records.shape import ShapeError

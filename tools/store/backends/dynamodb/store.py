@@ -1,17 +1,202 @@
-"""The way in: one connection, and the ports over it."""
+"""Titles, stock, releases and orders in DynamoDB, and the way in: one connection, and the ports over it.
+
+Most reads are eventually consistent: tools keep stock for 5 s anyway, a shop sells against its own counter at the till, and
+such a read costs half and is served by any replica. The owner of orders is the partition key of every read. They are read
+consistently: "there is no such order" must not be said of one placed a second ago, and a few items cost next to nothing. A
+recommendation can wait for purchases.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
 
 from session.resilience.clocks import Now, utc_now
-from tools.store.backends.dynamodb.connection import Connection
-from tools.store.backends.dynamodb.orders import DynamoOrders
+from session.resilience.deadline import Deadline
+from tools.store.backends.aws_failures import answering
+from tools.store.backends.dynamodb.connection import BatchReader, Connection, TableAdapter
+from tools.store.backends.dynamodb.items import (
+    LINE_FIELDS,
+    ORDER_FIELDS,
+    POPULAR_KEY,
+    PURCHASE_FIELDS,
+    RELEASE_FIELDS,
+    STOCK_FIELDS,
+    TITLE_FIELDS,
+    Item,
+    fits_as_key,
+    from_currency,
+    lines_bought,
+    order_of,
+    owner_key,
+    purchase_of,
+    release_of,
+    stock_row,
+    text,
+    title_ids_of,
+    title_of,
+)
 from tools.store.backends.dynamodb.profiles import DynamoPreferences, DynamoProfiles
-from tools.store.backends.dynamodb.stock import DynamoReleases, DynamoStock, DynamoTitles
-from tools.store.backends.dynamodb.tables import DynamoAddress
+from tools.store.backends.dynamodb.tables import BY_MONTH, BY_TIME, ORDERS, RELEASES, STOCK, TITLES, DynamoAddress
 from tools.store.currency import YEN, Currency
+from tools.store.models import Availability, AvailabilityPage, Order, OrderLine, Release, Title
+from tools.store.models.order import NOT_BOUGHT
+from tools.store.ports import MOST_BOUGHT, MOST_RELEASES
+from tools.store.records.shape import ShapeError
+
+PURCHASES_READ = 1000
+"""Orders, latest first, that count as purchases. Read in one page: their entries in the index are small."""
+
+
+class DynamoOrders(TableAdapter):
+    """An `OrdersPort`."""
+
+    def __init__(self, connection: Connection, currency: Currency = YEN) -> None:
+        super().__init__(connection, ORDERS)
+        self._currency, self._fields = currency, tuple(map(currency.field, ORDER_FIELDS))
+
+    async def order(self, owner: str, order_id: str, deadline: Deadline) -> Order | None:
+        """One read by (owner, order id): another's order is as absent as one that never was."""
+        async with answering("orders", deadline):
+            if not fits_as_key(order_id, 1024):
+                return None
+            key = {"owner": {"S": owner_key(owner)}, "order_id": {"S": order_id}}
+            item = await self._get(key, self._fields, deadline)
+            return None if item is None else self._order(item, owner, order_id)
+
+    async def latest(self, owner: str, limit: int, deadline: Deadline) -> tuple[Order, ...]:
+        """The owner's orders, latest first. The index says which and in what order; attributes that it does not carry are
+        read from the table by the same query, consistently, since "that is all you ordered" must not leave out the last."""
+        async with answering("orders", deadline):
+            pages = self._latest(owner, self._fields, limit, deadline, Limit=limit, ConsistentRead=True)
+            orders = [self._order(item, owner, text(item, "order_id")) async for items in pages for item in items]
+        # Equal times stand in the index as they came.
+        return tuple(sorted(orders, key=lambda order: (order.ordered_at, order.order_id), reverse=True))
+
+    async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
+        """Title ids, latest purchase first; equal times by id."""
+        last: dict[str, str] = {}
+        async with answering("orders", deadline):
+            pages = self._latest(owner, PURCHASE_FIELDS, PURCHASES_READ, deadline, Limit=PURCHASES_READ)
+            async for status, ordered_at, title_ids in (purchase_of(item, owner) async for items in pages for item in items):
+                for title_id in title_ids if status not in NOT_BOUGHT else ():
+                    last[title_id] = max(last.get(title_id, ""), ordered_at)
+        return tuple(sorted(sorted(last), key=lambda title_id: last[title_id], reverse=True))
+
+    async def bought(self, owner: str, title_id: str, deadline: Deadline) -> tuple[OrderLine, ...]:
+        """Asks for the orders that have the title, consistently: the next volume to buy must not be the one that was just
+        ordered."""
+        if not fits_as_key(title_id):
+            return ()
+        async with answering("orders", deadline):
+            containing = "title_ids", title_id
+            pages = self._latest(owner, LINE_FIELDS, MOST_BOUGHT, deadline, ConsistentRead=True, containing=containing)
+            found = [item async for items in pages for item in items]
+            own = (from_currency(self._currency, item) for item in found)
+            return tuple(line for item in own for line in lines_bought(item, owner, title_id))
+
+    def _order(self, item: Item, owner: str, order_id: str) -> Order:
+        return order_of(from_currency(self._currency, item), owner, order_id)
+
+    def _latest(
+        self, owner: str, names: Sequence[str], most: int, deadline: Deadline, **parameters: Any
+    ) -> AsyncIterator[list[Item]]:
+        where = {"owner =": owner_key(owner)}
+        return self._pages(names, where, most, deadline, index=BY_TIME, ScanIndexForward=False, **parameters)
+
+
+logger = logging.getLogger(__name__)
+
+
+class DynamoTitles(TableAdapter):
+    """A `TitlesPort`: one item a title."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection, TITLES)
+        self._reader = BatchReader(connection, TITLES, TITLE_FIELDS)
+
+    async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
+        """The titles that came in time and can be read; a failure only when no title at all could be answered."""
+        async with answering("titles", deadline):
+            found = await self._reader.read(title_ids, deadline)
+            titles: dict[str, Title] = {}
+            for title_id, item in found.items.items():
+                try:
+                    titles[title_id] = title_of(item, title_id)
+                except ShapeError as error:
+                    logger.warning("the record of %s cannot be read: %s", title_id, error)
+            if found.asked and len(found.unanswered) + len(found.items) - len(titles) == found.asked:
+                raise found.explain("titles")
+            return titles
+
+    async def popular(self, limit: int, deadline: Deadline) -> tuple[Title, ...]:
+        """By the list that the seed writes beside the titles."""
+        async with answering("titles", deadline):
+            item = await self._get(POPULAR_KEY, ("title_ids",), deadline)
+            title_ids = [] if item is None else title_ids_of(item)[:limit]
+            titles = await self.get(title_ids, deadline)
+            return tuple(titles[title_id] for title_id in title_ids if title_id in titles)
+
+
+_SLICE_S = 0.0005
+"""How long one call may keep the event loop with reading items before others have a turn."""
+
+
+class DynamoStock(TableAdapter):
+    """A `StockPort`: one item has all volumes of a title."""
+
+    def __init__(self, connection: Connection, clock: Callable[[], datetime], currency: Currency = YEN) -> None:
+        super().__init__(connection, STOCK)
+        self._reader = BatchReader(connection, STOCK, STOCK_FIELDS)
+        self._clock, self._currency = clock, currency
+
+    async def availability(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage:
+        """Offers and volumes of the titles that are sold here. Titles that DynamoDB did not get to in time, or whose item
+        cannot be read, are `unanswered`; a failure only when no title at all could be answered."""
+        as_of = self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        async with answering("stock", deadline):
+            found = await self._reader.read(title_ids, deadline)
+            rows: dict[str, Availability] = {}
+            unanswered = list(found.unanswered)
+            since = time.perf_counter()
+            for title_id, item in found.items.items():
+                try:
+                    row = stock_row(from_currency(self._currency, item), as_of)
+                except ShapeError as error:
+                    logger.warning("the stock item of %s cannot be read: %s", title_id, error)
+                    unanswered.append(title_id)
+                    continue
+                if row.offers:
+                    rows[title_id] = row
+                if time.perf_counter() - since > _SLICE_S:
+                    await asyncio.sleep(0)
+                    since = time.perf_counter()
+            if found.asked and len(unanswered) == found.asked:
+                raise found.explain("stock")
+            return AvailabilityPage(rows, tuple(unanswered))
+
+
+_PAGE = 250
+"""Items asked for at once: reading so many holds the event loop for about a millisecond."""
+
+
+class DynamoReleases(TableAdapter):
+    """A `ReleasesPort`: one item a volume that has a day."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection, RELEASES)
+
+    async def of_month(self, month: str, deadline: Deadline) -> tuple[Release, ...]:
+        async with answering("releases", deadline):
+            where = {"month =": month}
+            pages = self._pages(RELEASE_FIELDS, where, MOST_RELEASES, deadline, index=BY_MONTH, Limit=_PAGE)
+            found = [release_of(item) async for page in pages for item in page]
+        return tuple(sorted(found, key=lambda each: each.place))
 
 
 class DynamoStore:

@@ -10,10 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tools.store.models import WHOLE, Author, Conditions, Offer, Ordering, Range, Title
-from tools.store.search.arrays import Mask, Rows
-from tools.store.search.columns import Columns, Having, Numbers, having
-from tools.store.search.conditions.check import Criterion, Facts, OneOf, Within, criteria
-from tools.store.search.conditions.sales import EVERY_DAY, Sale, is_one_of, sale_in, sales_on
+from tools.store.search.columns import Columns, Having, Mask, Numbers, Rows, having
+from tools.store.search.conditions.check import (
+    EVERY_DAY,
+    Criterion,
+    Facts,
+    OneOf,
+    Sale,
+    Within,
+    criteria,
+    is_one_of,
+    sale_in,
+    sales_on,
+)
 from tools.store.search.ranking.orderings import rows_in_order
 from tools.store.search.titles.names import prior
 

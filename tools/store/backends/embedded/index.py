@@ -1,22 +1,27 @@
-"""The lexical index of a catalogue: names by character grams, prose by words, and what exact filters need."""
+"""The lexical index of a catalogue: names by character grams, prose by words, and what finds titles and authors by it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.store.backends.embedded.columns import authors_of
-from tools.store.models import Title
-from tools.store.search.text.tokens import grams
+from tools.store.backends.embedded.columns import TitleColumns, authors_of
+from tools.store.models import NameMatches, Ordering, Title
+from tools.store.search.columns import Floats, Mask, Rows
+from tools.store.search.query.parsed import ParsedQuery
+from tools.store.search.ranking.names import TYPO_LENGTHS, AskedAuthor
+from tools.store.search.text.characters import has_kanji
+from tools.store.search.text.romaji import MIN_CONSONANTS, consonants, sound_key
+from tools.store.search.text.tokens import SortedKeys, grams
 from tools.store.search.titles.document import prose_terms
-from tools.store.search.titles.names import NameKeys
-from tools.store.search.titles.people import AuthorKeys
+from tools.store.search.titles.names import MOST_TITLES, ExactName, NameKeys, NameTable, exact_names, family_key
+from tools.store.search.titles.people import AskedName, AuthorKeys
 
-Floats = NDArray[np.float32]
 Ints = NDArray[np.int32]
 
 
@@ -192,3 +197,181 @@ def _people(titles: Sequence[Title]) -> PeopleRows:
 def gram_index(keys: Sequence[str]) -> SparseIndex:
     """Rows by the set of their grams, each gram weighted by its idf alone."""
     return build((dict.fromkeys(grams(key), 1.0) if key else {} for key in keys), k1=0.0, b=0.0)
+
+
+_RECALL = 120
+
+
+class IndexedNames(NameTable):
+    """The name rows of a whole catalogue, found by their grams, beginnings and consonants."""
+
+    def __init__(self, rows: NameRows, titles: int) -> None:
+        self._keep(rows.keys, rows.titles, rows.main, titles)
+        self._grams, self._masses = rows.grams, rows.grams.masses() + np.float32(1e-6)
+        self._loanwords = _by_consonants(rows)
+        self._prefixes = SortedKeys((key, row) for row, key in enumerate(rows.keys))
+
+    def _like(self, key: str, among: Mask | None) -> Rows:
+        rows = None if among is None else among[self._owners]
+        return np.asarray(self._grams.most_alike(grams(key), self._masses, _RECALL, rows), np.intp)
+
+    def _beginning(self, keys: tuple[str, ...]) -> list[int]:
+        return list({row for key in keys for row in self._prefixes.beginning_with(key)})
+
+    def _of_consonants(self, skeleton: str, key: str) -> list[int]:
+        return self._loanwords.get(skeleton, [])
+
+
+def _by_consonants(rows: NameRows) -> dict[str, list[int]]:
+    """Rows of Latin names by their consonants, which is how katakana finds them."""
+    found: dict[str, list[int]] = defaultdict(list)
+    for row, key in enumerate(rows.keys):
+        if key.isascii() and len(skeleton := consonants(key)) >= MIN_CONSONANTS:
+            found[skeleton].append(row)
+    return found
+
+
+class ExactNames:
+    """Titles and authors by the sound keys of their names. Read only after construction; safe to share between threads."""
+
+    def __init__(self, index: LexicalIndex, columns: TitleColumns) -> None:
+        self._columns = columns
+        self._whole: dict[str, set[int]] = defaultdict(set)
+        self._main: dict[str, set[int]] = defaultdict(set)
+        self._authors: dict[str, set[int]] = defaultdict(set)
+        self._families: dict[str, set[int]] = defaultdict(set)
+        self._learn(index)
+        self._fame = np.empty(len(columns), np.intp)
+        self._fame[columns.ordered[Ordering.POPULARITY]] = np.arange(len(columns))
+
+    def _learn(self, index: LexicalIndex) -> None:
+        names, people = index.names, index.people
+        for key, title, main in zip(names.keys, names.titles.tolist(), names.main.tolist(), strict=True):
+            (self._main if main else self._whole)[key].add(title)
+        for key, author, part in zip(people.keys, people.authors.tolist(), people.part.tolist(), strict=True):
+            if not part:
+                self._authors[key].add(author)
+                for size in range(1, len(key)) if has_kanji(key) else ():
+                    self._families[key[:size]].add(author)
+        for number, known in enumerate(self._columns.authors):
+            self._families[family_key(known)].add(number)
+
+    def find(self, asked: Sequence[str]) -> dict[str, NameMatches]:
+        """The titles and authors of exactly these names; names without any are left out."""
+        found = {each: NameMatches(self._titles(name), self._works(name)) for each, name in exact_names(asked).items()}
+        return {each: called for each, called in found.items() if called != NameMatches()}
+
+    def _titles(self, name: ExactName) -> tuple[str, ...]:
+        titles = self._whole.get(name.key) or (self._main.get(name.key) if name.may_precede_subtitle else None)
+        best = sorted(titles or (), key=lambda number: int(self._fame[number]))
+        return tuple(self._columns.titles[number].title_id for number in best[:MOST_TITLES])
+
+    def _works(self, name: ExactName) -> int:
+        authors: Iterable[int] = self._authors.get(name.key, ())
+        if not authors and (name.may_be_family or name.may_be_written_family):
+            authors = self._families.get(name.key, ())
+        return len({work for author in authors for work in self._columns.works[author].tolist()})
+
+
+_RECALLED_AUTHORS = 40
+_LONGEST_CJK_NAME = 12
+
+
+class PeopleLeg:
+    """Knows the distinct authors of a catalogue. Read only after construction; safe to share between threads."""
+
+    def __init__(self, rows: PeopleRows, columns: TitleColumns) -> None:
+        self._rows, self._columns = rows, columns
+        self._masses = rows.grams.masses() + np.float32(1e-6)
+        self._spelled: dict[str, set[int]] = defaultdict(set)
+        self._parts: dict[str, set[int]] = defaultdict(set)
+        self._family: dict[str, set[int]] = defaultdict(set)
+        for row, key in enumerate(rows.keys):
+            self._learn(key, int(rows.authors[row]), bool(rows.part[row]))
+        self._keys = _keys_of(rows, len(columns.authors))
+
+    def _learn(self, key: str, author: int, part: bool) -> None:
+        if part:
+            self._parts[key].add(author)
+            return
+        self._spelled[key].add(author)
+        if has_kanji(key):
+            for size in range(1, len(key) + 1):
+                self._family[key[:size]].add(author)
+                self._family[key[-size:]].add(author)
+
+    def written_by(self, asked: str) -> Mask:
+        """Shape (titles,): whether an author of the title has the asked name, as `people.is_author` says."""
+        mask = self._columns.none()
+        name = AskedName(asked)
+        for author in self._near(name):
+            if name.fits(self._keys[author]):
+                mask[self._columns.works[author]] = True
+        return mask
+
+    def _near(self, asked: AskedName) -> set[int]:
+        """Authors that share a part with the asked name: all that could fit."""
+        found = set(self._spelled.get(asked.key, ()))
+        for part in asked.words:
+            found |= self._parts.get(part, set()) | self._family.get(part, set())
+        return found
+
+    def named(self, query: ParsedQuery) -> Floats:
+        """Shape (titles,): how surely the query names an author of each title (`AskedAuthor`)."""
+        found = np.zeros(len(self._columns), np.float32)
+        asked = AskedAuthor(query)
+        for author in self._candidates(asked.name) | self._read_as(asked.readings):
+            works = self._columns.works[author]
+            found[works] = np.maximum(found[works], np.float32(asked.sureness(self._keys[author])))
+        return found
+
+    def works_of_authors(self, number: int) -> Mask:
+        """Shape (titles,): all works of the authors of title `number`."""
+        mask = self._columns.none()
+        for author in self.authors_of(number):
+            mask[self._columns.works[author]] = True
+        return mask
+
+    def authors_of(self, number: int) -> Iterator[int]:
+        for author in self._columns.titles[number].authors:
+            for candidate in self._spelled.get(sound_key(author.name), ()):
+                if self._columns.authors[candidate].name == author.name:
+                    yield candidate
+
+    def _read_as(self, readings: Iterable[str]) -> set[int]:
+        """The authors whose names, or parts of them, the asked kanji may be read as."""
+        return {author for key in readings for known in (self._spelled, self._parts) for author in known.get(key, ())}
+
+    def _candidates(self, asked: AskedName) -> set[int]:
+        """The authors that may be named: the one of exactly this name, else all that share a part, a spelling or many
+        grams."""
+        exact = self._spelled.get(asked.key)
+        if exact and len(asked.words) > 1:
+            return exact
+        inside = {a for part in _substrings(asked.key) for a in self._spelled.get(part, ())}
+        return self._near(asked) | inside | self._typed_like(asked.key)
+
+    def _typed_like(self, key: str) -> set[int]:
+        """The authors whose spellings share the most idf-weighted grams with `key`."""
+        if len(key) not in TYPO_LENGTHS:
+            return set()
+        return set(self._rows.authors[self._rows.grams.most_alike(grams(key), self._masses, _RECALLED_AUTHORS)].tolist())
+
+
+def _keys_of(rows: PeopleRows, authors: int) -> list[AuthorKeys]:
+    parts: list[set[str]] = [set() for _ in range(authors)]
+    spellings: list[list[str]] = [[] for _ in range(authors)]
+    for key, author, part in zip(rows.keys, rows.authors.tolist(), rows.part.tolist(), strict=True):
+        if part:
+            parts[author].add(key)
+        else:
+            spellings[author].append(key)
+    return [AuthorKeys(frozenset(p), tuple(s)) for p, s in zip(parts, spellings, strict=True)]
+
+
+def _substrings(key: str) -> Sequence[str]:
+    """The parts of a key with kanji that may be a written name."""
+    if not has_kanji(key):
+        return ()
+    sizes = range(3, min(_LONGEST_CJK_NAME, len(key)) + 1)
+    return [key[i : i + n] for n in sizes for i in range(len(key) - n + 1)]

@@ -12,15 +12,12 @@ from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
 from tools.store.backends.embedding import QueryVectors, single_threaded_blas
 from tools.store.backends.opensearch.address import OpenSearchAddress
-from tools.store.backends.opensearch.candidates import columns_of, spelled
-from tools.store.backends.opensearch.client import Client
+from tools.store.backends.opensearch.client import Client, answering
 from tools.store.backends.opensearch.definition import ID
 from tools.store.backends.opensearch.dsl import best_known, column, cosine_of, nearest, with_ids
-from tools.store.backends.opensearch.errors import answering
 from tools.store.backends.opensearch.queries import called, called_from, index_of, to_taste
-from tools.store.backends.opensearch.search import Search
-from tools.store.backends.opensearch.state import IndexState, Statistics
-from tools.store.backends.opensearch.title_cache import Answer, TitleCache, hit_key, hit_keys
+from tools.store.backends.opensearch.search import Search, columns_of, spelled
+from tools.store.backends.opensearch.state import Answer, IndexState, Statistics, TitleCache, hit_key, hit_keys
 from tools.store.failures import BackendFailure
 from tools.store.models import (
     CatalogPage,
@@ -37,7 +34,7 @@ from tools.store.models import (
 from tools.store.ports import Embedder
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.query.parser import QueryParser, whole_names
-from tools.store.search.ranking.fusion import order
+from tools.store.search.ranking.ranked import order
 from tools.store.search.taste import Rarity, Taste, TasteWeights, profile_of
 from tools.store.search.text.characters import normalise
 from tools.store.search.titles.names import ExactName, exact_names

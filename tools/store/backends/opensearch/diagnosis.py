@@ -7,9 +7,8 @@ from opensearchpy.exceptions import ConnectionTimeout, SerializationError, Trans
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem, silence
 from tools.store.backends.opensearch.address import OpenSearchAddress
-from tools.store.backends.opensearch.client import Client
+from tools.store.backends.opensearch.client import Client, IndexMissing, MalformedAnswer
 from tools.store.backends.opensearch.definition import definition, flavour_of
-from tools.store.backends.opensearch.errors import IndexMissing, MalformedAnswer
 from tools.store.backends.opensearch.state import IndexState
 from tools.store.failures import BackendFailure, DependencyFailure, TimedOut
 from tools.store.ports import Embedder

@@ -17,12 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tools.store.backends.opensearch.client import MalformedAnswer
 from tools.store.backends.opensearch.definition import HEADLINE
-from tools.store.backends.opensearch.errors import MalformedAnswer
 from tools.store.models import Audience, Author, Offer, Status, Title
 from tools.store.records.title import record_of, stored_title
-from tools.store.search.conditions.check import Facts
-from tools.store.search.conditions.sales import Sale, series_price
+from tools.store.search.conditions.check import Facts, Sale, series_price
 from tools.store.search.ranking.orderings import weighted_rating
 from tools.store.search.text.characters import has_kanji
 from tools.store.search.text.romaji import MIN_CONSONANTS, consonants

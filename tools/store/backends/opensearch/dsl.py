@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from tools.store.backends.opensearch.definition import FOUND, ID
 from tools.store.models import CatalogQuery, Conditions, Ordering, Range
-from tools.store.search.conditions.check import Criterion, NoneOf, OneOf, Within, criteria
-from tools.store.search.conditions.sales import numbers_of
+from tools.store.search.conditions.check import Criterion, NoneOf, OneOf, Within, criteria, numbers_of
 from tools.store.search.titles.people import AskedName
 
 Json = dict[str, Any]

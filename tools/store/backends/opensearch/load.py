@@ -19,7 +19,7 @@ import numpy as np
 
 from session.resilience.deadline import Deadline
 from tools.store.backends.embedding import batches, embed_with_retries
-from tools.store.backends.opensearch.client import Client
+from tools.store.backends.opensearch.client import Client, IndexMissing
 from tools.store.backends.opensearch.definition import (
     FORMAT,
     Flavour,
@@ -32,12 +32,11 @@ from tools.store.backends.opensearch.definition import (
     is_index_of,
 )
 from tools.store.backends.opensearch.documents import document
-from tools.store.backends.opensearch.errors import IndexMissing
 from tools.store.failures import BackendFailure, DependencyFailure, TimedOut
 from tools.store.models import Offer, Title
 from tools.store.ports import Embedder
 from tools.store.records.title import record_of
-from tools.store.search.arrays import Floats
+from tools.store.search.columns import Floats
 from tools.store.search.ranking.names import SeriesIndex
 from tools.store.search.titles.document import headline, passages
 

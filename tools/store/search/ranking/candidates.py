@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from tools.store.search.arrays import Floats, Mask
-from tools.store.search.columns import Columns
+from tools.store.search.columns import Columns, Floats, Mask
 from tools.store.search.query.parsed import ParsedQuery
-from tools.store.search.titles.name_table import NameTable
+from tools.store.search.titles.names import NameTable
 
 
 class People(Protocol):

@@ -9,7 +9,7 @@ import numpy as np
 from rapidfuzz.distance import OSA
 
 from tools.store.models import Title
-from tools.store.search.arrays import Floats, Mask
+from tools.store.search.columns import Floats, Mask
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.ranking.candidates import Candidates
 from tools.store.search.ranking.weights import Weights

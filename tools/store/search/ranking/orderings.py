@@ -9,7 +9,7 @@ from itertools import repeat
 import numpy as np
 
 from tools.store.models import Ordering, Title
-from tools.store.search.arrays import Rows
+from tools.store.search.columns import Rows
 from tools.store.search.titles.names import prior
 
 TRUSTED_RATINGS, USUAL_RATING = 500, 3.5

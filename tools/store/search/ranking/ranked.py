@@ -1,4 +1,10 @@
-"""Candidates to an order: the one way from a parsed query to its answers, whatever backend recalled them."""
+"""Candidates to an order: the one way from a parsed query to its answers, whatever backend recalled them.
+
+The evidence is one number a title and kind; fusion makes one score of it, by what the query looks like. Reciprocal rank
+fusion (Cormack et al. 2009) trusts every leg alike and is worse than BM25 alone on titles and authors: an embedder ranks
+*something* first for any name. Here each intent has a score on one scale of 0 to 1 and the strongest explains the title: it
+is called this, it is by them, or it is about that. What is below the floor is no answer.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +14,278 @@ from dataclasses import dataclass
 import numpy as np
 
 from tools.store.models import Ordering
-from tools.store.search.arrays import Floats, Mask
-from tools.store.search.query.parsed import ParsedQuery
+from tools.store.search.columns import Floats, Mask, Rows
+from tools.store.search.query.parsed import ParsedQuery, Tone
 from tools.store.search.ranking.candidates import Candidates
-from tools.store.search.ranking.evidence import Evidence, evidence_of, leader_of, with_series
-from tools.store.search.ranking.fusion import followed, fuse, fuse_among, least_name, order, to_order
-from tools.store.search.ranking.names import series_of
+from tools.store.search.ranking.names import names_evidence, series_of
 from tools.store.search.ranking.weights import Weights
+from tools.store.search.text.characters import has_cjk
+
+KIND_OF = 0.75
+"""The share of a tag's titles that carry another one too, from which on it is a kind of that: basketball of team sports."""
+BROADER = np.float32(0.75)
+"""The worth of a title that has the broader tag alone: most of these are about another kind."""
+
+
+def theme_met(tags: Sequence[str], titles: Candidates) -> Floats | Mask:
+    """1 for the titles with one of the theme's tags, less for those with none but a broader one than another of them."""
+    if len(tags) == 1:
+        return titles.tagged(tags)
+    masks = [mask for tag in tags if (mask := titles.tagged([tag])).any()]
+    found: Floats = np.zeros(len(titles.tagged(tags)), np.float32)
+    for mask in masks:
+        broad = any(_is_kind_of(other, mask) for other in masks)
+        found = np.maximum(found, mask * (BROADER if broad else np.float32(1)))
+    return found
+
+
+def _is_kind_of(one: Mask, other: Mask) -> bool:
+    few, many = int(np.count_nonzero(one)), int(np.count_nonzero(other))
+    return few < many and int(np.count_nonzero(one & other)) >= KIND_OF * few
+
+
+_ENOUGH = 2
+"""Tags of a mood."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Arrays of one length, a row for each candidate, all from 0 to 1 where not said otherwise.
+
+    `names`: likeness of the query to a name. `people`: how surely the query names an author of it. `words`: share of the
+    query's idf mass that the title's text covers (BM25 / the best possible). `tags`: share of the themes in the query that
+    the title is tagged with. `meaning`: cosine of the best passage, -1 to 1; None when the vector leg did not run.
+    `headline`: cosine of the title's headline; None likewise. `prior`: how well known a title is. `in_vocabulary`: share of
+    the query's idf mass in words that any title has; None if the engine can't say.
+    """
+
+    names: Floats
+    people: Floats
+    words: Floats
+    tags: Floats
+    meaning: Floats | None
+    headline: Floats | None
+    prior: Floats
+    in_vocabulary: float | None = None
+
+
+def evidence_of(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Evidence:
+    """All that speaks for the candidates."""
+    meaning, headline = candidates.senses or (None, None)
+    return Evidence(
+        names=names_evidence(query, candidates, weights),
+        people=_people(query, candidates),
+        words=_words(query, candidates, weights),
+        tags=_tags(query, candidates),
+        meaning=meaning,
+        headline=headline,
+        prior=candidates.prior,
+        in_vocabulary=candidates.words.in_vocabulary(query.terms),
+    )
+
+
+def _people(query: ParsedQuery, candidates: Candidates) -> Floats:
+    """Surely by the author of the title that the query points from, where it asks for them."""
+    named, theirs = candidates.people.named(query), candidates.by_same_author
+    return named if theirs is None else np.where(theirs, np.float32(1.0), named)
+
+
+def _words(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Floats:
+    own = candidates.words.covered([(term,) for term in query.terms])
+    if not query.translated:
+        return own
+    translated = np.float32(weights.translated) * candidates.words.covered(query.translated)
+    return np.asarray(np.maximum(own, translated), np.float32)
+
+
+def _tags(query: ParsedQuery, candidates: Candidates) -> Floats:
+    """The share of the query's themes that a title is tagged with; a mood, and a readership
+    that is named, count as one of them each."""
+    themes: list[Floats | Mask] = [theme_met(tags, candidates) for tags in query.themes]
+    themes += [_suits(tone, candidates) for tone in query.moods]
+    if query.genre is not None:
+        themes.append(candidates.columns.any_of("genre", (query.genre,)))
+    met = np.zeros(len(candidates.prior), np.float32)
+    for theme in themes:
+        met += theme
+    return met / np.float32(len(themes)) if themes else met
+
+
+def _suits(tone: Tone, candidates: Candidates) -> Floats:
+    """How well a mood is met: wholly by two of its tags, since each of them alone is on many a title of another tone. By any
+    title where it names none; never by one of the wrong tone."""
+    carried = np.zeros(len(candidates.prior), np.float32)
+    for tag in tone.wanted:
+        carried += candidates.tagged([tag])
+    met = np.minimum(carried / np.float32(_ENOUGH), 1) if len(tone.wanted) > 1 else carried if tone.wanted else carried + 1
+    return np.where(candidates.tagged(tone.unwanted), np.float32(0), met).astype(np.float32)
+
+
+def leader_of(scores: Floats, evidence: Evidence, weights: Weights) -> int | None:
+    """The row of the title whose series follows it, if one leads.
+
+    A name or an author needs no help, and where many titles have all the themes, the best of them is nobody's leader.
+    """
+    if not len(scores):
+        return None
+    best = int(np.argmax(scores))
+    named = evidence.names[best] >= weights.name_threshold or evidence.people[best] > 0
+    if scores[best] < weights.described or named:
+        return None
+    themed = evidence.tags[best] == 1.0 and np.count_nonzero(evidence.tags == 1.0) > weights.many
+    return None if themed else best
+
+
+def with_series(scores: Floats, prior: Floats, leader: int, series: Floats, weights: Weights) -> Floats:
+    """The scores with those of the leader's `series` (above 0 where a title is of it) raised to just below the leader's."""
+    following = np.float32(weights.series_of_described) * scores[leader] + np.float32(weights.series_prior) * prior
+    behind = np.minimum(following, scores[leader])
+    return np.maximum(scores, np.where(series > 0, behind, np.float32(0.0))).astype(np.float32)
+
+
+_NOTHING = np.float32(0.0)
+
+
+def fuse(query: ParsedQuery, evidence: Evidence, weights: Weights) -> Floats:
+    """A score for each candidate, shape as in `evidence`; 0 means: not an answer."""
+    called = _called(query, evidence, weights)
+    by = _by(evidence, called, weights)
+    best = np.maximum(np.maximum(called, by), _about(query, evidence, weights))
+    if not _is_named(called, by, weights) and _is_foreign(query, evidence, weights):
+        return np.zeros_like(best)
+    return _floored(best, called, best + np.float32(weights.name_prior) * evidence.prior, weights)
+
+
+def fuse_among(query: ParsedQuery, evidence: Evidence, allowed: Mask, weights: Weights) -> Floats:
+    """The scores of those that are `allowed`, by the floor that the best of these sets: what is nearest to a described story
+    where a condition leaves out most of what `fuse` finds. Nothing for a name: what is called so is what was asked for."""
+    called = _called(query, evidence, weights)
+    surely = called.max(initial=0.0) >= weights.surely_called and query.theme_share <= weights.theme_only
+    if surely or _by(evidence, called, weights).max(initial=0.0) >= weights.by_author:
+        return np.zeros_like(called)
+    about = np.where(allowed, _about(query, evidence, weights), _NOTHING)
+    return np.where(about >= weights.nearest_floor, about, _NOTHING).astype(np.float32)
+
+
+def to_order(query: ParsedQuery, scores: Floats, evidence: Evidence, weights: Weights) -> Floats:
+    """The scores of what may be put in another order than theirs: best first, a loose answer stands behind the good ones,
+    and would come first where it is cheap or new. Fame does not make an answer a better one."""
+    fit = np.maximum(np.float32(weights.author) * evidence.people, _fit(query, evidence, weights))
+    fit = np.where(scores > 0, fit, _NOTHING)
+    return np.where(fit >= weights.ordered_floor * fit.max(initial=0.0), scores, _NOTHING).astype(np.float32)
+
+
+def _is_named(called: Floats, by: Floats, w: Weights) -> bool:
+    """True if a title or an author is named."""
+    return bool(called.max(initial=0.0) >= w.name_threshold or by.max(initial=0.0) >= w.by_author)
+
+
+def _called(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
+    """Likeness to a name, nothing below the threshold.
+
+    Where the whole query is a theme ("romance"), a name that only begins with it is no better an answer than others.
+    """
+    return np.where(e.names >= least_name(query, w), e.names, _NOTHING).astype(np.float32)
+
+
+def least_name(query: ParsedQuery, weights: Weights) -> float:
+    """How like a name the query has to be for a title to be called so."""
+    return weights.theme_name_threshold if query.theme_share > weights.theme_only else weights.name_threshold
+
+
+def _by(e: Evidence, called: Floats, w: Weights) -> Floats:
+    """How surely it is by an author who was named. The less sure the name is, the more fame decides: many are called Oda,
+    and readers who say no more mean the one they know. Where a title is called exactly so, they mean that.
+    """
+    by = np.float32(w.author) * e.people
+    if called.max(initial=0.0) >= w.exact:
+        return by
+    fame = np.where(e.people > 0, (1 - e.people) * e.prior, _NOTHING)
+    return (by + np.float32(w.unsure_prior) * fame).astype(np.float32)
+
+
+def _about(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
+    """How well the story fits: words and meaning, the tags, and a little fame to order what fits alike.
+
+    The more of the query the themes are, the more the tags decide: "samurai historical" asks for both tags and nothing else.
+    Where no title has them all ("ninja farm"), they decide so much the less, and the words and the meaning more.
+    """
+    return (_fit(query, e, w) + np.float32(w.prior) * e.prior).astype(np.float32)
+
+
+def _fit(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
+    """As `_about`, without fame."""
+    text = np.float32(w.theme_scale) * (_told(e, w) + np.float32(w.tags) * e.tags)
+    share = np.float32((query.theme_share * float(e.tags.max(initial=0.0))) ** 2)
+    tagged = np.float32(w.tagged) * e.tags**2 + np.float32(w.text_of_tagged) * text
+    return np.asarray((1 - share) * text + share * tagged, np.float32)
+
+
+def _told(e: Evidence, w: Weights) -> Floats:
+    """How much of the query a title's text says, in its words and, where vectors are there, in its meaning."""
+    said = np.float32(w.words) * np.minimum(e.words, 1.0)
+    if e.meaning is None or e.headline is None:
+        return said
+    return said + np.float32(w.meaning) * meant(e.meaning, e.headline, w)
+
+
+def meant(meaning: Floats, headline: Floats, w: Weights) -> Floats:
+    """How much a title means the query, by its best passage and its headline together."""
+    both = np.maximum(meaning, 0) + np.float32(w.headline) * np.maximum(headline, 0)
+    return np.asarray(both / np.float32(1.0 + w.headline), np.float32)
+
+
+def _is_foreign(query: ParsedQuery, e: Evidence, w: Weights) -> bool:
+    """True if the query is of another world than the catalogue: most of its weight in words no title has, and no passage
+    means it.
+
+    "Harry Potter and the Goblet of Fire" shares fire with many stories, and is none of them. What is read by a dictionary
+    always has words that some title has; there the meaning alone tells.
+    """
+    if query.theme_share >= w.themed:
+        return False
+    if has_cjk(query.subject):
+        return len(query.translated) > 1 and not _means_any(e, w)
+    if e.in_vocabulary is None:
+        return False
+    meant = 0.0 if e.meaning is None else float(e.meaning.max(initial=0.0))
+    return e.in_vocabulary < w.in_vocabulary and meant < w.sure_meaning
+
+
+def _means_any(e: Evidence, w: Weights) -> bool:
+    """True if any title means the query a little, or if nothing is known of meaning."""
+    if e.meaning is None or e.headline is None:
+        return True
+    return bool(meant(e.meaning, e.headline, w).max(initial=0.0) >= w.meant_at_all)
+
+
+def _floored(best: Floats, called: Floats, scores: Floats, w: Weights) -> Floats:
+    """Scores below the floor as 0. Where a title is called exactly so, names merely alike are no answers any more."""
+    limit = max(w.floor, w.relative_floor * float(best.max(initial=0.0)))
+    if called.max(initial=0.0) >= w.exact:
+        limit = max(limit, w.floor_beside_exact)
+    return np.where(best >= limit, scores, _NOTHING).astype(np.float32)
+
+
+def followed(scores: Floats, nearest: Floats, few: int) -> Floats:
+    """The scores, and where fewer than `few` are answers the best of `nearest` after them, up to so many."""
+    more = the_best(np.where(scores > 0, _NOTHING, nearest).astype(np.float32), max(0, few - int(np.count_nonzero(scores))))
+    least = scores[scores > 0].min(initial=np.float32(1.0))
+    return np.asarray(scores + more * (least * np.float32(0.99) / max(np.float32(1.0), more.max(initial=0.0))), np.float32)
+
+
+def the_best(scores: Floats, most: int) -> Floats:
+    """The scores, all but the best `most` as 0."""
+    kept, rows = np.zeros_like(scores), order(scores, most)
+    kept[rows] = scores[rows]
+    return kept
+
+
+def order(scores: Floats, limit: int) -> Rows:
+    """Rows of the best `limit` non-zero scores, best first; equal ones keep the candidates' order."""
+    hits = np.flatnonzero(scores)
+    best = hits[np.argsort(-scores[hits], kind="stable")]
+    return best[:limit]
 
 
 @dataclass(frozen=True, slots=True)

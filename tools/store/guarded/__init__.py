@@ -1,1 +1,0 @@
-"""Ports behind their breaker, bulkhead and retries: all that a tool ever reaches."""
