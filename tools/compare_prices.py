@@ -330,7 +330,7 @@ async def _titles(context: ToolContext, title_ids: Sequence[str]) -> Mapping[str
 
 def _known(context: ToolContext, title_ids: Sequence[str]) -> dict[str, Title]:
     popular = context.store.popular
-    return {i: title for i in title_ids if (title := popular.known(i)) is not None}
+    return {i: title for i in title_ids if (title := popular.index.by_id.get(i)) is not None}
 
 
 def _priced(context: ToolContext, rows: Sequence[Availability], titles: Mapping[str, Title]) -> list[Priced]:

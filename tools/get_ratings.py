@@ -41,7 +41,7 @@ async def ratings(context: ToolContext, asked: Json) -> Json:
 
 async def last_known(context: ToolContext, asked: Json) -> Json:
     about, popular = resolve_titles(context, asked), context.store.popular
-    known = {i: title for i in about.ids if (title := popular.known(i)) is not None}
+    known = {i: title for i in about.ids if (title := popular.index.by_id.get(i)) is not None}
     if about.ids and not known:
         raise DependencyFailure("Ratings are not available right now.", dependency="catalog", retry_after_ms=1000)
     return rated(about, known, NOT_KNOWN_NOW)

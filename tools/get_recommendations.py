@@ -105,14 +105,14 @@ def _based_on(chosen: Chosen) -> list[str]:
 async def trending(context: ToolContext, asked: Json) -> Json:
     """Popular titles that satisfy the conditions, without those that the customer owns if orders answer."""
     popular, most = context.store.popular, asked["count"]
-    if not popular.title_ids:
+    if not popular.index.titles:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
     want = await wanted(context, asked["criteria"], asked)
     bought = await purchased(context, context.user, context.deadline) if context.user is not None else ()
     excluded = Excluded((*bought, *want.known, *want.like), asked["exclude_titles"])
     # What is kept of popular titles knows no offers: live stock alone says what can be had.
     pending = Pending.of(want.conditions, most, want.offset, recorded=False)
-    matching = popular.ordered(want.conditions.but(*SALE), want.ordering, len(popular.title_ids))
+    matching = popular.index.ordered(want.conditions.but(*SALE), want.ordering, len(popular.index.titles))
     titles = excluded.first(matching, want.offset + most + (MORE if pending else 0))[want.offset :]
     said = told(want)
     answer = (

@@ -52,7 +52,7 @@ async def previewed(context: ToolContext, asked: Json) -> Json:
 
 async def of_known_title(context: ToolContext, asked: Json) -> Json:
     """Needs a title that the process knows, since pages are shown with the audience of their title."""
-    title = context.store.popular.known(asked["title_id"])
+    title = context.store.popular.index.by_id.get(asked["title_id"])
     if title is None:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
     return facts(title, asked["volume"])

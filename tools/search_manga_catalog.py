@@ -111,14 +111,14 @@ async def popular_instead(context: ToolContext, asked: Json) -> Json:
     text = await without_releases(context, asked["query"])
     if not text:
         return no_title_asked_for(asked["query"])
-    if not popular.title_ids:
+    if not popular.index.titles:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
     want = await differing(context, await wanted(context, text, asked))
     # What is kept of popular titles knows no offers: live stock alone says what can be had.
     conditions, pending = want.conditions.but(*SALE), Pending.of(want.conditions, most, want.offset, recorded=False)
     last = want.offset + most + (MORE if pending else 0)
     named = _called(popular, want, conditions, last)
-    titles = tuple(dict.fromkeys((*named, *popular.ordered(conditions, want.ordering, last))))[want.offset : last]
+    titles = tuple(dict.fromkeys((*named, *popular.index.ordered(conditions, want.ordering, last))))[want.offset : last]
     given = titles[:most]
     asked_for = [title.title_id for title in named if goes_by(title, want.text)] if want.by_name else []
     found = len(set(named).intersection(given))
@@ -141,8 +141,8 @@ def no_title_asked_for(query: str) -> Json:
 def _called(popular: PopularTitles, want: Want, conditions: Conditions, most: int) -> tuple[Title, ...]:
     """Titles that the text names. Conditions lifted for names are lifted only where the text is the whole name."""
     if not want.text or want.by_name is None:
-        return popular.find_by_name(want.text, conditions, most) if want.text else ()
-    named, lifted = popular.find_by_name(want.text, want.by_name.but(*SALE), most), Check(want.lifted.but(*SALE))
+        return popular.index.find_by_name(want.text, conditions, most) if want.text else ()
+    named, lifted = popular.index.find_by_name(want.text, want.by_name.but(*SALE), most), Check(want.lifted.but(*SALE))
     return tuple(title for title in named if lifted.satisfied_by(title) or goes_by(title, want.text))
 
 

@@ -21,7 +21,7 @@ MOST = 20
 
 async def complete_author(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
     """Names as people say them ("Kentarou Miura"), in Japanese if Japanese is typed; for no text those of popular titles."""
-    authors = context.store.popular.authors_beginning(typed, MOST)
+    authors = context.store.popular.index.authors_beginning.find(typed, MOST)
     if not authors and typed.strip():
         authors = await _found(context, typed)
     in_japanese = has_cjk(typed)
@@ -67,7 +67,7 @@ async def complete_title(context: ToolContext, typed: str, others: Mapping[str, 
 
 async def _meant(context: ToolContext, typed: str) -> Sequence[Title]:
     popular = context.store.popular
-    titles = popular.titles_beginning(typed, MOST) + popular.ids_beginning(typed, MOST)
+    titles = popular.index.titles_beginning.find(typed, MOST) + popular.index.ids_beginning(typed, MOST)
     if not titles and LEAST_ASKED <= len(sound_key(typed)) <= MOST_ASKED:
         titles = await _titles_found(context, typed)
     # A few letters are no request for adult titles.

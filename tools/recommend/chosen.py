@@ -60,7 +60,7 @@ async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Ch
     if len(titles) < most:
         popular = context.store.popular
         more = excluded.and_these(titles).first(
-            popular.ordered(hits.wish.conditions, want.ordering, len(popular.title_ids)), count
+            popular.index.ordered(hits.wish.conditions, want.ordering, len(popular.index.titles)), count
         )
         titles = await asyncio.to_thread(varied, [*titles, *more], count, compared, ordered=want.ordering is not None)
     return Chosen(titles, hits.wish, customer, _fits(hits, titles, customer), hits.let_go)

@@ -53,7 +53,7 @@ def _may_follow(other: Title, title: Title) -> bool:
 
 async def recall_details(context: ToolContext, asked: Json) -> Json:
     title_id, note = resolve_title(context, asked)
-    title = context.store.popular.known(title_id)
+    title = context.store.popular.index.by_id.get(title_id)
     if title is None:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
     return title_facts(title) | {"related": []} | ({"note": note} if note else {})

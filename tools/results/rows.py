@@ -18,7 +18,7 @@ NAMES_SECONDS = 0.06
 def recall_names(context: ToolContext, title_ids: Iterable[str]) -> dict[str, str]:
     """Names by title_id, as far as the process knows them."""
     ids, popular = list(title_ids), context.store.popular
-    popular_ones = {i: title.display for i in ids if (title := popular.known(i)) is not None}
+    popular_ones = {i: title.display for i in ids if (title := popular.index.by_id.get(i)) is not None}
     return popular_ones | context.store.names.known(ids)
 
 

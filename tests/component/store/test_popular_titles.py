@@ -21,13 +21,13 @@ async def test_it_is_empty_until_the_catalogue_has_answered_once(shelf: Shelf) -
     popular = PopularTitles(catalog)
     catalog.mood = Mood.FAILS
     assert not await popular.refresh()
-    assert popular.matching(Conditions(), 5) == ()
-    assert popular.known("manga-000001") is None
+    assert popular.index.matching(Conditions(), 5) == ()
+    assert popular.index.by_id.get("manga-000001") is None
     catalog.mood = Mood.WORKS
     assert await popular.refresh()
-    assert [title.popularity_rank for title in popular.matching(Conditions(), 3)] == [1, 2, 3]
-    assert popular.known("manga-000006") is not None
-    assert popular.known("manga-999999") is None
+    assert [title.popularity_rank for title in popular.index.matching(Conditions(), 3)] == [1, 2, 3]
+    assert popular.index.by_id.get("manga-000006") is not None
+    assert popular.index.by_id.get("manga-999999") is None
 
 
 async def test_a_catalogue_that_is_away_leaves_the_last_snapshot(shelf: Shelf) -> None:
@@ -36,7 +36,7 @@ async def test_a_catalogue_that_is_away_leaves_the_last_snapshot(shelf: Shelf) -
     await popular.refresh()
     catalog.mood = Mood.FAILS
     assert not await popular.refresh()
-    assert len(popular.matching(Conditions(), 50)) == 6
+    assert len(popular.index.matching(Conditions(), 50)) == 6
 
 
 async def test_a_catalogue_that_is_being_filled_takes_nothing_away(shelf: Shelf) -> None:
@@ -48,7 +48,7 @@ async def test_a_catalogue_that_is_being_filled_takes_nothing_away(shelf: Shelf)
     await popular.refresh()
     popular.catalog = Empty()  # type: ignore[assignment]
     assert await popular.refresh()
-    assert len(popular.title_ids) == 6
+    assert len(popular.index.titles) == 6
 
 
 async def test_a_new_process_whose_catalogue_is_away_has_what_another_one_kept(
@@ -77,21 +77,21 @@ async def test_what_is_kept_does_not_take_the_place_of_what_the_catalogue_said(
     await popular.refresh()
     await kept.save((Title("manga-000099", en="Long ago"),), 60)
     assert await popular.recall()
-    assert popular.known("manga-000099") is None
+    assert popular.index.by_id.get("manga-000099") is None
 
 
 async def test_without_redis_it_goes_by_the_catalogue_alone(shelf: Shelf) -> None:
     popular = PopularTitles(shelf.in_moods().catalog, titles_snapshot(Snapshots(memory_over(Away()))))
     assert not await popular.recall()
     assert await popular.refresh()
-    assert len(popular.title_ids) == 6
+    assert len(popular.index.titles) == 6
 
 
 async def test_filters_are_satisfied_exactly(shelf: Shelf) -> None:
     popular = PopularTitles(shelf.in_moods().catalog)
     await popular.refresh()
-    assert [t.en for t in popular.matching(Conditions(genres=("shonen",), min_rating=4.6), 9)] == ["Pirate Sea"]
-    assert [t.en for t in popular.matching(Conditions(author="Urasawa"), 9)] == ["Monster Hunter Doctor"]
+    assert [t.en for t in popular.index.matching(Conditions(genres=("shonen",), min_rating=4.6), 9)] == ["Pirate Sea"]
+    assert [t.en for t in popular.index.matching(Conditions(author="Urasawa"), 9)] == ["Monster Hunter Doctor"]
 
 
 async def test_it_keeps_itself_warm_and_outlives_failures(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +103,7 @@ async def test_it_keeps_itself_warm_and_outlives_failures(shelf: Shelf, monkeypa
     warming = asyncio.create_task(popular.keep_warm())
     await eventually(lambda: len(catalog.asked) > 3)
     catalog.mood = Mood.WORKS
-    await eventually(lambda: popular.known("manga-000001"))
+    await eventually(lambda: popular.index.by_id.get("manga-000001"))
     assert not warming.done()
     warming.cancel()
     await asyncio.gather(warming, return_exceptions=True)
@@ -117,10 +117,10 @@ async def test_a_cold_process_whose_catalogue_hangs_and_whose_redis_is_away_has_
     backends.catalog.mood = Mood.HANGS
     popular = PopularTitles(backends.catalog, titles_snapshot(Snapshots(memory_over(Away()))), records=backends.titles)
     warming = asyncio.create_task(popular.keep_warm())
-    await eventually(lambda: popular.known("manga-000001"))
-    assert [title.popularity_rank for title in popular.matching(Conditions(), 3)] == [1, 2, 3]
-    assert [title.en for title in popular.find_by_name("pirate sea", Conditions(), 5)] == ["Pirate Sea"]
-    assert popular.match_names(["海賊の海"])["海賊の海"].title_ids == ("manga-000001",)
+    await eventually(lambda: popular.index.by_id.get("manga-000001"))
+    assert [title.popularity_rank for title in popular.index.matching(Conditions(), 3)] == [1, 2, 3]
+    assert [title.en for title in popular.index.find_by_name("pirate sea", Conditions(), 5)] == ["Pirate Sea"]
+    assert popular.index.match_names(["海賊の海"])["海賊の海"].title_ids == ("manga-000001",)
     backends.catalog.mood = Mood.WORKS
     warming.cancel()
     await asyncio.gather(warming, return_exceptions=True)
@@ -131,7 +131,7 @@ async def test_records_that_cannot_be_read_leave_it_empty_and_do_not_stop_it(she
     backends.catalog.mood = backends.titles.mood = Mood.FAILS
     popular = PopularTitles(backends.catalog, records=backends.titles)
     assert await popular._round() == module.RETRY_SECONDS
-    assert popular.title_ids == ()
+    assert popular.index.titles == ()
     backends.titles.mood = Mood.WORKS
     assert await popular._round() == module.RETRY_SECONDS
-    assert len(popular.title_ids) == 6
+    assert len(popular.index.titles) == 6

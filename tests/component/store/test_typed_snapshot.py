@@ -13,8 +13,8 @@ from session.memory import LARGEST_BYTES, LARGEST_PACKED, Snapshots, pack, unpac
 from session.redis.multiplexed import MultiplexedRedis
 from tests.support.snapshots import Away, memory_over
 from tests.support.valkey import ask
+from tools.store.catalog.popular import TypedSnapshot
 from tools.store.models import Author, Title
-from tools.store.typed_snapshot import TypedSnapshot
 
 TITLES = (
     Title("manga-000001", en="Pirate Sea", ja="海賊の海", authors=(Author("Oda, Eiji"),), rating=4),

@@ -177,7 +177,7 @@ for name in ("botocore.endpoint", "aiobotocore", "opensearch", "httpx", "mcp.ser
     logging.getLogger(name).info("MNG-UUUU0001")
     logging.getLogger(name).debug("MNG-UUUU0001")
 logging.getLogger("mcp.server.sse").error("MNG-UUUU0001")
-for name in ("server.commands.cli", "session.memory", "tools.store.typed_snapshot", "manga.calls"):
+for name in ("server.commands.cli", "session.memory", "tools.store.catalog.popular", "manga.calls"):
     logging.getLogger(name).debug("of one's own")
 logging.getLogger("a_library_yet_unknown").warning("a warning")
 """

@@ -27,7 +27,7 @@ ANY = Conditions()
 
 
 def called(query: str, conditions: Conditions = ANY, limit: int = 10) -> list[str]:
-    return [title.title_id for title in SHELF.find_by_name(query, PARSER, conditions, limit)]
+    return [title.title_id for title in SHELF.find_by_name(query, conditions, limit)]
 
 
 @cases(
@@ -72,7 +72,7 @@ def test_what_is_called_so_satisfies_the_filters_too() -> None:
 
 def test_an_empty_shelf_has_nothing() -> None:
     empty = PopularIndex()
-    assert empty.find_by_name("one piece", PARSER, ANY, 5) == ()
+    assert empty.find_by_name("one piece", ANY, 5) == ()
     assert empty.matching(ANY, 5) == ()
 
 

@@ -8,14 +8,18 @@ import time
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
+from pydantic import TypeAdapter, ValidationError
 
+from session import keys
+from session.begin import digest
 from session.failures import MemoryUnavailable
-from session.memory import Snapshots
+from session.memory import Snapshots, pack, unpack
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import run_periodically
@@ -31,9 +35,47 @@ from tools.store.search.ranking.weights import Weights
 from tools.store.search.text.romaji import sound_key
 from tools.store.search.titles.names import MOST_TITLES, NameKeys, NameTable, exact_names, family_key, names_of
 from tools.store.search.titles.people import AskedName, AuthorKeys
-from tools.store.typed_snapshot import TypedSnapshot
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+FORM = 10
+"""Characters that name a shape: enough to tell versions apart."""
+
+
+class TypedSnapshot(Generic[T]):
+    """Values of one shape under one name. The shape is part of the key, so that another version's are not even read; what is
+    there and not of it is taken for nothing, and told of once."""
+
+    def __init__(self, snapshots: Snapshots, name: str, shape: Any) -> None:
+        self._snapshots = snapshots
+        self._name = name
+        self._shape: TypeAdapter[T] = TypeAdapter(shape)
+        self._form = digest(self._shape.json_schema())[:FORM]
+        self._told = False
+
+    async def load(self, part: int | str = 0) -> T | None:
+        """None when there is nothing that can be read. Raises `MemoryUnavailable`."""
+        packed = await self._snapshots.load(self._key(part))
+        return None if packed is None else await asyncio.to_thread(self._read, packed)
+
+    async def save(self, value: T, seconds: int, part: int | str = 0) -> bool:
+        """True if the value is kept for so many seconds."""
+        packed = await asyncio.to_thread(lambda: pack(self._shape.dump_json(value)))
+        return await self._snapshots.save(self._key(part), packed, seconds)
+
+    def _read(self, packed: bytes) -> T | None:
+        content = unpack(packed)
+        if content is not None:
+            with suppress(ValidationError):
+                return self._shape.validate_json(content, strict=True)
+        if not self._told:
+            self._told = True
+            logger.warning("what is kept as %s cannot be read: it is as if there were nothing", self._name)
+        return None
+
+    def _key(self, part: int | str) -> str:
+        return keys.snapshot(f"{self._name}:{part}", self._form)
 
 
 class Beginnings(Generic[T]):
@@ -69,6 +111,7 @@ class PopularIndex:
     def __init__(self, titles: Sequence[Title] = ()) -> None:
         self.titles = tuple(titles)
         self.by_id = {title.title_id: title for title in self.titles}
+        self._parser = QueryParser.load()
         self._facts = [Facts.of(title) for title in self.titles]
         self._credits = [_credits(facts.authors) for facts in self._facts]
         self._names = NameTable(map(NameKeys.of, self.titles))
@@ -87,20 +130,30 @@ class PopularIndex:
         """The most popular titles that satisfy the conditions, exactly."""
         return tuple(self.titles[position] for position in islice(self._fitting(conditions), limit))
 
+    def ordered(self, conditions: Conditions, ordering: Ordering | None, limit: int) -> tuple[Title, ...]:
+        """As `matching`, in another order where one is asked for."""
+        if ordering is None or ordering is Ordering.POPULARITY:
+            return self.matching(conditions, limit)
+        return in_order(self.matching(conditions, MOST_POPULAR), ordering)[:limit]
+
+    def ids_beginning(self, typed: str, limit: int) -> list[Title]:
+        """Titles whose id begins so."""
+        return [self.by_id[each] for each in self.by_id if typed and each.startswith(typed)][:limit]
+
     def match_names(self, asked: Sequence[str]) -> dict[str, NameMatches]:
-        """The titles and authors of exactly these names; names without any are left out."""
+        """As `CatalogPort.match_names`, among these titles."""
         found = {each: self._match(name.key) for each, name in exact_names(asked).items()}
         return {each: matches for each, matches in found.items() if matches != NameMatches()}
 
     def _match(self, key: str) -> NameMatches:
         return NameMatches(tuple(self._ids.get(key, ()))[:MOST_TITLES], len(self._works.get(key, ())))
 
-    def find_by_name(self, query: str, parser: QueryParser, conditions: Conditions, limit: int) -> tuple[Title, ...]:
+    def find_by_name(self, query: str, conditions: Conditions, limit: int) -> tuple[Title, ...]:
         """The titles that the query names, in any script and with a typo or two, best match first, then those of the author
         that it names; all of them satisfy the conditions."""
         if not self.titles or len(query) > LONGEST_NAME:
             return ()
-        parsed = parser.parse(query)
+        parsed = self._parser.parse(query)
         positions = dict.fromkeys((*self._named(parsed, conditions), *self._by_author(parsed, conditions)))
         return tuple(self.titles[position] for position in islice(positions, limit))
 
@@ -155,52 +208,17 @@ def titles_snapshot(snapshots: Snapshots, variant: str = "") -> TitlesSnapshot:
 class PopularTitles:
     """The most popular titles, refreshed from the catalogue by a task that the application owns. A cold process takes them
     from the `snapshot` of another one or, where there is none, from the store's `records`: search and recommendations have
-    their fallback though the catalogue has never answered."""
+    their fallback though the catalogue has never answered. `index` is the latest of them."""
 
     catalog: CatalogPort
     snapshot: TitlesSnapshot | None = None
     clock: Clock = time.monotonic
     records: TitlesPort | None = None
-    _index: PopularIndex = field(default_factory=PopularIndex)
-    _parser: QueryParser = field(default_factory=QueryParser.load)
-
-    @property
-    def title_ids(self) -> tuple[str, ...]:
-        """The most popular first."""
-        return tuple(self._index.by_id)
-
-    def matching(self, conditions: Conditions, limit: int) -> tuple[Title, ...]:
-        """The most popular titles that satisfy the conditions, exactly."""
-        return self._index.matching(conditions, limit)
-
-    def ordered(self, conditions: Conditions, ordering: Ordering | None, limit: int) -> tuple[Title, ...]:
-        """As `matching`, in another order where one is asked for."""
-        if ordering is None or ordering is Ordering.POPULARITY:
-            return self.matching(conditions, limit)
-        return in_order(self.matching(conditions, MOST_POPULAR), ordering)[:limit]
-
-    def find_by_name(self, query: str, conditions: Conditions, limit: int) -> tuple[Title, ...]:
-        """Titles that the query names, or whose author it names, best match first."""
-        return self._index.find_by_name(query, self._parser, conditions, limit)
+    index: PopularIndex = field(default_factory=PopularIndex)
 
     def match_names(self, names: Sequence[str]) -> dict[str, NameMatches]:
-        """As `CatalogPort.match_names`, among these titles."""
-        return self._index.match_names(names)
-
-    def titles_beginning(self, typed: str, limit: int) -> list[Title]:
-        """Titles with a name that begins so, the most popular first."""
-        return self._index.titles_beginning.find(typed, limit)
-
-    def ids_beginning(self, typed: str, limit: int) -> list[Title]:
-        """Titles whose id begins so."""
-        return [self._index.by_id[each] for each in self._index.by_id if typed and each.startswith(typed)][:limit]
-
-    def authors_beginning(self, typed: str, limit: int) -> list[Author]:
-        """Authors whose name begins so, those of the most popular titles first."""
-        return self._index.authors_beginning.find(typed, limit)
-
-    def known(self, title_id: str) -> Title | None:
-        return self._index.by_id.get(title_id)
+        """As `CatalogPort.match_names`, among the latest of these titles."""
+        return self.index.match_names(names)
 
     async def refresh(self) -> bool:
         """True if the catalogue answered."""
@@ -221,7 +239,7 @@ class PopularTitles:
             titles = await self.snapshot.load() if self.snapshot is not None else None
         except MemoryUnavailable:
             return False
-        if titles and not self._index.titles:
+        if titles and not self.index.titles:
             await self._take(titles[:MOST_POPULAR])
         return bool(titles)
 
@@ -242,10 +260,10 @@ class PopularTitles:
         await run_periodically("popular titles", self._round)
 
     async def _round(self) -> float:
-        if not self._index.titles and not await self.recall():
+        if not self.index.titles and not await self.recall():
             await self.read_records()
         return REFRESH_SECONDS if await self.refresh() else RETRY_SECONDS
 
     async def _take(self, titles: tuple[Title, ...]) -> None:
         """On a thread: it takes a quarter of a second."""
-        self._index = await asyncio.to_thread(PopularIndex, titles)
+        self.index = await asyncio.to_thread(PopularIndex, titles)

@@ -21,12 +21,11 @@ from session.memory import Snapshots
 from session.resilience.clocks import WallClock
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import run_periodically
-from tools.store.catalog.popular import PopularTitles
+from tools.store.catalog.popular import PopularTitles, TypedSnapshot
 from tools.store.failures import Failure
 from tools.store.models import Availability
 from tools.store.ports import StockPort
 from tools.store.stock.reader import LAST_KNOWN_SECONDS, StockReader
-from tools.store.typed_snapshot import TypedSnapshot
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +89,7 @@ class StockSnapshot:
     async def warm(self) -> bool:
         """Reads popular titles that were not read for a while, a few at a time, behind live reads. True if anything is known
         of any of them."""
-        due = [title_id for title_id in self.popular.title_ids if self.reader.age(title_id) > WARM_SECONDS]
+        due = [title_id for title_id in self.popular.index.by_id if self.reader.age(title_id) > WARM_SECONDS]
         for start in range(0, len(due), BATCH):
             await self._give_way()
             try:
@@ -99,7 +98,7 @@ class StockSnapshot:
                 logger.debug("stock of popular titles not read: %s", failure.name)
                 break
             await asyncio.sleep(PAUSE_SECONDS * random.uniform(0.5, 1.5))
-        return any(self.reader.age(title_id) < math.inf for title_id in self.popular.title_ids)
+        return any(self.reader.age(title_id) < math.inf for title_id in self.popular.index.by_id)
 
     async def _read(self, title_ids: Sequence[str]) -> None:
         self.reader.read_ahead(
@@ -118,7 +117,7 @@ class StockSnapshot:
 
     def _parts(self) -> dict[int, tuple[Availability, ...]]:
         """The popular titles, then those read last, as far as there is room for them."""
-        popular = self.reader.last_known(self.popular.title_ids)
+        popular = self.reader.last_known(tuple(self.popular.index.by_id))
         others = self.reader.recently_read(PARTS * ROWS_A_PART)
         parts: dict[int, dict[str, Availability]] = {}
         for row in (*popular.values(), *others):

@@ -50,7 +50,7 @@ def whole() -> Candidates:
 
 def recalled(query: str) -> Candidates:
     cards = [card_from(document(title, (), row, (), None)["card"]) for row, title in enumerate(TITLES)]
-    return candidates_of([title.title_id for title in TITLES], cards, statistics(query))
+    return candidates_of(dict(zip([title.title_id for title in TITLES], cards, strict=True)), statistics(query))
 
 
 def statistics(query: str) -> Statistics:

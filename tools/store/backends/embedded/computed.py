@@ -23,7 +23,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from tools.store.backends.embedded.index import LexicalIndex, NameRows, PeopleRows, SparseIndex
+from tools.store.backends.embedded.index import KeyRows, LexicalIndex, SparseIndex
 
 FORMAT = "3"
 _UNREADABLE = (
@@ -179,43 +179,42 @@ class StaleArraysError(ValueError):
     """Arrays that do not fit the catalogue they claim to be computed from."""
 
 
+_NAMES, _PEOPLE = ("names", "titles", "main"), ("people", "authors", "part")
+"""What the rows, their owners and the marks of parts are called in a file."""
+
+
 def index_arrays(index: LexicalIndex) -> Arrays:
-    names, people = index.names, index.people
-    return {
-        "names.keys": pack(tuple(names.keys)),
-        "names.titles": names.titles,
-        "names.main": names.main,
-        "people.keys": pack(tuple(people.keys)),
-        "people.authors": people.authors,
-        "people.part": people.part,
-        **_sparse_arrays("names", names.grams),
-        **_sparse_arrays("people", people.grams),
-        **_sparse_arrays("prose", index.prose),
-    }
+    rows = {**_rows_arrays(index.names, *_NAMES), **_rows_arrays(index.people, *_PEOPLE)}
+    return {**rows, **_sparse_arrays("prose", index.prose)}
 
 
 def index_from(arrays: Arrays, titles: int, authors: int) -> LexicalIndex:
     """Raises StaleArraysError if anything is missing or out of range."""
     try:
-        names = NameRows(
-            unpack(arrays["names.keys"]),
-            arrays["names.titles"].astype(np.int32),
-            arrays["names.main"].astype(np.bool_),
-            _sparse("names", arrays),
-        )
-        people = PeopleRows(
-            unpack(arrays["people.keys"]),
-            arrays["people.authors"].astype(np.int32),
-            arrays["people.part"].astype(np.bool_),
-            _sparse("people", arrays),
-        )
+        names, people = _rows(arrays, titles, *_NAMES), _rows(arrays, authors, *_PEOPLE)
         prose = _sparse("prose", arrays)
     except (KeyError, ValueError, TypeError) as error:
         raise StaleArraysError(str(error)) from error
-    _require(len(names.keys) == len(names.titles) == len(names.main) == names.grams.size, "names")
-    _require(len(people.keys) == len(people.authors) == len(people.part) == people.grams.size, "people")
-    _require(_in_range(names.titles, titles) and _in_range(people.authors, authors) and prose.size == titles, "titles")
+    _require(prose.size == titles, "prose")
     return LexicalIndex(names, people, prose)
+
+
+def _rows_arrays(rows: KeyRows, name: str, owners: str, part: str) -> Arrays:
+    columns: Arrays = {"keys": pack(tuple(rows.keys)), owners: rows.owners, part: rows.part}
+    return {**{f"{name}.{each}": array for each, array in columns.items()}, **_sparse_arrays(name, rows.grams)}
+
+
+def _rows(arrays: Arrays, most: int, name: str, owners: str, part: str) -> KeyRows:
+    """`most`: how many there are who have names."""
+    rows = KeyRows(
+        unpack(arrays[f"{name}.keys"]),
+        arrays[f"{name}.{owners}"].astype(np.int32),
+        arrays[f"{name}.{part}"].astype(np.bool_),
+        _sparse(name, arrays),
+    )
+    _require(len(rows.keys) == len(rows.owners) == len(rows.part) == rows.grams.size, name)
+    _require(_in_range(rows.owners, most), name)
+    return rows
 
 
 def _sparse_arrays(name: str, index: SparseIndex) -> Arrays:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -131,67 +131,49 @@ def _assemble(
 
 
 @dataclass(frozen=True, slots=True)
-class NameRows:
-    """One row a name, in the order of the titles: `keys[r]` is a sound key of title `titles[r]`; `main` marks parts before
-    a subtitle."""
+class KeyRows:
+    """One row a name, in the order of those who have them: `keys[r]` is a sound key of title or author number `owners[r]`;
+    `part` marks parts of a name: what is before a subtitle, or one part of an author's Latin name."""
 
     keys: Sequence[str]
-    titles: Ints
-    main: NDArray[np.bool_]
-    grams: SparseIndex
-
-
-@dataclass(frozen=True, slots=True)
-class PeopleRows:
-    """One row a spelling of an author's name: its sound key, or one part of the Latin name (`part`), and the author's
-    number (TitleColumns.authors).
-    """
-
-    keys: Sequence[str]
-    authors: Ints
-    part: NDArray[np.bool_]
+    owners: Ints
+    part: Mask
     grams: SparseIndex
 
 
 @dataclass(frozen=True, slots=True)
 class LexicalIndex:
-    """Rows and terms that are costly to compute from the titles, and kept on disk."""
+    """Rows and terms that are costly to compute from the titles, and kept on disk. Authors have their numbers in
+    `TitleColumns.authors`."""
 
-    names: NameRows
-    people: PeopleRows
+    names: KeyRows
+    people: KeyRows
     prose: SparseIndex
 
 
 def build_index(titles: Sequence[Title]) -> LexicalIndex:
     """Takes about 0.3 ms a title."""
-    return LexicalIndex(_names(titles), _people(titles), build((prose_terms(t) for t in titles), b=0.25))
+    names, people = map(NameKeys.of, titles), map(AuthorKeys.of, authors_of(titles))
+    return LexicalIndex(
+        _rows(((named.whole, named.main) for named in names), lambda key, part: key),
+        # Parts of a name are found as they stand alone.
+        _rows(((named.spellings, sorted(named.parts)) for named in people), lambda key, part: "" if part else key),
+        build((prose_terms(t) for t in titles), b=0.25),
+    )
 
 
-def _names(titles: Sequence[Title]) -> NameRows:
-    keys: list[str] = []
-    owners: list[int] = []
-    main: list[bool] = []
-    for number, title in enumerate(titles):
-        named = NameKeys.of(title)
-        for part, group in ((False, named.whole), (True, named.main)):
-            keys.extend(group)
-            owners.extend([number] * len(group))
-            main.extend([part] * len(group))
-    return NameRows(keys, np.array(owners, np.int32), np.array(main, np.bool_), gram_index(keys))
-
-
-def _people(titles: Sequence[Title]) -> PeopleRows:
+def _rows(names: Iterable[tuple[Sequence[str], Sequence[str]]], found_by: Callable[[str, bool], str]) -> KeyRows:
+    """`names`: whole ones and parts, of each who has them; `found_by` says by the grams of what each is found."""
     keys: list[str] = []
     owners: list[int] = []
     parts: list[bool] = []
-    for number, author in enumerate(authors_of(titles)):
-        named = AuthorKeys.of(author)
-        for part, group in ((False, named.spellings), (True, tuple(sorted(named.parts)))):
+    for number, groups in enumerate(names):
+        for part, group in zip((False, True), groups, strict=True):
             keys.extend(group)
             owners.extend([number] * len(group))
             parts.extend([part] * len(group))
-    whole = [key if not part else "" for key, part in zip(keys, parts, strict=True)]
-    return PeopleRows(keys, np.array(owners, np.int32), np.array(parts, np.bool_), gram_index(whole))
+    grams = gram_index(list(map(found_by, keys, parts)))
+    return KeyRows(keys, np.array(owners, np.int32), np.array(parts, np.bool_), grams)
 
 
 def gram_index(keys: Sequence[str]) -> SparseIndex:
@@ -205,8 +187,8 @@ _RECALL = 120
 class IndexedNames(NameTable):
     """The name rows of a whole catalogue, found by their grams, beginnings and consonants."""
 
-    def __init__(self, rows: NameRows, titles: int) -> None:
-        self._keep(rows.keys, rows.titles, rows.main, titles)
+    def __init__(self, rows: KeyRows, titles: int) -> None:
+        self._keep(rows.keys, rows.owners, rows.part, titles)
         self._grams, self._masses = rows.grams, rows.grams.masses() + np.float32(1e-6)
         self._loanwords = _by_consonants(rows)
         self._prefixes = SortedKeys((key, row) for row, key in enumerate(rows.keys))
@@ -222,7 +204,7 @@ class IndexedNames(NameTable):
         return self._loanwords.get(skeleton, [])
 
 
-def _by_consonants(rows: NameRows) -> dict[str, list[int]]:
+def _by_consonants(rows: KeyRows) -> dict[str, list[int]]:
     """Rows of Latin names by their consonants, which is how katakana finds them."""
     found: dict[str, list[int]] = defaultdict(list)
     for row, key in enumerate(rows.keys):
@@ -246,9 +228,9 @@ class ExactNames:
 
     def _learn(self, index: LexicalIndex) -> None:
         names, people = index.names, index.people
-        for key, title, main in zip(names.keys, names.titles.tolist(), names.main.tolist(), strict=True):
+        for key, title, main in zip(names.keys, names.owners.tolist(), names.part.tolist(), strict=True):
             (self._main if main else self._whole)[key].add(title)
-        for key, author, part in zip(people.keys, people.authors.tolist(), people.part.tolist(), strict=True):
+        for key, author, part in zip(people.keys, people.owners.tolist(), people.part.tolist(), strict=True):
             if not part:
                 self._authors[key].add(author)
                 for size in range(1, len(key)) if has_kanji(key) else ():
@@ -280,14 +262,14 @@ _LONGEST_CJK_NAME = 12
 class PeopleLeg:
     """Knows the distinct authors of a catalogue. Read only after construction; safe to share between threads."""
 
-    def __init__(self, rows: PeopleRows, columns: TitleColumns) -> None:
+    def __init__(self, rows: KeyRows, columns: TitleColumns) -> None:
         self._rows, self._columns = rows, columns
         self._masses = rows.grams.masses() + np.float32(1e-6)
         self._spelled: dict[str, set[int]] = defaultdict(set)
         self._parts: dict[str, set[int]] = defaultdict(set)
         self._family: dict[str, set[int]] = defaultdict(set)
         for row, key in enumerate(rows.keys):
-            self._learn(key, int(rows.authors[row]), bool(rows.part[row]))
+            self._learn(key, int(rows.owners[row]), bool(rows.part[row]))
         self._keys = _keys_of(rows, len(columns.authors))
 
     def _learn(self, key: str, author: int, part: bool) -> None:
@@ -355,13 +337,13 @@ class PeopleLeg:
         """The authors whose spellings share the most idf-weighted grams with `key`."""
         if len(key) not in TYPO_LENGTHS:
             return set()
-        return set(self._rows.authors[self._rows.grams.most_alike(grams(key), self._masses, _RECALLED_AUTHORS)].tolist())
+        return set(self._rows.owners[self._rows.grams.most_alike(grams(key), self._masses, _RECALLED_AUTHORS)].tolist())
 
 
-def _keys_of(rows: PeopleRows, authors: int) -> list[AuthorKeys]:
+def _keys_of(rows: KeyRows, authors: int) -> list[AuthorKeys]:
     parts: list[set[str]] = [set() for _ in range(authors)]
     spellings: list[list[str]] = [[] for _ in range(authors)]
-    for key, author, part in zip(rows.keys, rows.authors.tolist(), rows.part.tolist(), strict=True):
+    for key, author, part in zip(rows.keys, rows.owners.tolist(), rows.part.tolist(), strict=True):
         if part:
             parts[author].add(key)
         else:

@@ -16,7 +16,7 @@ from tools.store.backends.opensearch.client import Client, answering
 from tools.store.backends.opensearch.definition import ID
 from tools.store.backends.opensearch.dsl import best_known, column, cosine_of, nearest, with_ids
 from tools.store.backends.opensearch.queries import called, called_from, index_of, to_taste
-from tools.store.backends.opensearch.search import Search, columns_of, spelled
+from tools.store.backends.opensearch.search import Search, cards_of, columns_of, spelled
 from tools.store.backends.opensearch.state import Answer, IndexState, Statistics, TitleCache, hit_key, hit_keys
 from tools.store.failures import BackendFailure
 from tools.store.models import (
@@ -120,14 +120,14 @@ class OpenSearchCatalog:
             profile = profile_of(query, rarity)
             answer = (await self._client.searches([to_taste(query, profile, self._taste)], deadline))[0]
             found = await self._cache.of(hit_keys([answer]), deadline)
-            entries = sorted(found.items(), key=lambda each: each[1].card.place)
+            cards = cards_of(found)
             await asyncio.sleep(0)  # others are served between two pieces of work, which grow with the recalled titles
-            columns = columns_of([title_id for title_id, _ in entries], [entry.card for _, entry in entries])
-            taste = Taste(columns, rarity, self._taste, spelled)
+            taste = Taste(columns_of(cards), rarity, self._taste, spelled)
             await asyncio.sleep(0)
             scores = taste.worth(query, profile)
             await asyncio.sleep(0)
-            return await self._cache.titles([entries[row][1] for row in order(scores, query.limit).tolist()])
+            entries = [found[title_id] for title_id in cards]
+            return await self._cache.titles([entries[row] for row in order(scores, query.limit).tolist()])
 
     async def nearest(self, text: str, limit: int, deadline: Deadline) -> tuple[Neighbour, ...] | None:
         """A title that has gone meanwhile is left out."""

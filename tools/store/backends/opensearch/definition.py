@@ -15,6 +15,8 @@ from dataclasses import asdict, dataclass
 from hashlib import sha256
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.ports import Embedder
 from tools.store.search.ranking.weights import Weights
@@ -47,16 +49,8 @@ class Identity:
 
     @classmethod
     def from_meta(cls, meta: Json) -> Identity:
-        """Raises LookupError and TypeError for what this server did not write."""
-        embedder = meta["embedder"]
-        return cls(
-            str(meta["format"]),
-            str(meta["definition"]),
-            None if embedder is None else str(embedder),
-            int(meta["dimensions"]),
-            int(meta["titles"]),
-            str(meta["content"]),
-        )
+        """Raises ValueError for what this server did not write."""
+        return _IDENTITY.validate_python(meta)
 
     def disagreement(self, embedder: Embedder) -> str | None:
         """Why vectors of `embedder` can't be compared with those of the index; None when they can."""
@@ -69,6 +63,9 @@ class Identity:
             f"this server embeds with {embedder.name} ({embedder.dimensions}): "
             "set MANGA_EMBEDDER as it was, or load the catalogue again"
         )
+
+
+_IDENTITY = TypeAdapter(Identity)
 
 
 def index_name(alias: str, identity: Identity) -> str:

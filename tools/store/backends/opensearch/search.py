@@ -11,8 +11,8 @@ the interpreter's lock instead, and the thread for the loop's.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -59,36 +59,13 @@ def count_matches(ranked: Ranked, allowed: Mask, with_all_themes: int) -> int:
     return ranked.answers + max(0, with_all_themes - int(np.count_nonzero(themed)))
 
 
-@dataclass(slots=True)
-class Recalled:
-    """Recalled titles by id. `senses`: cosines by id, None where meaning was not asked for."""
+Cards = Mapping[str, Card]
+"""Recalled titles by id, in the order of the catalogue file, which decides between equals."""
 
-    conditions: Check
-    entries: dict[str, Entry] = field(default_factory=dict)
-    senses: dict[str, float] | None = None
-    _admitted: dict[str, bool] = field(default_factory=dict)
 
-    def allowed(self, ids: Sequence[str]) -> Mask:
-        """Shape (ids,): which of these titles satisfy the conditions."""
-        admitted = self._admitted
-        for title_id in ids:
-            if title_id not in admitted:
-                admitted[title_id] = self.conditions.admit(self.entries[title_id].card.facts)
-        return np.array([admitted[title_id] for title_id in ids], np.bool_)
-
-    def take_senses(self, answer: Answer) -> None:
-        """Reads the cosines of a search for vectors. Raises LookupError, TypeError and ValueError for malformed answers."""
-        senses = self.senses if self.senses is not None else {}
-        for hit in answer["hits"]["hits"]:
-            senses[str(hit["fields"][ID][0])] = cosine_of(float(hit["_score"]))
-        self.senses = senses
-
-    def cards(self, ids: Sequence[str]) -> list[Card]:
-        return [self.entries[title_id].card for title_id in ids]
-
-    def ordered(self) -> list[str]:
-        """Ids in the order of the catalogue file, which decides between equals."""
-        return sorted(self.entries, key=lambda title_id: self.entries[title_id].card.place)
+def cards_of(entries: Mapping[str, Entry]) -> Cards:
+    in_order = sorted(entries.items(), key=lambda each: each[1].card.place)
+    return {title_id: entry.card for title_id, entry in in_order}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +84,7 @@ class Anchor:
 class CardValues(dict[str, dict[str, Numbers]]):
     """As `Columns.having`, each field read when it is first asked for."""
 
-    def __init__(self, cards: Sequence[Card]) -> None:
+    def __init__(self, cards: Collection[Card]) -> None:
         super().__init__()
         self._cards = cards
 
@@ -123,14 +100,14 @@ class CardValues(dict[str, dict[str, Numbers]]):
         return found
 
 
-def columns_of(ids: Sequence[str], cards: Sequence[Card]) -> Columns:
-    """The rows are in the order of `ids`."""
+def columns_of(cards: Cards) -> Columns:
+    every = cards.values()
     return Columns(
-        numbers={title_id: row for row, title_id in enumerate(ids)},
-        prior=np.array([card.prior for card in cards], np.float32),
-        year=np.array([card.facts.year for card in cards], np.float64),
-        having=CardValues(cards),
-        related=[card.related for card in cards],
+        numbers={title_id: row for row, title_id in enumerate(cards)},
+        prior=np.array([card.prior for card in every], np.float32),
+        year=np.array([card.facts.year for card in every], np.float64),
+        having=CardValues(every),
+        related=[card.related for card in every],
     )
 
 
@@ -138,7 +115,7 @@ def columns_of(ids: Sequence[str], cards: Sequence[Card]) -> Columns:
 class RecalledPeople:
     """`People` of cards."""
 
-    cards: Sequence[Card]
+    cards: Collection[Card]
 
     def named(self, query: ParsedQuery) -> Floats:
         asked = AskedAuthor(query)
@@ -153,7 +130,7 @@ class RecalledPeople:
 class RecalledWords:
     """`Words` of cards."""
 
-    cards: Sequence[Card]
+    cards: Collection[Card]
     statistics: Statistics
 
     def covered(self, asked: Sequence[Sequence[str]]) -> Floats:
@@ -164,18 +141,21 @@ class RecalledWords:
 
 
 def candidates_of(
-    ids: Sequence[str],
-    cards: Sequence[Card],
-    statistics: Statistics,
-    senses: Floats | None = None,
-    anchor: Anchor | None = None,
+    cards: Cards, statistics: Statistics, senses: Mapping[str, float] | None = None, anchor: Anchor | None = None
 ) -> Candidates:
-    """In the order of `ids`. `senses`: cosines in that order, None without any; a stored sense is passage and headline in
-    one. `anchor`: the title by whose authors the query asks for more."""
-    columns, names = columns_of(ids, cards), NameTable(card.names for card in cards)
-    both = None if senses is None else (senses, senses)
+    """`senses`: cosines by id, None without any; a stored sense is passage and headline in one. `anchor`: the title by whose
+    authors the query asks for more."""
+    columns, every = columns_of(cards), cards.values()
+    cosines = None if senses is None else np.array([senses.get(title_id, 0.0) for title_id in cards], np.float32)
     theirs = None if anchor is None else columns.any_of("author", anchor.spellings())
-    return Candidates(columns, names, RecalledPeople(cards), RecalledWords(cards, statistics), both, theirs)
+    return Candidates(
+        columns,
+        NameTable(card.names for card in every),
+        RecalledPeople(every),
+        RecalledWords(every, statistics),
+        None if cosines is None else (cosines, cosines),
+        theirs,
+    )
 
 
 def spelled(name: str) -> str:
@@ -195,11 +175,12 @@ def find_anchor(
 ) -> Anchor | None:
     """The best known of the hits that is called `name` or one of `aliases` (sound keys), if one is."""
     hits = answer["hits"]["hits"]
-    ids, cards = [column(hit, ID) for hit in hits], [card_from(column(hit, "card")) for hit in hits]
-    row = pointed_from(name, aliases, candidates_of(ids, cards, statistics), weights)
+    cards = {column(hit, ID): card_from(column(hit, "card")) for hit in hits}
+    row = pointed_from(name, aliases, candidates_of(cards, statistics), weights)
     if row is None:
         return None
-    return Anchor(ids[row], cards[row], direction_from(hits[row]["_source"].get("direction")))
+    title_id = column(hits[row], ID)
+    return Anchor(title_id, cards[title_id], direction_from(hits[row]["_source"].get("direction")))
 
 
 class Search:
@@ -224,7 +205,9 @@ class Search:
         # Every 40 titles that are skipped recall 80 more, up to six times as many.
         self._size = RECALL * min(6, 1 + query.offset // (RECALL // 2))
         self._weights = Weights()
-        self._recalled = Recalled(Check(query.conditions))
+        self._check = Check(query.conditions)
+        self._entries: dict[str, Entry] = {}
+        self._senses: dict[str, float] | None = None
         self._anchor: Anchor | None = None
         self._with_all_themes = 0
         self.called: Mapping[str, Any] | None = None
@@ -236,10 +219,10 @@ class Search:
         if self._anchor is not None and self._parsed.similar_to:
             return await self._find_similar(self._anchor, vector is not None, deadline)
         await self._recall_by_meaning(named, None if vector is None else await vector, vector is not None, deadline)
-        ids, ranked = await self._rank()
-        if ranked.leader is not None and await self._recall_series(ids[ranked.leader], deadline):
-            ids, ranked = await self._rank()
-        return await self._page(ids, ranked)
+        cards, allowed, ranked = await self._rank()
+        if ranked.leader is not None and await self._recall_series(list(cards)[ranked.leader], deadline):
+            cards, allowed, ranked = await self._rank()
+        return await self._page(cards, allowed, ranked)
 
     async def _recall_by_words(self, deadline: Deadline) -> str | None:
         """Returns the id of the title that the query names, if it is one's name."""
@@ -261,11 +244,12 @@ class Search:
             self._anchor = find_anchor(pointed, self._aliases, found, self._statistics, self._weights)
         if "tags" in answers:
             self._with_all_themes = int(answers["tags"]["aggregations"]["all"]["doc_count"])
-        self._recalled.entries.update(await self._cache.of(hit_keys(answers.values()), deadline))
+        self._entries.update(await self._cache.of(hit_keys(answers.values()), deadline))
         await _give_way()
-        ids, titles = self._candidates()
+        cards = cards_of(self._entries)
+        titles = candidates_of(cards, self._statistics)
         row = surely_called(titles.names.likeness(asked_names(parsed, self._weights)), titles.prior, self._weights)
-        return None if row is None else ids[row]
+        return None if row is None else list(cards)[row]
 
     async def _recall_by_meaning(self, named: str | None, vector: Floats | None, wanted: bool, deadline: Deadline) -> None:
         """Recalls the nearest titles, works by the authors of the anchor, and the series of the title that is `named`. If
@@ -279,8 +263,8 @@ class Search:
         in_time = deadline.less(_KEPT_BACK) if wanted else deadline
         try:
             searches = self._under_conditions(near)
-            if vector is not None and self._recalled.entries:
-                searches["senses"] = sense_of(vector, list(self._recalled.entries))
+            if vector is not None and self._entries:
+                searches["senses"] = sense_of(vector, list(self._entries))
             answers = await self._ask(searches, in_time)
             measured = [answer for name, answer in answers.items() if name.endswith(("near", "senses"))]
             answers.pop("senses", None)
@@ -289,9 +273,8 @@ class Search:
             if not wanted:
                 raise
             return
-        for answer in measured:
-            self._recalled.take_senses(answer)
-        self._recalled.entries.update(found)
+        self._take_senses(measured)
+        self._entries.update(found)
 
     async def _recall_series(self, leader: str, deadline: Deadline) -> bool:
         """Recalls the rest of the leader's series. True if any of it was missing and came in time."""
@@ -299,7 +282,7 @@ class Search:
         if not missing:
             return False
         try:
-            self._recalled.entries.update(await self._cache.of(missing, deadline.less(_KEPT_BACK)))
+            self._entries.update(await self._cache.of(missing, deadline.less(_KEPT_BACK)))
         except BackendFailure:
             return False
         return True
@@ -308,8 +291,14 @@ class Search:
         """The titles of a series that are not recalled yet; they are in the index that the title is in."""
         if title_id is None or self.index is None:
             return []
-        entries = self._recalled.entries
-        return [(self.index, each) for each in entries[title_id].card.series if each not in entries]
+        series = self._entries[title_id].card.series
+        return [(self.index, each) for each in series if each not in self._entries]
+
+    def _take_senses(self, answers: Iterable[Answer]) -> None:
+        """Reads the cosines of searches for vectors. Raises LookupError, TypeError and ValueError for malformed answers."""
+        for answer in answers:
+            found = {column(hit, ID): cosine_of(float(hit["_score"])) for hit in answer["hits"]["hits"]}
+            self._senses = {**(self._senses or {}), **found}
 
     async def _find_similar(self, like: Anchor, sensed: bool, deadline: Deadline) -> CatalogPage:
         """Titles like one title, by its tags, its genre and, where `sensed`, its meaning. Nothing is like a title without
@@ -327,40 +316,36 @@ class Search:
             return searches
 
         answers = await self._ask(self._under_conditions(alike), deadline)
-        self._recalled = Recalled(Check(self._query.conditions))
-        self._recalled.entries.update(await self._cache.of(hit_keys(answers.values()), deadline))
-        for name, answer in answers.items():
-            if name.endswith("near"):
-                self._recalled.take_senses(answer)
-        ids, senses = self._recalled.ordered(), self._recalled.senses
+        self._entries = await self._cache.of(hit_keys(answers.values()), deadline)
+        self._take_senses(answer for name, answer in answers.items() if name.endswith("near"))
+        self._entries.pop(like.title_id, None)
+        cards, senses = cards_of(self._entries), self._senses
         meaning = None
         if senses is not None:
             # A title that is not among the nearest is at most as near as the last of them.
             least = min(senses.values(), default=0.0) if len(senses) >= _SIMILAR else 0.0
-            meaning = np.array([senses.get(title_id, least) for title_id in ids], np.float32)
-        columns, allowed = columns_of(ids, self._recalled.cards(ids)), self._recalled.allowed(ids)
-        scores = like_title(columns, shares, genre, like.title_id, meaning, self._weights, allowed)
-        return await self._page(ids, Ranked(scores, ordering=self._parsed.ordering))
+            meaning = np.array([senses.get(title_id, least) for title_id in cards], np.float32)
+        allowed = self._allowed(cards)
+        scores = like_title(columns_of(cards), shares, genre, like.title_id, meaning, self._weights, allowed)
+        return await self._page(cards, allowed, Ranked(scores, ordering=self._parsed.ordering))
 
-    async def _rank(self) -> tuple[Sequence[str], Ranked]:
-        """The recalled ids, and how these rows are ranked."""
+    async def _rank(self) -> tuple[Cards, Mask, Ranked]:
+        """The recalled titles, which of them satisfy the conditions, and how these rows are ranked."""
         await _give_way()
-        ids, titles = self._candidates()
-        allowed = self._recalled.allowed(ids)
+        cards = cards_of(self._entries)
+        titles, allowed = candidates_of(cards, self._statistics, self._senses, self._anchor), self._allowed(cards)
         await _give_way()
         ranked = rank(self._parsed, titles, self._weights, allowed)
         await _give_way()
-        return ids, ranked
+        return cards, allowed, ranked
 
-    def _candidates(self) -> tuple[Sequence[str], Candidates]:
-        ids, senses = self._recalled.ordered(), self._recalled.senses
-        cosines = None if senses is None else np.array([senses.get(each, 0.0) for each in ids], np.float32)
-        return ids, candidates_of(ids, self._recalled.cards(ids), self._statistics, cosines, self._anchor)
+    def _allowed(self, cards: Cards) -> Mask:
+        return np.array([self._check.admit(card.facts) for card in cards.values()], np.bool_)
 
-    async def _page(self, ids: Sequence[str], ranked: Ranked) -> CatalogPage:
+    async def _page(self, cards: Cards, allowed: Mask, ranked: Ranked) -> CatalogPage:
         """Equal titles stand as in the catalogue file, in whose order the candidates are. Raises MalformedAnswer."""
-        query, entries = self._query, [self._recalled.entries[title_id] for title_id in ids]
-        total = count_matches(ranked, self._recalled.allowed(ids), self._with_all_themes)
+        query, entries = self._query, [self._entries[title_id] for title_id in cards]
+        total = count_matches(ranked, allowed, self._with_all_themes)
         near = await self._cache.titles([entries[row] for row in ranked.near])
         if ranked.ordering is None:
             rows = query.page_of(ranked.best(query.offset + query.limit))
@@ -370,7 +355,7 @@ class Search:
             sold = [each.card.facts.sold_as(query.conditions.format, query.conditions.day) for each in answers]
             prices = [None if sale is None else sale.price for sale in sold]
             best = tuple(query.page_of(in_order(await self._cache.titles(answers), ranked.ordering, prices)))
-        degraded = ("vector",) if self._wants_meaning and self._recalled.senses is None else ()
+        degraded = ("vector",) if self._wants_meaning and self._senses is None else ()
         return CatalogPage(best, total, degraded, ranked.guessed, near)
 
     def _under_conditions(self, make: Callable[[Sequence[Json], int], dict[str, Json]]) -> dict[str, Json]:
