@@ -62,8 +62,8 @@ async def test_a_new_process_whose_catalogue_is_away_has_what_another_one_kept(
     away.mood = Mood.FAILS
     two = PopularTitles(away, titles_snapshot(Snapshots(memory_over(redis))))
     assert await two._round() == module.RETRY_SECONDS
-    assert two.matching(Conditions(), 50) == one.matching(Conditions(), 50)
-    assert two.known("manga-000003") == one.known("manga-000003")
+    assert two.index.matching(Conditions(), 50) == one.index.matching(Conditions(), 50)
+    assert two.index.by_id["manga-000003"] == one.index.by_id["manga-000003"]
     away.mood = Mood.WORKS
     assert await two._round() == module.REFRESH_SECONDS
 

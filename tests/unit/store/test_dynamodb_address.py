@@ -50,7 +50,7 @@ def test_a_wrong_address_is_refused_by_the_part_that_is_wrong_and_without_secret
 
 def test_definitions_and_addresses_are_read_without_the_driver() -> None:
     """Deployment and settings need them where no driver is, and a server with other backends does not pay for one."""
-    names = ("attributes", "items", "tables")
+    names = ("items", "tables")
     imports = "\n".join(f"import tools.store.backends.dynamodb.{name}" for name in names)
     check = f"{imports}\nimport sys\nsys.exit(any(m.startswith(('boto', 'aioboto', 'aiohttp')) for m in sys.modules))"
     assert subprocess.run([sys.executable, "-c", check], check=False, timeout=60).returncode == 0
