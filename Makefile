@@ -9,7 +9,7 @@ ENOUGH  = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Pyt
 # What meets the server on a socket only has environments of its own: the clients that tests drive, the example agent among
 # them, the tokenizers that results are measured by, and the tools that look at the dependencies.
 STRANDS = .cache/clients/strands
-PYTHON_CLIENTS = $(STRANDS)/.lock $(STRANDS)-before/.lock .cache/clients/openai-agents/.lock .cache/clients/mcp-1/.lock .cache/clients/tokenizers/.lock
+PYTHON_CLIENTS = $(STRANDS)/.lock $(STRANDS)-before/.lock .cache/clients/openai-agents/.lock .cache/clients/mcp-1/.lock .cache/clients/tokenizers/.lock .cache/clients/evals/.lock
 NPM     = .cache/clients/npm
 CDK     = .cache/clients/cdk
 CLIENTS = $(PYTHON_CLIENTS) $(NPM)/.lock $(CDK)/.lock
@@ -140,6 +140,7 @@ $(STRANDS)-before/.lock: tests/wire/clients/strands-before.lock
 .cache/clients/openai-agents/.lock: tests/wire/clients/openai-agents.lock
 .cache/clients/mcp-1/.lock: tests/wire/clients/mcp-1.lock
 .cache/clients/tokenizers/.lock: tests/quality/tokens/tokenizers.lock
+.cache/clients/evals/.lock: tests/evals/requirements.lock
 $(CDK)/.lock: infra/cdk/requirements.lock
 
 # Each keeps the lock that it was made from, written last: half an installation is none.

@@ -40,6 +40,7 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "tests/wire/clients/strands-before.lock": {},
     "tests/wire/clients/openai-agents.lock": CLIENT,
     "tests/wire/clients/mcp-1.lock": CLIENT,
+    "tests/evals/requirements.lock": CLIENT,
     "tests/quality/tokens/tokenizers.lock": {},
     "infra/cdk/requirements.lock": {},
 }

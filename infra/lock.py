@@ -22,6 +22,7 @@ LOCKS = {
     "tests/wire/clients/strands-before.lock": ("--group", "agent-before", "--no-deps"),
     "tests/wire/clients/openai-agents.lock": ("--group", "openai-agents"),
     "tests/wire/clients/mcp-1.lock": ("--group", "mcp-1"),
+    "tests/evals/requirements.lock": ("--group", "evals"),
     "tests/quality/tokens/tokenizers.lock": ("--group", "tokenizers"),
     "infra/cdk/requirements.lock": ("--group", "cdk"),
 }

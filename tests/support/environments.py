@@ -12,6 +12,7 @@ LOCKS = {
     "clients/strands-before": "tests/wire/clients/strands-before.lock",
     "clients/openai-agents": "tests/wire/clients/openai-agents.lock",
     "clients/mcp-1": "tests/wire/clients/mcp-1.lock",
+    "clients/evals": "tests/evals/requirements.lock",
     "clients/tokenizers": "tests/quality/tokens/tokenizers.lock",
     "clients/cdk": "infra/cdk/requirements.lock",
     "clients/npm": "tests/wire/clients/package-lock.json",
