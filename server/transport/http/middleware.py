@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -61,6 +62,7 @@ class Endpoint:
         await self._app(scope, receive, send)
 
 
+STOPPING = "The server is stopping."
 PROBES = ("/healthz", "/readyz")
 OPEN_PATHS = (*PROBES, "/metrics")
 Shortcuts = Mapping[tuple[str, str], ASGIApp]
@@ -97,8 +99,11 @@ class Gate:
             await self._app(scope, receive, send)
             return
         scope["manga.arrived"] = time.monotonic()
+        has_begun = False
 
         async def counting_send(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
             if message["type"] == "http.response.start" and message["status"] >= 400:
                 self._refused(f"http_{message['status']}")
             await send(message)
@@ -106,7 +111,12 @@ class Gate:
         app: ASGIApp | None = await self._refusal(scope)
         if app is None:
             app = self._shortcuts.get((scope["method"], scope["path"]), self._app)
-        await app(scope, receive, counting_send)
+        try:
+            await app(scope, receive, counting_send)
+        except asyncio.CancelledError:  # uvicorn cancels what outlasts its patience at the end, and would answer 500
+            if has_begun or not self._lifecycle.draining:
+                raise
+            await busy(STOPPING)(scope, receive, counting_send)
 
     async def _refusal(self, scope: Scope) -> Response | None:
         path, headers = scope["path"], scope["headers"]
@@ -117,7 +127,7 @@ class Gate:
         fields = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(headers)}  # the first counts
         opens_session = path not in OPEN_PATHS and not path.startswith("/messages") and "mcp-session-id" not in fields
         if opens_session and self._lifecycle.draining:
-            return busy("The server is stopping.")
+            return busy(STOPPING)
         if path not in PROBES:  # against DNS rebinding (MCP, basic/transports, security warning)
             if not self._allowed.host(fields.get("host")):
                 return plain(421, "This Host is not served here; MANGA_ALLOWED_HOSTS adds it.")

@@ -1,0 +1,62 @@
+"""What the gate says of a request that the end of the server cuts off."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+from starlette.types import Message, Receive, Scope, Send
+
+from server.identity import TrustEverybody
+from server.runtime.lifecycle import Lifecycle
+from server.transport.http.authorization import Challenge
+from server.transport.http.middleware import AllowedOrigins, Gate
+
+REQUEST: Scope = {
+    "type": "http",
+    "method": "POST",
+    "path": "/mcp",
+    "raw_path": b"/mcp",
+    "query_string": b"",
+    "headers": [(b"host", b"127.0.0.1:1"), (b"mcp-session-id", b"of-another-process")],
+    "client": ("127.0.0.1", 2),
+}
+
+
+async def statuses(*, draining: bool, begins: bool = False) -> list[int]:
+    """Of a request that is cancelled while it is served."""
+    said: list[Message] = []
+    served = asyncio.Event()
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if begins:
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+        served.set()
+        await asyncio.Event().wait()
+
+    async def receive() -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Message) -> None:
+        said.append(message)
+
+    gate = Gate(
+        app, Lifecycle(draining=draining), AllowedOrigins("127.0.0.1", 1), TrustEverybody(), Challenge(), {}, lambda _: None
+    )
+    serving = asyncio.create_task(gate({**REQUEST}, receive, send))
+    await served.wait()
+    serving.cancel()
+    with suppress(asyncio.CancelledError):
+        await serving
+    return [each["status"] for each in said if each["type"] == "http.response.start"]
+
+
+async def test_what_outlasts_the_end_of_the_server_may_be_sent_again() -> None:
+    """uvicorn would say 500."""
+    assert await statuses(draining=True) == [503]
+
+
+async def test_an_answer_that_has_begun_and_a_server_that_goes_on_say_no_more() -> None:
+    assert await statuses(draining=True, begins=True) == [200]
+    assert await statuses(draining=False) == []
