@@ -25,7 +25,7 @@ ifneq ($(wildcard .env),)
 SHELL   = infra/dotenv.py
 endif
 
-.PHONY: run test test-all test-stack pod clients installed check chaos conformance load fleet fuzz smoke seed doctor agent bench bench-auth bench-orders bench-stack mutants quality snapshots example lock sbom audit demo synth capacity clean help
+.PHONY: run test test-all test-stack pod clients installed check chaos conformance load fleet fuzz smoke seed schema doctor agent bench bench-auth bench-orders bench-stack mutants quality snapshots example lock sbom audit demo synth capacity clean help
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 13
@@ -66,6 +66,9 @@ smoke: ## talk to a running server as a person would, with curl
 
 seed: $(VENV)/.runtime ## fill the OpenSearch and DynamoDB of the MANGA_* settings; ARGS="--catalog FILE", "--dry-run"
 	@$(BIN)/python -m infra.seed $(ARGS)
+
+schema: $(VENV)/.runtime ## print the JSON Schema of a line of a file of your own; ARGS=catalog, volumes or orders
+	@$(BIN)/python -m server schema $(ARGS)
 
 doctor: $(VENV)/.runtime ## check every dependency of the MANGA_* settings, and say what to do
 	@$(BIN)/python -m server doctor $(ARGS)

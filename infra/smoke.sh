@@ -104,6 +104,7 @@ values() {
 }
 value() { values "$1" | head -n 1; }
 listed() { values "$1" | awk 'NR > 1 { printf ", " } { printf "%s", $0 }'; }
+price() { printf '%s\n' "$answer" | sed -n 's/.*"price_\([a-z]*\)":\([0-9.]*\).*/\2 \1/p' | head -n 1 | tr '[:lower:]' '[:upper:]'; }
 show() { printf '    %s\n' "$1"; }
 
 show_quality() { # where the answer is from, how long it took, and what the turn has left
@@ -156,7 +157,7 @@ show_quality
 
 call get_manga_details "{\"title_id\":\"$title\"}" 2
 expect "$data" '"isError":false' "\"title_id\":\"$title\""
-show "$(value title), $(value ja), $(value author), $(value volumes) volumes, $(value price_jpy) yen each"
+show "$(value title), $(value ja), $(value author), $(value volumes) volumes, $(price) each"
 show_quality
 
 call find_volumes "{\"title_id\":\"$title\",\"volume\":1}" 3

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -298,6 +300,24 @@ async def test_no_preview_of_the_demo_is_shown(cache: Path, tmp_path: Path) -> N
             opened.close()
     assert answer.error["name"] == "NOT_FOUND"
     assert "There is no preview of volume 1" in answer.error["message"]
+
+
+async def test_a_cold_task_whose_search_hangs_has_the_titles_of_the_stores_records(cache: Path, tmp_path: Path) -> None:
+    """Its Redis is new and empty, and OpenSearch takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        settings = SETTINGS | {"MANGA_CATALOG_URL": f"http://127.0.0.1:{silent.getsockname()[1]}"}
+        with served(tmp_path, cache, **settings) as serving:
+            opened = Connections(tmp_path / "clients", cache)
+            try:
+                client = await asyncio.to_thread(opened.open, "http-2025", serving.url)
+                found = await client.call("search_manga_catalog", {"query": "paper meridian"})
+                liked = await client.call("get_recommendations", {"criteria": "trains", "count": 3})
+            finally:
+                opened.close()
+    assert found.value["results"][0]["title_id"] == "hb-00010"
+    assert (found.call["source"], found.call["fallback"]) == ("fallback", "cached_popular_manga")
+    assert (liked.call["source"], liked.call["fallback"]) == ("fallback", "cached_trending_manga")
+    assert all("railways" in CATALOGUE[each["title_id"]]["tags"] for each in liked.value["recommendations"])
 
 
 async def test_anothers_order_is_as_one_that_never_was(client: OfSdk) -> None:

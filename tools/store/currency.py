@@ -86,11 +86,10 @@ class Currency:
         """An amount in words of a language: "700 yen", "$7", "$7.50", "7.50ドル"."""
         whole = smallest % self.unit == 0
         digits = f"{smallest / self.unit:,.{0 if whole else self.decimals}f}"
-        if self.code == "JPY":
-            return f"{digits}円" if language == "ja" else f"{digits} yen"
-        if language == "ja":
-            return f"{digits}{self._words.get('ja', f' {self.code}')}"
-        return f"{self._words.get('sign', f'{self.code} ')}{digits}"
+        words = self._words
+        if language == "ja" or "en" in words:
+            return f"{digits}{words.get(language, f' {self.code}')}"
+        return f"{words.get('sign', f'{self.code} ')}{digits}"
 
     def heard(self, text: str) -> int | None:
         """The amount that a text is, as people write one: "$20", "20 dollars", "20.50", 20ドル; None for any other."""

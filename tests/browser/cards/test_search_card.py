@@ -43,6 +43,21 @@ async def test_a_title_is_told_in_the_customers_language(
 
 
 @pytest.mark.parametrize(
+    ("locale", "price", "most"),
+    [("en-US", "$7.50", "at most $8 a volume"), ("ja-JP", "$7.50", "1冊$8以下"), ("de-DE", "$7.50", "at most $8 a volume")],
+)
+async def test_a_price_is_in_the_currency_that_its_field_names(
+    locale: str, price: str, most: str, browser: Browser, at: Origins
+) -> None:
+    title = {name: value for name, value in BERSERK.items() if name != "price_jpy"} | {"price_usd": 7.5, "offers": []}
+    result = answered(found(title, understood=[{"condition": "at most $8 a volume", "from": "under $8.01"}]))
+    async with drawn(browser, at, SEARCH, result, locale=locale) as card:
+        told = await card.text()
+        assert [word for word in (price, most) if word not in told] == []
+        assert [word for word in ("¥", "円") if word in told] == []
+
+
+@pytest.mark.parametrize(
     ("locale", "said"),
     [
         ("en-US", "Shares Action, Horror with One Piece, which you have."),

@@ -295,8 +295,10 @@ class _Amounts:
             return "grade" if before == "grade" else "age"
         if _is_year(value) and before not in ("money", "foreign") and (token.text[:2] in ("19", "20") or " " in token.text):
             return "year"
-        if before == "foreign" or (before == "money" and self._currency.bare == inf):
+        if before == "foreign":
             return before
+        if self._currency.bare == inf and (before == "money" or self._is_limited(j)):
+            return "money"
         if before == "volumes":
             return "volumes" if bound else None
         if before == "year":
@@ -315,6 +317,12 @@ class _Amounts:
         if value <= _OLDEST and bound is None and self._tells_of_somebody():
             return "age"
         return None
+
+    def _is_limited(self, j: int) -> bool:
+        """Whether a number of no unit is what may be spent: "budget 15", not "spend 2 hours"."""
+        following = self._at(j)
+        beside = any(token.operator(Sense.LIMIT) for token in self._made[-2:])
+        return beside and (following is None or following.kind is not Is.WORD)
 
     def _tells_of_somebody(self) -> bool:
         """Whether the number is somebody's age: "my niece is 9", "hes 9"."""
