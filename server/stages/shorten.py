@@ -54,7 +54,7 @@ class ShortenStage:
 def _fit(call: Call, outcome: Outcome, most: int) -> Outcome:
     """The outcome with at most this weight, its notes included. Raises `BudgetExhausted`."""
     places = (outcome.value or {}).get(PLACES, [])
-    if places and outcome.value is not None:
+    if outcome.value is not None and PLACES in outcome.value:
         outcome = replace(outcome, value={name: each for name, each in outcome.value.items() if name != PLACES})
     outcome = finished(outcome)
     notes = weight_of_notes(call, outcome)
