@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 
 from tests.support.cases import cases
 from tools.registry import TOOLS, Registry
-from tools.store.backends.dynamodb.attributes import from_currency, in_currency
-from tools.store.backends.dynamodb.items import order_item, order_of, stock_item, stock_row
+from tools.store.backends.dynamodb.items import (
+    from_currency,
+    in_currency,
+    order_item,
+    order_of,
+    stock_item,
+    stock_row,
+)
 from tools.store.currency import YEN, Currency, codes
 from tools.store.identifiers import Identifiers
 from tools.store.models import Offer, Order, OrderLine, VolumeStock
