@@ -20,10 +20,11 @@ PRODUCT = ("server", "tools", "session")
 
 
 def measure() -> dict[str, int]:
-    """What is counted: lines and modules of the product, its pages, the Markdown files and the tests."""
+    """Counts lines and modules of the product, its pages, its documents and the tests. Markdown that the server serves, which
+    is skills and policies, is no document."""
     python = _tracked("*.py", *PRODUCT)
     pages = [each for suffix in ("*.js", "*.css", "*.html") for each in _tracked(suffix, *PRODUCT)]
-    documents = _tracked("*.md")
+    documents = [each for each in _tracked("*.md") if each.name != "policies.md" and "skills" not in each.parts]
     return {
         "python_lines": _lines(python),
         "python_modules": len(python),
