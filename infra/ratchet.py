@@ -20,8 +20,8 @@ PRODUCT = ("server", "tools", "session")
 
 
 def measure() -> dict[str, int]:
-    """Counts lines and modules of the product, its pages, its documents and the tests. Markdown that the server serves, which
-    is skills and policies, is no document."""
+    """Counts lines and modules of the product, its pages, its documents and the tests. Markdown that the server serves
+    (skills, policies) is no document."""
     python = _tracked("*.py", *PRODUCT)
     pages = [each for suffix in ("*.js", "*.css", "*.html") for each in _tracked(suffix, *PRODUCT)]
     documents = [each for each in _tracked("*.md") if each.name != "policies.md" and "skills" not in each.parts]

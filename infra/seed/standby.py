@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from infra.seed.loads import Done, Progress, SeedError
 from server.backends import EMBEDDED, open_redis
-from server.config.parsing import parsed
+from server.config.parsing import parse_setting
 from server.config.settings import Settings
 from server.config.urls import IN_REDIS, standby_url
 from server.standby.bundle import FULL, NAMES, RECORDS, BundleError, Manifest, pack
@@ -41,7 +41,7 @@ class Wanted:
     def of(cls, place: str | None, kind: str | None, settings: Settings) -> Wanted | None:
         """What the command line names, else what the settings do; a place may be the path of a file, or `redis`. Raises
         SettingError for a wrong one."""
-        url = settings.standby_url if place is None else parsed("--standby", place, _url)
+        url = settings.standby_url if place is None else parse_setting("--standby", place, _url)
         own = settings.standby if settings.standby != "off" else FULL
         return None if url is None else cls(kind or own, url)
 

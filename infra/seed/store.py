@@ -62,7 +62,9 @@ async def plan(
             raise ValueError(f"{state.name}: {state.problem}; remove it, or set another table_prefix in MANGA_STORE_URL")
     missing = {state.name for state in states if state.missing}
     return [
-        await _change(connection, table, tuple(contents.get(table, ())), table.called(address.prefix) in missing, progress)
+        await _change(
+            connection, table, tuple(contents.get(table, ())), table.full_name(address.prefix) in missing, progress
+        )
         for table in tables
     ]
 
@@ -90,7 +92,7 @@ def _counted(progress: Progress, total: int, what: str) -> Callable[[int], None]
 async def _change(
     connection: Connection, table: Table, items: tuple[Item, ...], created: bool, progress: Progress | None
 ) -> Change:
-    called = table.called(connection.address.prefix)
+    called = table.full_name(connection.address.prefix)
     if created or not items:
         return Change(table, called, created, items, (), 0)
     there = await _there(connection, table, items, progress)
@@ -110,7 +112,7 @@ async def _there(
     """Those of the items that the table has, by their keys, as they are in it."""
     found: dict[tuple[str, ...], Item] = {}
     turns = asyncio.Semaphore(READERS)
-    called, done = table.called(connection.address.prefix), 0
+    called, done = table.full_name(connection.address.prefix), 0
 
     async def look(part: Sequence[Item]) -> None:
         nonlocal done

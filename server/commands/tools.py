@@ -59,11 +59,11 @@ def _row(each: Registered) -> tuple[str, ...]:
     fallback = tool.fallback.name if tool.fallback else "none"
     return (
         *(tool.name, each.version, each.package or "built in", "on" if tool.default_on else "off"),
-        *(f"{tool.timeout_ms} ms", _told(tool.cache), fallback),
+        *(f"{tool.timeout_ms} ms", _describe_cache(tool.cache), fallback),
     )
 
 
-def _told(cache: CachePolicy | None) -> str:
+def _describe_cache(cache: CachePolicy | None) -> str:
     if cache is None:
         return "never"
     return f"{cache.fresh_seconds} s{', per user' if cache.per_user else ''}"

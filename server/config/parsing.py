@@ -20,7 +20,7 @@ class SettingError(ValueError):
     """A setting cannot be used; the message is one clear line."""
 
 
-def parsed(name: str, text: str, parse: Callable[[str], T]) -> T:
+def parse_setting(name: str, text: str, parse: Callable[[str], T]) -> T:
     """Parses the value of the setting `name`. Raises `SettingError` with that name."""
     try:
         return parse(text.strip())
@@ -70,7 +70,7 @@ def model(*local: str) -> Callable[[str], str]:
     return parse
 
 
-def listed(text: str) -> tuple[str, ...]:
+def split_list(text: str) -> tuple[str, ...]:
     return tuple(each.strip() for each in text.split(",") if each.strip())
 
 
@@ -127,7 +127,7 @@ def fleet_key(text: str) -> str:
 
 
 def token_list(text: str) -> tuple[str, ...]:
-    return check_tokens(listed(text))
+    return check_tokens(split_list(text))
 
 
 def read_tokens(file: Path) -> tuple[str, ...]:

@@ -16,13 +16,13 @@ from server.config.parsing import (
     file_to_write,
     fleet_key,
     integer,
-    listed,
     model,
     namespace,
-    parsed,
+    parse_setting,
     path,
     read_tokens,
     shop_name,
+    split_list,
     switch,
     token_list,
 )
@@ -192,7 +192,7 @@ class Settings:
     )
     jwt_issuer: str | None = setting(str, None, "The issuer (iss) of the tokens, to the letter.")
     jwt_audience: tuple[str, ...] = setting(
-        listed, (), "What tokens have to be meant for (aud; without one, client_id): any of these, comma separated."
+        split_list, (), "What tokens have to be meant for (aud; without one, client_id): any of these, comma separated."
     )
     trusted_proxies: tuple[str, ...] = setting(
         networks, (), "Addresses or networks of proxies whose X-Forwarded-For and -Proto are believed, comma separated."
@@ -275,7 +275,7 @@ class Settings:
         if replaced := next((name for name in REPLACED if name in given), None):
             raise SettingError(f"{replaced}: it is no setting any more; {REPLACED[replaced]}")
         stated = {each.name: (name, each.metadata["parse"]) for name, each in DECLARED.items() if name in given}
-        settings = cls(**{field: parsed(name, given[name], parse) for field, (name, parse) in stated.items()})
+        settings = cls(**{field: parse_setting(name, given[name], parse) for field, (name, parse) in stated.items()})
         _check(settings)
         return settings
 
@@ -318,11 +318,11 @@ def _check(settings: Settings) -> None:
         if file is not None and (problem := file_problem(file)):
             raise SettingError(f"{PREFIX}{name.upper()}: {problem}")
     if settings.redis_url != "embedded:":
-        parsed("MANGA_REDIS_URL", settings.redis_url, RedisAddress.parse)
+        parse_setting("MANGA_REDIS_URL", settings.redis_url, RedisAddress.parse)
     if settings.catalog_url != "embedded:":
-        parsed("MANGA_CATALOG_URL", settings.catalog_url, OpenSearchAddress.parse)
+        parse_setting("MANGA_CATALOG_URL", settings.catalog_url, OpenSearchAddress.parse)
     if settings.store_url != "embedded:":
-        parsed("MANGA_STORE_URL", settings.store_url, DynamoAddress.parse)
+        parse_setting("MANGA_STORE_URL", settings.store_url, DynamoAddress.parse)
     if settings.audit == "required" and settings.audit_log is None:
         raise SettingError("MANGA_AUDIT=required needs MANGA_AUDIT_LOG: a file, or /dev/stderr")
     _check_relay(settings)

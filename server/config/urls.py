@@ -9,7 +9,7 @@ from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
-from server.config.parsing import SettingError, listed
+from server.config.parsing import SettingError, split_list
 from tools.store.backends.aws_address import S3Address
 from tools.store.backends.dynamodb.tables import DynamoAddress
 
@@ -28,7 +28,7 @@ def host_name(text: str) -> str:
 
 def hosts(text: str) -> tuple[str, ...]:
     """Accepts values of a Host header; returns them in lower case."""
-    found = tuple(each.lower() for each in listed(text))
+    found = tuple(each.lower() for each in split_list(text))
     if not all(_is_allowed_host(each) for each in found):
         raise SettingError(
             "has to be names such as shop.example, shop.example:8080 or shop.example:*, no scheme and no path"
@@ -63,7 +63,7 @@ def _is_address(text: str, read: Callable[[str], object] = ip_address) -> bool:
 def networks(text: str) -> tuple[str, ...]:
     """Accepts addresses, or networks such as 10.0.0.0/8."""
     try:
-        return tuple(str(ip_network(each)) for each in listed(text))
+        return tuple(str(ip_network(each)) for each in split_list(text))
     except ValueError:
         raise SettingError("has to be IP addresses or networks, comma separated") from None
 

@@ -156,7 +156,7 @@ def _json_of(content: bytes) -> Any:
     except UnicodeError:
         raise DocumentError("the flags are not UTF-8 text") from None
     try:
-        return json.loads(text, object_pairs_hook=_each_name_once, parse_constant=_refused)
+        return json.loads(text, object_pairs_hook=_each_name_once, parse_constant=_refuse_constant)
     except DocumentError:
         raise
     except json.JSONDecodeError as error:
@@ -173,7 +173,7 @@ def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return value
 
 
-def _refused(constant: str) -> Any:
+def _refuse_constant(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
 
 

@@ -109,7 +109,7 @@ class Follower:
         if content is not None:
             self._content = content  # kept: a read may be cancelled before parsing, and a source sends a document once
         new = self._content is not None and self._content != self._judged
-        changed = new and self._take(await self._parsed(self._content or b""), self._content)
+        changed = new and self._take(await self._parse(self._content or b""), self._content)
         if self._broken is None:
             self._of_fleet = False
             self._as_source_at = self._clock()
@@ -188,7 +188,7 @@ class Follower:
         self._hint.clear()
         return hinted
 
-    async def _parsed(self, content: bytes) -> Document:
+    async def _parse(self, content: bytes) -> Document:
         try:
             document = await asyncio.to_thread(parse, content)  # a large one takes half a second
         except DocumentError as error:

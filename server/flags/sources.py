@@ -96,12 +96,12 @@ class HttpSource:
                 raise Unreadable(f"it answers with status {answer.status_code}")
             if answer.headers.get("content-encoding", "identity") != "identity":
                 raise Unreadable("it answers compressed, which was not asked for")
-            body = await _bounded(answer)
+            body = await _read_body(answer)
             self._etag = answer.headers.get("etag")  # only now: a body that broke off has to be sent again
             return body
 
 
-async def _bounded(answer: httpx2.Response) -> bytes:
+async def _read_body(answer: httpx2.Response) -> bytes:
     body = b""
     async for piece in answer.aiter_raw():
         body += piece

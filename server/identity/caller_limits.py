@@ -50,7 +50,7 @@ class Stated:
     customer: str
 
     @classmethod
-    def of(cls, call: Call) -> Stated:
+    def from_call(cls, call: Call) -> Stated:
         said = call.metadata
         who = said.user or said.user_token or said.session or call.transport_session or ""
         hashed = hashlib.blake2b(who.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest() if who else ""

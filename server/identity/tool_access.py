@@ -56,7 +56,7 @@ class ToolAccess:
         self._flags = flags
         self._toolset = toolset
 
-    def listed(self, principal: Principal) -> list[Tool]:
+    def list_tools(self, principal: Principal) -> list[Tool]:
         """Returns the caller's tools in the registry's order. Lists depend on the proven user alone, not on the session;
         without one they hold the tools that are on for everyone."""
         return [t for t in self._registry if self.decision(t, principal).on and granted(t, principal)]

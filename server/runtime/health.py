@@ -61,7 +61,7 @@ class Dependencies:
 
     async def _state(self, name: str, probe: Probe, breaker: CircuitBreaker | None) -> dict[str, Any]:
         started = self.clock()
-        health = await _asked(probe, self.clock)
+        health = await _probe_health(probe, self.clock)
         latency_ms = round((self.clock() - started) * 1000, 2)
         self._tell(name, health)
         while breaker is not None and health.ok and breaker.state is BreakerState.HALF_OPEN and breaker.allow_call():
@@ -74,7 +74,7 @@ class Dependencies:
         """Probes in place of a call; reports a success to the breaker, and leaves failures for calls to report."""
         era, started, health = breaker.era, self.clock(), None
         try:
-            health = await _asked(probe, self.clock)
+            health = await _probe_health(probe, self.clock)
         finally:
             if health is not None and health.ok:
                 breaker.record_success(self.clock() - started, era)
@@ -90,7 +90,7 @@ class Dependencies:
             outage.record_failure(health.detail or "it is not well")
 
 
-async def _asked(probe: Probe, clock: Clock) -> Health:
+async def _probe_health(probe: Probe, clock: Clock) -> Health:
     try:
         async with asyncio.timeout(PROBE_SECONDS):
             return await probe(Deadline.after(PROBE_SECONDS, clock))

@@ -101,7 +101,7 @@ class ShedStage:
         return self._places.taken + self._look_ups.taken
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
-        stated = Stated.of(call)
+        stated = Stated.from_call(call)
         self._limits.hear(stated)
         places = self._find_room(stated, call)
         if places is None:

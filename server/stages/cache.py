@@ -62,7 +62,7 @@ def words(call: Call) -> tuple[str, ...]:
     return tuple(each.text[:LONGEST_QUOTE] for each in call.preferences)
 
 
-def sealed(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str] = ()) -> Json:
+def seal(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str] = ()) -> Json:
     """The result with each text under `names` cut into pieces: text of ours, or [start, end] within `asked` and `words`."""
     there = [name for name in names if name in result]
     if not there:
@@ -80,8 +80,8 @@ def sealed(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[st
     return result | {name: seal(result[name]) for name in there}
 
 
-def opened(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str] = ()) -> Json | None:
-    """Undoes `sealed`; None for a result that it did not make."""
+def unseal(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str] = ()) -> Json | None:
+    """Undoes `seal`; None for a result that it did not make."""
     if not any(name in result for name in names):
         return result
     said = _join_said(asked, words)
@@ -220,7 +220,7 @@ class ResultWrites:
             return None
         if outcome.value is None or outcome.as_of is None:
             return None
-        stored = encode(sealed(outcome.value, call.tool.tool.echoes, call.arguments, words(call)), outcome.as_of)
+        stored = encode(seal(outcome.value, call.tool.tool.echoes, call.arguments, words(call)), outcome.as_of)
         seconds = round(policy.stale_seconds * (1 - JITTER * self.draw()))
         return Command(("SET", key, stored, "EX", seconds)) if stored else None
 

@@ -21,7 +21,7 @@ from server.identity.request_metadata import (
     checked_turn,
 )
 from server.results import tokens_of
-from server.stages.cache import cache_key, opened, words
+from server.stages.cache import cache_key, unseal, words
 from server.stages.telemetry import remembered
 from session import keys
 from session.begin import BeginRequest, Begun, CachedResult, ClaimRequest, digest
@@ -144,7 +144,7 @@ def drop_foreign_results(call: Call, begun: Begun, now: float) -> Begun:
     if claim is not None and claim.result is not None and not is_ours(claim.result):
         claim = replace(claim, result=None)
     if cached is not None:
-        value = opened(cached.value, call.tool.tool.echoes, call.arguments, words(call))
+        value = unseal(cached.value, call.tool.tool.echoes, call.arguments, words(call))
         cached = None if value is None else replace(cached, value=value)
     return replace(begun, claim=claim, cached=cached if cached is not None and is_ours(cached) else None)
 
@@ -174,7 +174,7 @@ class EndWrites:
     def __init__(self, call: Call, outcome: Outcome, memory: SessionMemory, now: float) -> None:
         """`now` is in seconds since the epoch."""
         begun, tool = call.opened, call.tool.tool
-        shown = _shown(call, outcome)
+        shown = _last_shown(call, outcome)
         self.state: list[StateWrite] = []
         self.steps: list[Step] = [*call.pending_writes]
         if begun.turn.tokens is not None:
@@ -189,13 +189,13 @@ class EndWrites:
                 seconds = RESULT_SET_SECONDS + (tool.cache or CachePolicy(0, 0)).stale_seconds
                 self.steps.append(Command(("SET", key, " ".join(shown.title_ids) or NOTHING, "EX", seconds)))
         if call.session is not None and tool.recorded:
-            shared = _shared(call, outcome, shown)
+            shared = _shared_values(call, outcome, shown)
             self.state = memory.recent.keep(begun.request, shown, shared)
             entry = make_entry(call, outcome, shown, shared, now)
             self.steps.append(memory.record(call.session, call.principal.user, entry, shown, shared, outcome.packed))
 
 
-def _shown(call: Call, outcome: Outcome) -> LastShown | None:
+def _last_shown(call: Call, outcome: Outcome) -> LastShown | None:
     shown = call.tool.tool.shown
     if shown is None or outcome.value is None:
         return None
@@ -203,7 +203,7 @@ def _shown(call: Call, outcome: Outcome) -> LastShown | None:
     return replace(last, query=last.query[:LONGEST_TEXT])
 
 
-def _shared(call: Call, outcome: Outcome, shown: LastShown | None) -> Mapping[str, str]:
+def _shared_values(call: Call, outcome: Outcome, shown: LastShown | None) -> Mapping[str, str]:
     """The values that later calls may refer to without naming them: the one title of a list, or those the tool shares."""
     shares = call.tool.tool.shares
     if shown is not None:

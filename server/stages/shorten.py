@@ -37,16 +37,16 @@ class ShortenStage:
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         if not call.tool.tool.recorded:  # a resource, read by an application and not by a model
-            return finished(self._shown(await inner(call)))
+            return finished(self._in_shop_currency(await inner(call)))
         budget = call.turn.tokens if call.turn else None
         if budget is not None and budget.exhausted:
             if (claim := call.opened.request.claim) is not None:  # nothing will be recorded under the key
                 call.pending_writes.append(self._memory.settle(claim, None))
             raise BudgetExhausted(USED_UP, details={"what": "tokens"})
         most = self._most if budget is None else budget.allowance(self._most, call.expected_calls)
-        return _fit(call, self._shown(await inner(call)), most * A_TOKEN)
+        return _fit(call, self._in_shop_currency(await inner(call)), most * A_TOKEN)
 
-    def _shown(self, outcome: Outcome) -> Outcome:
+    def _in_shop_currency(self, outcome: Outcome) -> Outcome:
         """In the shop's currency: what lies further in has amounts as they are inside the server."""
         return outcome if outcome.value is None else replace(outcome, value=self._currency.show(outcome.value))
 

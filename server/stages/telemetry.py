@@ -38,7 +38,7 @@ def event_of(call: Call, outcome: Outcome | None) -> CallFinished:
         violations=_violations(outcome),
         turn_over=bool(call.turn and call.turn.exhausted),
         over_between=bool(call.turn and call.turn.over_between),
-        audited=_shown(call, call.tool.tool.audited) if call.tool.tool.personal else None,
+        audited=_shown_arguments(call, call.tool.tool.audited) if call.tool.tool.personal else None,
     )
 
 
@@ -55,10 +55,10 @@ def remembered(call: Call, outcome: Outcome | None) -> dict[str, object]:
     """The arguments that history and logs may show, by the tool's allowlist. None before they were validated or after
     NOT_FOUND: they can then be anything that somebody typed."""
     unknown = outcome is not None and isinstance(outcome.failure, NotFound)
-    return {} if unknown else _shown(call, call.tool.tool.remembered)
+    return {} if unknown else _shown_arguments(call, call.tool.tool.remembered)
 
 
-def _shown(call: Call, names: Sequence[str]) -> dict[str, object]:
+def _shown_arguments(call: Call, names: Sequence[str]) -> dict[str, object]:
     return {name: call.arguments[name] for name in names if name in call.arguments} if call.validated else {}
 
 
@@ -81,7 +81,7 @@ class Audited:
         finally:
             if outcome is None or not (self._audit.required and outcome.succeeded):
                 self._audit.record(event_of(call, outcome))
-        if self._audit.required and outcome.succeeded and not await self._audit.written(event_of(call, outcome)):
+        if self._audit.required and outcome.succeeded and not await self._audit.write(event_of(call, outcome)):
             return Outcome(failure=DependencyFailure(UNRECORDED, dependency="audit", retry_after_ms=1000))
         return outcome
 

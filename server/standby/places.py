@@ -67,7 +67,7 @@ class FilePlace:
             raise UnreachableError(f"{self._path}: {error.strerror or type(error).__name__}") from error
 
     def _copy(self, since: str | None, into: Path) -> str | None:
-        with self._opened() as file:
+        with self._open_file() as file:
             state = os.fstat(file.fileno())
             if state.st_size > MOST_BYTES:
                 raise UnreachableError(f"{self._path}: larger than any bundle")
@@ -78,7 +78,7 @@ class FilePlace:
                 shutil.copyfileobj(file, copy)
         return mark
 
-    def _opened(self) -> BinaryIO:
+    def _open_file(self) -> BinaryIO:
         """Opens the file; refuses pipes, devices and folders."""
         opened = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         if not stat.S_ISREG(os.fstat(opened).st_mode):
@@ -88,7 +88,7 @@ class FilePlace:
 
     def _beginning(self) -> bytes:
         try:
-            with self._opened() as file:
+            with self._open_file() as file:
                 return file.read(LONGEST_LINE)
         except FileNotFoundError:
             return b""

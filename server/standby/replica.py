@@ -119,7 +119,7 @@ class Replica:
             self._seen = mark
             try:
                 manifest = await asyncio.to_thread(unpack, fetched, unpacked)
-                await self._take(await self._opened(manifest, unpacked))
+                await self._take(await self._load(manifest, unpacked))
             except OSError:
                 self._seen = None  # try again: a full disk may have room later
                 raise
@@ -149,7 +149,7 @@ class Replica:
                 self._as_source_at = self._clock()
         return POLL_SECONDS if self.current is not None else RETRY_SECONDS
 
-    async def _opened(self, manifest: Manifest, folder: Path) -> Loaded:
+    async def _load(self, manifest: Manifest, folder: Path) -> Loaded:
         """Loads the bundle into memory, on threads; the files may go afterwards."""
         if manifest.kind != self.kind:
             raise BundleError(f"it holds {manifest.kind}, MANGA_STANDBY says {self.kind}")

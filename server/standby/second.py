@@ -42,10 +42,10 @@ class StandbyStores:
         if loaded is None or tool not in TOOLS:
             return None
         if loaded not in self._made:
-            self._made[loaded] = self._over(loaded.catalog, store)
+            self._made[loaded] = self._with_standby(loaded.catalog, store)
         return Standby(NAME, self._made[loaded], loaded.manifest.made)
 
-    def _over(self, standby: CatalogPort, store: Store) -> Store:
+    def _with_standby(self, standby: CatalogPort, store: Store) -> Store:
         """`store` with the standby in place of the catalogue."""
         catalog = StoreCatalog(guard_port(standby, self._backend), self._clocks.now, store.adult)
         reader = store.reader.over(catalog)

@@ -88,11 +88,11 @@ def read(environ: Mapping[str, str]) -> TraceSettings | None:
     if (endpoint := _endpoint(given)) is None:
         return None
     for name, rule in RULES.items():
-        _checked(given, name, rule)
+        _parse_variable(given, name, rule)
     return TraceSettings(endpoint, _sampling(given))
 
 
-def _checked(given: Mapping[str, str], name: str, rule: Callable[[str], T]) -> T | None:
+def _parse_variable(given: Mapping[str, str], name: str, rule: Callable[[str], T]) -> T | None:
     """The value by its rule, None where it is absent. An error names the variable and never its value."""
     if (text := given.get(name)) is None:
         return None
@@ -103,9 +103,9 @@ def _checked(given: Mapping[str, str], name: str, rule: Callable[[str], T]) -> T
 
 
 def _endpoint(given: Mapping[str, str]) -> str | None:
-    if (own := _checked(given, TRACES_ENDPOINT, _address)) is not None:
+    if (own := _parse_variable(given, TRACES_ENDPOINT, _address)) is not None:
         return own
-    base = _checked(given, ENDPOINT, _base)
+    base = _parse_variable(given, ENDPOINT, _base)
     return None if base is None else f"{base.removesuffix('/')}/v1/traces"
 
 
@@ -129,11 +129,11 @@ def _base(text: str) -> str:
 
 
 def _sampling(given: Mapping[str, str]) -> Sampling:
-    name = _checked(given, SAMPLER, _sampler) or "parentbased_traceidratio"
+    name = _parse_variable(given, SAMPLER, _sampler) or "parentbased_traceidratio"
     parent_based, own = name.startswith("parentbased_"), name.removeprefix("parentbased_")
     if own != "traceidratio":
         return Sampling(parent_based, 1.0 if own == "always_on" else 0.0)
-    ratio = _checked(given, SAMPLER_ARG, _ratio)
+    ratio = _parse_variable(given, SAMPLER_ARG, _ratio)
     return Sampling(parent_based, DEFAULT_RATIO if ratio is None else ratio)
 
 

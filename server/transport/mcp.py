@@ -322,7 +322,7 @@ class Protocol:
         return make_result
 
     def _unknown(self, ctx: Context, name: str, principal: Principal) -> MCPError:
-        nearest = self._registry.nearest(name, {tool.name for tool in self._access.listed(principal)})
+        nearest = self._registry.nearest(name, {tool.name for tool in self._access.list_tools(principal)})
         hint = f" Did you mean: {', '.join(nearest)}?" if nearest else " tools/list names those there are."
         message = f"Unknown tool: {remove_hidden(name[:100])!r}.{hint}"
         return self._callers.refusal(ctx, principal, message, {"name": "TOOL_NOT_FOUND", "nearest": nearest})

@@ -156,7 +156,7 @@ class PrimitiveMethods:
         refuse_cursor(params, "resources")
         principal = await self._callers.identify(ctx)
         shared = {each.name for each in self._extensions.shared_with(ctx.session)}
-        tools = {tool.name for tool in self._access.listed(principal)} if shared else set()
+        tools = {tool.name for tool in self._access.list_tools(principal)} if shared else set()
 
         def is_useful(resource: Resource) -> bool:
             of_tools = resource.of_tools

@@ -73,7 +73,7 @@ class ToolListing:
         is_private = self._access.depends_on_user() or principal.scopes is not None or is_extended
         return {
             "resultType": "complete",
-            "tools": [_extend(self._form(tool).listed, extensions) for tool in self._access.listed(principal)],
+            "tools": [_extend(self._form(tool).listed, extensions) for tool in self._access.list_tools(principal)],
             "ttlMs": TTL_MS,
             "cacheScope": "private" if is_private else "public",
         }
@@ -92,7 +92,7 @@ class ToolListing:
 
     def digest(self, principal: Principal) -> str:
         """Stands for this principal's list: the tools, their order, and their entries."""
-        return " ".join(self._form(tool).digest for tool in self._access.listed(principal))
+        return " ".join(self._form(tool).digest for tool in self._access.list_tools(principal))
 
     def _form(self, tool: Tool) -> Form:
         form = self._forms.use(tool.name)

@@ -21,7 +21,7 @@ KEPT = (
 
 
 def table(template: Template, wanted: Table, stage: str) -> dict[str, object]:
-    name = wanted.called(STAGES[stage].table_prefix)
+    name = wanted.full_name(STAGES[stage].table_prefix)
     (found,) = [
         each["Properties"]
         for each in template.of("AWS::DynamoDB::Table").values()

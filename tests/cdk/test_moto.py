@@ -98,10 +98,10 @@ def test_the_tables_are_as_they_are_defined(cloud: Cloud) -> None:
     region = cloud.templates.region
     address = DynamoAddress.parse(f"dynamodb://{region}?endpoint={cloud.endpoint}&table_prefix={cloud.table_prefix}")
     states = describe_tables(address)
-    assert [(state.name, state.problem) for state in states] == [(table.called(address.prefix), None) for table in TABLES]
+    assert [(state.name, state.problem) for state in states] == [(table.full_name(address.prefix), None) for table in TABLES]
     driver = client("dynamodb", cloud.endpoint, region)
     for table in TABLES:
-        told = driver.describe_table(TableName=table.called(address.prefix))["Table"]
+        told = driver.describe_table(TableName=table.full_name(address.prefix))["Table"]
         assert told["BillingModeSummary"]["BillingMode"] == "PAY_PER_REQUEST"
         assert told["DeletionProtectionEnabled"] == (cloud.stage == "prod")
 

@@ -88,7 +88,7 @@ def test_what_aws_tells_of_its_own_services_tells_somebody(service: Template, st
                 native.setdefault(metric["MetricName"], []).append(dimensions)
     own = STAGES[stage]
     assert native["RunningTaskCount"] == [{"ClusterName": own.prefix, "ServiceName": own.service}]
-    tables = [{"TableName": table.called(own.table_prefix)} for table in TABLES]
+    tables = [{"TableName": table.full_name(own.table_prefix)} for table in TABLES]
     assert native["ReadThrottleEvents"] == native["WriteThrottleEvents"] == tables
     assert native["BytesUsedForCache"] == native["ThrottledCmds"] == [{"clusterId": f"{own.prefix}-sessions"}]
     (search,) = native["SearchOCU"]

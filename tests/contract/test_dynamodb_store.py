@@ -48,7 +48,7 @@ async def test_a_hundred_titles_of_a_hundred_and_ten_volumes_are_read_whole_beyo
     for start in range(0, len(items), 4):  # one request of 5 MB is more than aiohttp sends without a warning
         await write_all(store.connection, STOCK, items[start : start + 4])
     asked = {
-        "RequestItems": {STOCK.called(store.connection.address.prefix): {"Keys": [{"title_id": {"S": i}} for i in ids]}}
+        "RequestItems": {STOCK.full_name(store.connection.address.prefix): {"Keys": [{"title_id": {"S": i}} for i in ids]}}
     }
     alone = await store.connection.call("batch_get_item", **asked)
     assert alone["UnprocessedKeys"], "the page has to be too big, or this test shows nothing"
@@ -63,7 +63,7 @@ async def test_a_hundred_titles_of_a_hundred_and_ten_volumes_are_read_whole_beyo
 
 async def test_many_writers_change_single_volumes_and_no_copy_is_lost(store: DynamoStore, soon: Deadline) -> None:
     """The update that `items` describes: one volume's copies, on the condition that there are any."""
-    table = STOCK.called(store.connection.address.prefix)
+    table = STOCK.full_name(store.connection.address.prefix)
     await write_all(store.connection, STOCK, [stock_item("manga-000001", [], VOLUMES[:3])])
 
     async def sell_one(number: int) -> bool:
@@ -146,7 +146,7 @@ async def test_an_order_changed_by_the_shop_is_read_as_it_is_now(store: DynamoSt
     assert await store.orders.purchased("reader", soon) == ("manga-000001",)
     await store.connection.call(
         "update_item",
-        TableName=ORDERS.called(store.connection.address.prefix),
+        TableName=ORDERS.full_name(store.connection.address.prefix),
         Key={"owner": {"S": owner_key("reader")}, "order_id": {"S": ORDER.order_id}},
         UpdateExpression="SET #s = :s",
         ExpressionAttributeNames={"#s": "status"},
@@ -185,7 +185,7 @@ async def test_tables_are_made_once_and_as_defined(dynamodb_address: DynamoAddre
     assert [state.problem for state in describe_tables(dynamodb_address)] == [None] * len(TABLES)
     driver = client(dynamodb_address)
     for table in TABLES:
-        name = table.called(dynamodb_address.prefix)
+        name = table.full_name(dynamodb_address.prefix)
         assert driver.describe_table(TableName=name)["Table"]["BillingModeSummary"]["BillingMode"] == BILLING_MODE
         forgetting = driver.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
         assert forgetting.get("AttributeName") == table.ttl
@@ -221,7 +221,7 @@ async def test_missing_tables_are_named_by_health_and_by_calls(dynamodb_address:
 
 async def test_stock_orders_and_profiles_are_well_each_by_itself(dynamodb_address: DynamoAddress, soon: Deadline) -> None:
     driver = client(dynamodb_address)
-    driver.delete_table(TableName=ORDERS.called(dynamodb_address.prefix))
+    driver.delete_table(TableName=ORDERS.full_name(dynamodb_address.prefix))
     async with DynamoStore.open(dynamodb_address) as store:
         parts: list[Any] = [store.stock, store.orders, store.profiles]
         assert [(await part.health(soon)).ok for part in parts] == [True, False, True]

@@ -31,7 +31,7 @@ class FlagsTable:
 
     @property
     def name(self) -> str:
-        return TABLE.called(self.address.prefix)
+        return TABLE.full_name(self.address.prefix)
 
     def item(self, key: str = "production") -> FlagsItem:
         endpoint = urlsplit(self.address.endpoint or "").geturl()

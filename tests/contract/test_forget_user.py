@@ -44,7 +44,7 @@ async def test_all_of_a_customers_profile_goes_and_nobody_elses(dynamodb_address
         first, second = await forget(USER, store_url=url), await forget(USER, store_url=url)
         left = await store.profiles.recall(USER, soon), await store.preferences.stated(USER, soon)
         others = await store.profiles.recall("another", soon), await store.preferences.stated("another", soon)
-        scanned = json.dumps(await store.connection.call("scan", TableName=PROFILE.called(dynamodb_address.prefix)))
+        scanned = json.dumps(await store.connection.call("scan", TableName=PROFILE.full_name(dynamodb_address.prefix)))
     assert first[0] == second[0] == 0, first[2] + second[2]
     assert left == (Profile(), Kept())
     assert others == (Profile((events[0],)), stated)

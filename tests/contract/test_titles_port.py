@@ -105,7 +105,7 @@ async def test_tables_of_an_older_version_lack_this_one_and_lose_nothing_else(
 ) -> None:
     """During a deployment: the table is missing until the next load, and only what needs it knows."""
     driver = client(dynamodb_address)
-    driver.delete_table(TableName=TITLES.called(dynamodb_address.prefix))
+    driver.delete_table(TableName=TITLES.full_name(dynamodb_address.prefix))
     async with DynamoStore.open(dynamodb_address) as store:
         with pytest.raises(DependencyFailure, match="The table of the titles is not there"):
             await store.titles.get(["manga-001001"], soon)

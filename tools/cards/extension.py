@@ -204,14 +204,14 @@ def cards(cover_hosts: Sequence[str] = ()) -> Extension:
     and ValueError for a file that cannot be one."""
     return Extension(
         name=NAME,
-        understood=understood,
+        understood=accept_host,
         of_result=describe_result,
         of_tools={tool: _meta_of_tool(card) for card in CARDS for tool in card.tools},
         resources=tuple(_resource(card, page(card, hosts=cover_hosts), _origins(card, cover_hosts)) for card in CARDS),
     )
 
 
-def understood(declared: Any) -> Json | None:
+def accept_host(declared: Any) -> Json | None:
     """Returns the settings if the host shows our kind of page, else None."""
     kinds = declared.get("mimeTypes") if isinstance(declared, Mapping) else None
     return {"mimeTypes": [MIME_TYPE]} if isinstance(kinds, list) and MIME_TYPE in kinds else None

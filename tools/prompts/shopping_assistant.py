@@ -26,7 +26,7 @@ POLICIES_OPENING = Saying(
 def policies_in_short(policies: Policies, language: Language) -> str:
     """Each topic under its address, in another language where it is written in that alone; "" where nothing is."""
     blocks = [(topic, block) for topic in policies.topics for block in _blocks(_text(policies, topic, language))]
-    kept = _kept([block for _, block in blocks])
+    kept = _fitting_places([block for _, block in blocks])
     said: dict[str, list[str]] = {}
     for place in kept:
         topic, block = blocks[place]
@@ -38,7 +38,7 @@ def _text(policies: Policies, topic: str, language: Language) -> str:
     return policies.text(topic, language) or policies.text(topic, policies.languages(topic)[0])
 
 
-def _kept(blocks: Sequence[str]) -> list[int]:
+def _fitting_places(blocks: Sequence[str]) -> list[int]:
     """The places of those that there is room for, in their order."""
     kept, left = list[int](), MOST_TOKENS
     for place in sorted(range(len(blocks)), key=lambda place: BOLD not in blocks[place]):

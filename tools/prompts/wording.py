@@ -132,10 +132,10 @@ class Task:
 
     def message(self, language: Language, context: ToolContext) -> Message:
         steps, minds = self._steps(language, context.may_use), self._minds(language, context)
-        parts = [[self.opening.text(language)], self._said(language), steps, minds]
+        parts = [[self.opening.text(language)], self._quoted_arguments(language), steps, minds]
         return Message("user", Text("\n\n".join("\n".join(each) for each in parts if each)))
 
-    def _said(self, language: Language) -> list[str]:
+    def _quoted_arguments(self, language: Language) -> list[str]:
         lines = [f"- {name.text(language)}: {quote(text)}" for name, text in self.said.items() if text.strip()]
         return [SAID.text(language), *lines] if lines else []
 

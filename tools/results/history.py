@@ -125,7 +125,7 @@ def _common(call: HistoryEntry, about: About) -> float:
     """How much a call has in common with what is asked."""
     texts = [call.words, call.summary, *(name for _, name in call.shown)]
     words_in_common = about.words.intersection(words(" ".join(texts)))
-    same_title = _title_ids(call) & about.title_ids or any(_named(name, about.sound) for _, name in call.shown)
+    same_title = _title_ids(call) & about.title_ids or any(_is_named(name, about.sound) for _, name in call.shown)
     return (
         SAME_TITLE * bool(same_title)
         + SAME_WORD * min(len(words_in_common), MOST_WORDS)
@@ -139,7 +139,7 @@ def _title_ids(call: HistoryEntry) -> set[str]:
     return {title_id for title_id, _ in call.shown} | set(map(str, named))
 
 
-def _named(name: str, sound: str) -> bool:
+def _is_named(name: str, sound: str) -> bool:
     own = sound_key(name)
     return len(own) >= SHORTEST_NAME and own in sound
 
@@ -156,7 +156,7 @@ def summarise(past: Recollection, calls: Sequence[HistoryEntry], now: float, mos
     """The `calls`, then what a next call may refer to. `now` is in seconds since the epoch."""
     head = CALLS if calls else NOTHING_YET if past.known else NOT_KNOWN
     for_list = max(LEAST_FOR_LIST, MOST_FOR_LIST - A_CALL * len(calls))
-    references = [*_shared(past), *([_list(past.last_shown, for_list)] if past.last_shown else [])]
+    references = [*_shared_lines(past), *([_list(past.last_shown, for_list)] if past.last_shown else [])]
     room = most_tokens - sum(map(_cost, (head, *references)))
     return "\n".join([head, *_fitting([describe_call(call, now) for call in calls], room), *references])
 
@@ -179,7 +179,7 @@ def _fitting(lines: Sequence[Sequence[str]], room: int) -> list[str]:
     return [lines[at][form] for at, form in enumerate(forms)]
 
 
-def _shared(past: Recollection) -> list[str]:
+def _shared_lines(past: Recollection) -> list[str]:
     title_id, title, order_id = (past.shared.get(name, "") for name in ("title_id", "title", "order_id"))
     told = [f"Last title: {title_id} {cut(title, LONGEST_NAME)}".rstrip()] if title_id else []
     return [*told, f"Last order: {order_id}"] if order_id else told

@@ -147,7 +147,7 @@ def shorten(value: Json, sheds: Sequence[str], most: int) -> Shortened:
         if excess <= 0:
             break
         *way, name = path.removesuffix(ROWS).split(".")
-        holders = [each for each in _at(value, way) if name in each]
+        holders = [each for each in _objects_at(value, way) if name in each]
         if not path.endswith(ROWS):
             left_out += [name] if holders else []
             excess -= _drop(holders, name)
@@ -160,14 +160,14 @@ def shorten(value: Json, sheds: Sequence[str], most: int) -> Shortened:
     return Shortened(value, tuple(left_out), tuple(cuts))
 
 
-def _at(value: Any, way: Sequence[str]) -> Iterable[Json]:
+def _objects_at(value: Any, way: Sequence[str]) -> Iterable[Json]:
     """The objects at the end of a way, through lists as well."""
     if isinstance(value, list):
         for each in value:
-            yield from _at(each, way)
+            yield from _objects_at(each, way)
     elif isinstance(value, dict):
         if way:
-            yield from _at(value.get(way[0]), way[1:])
+            yield from _objects_at(value.get(way[0]), way[1:])
         else:
             yield value
 

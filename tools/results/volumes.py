@@ -73,7 +73,7 @@ def as_last_known(row: Json) -> Json:
 
 def _row(sold: Availability, volume: VolumeStock) -> Json:
     availability = _availability(sold, volume)
-    return _known(
+    return _known_facts(
         volume=volume.volume,
         format=volume.format,
         availability=availability,
@@ -93,7 +93,7 @@ def _availability(sold: Availability, volume: VolumeStock) -> str:
     return DOWNLOAD if volume.format == DIGITAL else IN_STOCK
 
 
-def _known(**facts: Any) -> Json:
+def _known_facts(**facts: Any) -> Json:
     return {name: fact for name, fact in facts.items() if fact is not None}
 
 
@@ -109,7 +109,7 @@ def _editions(sold: Availability, volume: VolumeStock) -> Iterator[Json]:
     digital = next((each for each in sold.offers if each.format == DIGITAL), None)
     counted = any(each.format == DIGITAL for each in sold.volumes)
     if volume.format == PAPER and digital is not None and not counted and not sold.awaited(volume):
-        yield _known(volume=volume.volume, format=DIGITAL, availability=DOWNLOAD, price_jpy=digital.price_jpy)
+        yield _known_facts(volume=volume.volume, format=DIGITAL, availability=DOWNLOAD, price_jpy=digital.price_jpy)
 
 
 # -- one title
@@ -220,7 +220,7 @@ def next_volume(sold: Availability, has: Ordered, format_: str | None) -> tuple[
     has at least one volume, and none but in the given format."""
     nothing = f"No further volume is announced{f' as {format_}' if format_ else ''}."
     if has.highest is not None and not has.whole_set:
-        return _after(sold, has.highest, nothing)
+        return _volume_after(sold, has.highest, nothing)
     coming = [volume for volume in sold.volumes if sold.awaited(volume)]
     whose = "The customer ordered the complete set. " if has.whole_set else ""
     if coming:
@@ -231,7 +231,7 @@ def next_volume(sold: Availability, has: Ordered, format_: str | None) -> tuple[
     return max(volume.volume for volume in sold.volumes), f"{nothing} This is the latest."
 
 
-def _after(sold: Availability, highest: int, nothing: str) -> tuple[int | None, str]:
+def _volume_after(sold: Availability, highest: int, nothing: str) -> tuple[int | None, str]:
     last = f"Volume {highest} is the last that this customer ordered"
     number = min((volume.volume for volume in sold.volumes if volume.volume > highest), default=None)
     if number is not None:
@@ -337,7 +337,7 @@ def _released(release: Release, title: str | None, sold: Availability | None) ->
     """The day is the release's, the other facts are stock's."""
     volumes = sold.volumes if sold else ()
     found = next((each for each in volumes if (each.format, each.volume) == (release.format, release.volume)), None)
-    named = _known(title_id=release.title_id, title=title, volume=release.volume, format=release.format)
+    named = _known_facts(title_id=release.title_id, title=title, volume=release.volume, format=release.format)
     return named | (_row(sold, found) if sold and found else {}) | {"release_date": release.date}
 
 

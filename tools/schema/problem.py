@@ -120,7 +120,7 @@ def _keys(tool: Tool) -> str | None:
     return None
 
 
-def _cached(tool: Tool) -> str | None:
+def _check_cache(tool: Tool) -> str | None:
     if tool.asks and tool.cache is not None:
         return "it asks its client, so that its results are for one call alone: give it no cache"
     if tool.cache is not None and tool.reads and (not tool.named_by or not SHARED_KEYS.issuperset(tool.reads)):
@@ -199,4 +199,14 @@ def _references(value: Any) -> Iterator[str]:
 
 
 _KINDS = {"cache": CachePolicy, "fallback": Fallback, "leaves_in_profile": ProfileRule}
-_RULES: tuple[Callable[[Tool], str | None], ...] = (_name, _texts, _work, _kinds, _keys, _cached, _input, _output, _sheds)
+_RULES: tuple[Callable[[Tool], str | None], ...] = (
+    _name,
+    _texts,
+    _work,
+    _kinds,
+    _keys,
+    _check_cache,
+    _input,
+    _output,
+    _sheds,
+)

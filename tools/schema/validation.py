@@ -62,7 +62,7 @@ class Explanations:
         return Violation(path, "additionalProperties", f"there is no argument {shown!r}", known)
 
 
-def _shown(value: Any) -> str:
+def _excerpt(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= LONGEST_ECHO else text[:LONGEST_ECHO] + "…"
 
@@ -74,8 +74,8 @@ def _what(error: Any) -> str:
     if rule in ("maxItems", "minItems"):
         return f"the list has {len(error.instance)} items"
     if rule == "type":
-        return f"{_shown(error.instance)} is not of type {_either(limit)}"
-    return f"{_shown(error.instance)} is not allowed"
+        return f"{_excerpt(error.instance)} is not of type {_either(limit)}"
+    return f"{_excerpt(error.instance)} is not allowed"
 
 
 def _fix(error: Any) -> str:
@@ -102,7 +102,7 @@ def _any_of(forms: Sequence[Mapping[str, Any]]) -> str:
 
 def _form(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
-        return ", ".join(_shown(each) for each in schema["enum"])
+        return ", ".join(_excerpt(each) for each in schema["enum"])
     low, high = schema.get("minimum"), schema.get("maximum")
     kind = _of_type(schema.get("type", "value")).removeprefix("give ")
     return kind if low is None or high is None else f"{kind} from {low} to {high}"
@@ -111,7 +111,7 @@ def _form(schema: Mapping[str, Any]) -> str:
 _FIXES: Mapping[str, Callable[[Any], str]] = {
     "type": _of_type,
     "anyOf": _any_of,
-    "enum": lambda limit: "use one of: " + ", ".join(_shown(each) for each in limit),
+    "enum": lambda limit: "use one of: " + ", ".join(_excerpt(each) for each in limit),
     "maxLength": lambda limit: f"use at most {limit}",
     "minLength": lambda limit: "give some text" if limit == 1 else f"use at least {limit}",
     "maxItems": lambda limit: f"give at most {limit}",

@@ -72,7 +72,7 @@ def _status(order: Order, today: date) -> str:
         return _digital(order, today)
     if order.shipments:
         return _under_way(order.shipments, printed)
-    waiting = _waiting(printed) if order.status != "shipped" else None
+    waiting = _waiting_for(printed) if order.status != "shipped" else None
     return waiting or SHOP_WORDS.get(order.status, order.status)
 
 
@@ -83,7 +83,7 @@ def _digital(order: Order, today: date) -> str:
     return "received" if order.status == "received" else "ready_to_read"
 
 
-def _waiting(lines: Collection[OrderLine]) -> str | None:
+def _waiting_for(lines: Collection[OrderLine]) -> str | None:
     """All leave together, when the last is there: what one line waits for, all wait for."""
     waits = {WAITS[line.supply] for line in lines if line.supply in WAITS}
     return "preordered" if "preordered" in waits else next(iter(waits), None)

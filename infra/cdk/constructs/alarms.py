@@ -40,7 +40,7 @@ class Alarms(Construct):
             cluster=stage.prefix,
             service=stage.service,
             least_tasks=stage.scaling.least,
-            tables=tuple(table.called(stage.table_prefix) for table in TABLES),
+            tables=tuple(table.full_name(stage.table_prefix) for table in TABLES),
             cache=foundation.data.cache.name,
             cache_bytes=stage.cache.most_gb * GIB,
             account=Stack.of(self).account,

@@ -64,11 +64,11 @@ async def diagnose(redis: Redis, deadline: Deadline) -> Diagnosis:
         subscribe = "SSUBSCRIBE" if redis.sharded else "SUBSCRIBE"
         (reply,) = await wire.send([Command((subscribe, channel))], deadline.remaining()).replies()
         if isinstance(reply, MemoryRefused):
-            return Diagnosis.of(_refused(subscribe, reply))
+            return Diagnosis.of(_explain_refusal(subscribe, reply))
         for command in _commands_of_serving(redis, channel):
             (reply,) = await redis.trip([command], deadline)
             if isinstance(reply, MemoryRefused):
-                return Diagnosis.of(_refused(str(command[0]), reply))
+                return Diagnosis.of(_explain_refusal(str(command[0]), reply))
         async with asyncio.timeout(HEARD_SECONDS):
             await heard.wait()
     except TimeoutError:
@@ -94,7 +94,7 @@ def _commands_of_serving(redis: Redis, channel: str) -> list[Command]:
     ]
 
 
-def _refused(command: str, refusal: MemoryRefused) -> Problem:
+def _explain_refusal(command: str, refusal: MemoryRefused) -> Problem:
     """Names the problem by the first word of the reply: the rest may hold a user's name."""
     word = str(refusal).partition(" ")[0]
     if word == "NOPERM":

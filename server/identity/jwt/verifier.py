@@ -48,7 +48,7 @@ class Proven:
         return cls(**{**told, "scopes": frozenset(told["scopes"])})
 
 
-def proven(claims: Claims, audiences: Collection[str]) -> Proven:
+def prove_user(claims: Claims, audiences: Collection[str]) -> Proven:
     """Returns the holder of the token with these claims. Raises `Unproven`."""
     if "cnf" in claims:
         # RFC 7800: only who has the key may use it (DPoP, RFC 9449; mutual TLS, RFC 8705), and nobody proves that here.
@@ -140,7 +140,7 @@ class Verifier:
         key = await self._keys.key_of(token_header(token))
         if key is None:
             raise Unproven("The token is signed with a key that the issuer does not have.")
-        holder = proven(self._tokens.claims(token, key), self._tokens.audiences)
+        holder = prove_user(self._tokens.claims(token, key), self._tokens.audiences)
         self.verified.find(digest, self._keys.current, self._clock())  # drops what was verified with other keys
         self.verified.add(digest, self._keys.current, holder)
         return holder

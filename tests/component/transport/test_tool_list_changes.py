@@ -178,7 +178,7 @@ async def test_a_share_that_grows_tells_those_who_come_into_it() -> None:
 
 
 def listed_by(lists: Lists, who: Principal) -> list[Any]:
-    return ToolAccess(registry_of(TOOLS), lists.flags).listed(who)
+    return ToolAccess(registry_of(TOOLS), lists.flags).list_tools(who)
 
 
 async def test_a_list_is_looked_at_once_for_all_who_have_it() -> None:

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 from tests.support.cards import DECLARED, JUNK, LISTED_PAGE, LISTED_TOOL, MIME_TYPE, NAME, OF_TOOLS, URIS
 from tests.support.cases import cases
 from tools.cards.extension import CARDS as PAGES
-from tools.cards.extension import Card, cards, page, read_file, understood
+from tools.cards.extension import Card, accept_host, cards, page, read_file
 from tools.registry import TOOLS
 
 CARDS = cards()
@@ -24,12 +24,12 @@ def test_it_is_the_extension_of_the_specification() -> None:
 
 @cases("more", [{}, {"features": ["streaming"]}, {"mimeTypes": ["text/uri-list", MIME_TYPE, None]}])
 def test_a_host_that_shows_our_kind_of_page_is_one_whatever_else_it_says(more: dict[str, Any]) -> None:
-    assert understood({**DECLARED, **more}) == DECLARED
+    assert accept_host({**DECLARED, **more}) == DECLARED
 
 
 @cases("junk", JUNK.values(), ids=JUNK.keys())
 def test_junk_declares_nothing(junk: Any) -> None:
-    assert understood(junk) is None
+    assert accept_host(junk) is None
 
 
 def test_each_card_is_of_tools_that_there_are() -> None:

@@ -116,7 +116,7 @@ def check(access: ToolAccess, name: str, principal: Principal) -> None:
 
 def test_a_tool_that_is_off_is_not_listed_and_not_found() -> None:
     access = ToolAccess(COMPILED, flags(b'{"check_inventory": false}'))
-    assert [tool.name for tool in access.listed(Principal())] == [name for name in LISTED if name != "check_inventory"]
+    assert [tool.name for tool in access.list_tools(Principal())] == [name for name in LISTED if name != "check_inventory"]
     with pytest.raises(ToolNotFound, match="get_manga_details") as caught:
         check(access, "check_inventory", Principal())
     assert caught.value.details["instead"]
@@ -124,7 +124,7 @@ def test_a_tool_that_is_off_is_not_listed_and_not_found() -> None:
 
 def test_the_core_toolset_has_five_tools_and_says_what_to_use_instead_of_the_others() -> None:
     access = ToolAccess(COMPILED, Flags(), CORE)
-    assert {tool.name for tool in access.listed(Principal())} == CORE
+    assert {tool.name for tool in access.list_tools(Principal())} == CORE
     with pytest.raises(ToolNotFound, match="switched off"):
         check(access, "get_ratings", Principal())
 
@@ -132,20 +132,20 @@ def test_the_core_toolset_has_five_tools_and_says_what_to_use_instead_of_the_oth
 def test_scopes_decide_the_tools() -> None:
     access = ToolAccess(COMPILED, Flags())
     granted = Principal(user="u", scopes=frozenset({"mcp:manga-tools:lookup_order"}))
-    assert [tool.name for tool in access.listed(granted)] == ["lookup_order"]
+    assert [tool.name for tool in access.list_tools(granted)] == ["lookup_order"]
     check(access, "lookup_order", granted)
     with pytest.raises(Forbidden, match="mcp:manga-tools:check_inventory") as caught:
         check(access, "check_inventory", granted)
     assert caught.value.details == {"scope": "mcp:manga-tools:check_inventory"}
-    assert access.listed(Principal(scopes=frozenset())) == []
+    assert access.list_tools(Principal(scopes=frozenset())) == []
 
 
 def test_a_share_of_the_users_is_listed_the_tool() -> None:
     access = ToolAccess(COMPILED, flags(b'{"check_inventory": {"percent": 50}}'))
     assert access.depends_on_user()
-    seen = {len(access.listed(Principal(user=f"u{n}"))) for n in range(50)}
+    seen = {len(access.list_tools(Principal(user=f"u{n}"))) for n in range(50)}
     assert seen == {len(LISTED) - 1, len(LISTED)}
-    assert len(access.listed(Principal())) == len(LISTED) - 1, "without a user: what is on for everyone"
+    assert len(access.list_tools(Principal())) == len(LISTED) - 1, "without a user: what is on for everyone"
 
 
 def test_a_session_decides_calls_and_never_the_list() -> None:
@@ -160,7 +160,7 @@ def test_an_experiment_is_off_where_no_flag_names_it() -> None:
     tools = [replace(tool, default_on=tool.name != "check_inventory") for tool in TOOLS]
     for content, listed in ((b"{}", False), (b'{"check_inventory": true}', True), (b'{"lookup_order": true}', False)):
         access = ToolAccess(registry_of(tools), flags(content))
-        assert ("check_inventory" in {tool.name for tool in access.listed(Principal())}) is listed
+        assert ("check_inventory" in {tool.name for tool in access.list_tools(Principal())}) is listed
         assert not access.depends_on_user()
 
 

@@ -11,7 +11,7 @@ import pytest
 from server.identity.identifier import Unproven
 from server.identity.jwt.access_token import LEEWAY_SECONDS
 from server.identity.jwt.keys import LONGEST_TOKEN, Key, KeySet, parse_jwks, strict_json, token_header
-from server.identity.jwt.verifier import Proven, Verified, proven
+from server.identity.jwt.verifier import Proven, Verified, prove_user
 from tests.support.cases import cases
 from tests.support.issuer import Issuer, b64, compact_json
 from tests.support.verifying import NOW, Verifying, verifying
@@ -29,7 +29,7 @@ async def believing() -> AsyncIterator[Verifying]:
 
 def holder(**changes: object) -> Proven:
     """Of a token that is known to be the issuer's."""
-    return proven({**CLAIMS, **changes}, ["shop"])
+    return prove_user({**CLAIMS, **changes}, ["shop"])
 
 
 async def verified_holder(own: Verifying, **changes: object) -> Proven:

@@ -7,7 +7,7 @@ import json
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from server.stages.cache import opened, sealed
+from server.stages.cache import seal, unseal
 
 NAMES = ("understood", "relaxed")
 ASKED = {"query": "Something for Mizuki, who is Eight", "author": "c67j3stq972n", "without": ["x9k2lp4m8w"], "count": 3}
@@ -23,23 +23,23 @@ RESULT = {
 
 
 def test_nothing_that_was_typed_is_kept() -> None:
-    kept = json.dumps(sealed(RESULT, NAMES, ASKED), ensure_ascii=False)
+    kept = json.dumps(seal(RESULT, NAMES, ASKED), ensure_ascii=False)
     assert not [word for word in ("mizuki", "c67j3stq972n", "x9k2lp4m8w") if word in kept]
     assert "Berserk" in kept
 
 
 def test_who_asks_the_same_gets_it_back() -> None:
-    assert opened(sealed(RESULT, NAMES, ASKED), NAMES, ASKED) == RESULT
+    assert unseal(seal(RESULT, NAMES, ASKED), NAMES, ASKED) == RESULT
 
 
 def test_a_result_that_was_never_sealed_is_none_of_ours() -> None:
-    assert opened(RESULT, NAMES, ASKED) is None
-    assert opened({"understood": [{"pieces": [[1, 2, 3, 4]]}]}, NAMES, ASKED) is None
-    assert opened({"results": []}, NAMES, ASKED) == {"results": []}
+    assert unseal(RESULT, NAMES, ASKED) is None
+    assert unseal({"understood": [{"pieces": [[1, 2, 3, 4]]}]}, NAMES, ASKED) is None
+    assert unseal({"results": []}, NAMES, ASKED) == {"results": []}
 
 
 @given(st.text(max_size=60), st.text(max_size=60), st.lists(st.text(max_size=20), max_size=3))
 @example("no gore", "without Gore, no gore", [])
 def test_any_text_comes_back_as_it_was(query: str, told: str, without: list[str]) -> None:
     asked, result = {"query": query, "without": without}, {"understood": [{"condition": told, "from": query}]}
-    assert opened(sealed(result, NAMES, asked), NAMES, asked) == result
+    assert unseal(seal(result, NAMES, asked), NAMES, asked) == result

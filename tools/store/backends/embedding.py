@@ -140,7 +140,7 @@ class QueryVectors:
             return kept
         if self._closed or self._clock() < (self._failed.peek(text) or 0.0):
             return None
-        call = self._calls.get(text) or self._begun(text)
+        call = self._calls.get(text) or self._start_call(text)
         call.waiting += 1
         try:
             await asyncio.wait({call.task}, timeout=min(PATIENCE, deadline.remaining() / 2))
@@ -158,7 +158,7 @@ class QueryVectors:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _begun(self, text: str) -> _Call:
+    def _start_call(self, text: str) -> _Call:
         call = self._calls[text] = _Call(asyncio.create_task(self._embed(text), name="vector of a query"))
         call.task.add_done_callback(lambda _: self._calls.pop(text))
         return call

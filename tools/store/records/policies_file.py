@@ -41,15 +41,15 @@ def parse(content: str) -> Policies:
     current: list[str] = []
     for number, line in enumerate(content.splitlines(), 1):
         if heading := _HEADING.fullmatch(line):
-            current = texts.setdefault(_named(heading[1], number, texts), [])
+            current = texts.setdefault(_parse_heading(heading[1], number, texts), [])
         else:
             current.append(line)
     if not texts:
         raise PoliciesFileError(": there is no text; a line such as '# shipping en' begins one")
-    return Policies({name: _checked(" ".join(name), lines) for name, lines in texts.items()})
+    return Policies({name: _check_text(" ".join(name), lines) for name, lines in texts.items()})
 
 
-def _named(heading: str, number: int, before: Mapping[tuple[str, str], list[str]]) -> tuple[str, str]:
+def _parse_heading(heading: str, number: int, before: Mapping[tuple[str, str], list[str]]) -> tuple[str, str]:
     name = " ".join(heading.lower().split())
     topic, _, language = name.partition(" ")
     if not _TOPIC.fullmatch(topic) or language not in LANGUAGES:
@@ -66,7 +66,7 @@ def _named(heading: str, number: int, before: Mapping[tuple[str, str], list[str]
     return topic, language
 
 
-def _checked(name: str, lines: list[str]) -> str:
+def _check_text(name: str, lines: list[str]) -> str:
     text = "\n".join(lines).strip()
     if not text:
         raise PoliciesFileError(f": there is no text under '# {name}'")

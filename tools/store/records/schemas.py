@@ -29,7 +29,7 @@ def schema_of(file: str, currency: Currency = YEN) -> _Schema:
     loader does."""
     made = {"catalog": _catalog, "volumes": _volumes, "orders": _orders}[file]()
     made["properties"]["currency"] = {"anyOf": [{"const": currency.code}, {"type": "null"}]}
-    return {"$schema": _DIALECT, "title": f"A line of the {file} file", **currency.adapt(_closed(made))}
+    return {"$schema": _DIALECT, "title": f"A line of the {file} file", **currency.adapt(_forbid_others(made))}
 
 
 def _catalog() -> _Schema:
@@ -49,14 +49,14 @@ def _catalog() -> _Schema:
 
 
 def _volumes() -> _Schema:
-    return _beside(TypeAdapter(VolumeStock).json_schema(), "title_id")
+    return _with_text_field(TypeAdapter(VolumeStock).json_schema(), "title_id")
 
 
 def _orders() -> _Schema:
-    return _beside(TypeAdapter(Order).json_schema(), "owner")
+    return _with_text_field(TypeAdapter(Order).json_schema(), "owner")
 
 
-def _beside(schema: _Schema, name: str) -> _Schema:
+def _with_text_field(schema: _Schema, name: str) -> _Schema:
     """With the text field that stands beside those of the model."""
     properties = {name: {"type": "string", "minLength": 1}, **schema["properties"]}
     return {**schema, "properties": properties, "required": [name, *schema["required"]]}
@@ -68,14 +68,16 @@ def _or_null(rule: _Schema) -> _Schema:
     return plain if {"type": "null"} in plain.get("anyOf", []) else {"anyOf": [plain, {"type": "null"}]}
 
 
-def _closed(schema: Any) -> Any:
+def _forbid_others(schema: Any) -> Any:
     """Every object of the schema refuses what it does not name; titles that only repeat a field's name go."""
     if isinstance(schema, list):
-        return [_closed(each) for each in schema]
+        return [_forbid_others(each) for each in schema]
     if not isinstance(schema, Mapping):
         return schema
     closed = {
-        name: {key: _closed(each) for key, each in value.items()} if name in ("properties", "$defs") else _closed(value)
+        name: {key: _forbid_others(each) for key, each in value.items()}
+        if name in ("properties", "$defs")
+        else _forbid_others(value)
         for name, value in schema.items()
         if not (name == "title" and isinstance(value, str))
     }

@@ -61,14 +61,17 @@ def record_of(title: Title, offers: Sequence[Offer] = ()) -> _Record:
         for name, names in NESTED.items()
     }
     record |= {name: getattr(title, name) for name in OWN_FIELDS}
-    record |= {"authors": [_given(author) for author in title.authors], "offers": [_given(offer) for offer in offers]}
+    record |= {
+        "authors": [_given_facts(author) for author in title.authors],
+        "offers": [_given_facts(offer) for offer in offers],
+    }
     there = ((name, value) for name, value in record.items() if value not in (None, (), [], {}))
     return {name: list(value) if isinstance(value, tuple) else value for name, value in there}
 
 
-def _given(noun: Author | Campaign | Offer) -> _Record:
+def _given_facts(noun: Author | Campaign | Offer) -> _Record:
     known = {field.name: value for field in fields(noun) if (value := getattr(noun, field.name)) is not None}
-    return {name: _given(value) if isinstance(value, Campaign) else value for name, value in known.items()}
+    return {name: _given_facts(value) if isinstance(value, Campaign) else value for name, value in known.items()}
 
 
 def read_record(record: _Record) -> tuple[Title, tuple[Offer, ...]]:

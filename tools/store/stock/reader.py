@@ -24,7 +24,7 @@ def price_for_day(row: Availability, day: str) -> Availability:
     """The row with the prices of `day` (YYYY-MM-DD in Japan): a campaign that runs carries the date of its end; any other is
     removed and the list price stands. New books have their publisher's price, whatever discount is on record. There are as
     many new sets as copies of the scarcest volume."""
-    offers = tuple(_of_new_books(offer, row) if offer.format in FIXED else _on(offer, day) for offer in row.offers)
+    offers = tuple(_of_new_books(offer, row) if offer.format in FIXED else _offer_on_day(offer, day) for offer in row.offers)
     return row if offers == row.offers else replace(row, offers=offers)
 
 
@@ -40,7 +40,7 @@ def _of_new_books(offer: Offer, row: Availability) -> Offer:
     return replace(offer, price_jpy=price, stock=sets, campaign=None)
 
 
-def _on(offer: Offer, day: str) -> Offer:
+def _offer_on_day(offer: Offer, day: str) -> Offer:
     if offer.campaign is None:
         return offer if _reduced(offer) else replace(offer, list_price_jpy=None)
     end = offer.campaign.end(day)

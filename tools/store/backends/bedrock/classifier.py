@@ -55,7 +55,7 @@ class BedrockClassifier:
         question = _question(self._model, text, tags)
         seconds = min(CALL_SECONDS, deadline.remaining())
         answer = await self._client.call(lambda client: client.converse(**question), seconds)
-        return _classification(_said(answer), tags)
+        return _classification(_tool_input(answer), tags)
 
     async def health(self, deadline: Deadline) -> Health:
         """Always ok: a probe costs money, and the breaker knows how the last calls went."""
@@ -92,7 +92,7 @@ def _unmarked(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def _said(answer: Any) -> Mapping[str, Any]:
+def _tool_input(answer: Any) -> Mapping[str, Any]:
     """The input of the one tool. An answer without is the model's word on this text, not a model that is broken."""
     message = answer.get("output", {}).get("message", {}) if isinstance(answer, dict) else {}
     blocks = message.get("content") if isinstance(message, dict) else None

@@ -77,13 +77,13 @@ class BedrockEmbedder:
     async def _vector(self, text: str) -> Floats:
         if (known := self._kept.use(text)) is not None:
             return known
-        vector = _vector_of(await self._client.call(lambda client: self._asked(client, text), CALL_SECONDS))
+        vector = _vector_of(await self._client.call(lambda client: self._invoke(client, text), CALL_SECONDS))
         if vector is None:
             raise self._client.nonsense()
         self._kept.put(text, vector)
         return vector
 
-    async def _asked(self, client: Any, text: str) -> bytes:
+    async def _invoke(self, client: Any, text: str) -> bytes:
         body = json.dumps({"inputText": text, "dimensions": DIMENSIONS, "normalize": True})
         answer = await client.invoke_model(
             modelId=self._model, body=body, contentType="application/json", accept="application/json"

@@ -99,7 +99,7 @@ class TableAdapter:
 
     def __init__(self, connection: Connection, table: Table) -> None:
         self._connection, self._table = connection, table
-        self._name = table.called(connection.address.prefix)
+        self._name = table.full_name(connection.address.prefix)
 
     async def health(self, deadline: Deadline) -> Health:
         """True if the table can be read now. Never raises: `detail` says what is wrong, in words that are safe to show."""
@@ -201,7 +201,7 @@ class BatchReader:
     def __init__(self, connection: Connection, table: Table, fields: Sequence[str]) -> None:
         self._connection, self._key = connection, table.partition_key
         self._dependency = table.name
-        self._table = table.called(connection.address.prefix)
+        self._table = table.full_name(connection.address.prefix)
         self._asked = {"ConsistentRead": False, **projection(fields)}
         self._retry = RetryPolicy(base=0.01, longest=0.1)
 

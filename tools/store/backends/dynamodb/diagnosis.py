@@ -50,7 +50,7 @@ def create_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> l
     """Makes the tables that are missing and returns their names. May be repeated. Raises `BackendFailure`, and ValueError
     when a table of that name is there with other keys."""
     driver = client(address)
-    made = [table.called(address.prefix) for table in tables if _create(driver, address, table)]
+    made = [table.full_name(address.prefix) for table in tables if _create(driver, address, table)]
     for state in describe_tables(address, tables):
         if state.problem:
             raise ValueError(f"{state.name}: {state.problem}")
@@ -64,7 +64,7 @@ def describe_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) ->
 
 
 def _create(driver: Any, address: DynamoAddress, table: Table) -> bool:
-    called = table.called(address.prefix)
+    called = table.full_name(address.prefix)
     try:
         driver.create_table(**table.creation(address.prefix))
         made = True
@@ -98,7 +98,7 @@ def _switch_on(driver: Any, called: str, table: Table) -> None:
 
 
 def _describe(driver: Any, address: DynamoAddress, table: Table) -> TableState:
-    called = table.called(address.prefix)
+    called = table.full_name(address.prefix)
     try:
         found = driver.describe_table(TableName=called)["Table"]
     except ClientError as error:
@@ -140,7 +140,7 @@ SEED = "run: python -m infra.seed"
 async def diagnose(connection: Connection, table: Table, deadline: Deadline) -> Diagnosis:
     """Never raises."""
     address = connection.address
-    called = table.called(address.prefix)
+    called = table.full_name(address.prefix)
     try:
         async with asyncio.timeout(deadline.less(0.8).remaining()):
             await _look_up_nobody(connection, table, called)

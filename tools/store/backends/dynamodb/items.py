@@ -303,11 +303,11 @@ def stock_item(title_id: str, offers: Iterable[Offer], volumes: Iterable[VolumeS
         of_format = counted.setdefault(volume.format, {})
         if str(volume.volume) in of_format:
             raise ValueError(f"volume {volume.volume} ({volume.format}) of {title_id} is there twice")
-        of_format[str(volume.volume)] = _stated(volume, _VOLUME_FIELDS)
+        of_format[str(volume.volume)] = _stated_fields(volume, _VOLUME_FIELDS)
     others: dict[str, Any] = {}
     for offer in sorted(offers, key=lambda each: -each.price_jpy):
         if offer.format not in counted:
-            others[offer.format] = _stated(offer, _OFFER_FIELDS)
+            others[offer.format] = _stated_fields(offer, _OFFER_FIELDS)
     return make_item({"title_id": title_id, "offers": others, "volumes": counted})
 
 
@@ -356,7 +356,7 @@ def _check_price(name: str, least: int, path: str) -> None:
         raise ShapeError(f"{path}: price_jpy {problem}")
 
 
-def _stated(value: Offer | VolumeStock, names: frozenset[str]) -> dict[str, Any]:
+def _stated_fields(value: Offer | VolumeStock, names: frozenset[str]) -> dict[str, Any]:
     """These fields, those of a campaign inside included, without what is None."""
     held = asdict(value, dict_factory=lambda pairs: {name: each for name, each in pairs if each is not None})
     return {name: each for name, each in held.items() if name in names}

@@ -53,7 +53,7 @@ async def write_all(
     `progress` gets the number of items, counted from the first, that are surely written: a second run with `skip` at that
     number goes on from there. Raises `BackendFailure`, named for the table.
     """
-    called = table.called(connection.address.prefix)
+    called = table.full_name(connection.address.prefix)
     rest = iter(items)
     done = sum(1 for _ in islice(rest, skip))
     while wave := list(islice(rest, BATCH * AT_ONCE)):

@@ -96,7 +96,7 @@ class Table:
     recovery: bool = True
     personal: bool = False
 
-    def called(self, prefix: str) -> str:
+    def full_name(self, prefix: str) -> str:
         """Its name in the account."""
         return f"{prefix}{self.name}"
 
@@ -112,7 +112,7 @@ class Table:
         local = [index.creation(self.partition_key) for index in self.indexes if index.partition_key is None]
         other = [index.creation(self.partition_key) for index in self.indexes if index.partition_key is not None]
         return {
-            "TableName": self.called(prefix),
+            "TableName": self.full_name(prefix),
             "BillingMode": BILLING_MODE,
             "AttributeDefinitions": [{"AttributeName": key, "AttributeType": "S"} for key in keys],
             "KeySchema": _schema(self.partition_key, self.sort_key),

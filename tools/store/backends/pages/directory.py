@@ -146,9 +146,9 @@ class DemoPages:
 
 
 def _preview(root: Path, title_id: str, volume: int) -> Preview | None:
-    with _opened(root, os.O_RDONLY | os.O_DIRECTORY) as top:
+    with _open_descriptor(root, os.O_RDONLY | os.O_DIRECTORY) as top:
         try:
-            with _opened(title_id, FOLDER, top) as title, _opened(str(volume), FOLDER, title) as folder:
+            with _open_descriptor(title_id, FOLDER, top) as title, _open_descriptor(str(volume), FOLDER, title) as folder:
                 return preview_of(title_id, volume, [_page(folder, number) for number in NUMBERS])
         except PermissionError:
             logger.warning("volume %d of %s has no preview: this user may not read its folder", volume, title_id)
@@ -180,7 +180,7 @@ def _alt(folder: int, number: int) -> bytes | None:
 def _content(folder: int, name: str, most_bytes: int) -> bytes | None:
     """None where there is no such file. Raises `Unfit` for what is no file, may not be read, or is too large."""
     try:
-        with _opened(name, FILE, folder) as file:
+        with _open_descriptor(name, FILE, folder) as file:
             about = os.fstat(file)
             if not stat.S_ISREG(about.st_mode):
                 raise Unfit("it is no file")
@@ -201,7 +201,7 @@ def _content(folder: int, name: str, most_bytes: int) -> bytes | None:
 
 
 @contextmanager
-def _opened(name: str | Path, flags: int, folder: int | None = None) -> Iterator[int]:
+def _open_descriptor(name: str | Path, flags: int, folder: int | None = None) -> Iterator[int]:
     file = os.open(name, flags, dir_fd=folder)
     try:
         yield file

@@ -63,14 +63,14 @@ class S3Pages:
 
     async def pages(self, title_id: str, volume: int, deadline: Deadline) -> Preview | None:
         folder = f"{self.address.prefix}{title_id}/{volume}/"
-        async with answering(DEPENDENCY, deadline), _understood():
+        async with answering(DEPENDENCY, deadline), _translate_errors():
             found = await _all_or_none([self._page(folder, number) for number in NUMBERS])
         return preview_of(title_id, volume, found)
 
     async def health(self, deadline: Deadline) -> Health:
         """Never raises; asks as serving asks."""
         try:
-            async with answering(DEPENDENCY, deadline), _understood():
+            async with answering(DEPENDENCY, deadline), _translate_errors():
                 await self.sizes(self.address.prefix, 1)
         except BackendFailure as failure:
             return Health(ok=False, detail=failure.message)
@@ -128,7 +128,7 @@ async def _all_or_none(asked: list[Any]) -> list[Any]:
 
 
 @asynccontextmanager
-async def _understood() -> AsyncIterator[None]:
+async def _translate_errors() -> AsyncIterator[None]:
     """The driver takes answers apart without looking what they are, and lets its HTTP client's errors through."""
     try:
         yield
