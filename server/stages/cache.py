@@ -70,14 +70,14 @@ def seal(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str]
     said = _join_said(asked, words)
     pairs = {said[i : i + SHORTEST] for i in range(len(said) - 1)}
 
-    def seal(value: Any) -> Any:
+    def seal_value(value: Any) -> Any:
         if isinstance(value, str):
             return {PIECES: list(_pieces(value, said, pairs))}
         if isinstance(value, list):
-            return [seal(item) for item in value]
-        return {name: seal(item) for name, item in value.items()} if isinstance(value, dict) else value
+            return [seal_value(item) for item in value]
+        return {name: seal_value(item) for name, item in value.items()} if isinstance(value, dict) else value
 
-    return result | {name: seal(result[name]) for name in there}
+    return result | {name: seal_value(result[name]) for name in there}
 
 
 def unseal(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str] = ()) -> Json | None:
