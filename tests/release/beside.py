@@ -12,6 +12,7 @@ from typing import Any
 from tests.stack.seeding import Destination
 from tests.support.flags import FlagsServer
 from tests.support.raw import call, message, post_2026
+from tests.support.serving import ROOT
 from tests.support.stack import seeded
 
 Json = dict[str, Any]
@@ -25,6 +26,9 @@ _numbers = itertools.count()
 class Release:
     name: str
     tree: Path
+
+
+THIS = Release("this", ROOT)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,13 @@ from contextlib import ExitStack
 import pytest
 
 from tests.release.archive import unpack
-from tests.release.beside import Beside, Release, Stack
+from tests.release.beside import THIS, Beside, Release, Stack
 from tests.stack import redis_servers
 from tests.stack.fixtures import dynamodb_endpoint, opensearch_url  # noqa: F401
 from tests.stack.require import require
 from tests.stack.seeding import Destination
 from tests.support.flags import serving_flags
-from tests.support.serving import ROOT, served
-
-THIS = Release("this", ROOT)
+from tests.support.serving import served
 
 
 @pytest.fixture(scope="session")

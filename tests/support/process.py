@@ -166,14 +166,15 @@ async def run(
     stdin: int | None = asyncio.subprocess.DEVNULL,
     stdout: int | None = asyncio.subprocess.DEVNULL,
     variables: Mapping[str, str] | None = None,
+    tree: Path = ROOT,
     **settings: object,
 ) -> AsyncIterator[Process]:
     """`python -m server COMMAND`, or another program, in a process group of its own. Killed at the end if it still runs.
-    `variables` are those of its environment that are none of its settings."""
+    `variables` are those of its environment that are none of its settings; `tree` is where its code is."""
     process = await asyncio.create_subprocess_exec(
         *program,
         *command,
-        cwd=ROOT,
+        cwd=tree,
         env=environment(**settings) | dict(variables or {}),
         stdin=stdin,
         stdout=stdout,
@@ -190,8 +191,10 @@ async def run(
 
 
 @asynccontextmanager
-async def serving(*, variables: Mapping[str, str] | None = None, **settings: object) -> AsyncIterator[Process]:
+async def serving(
+    *, variables: Mapping[str, str] | None = None, tree: Path = ROOT, **settings: object
+) -> AsyncIterator[Process]:
     """A server that listens on a free port."""
-    async with run("serve", variables=variables, **settings) as process:
+    async with run("serve", variables=variables, tree=tree, **settings) as process:
         process.port = int((await process.said(LISTENING)).group(1))
         yield process

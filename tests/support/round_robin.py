@@ -33,9 +33,13 @@ class RoundRobin:
     server of the next request; a server that takes no connection is passed over. `served` counts by server."""
 
     def __init__(self, urls: Sequence[str]) -> None:
-        self._at = [(str(to.hostname), to.port or 80) for to in map(urlsplit, urls)]
+        self._at = [_address(url) for url in urls]
         self._turns = count()
         self.served = [0] * len(urls)
+
+    def replace(self, number: int, url: str) -> None:
+        """Sends no further request to this server, but to another in its place."""
+        self._at[number] = _address(url)
 
     async def serve(self, reader: _Requests, writer: asyncio.StreamWriter) -> None:
         try:
@@ -96,6 +100,11 @@ async def round_robin(urls: Sequence[str], port: int = 0) -> AsyncIterator[tuple
             task.cancel()
         await asyncio.gather(*connections, return_exceptions=True)
         await asyncio.sleep(0)  # for the ends of the connections, which the loop tells of in its next turn
+
+
+def _address(url: str) -> tuple[str, int]:
+    to = urlsplit(url)
+    return str(to.hostname), to.port or 80
 
 
 async def _head(reader: asyncio.StreamReader) -> Head:
