@@ -91,6 +91,8 @@ def narrowed(before: Json, now: Json, path: str, old: set[str]) -> Iterator[str]
         yield f"{path}is no longer of type {', '.join(sorted(gone))}"
     elif not types(before) and types(now):
         yield f"{path}has to be of type {', '.join(sorted(types(now)))}, and had not"
+    if "const" in now and now["const"] != before.get("const"):
+        yield f"{path}has to be {now['const']}, and had not"
     if "enum" in now and ("enum" not in before or (set(map(str, before["enum"])) - set(map(str, now["enum"])))):
         yield f"{path}takes fewer values: {now['enum']}"
     for word in LEAST:
