@@ -68,9 +68,8 @@ class Columns:
 
 def having(values: Iterable[Iterable[str | None]]) -> dict[str, Numbers]:
     """The numbers of the titles that have each value, from the values of each title."""
-    lists: dict[str, list[int]] = defaultdict(list)
+    lists: dict[str | None, list[int]] = defaultdict(list)
     for number, each in enumerate(values):
         for value in dict.fromkeys(each):
-            if value is not None:
-                lists[value].append(number)
-    return {value: np.array(numbers, np.int32) for value, numbers in lists.items()}
+            lists[value].append(number)
+    return {value: np.array(numbers, np.int32) for value, numbers in lists.items() if value is not None}

@@ -333,7 +333,11 @@ class Search:
         """The recalled titles, which of them satisfy the conditions, and how these rows are ranked."""
         await _give_way()
         cards = cards_of(self._entries)
-        titles, allowed = candidates_of(cards, self._statistics, self._senses, self._anchor), self._allowed(cards)
+        titles = candidates_of(cards, self._statistics, self._senses, self._anchor)
+        await _give_way()
+        if self._parsed.themes or self._parsed.moods:
+            titles.tagged(())  # sorts the titles by their tags, which is most of the work of a theme
+        allowed = self._allowed(cards)
         await _give_way()
         ranked = rank(self._parsed, titles, self._weights, allowed)
         await _give_way()
