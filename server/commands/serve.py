@@ -92,6 +92,9 @@ PR_SET_PDEATHSIG = 1
 TICKS_PER_SECOND = 10
 MOST_REQUESTS = 4000
 """Connections beside the SSE streams; more than Streamable HTTP sessions and subscriptions can take together."""
+SWITCH_SECONDS = 0.0005
+"""The interpreter's switch interval. With Python's own, of 5 ms, each turn of the event loop waits so long for each thread
+that computes: recommendations and genres for a dozen callers make an order wait for half a second."""
 GARBAGE = (5_000, 5, 5)
 """Objects made and not freed before the collector looks at them, and its rounds before it looks at older ones: under load
 every few seconds, and through all of them every minute or two. Python's own are 700, 10 and 10."""
@@ -148,6 +151,7 @@ async def serve(settings: Settings, progress: Progress | None = None) -> None:
 async def serve_on(listening: Listening, stop: asyncio.Event) -> None:
     """Serves until `stop`."""
     settings = listening.settings
+    sys.setswitchinterval(SWITCH_SECONDS)
     async with open_app(settings, ports=listening.ports, reloads=listening.reloads) as app:
         _freeze_objects()
         rooms = [opened(settings, app, listening.number) for opened in ROOMS]
