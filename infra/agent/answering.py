@@ -70,7 +70,7 @@ class Answering:
     ) -> AsyncGenerator[str | Done, None]:
         """Tells words as they come, and `Done` at the end. Never raises, and never takes longer than the patience."""
         began = time.monotonic()
-        speech = Speech(question, StoreTools(self._store, user, session=session, token=token, **self._manners))
+        speech = Speech(question, StoreTools(self._store, user, session=session, token=token, skills=False, **self._manners))
         self.open_turns += 1
         task = asyncio.create_task(self._speak(speech, self._conversation(session, user), began))
         heard = False

@@ -9,13 +9,14 @@ import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request, urlopen
 
 from mcp.client.sse import sse_client
 from mcp.shared.exceptions import MCPError
-from mcp.types import TextContent
+from mcp.types import TextContent, TextResourceContents
 from strands.tools.mcp import MCPAgentTool, MCPClient
 
 logger = logging.getLogger(__name__)
@@ -30,18 +31,26 @@ SILENCE_SECONDS = 20.0
 """The server sends something every 15 seconds. One that stays silent for longer is gone, though its socket is not."""
 RECALL_SECONDS = 0.3
 MOST_QUERY, MOST_CALLS = 500, 5
+ERA_HEADERS = {
+    "Accept": "application/json, text/event-stream",
+    "Content-Type": "application/json",
+    "MCP-Protocol-Version": "2026-07-28",
+}
+ERA = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What a turn needs of the store. `rules` is the system prompt, and `source` says where it is from."""
+    """What a turn needs of the store. `rules` is the system prompt, and `source` says where it is from; `skills` are the
+    entries of `skills/list`."""
 
     client: MCPClient
     ended: threading.Event
     tools: tuple[MCPAgentTool, ...]
     rules: str
     source: str
+    skills: tuple[Json, ...] = ()
 
 
 class Store:
@@ -93,6 +102,34 @@ class Store:
                 logger.debug("nothing recalled: %s", error)
         return {}
 
+    def _list_skills(self) -> tuple[Json, ...]:
+        """The entries of the server's skills; none where it has none. Strands' client asks for nothing of an extension."""
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {"_meta": ERA}}
+        headers = {**ERA_HEADERS, **self._headers, "Mcp-Method": "skills/list"}
+        at = urlsplit(self.url)
+        try:
+            posted = Request(f"{at.scheme}://{at.netloc}/mcp", json.dumps(asked).encode(), headers)
+            with urlopen(posted, timeout=CONNECT_SECONDS) as response:
+                return tuple(json.load(response)["result"]["skills"])
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            logger.debug("no skills: %s", error)
+            return ()
+
+    def read_skill(self, entry: Json) -> str:
+        """The text of a skill, with its server's address. Raises ValueError for one that is not what its entry says."""
+        connection = self.connection
+        if connection is None:
+            raise ValueError("the store is away")
+        files = {each["uri"]: each for each in entry["resources"]}
+        japanese = entry["uri"].replace("SKILL.md", "references/ja.md")
+        uri = japanese if self._language == "ja" and japanese in files else entry["uri"]
+        (content,) = connection.client.read_resource_sync(uri).contents
+        text = content.text if isinstance(content, TextResourceContents) else ""
+        found = {"uri": uri, "digest": f"sha256:{sha256(text.encode()).hexdigest()}", "size": len(text.encode())}
+        if found != files[uri]:
+            raise ValueError(f"{uri} has changed since it was listed")
+        return f'<skill name="{entry["frontmatter"]["name"]}" server="{self.url}">\n{text}</skill>'
+
     def _keep(self) -> None:
         away = False
         while not self._closing.is_set():
@@ -130,7 +167,8 @@ class Store:
         impatience.daemon = True
         impatience.start()
         try:
-            return Connection(client, ended, tuple(client.list_tools_sync()), *read_rules(client, self._language))
+            rules, source = read_rules(client, self._language)
+            return Connection(client, ended, tuple(client.list_tools_sync()), rules, source, self._list_skills())
         except Exception as error:
             logger.debug("connected, and nothing came: %s", error)
             _end(client)
@@ -139,11 +177,11 @@ class Store:
             impatience.cancel()
 
     def _follow(self, client: MCPClient, tools: list[MCPAgentTool]) -> None:
-        """Takes a changed list of tools, and the rules anew: they name only tools that are on."""
+        """Takes a changed list of tools, and rules and skills anew: they name only tools that are on."""
         current = self._current
         if current is not None and current.client is client:
             rules, source = read_rules(client, self._language)
-            self._current = replace(current, tools=tuple(tools), rules=rules, source=source)
+            self._current = replace(current, tools=tuple(tools), rules=rules, source=source, skills=self._list_skills())
 
 
 def read_rules(client: MCPClient, language: str = "en") -> tuple[str, str]:

@@ -14,12 +14,13 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from strands import Agent
+from mcp.shared.exceptions import MCPError
+from strands import Agent, tool
 from strands.hooks import (
     AfterInvocationEvent,
     AfterModelCallEvent,
@@ -33,7 +34,7 @@ from strands.plugins import Plugin
 from strands.tools.mcp import MCPAgentTool
 from strands.types._events import ToolResultEvent
 from strands.types.content import Message, Messages
-from strands.types.tools import ToolGenerator, ToolResult, ToolUse
+from strands.types.tools import AgentTool, ToolGenerator, ToolResult, ToolUse
 
 from infra.agent.store import CONNECT_SECONDS, Connection, Json, Store
 from infra.agent.words import sentence, tell_known
@@ -53,6 +54,7 @@ GRACE_MS = 200
 ENOUGH = "No more calls in this turn: answer from what you have, and say what is missing."
 ON_WITHOUT = "Do not repeat this call in this turn: say what could not be had, and go on without it."
 EARLIER = "<earlier_in_this_conversation>\n{}\n</earlier_in_this_conversation>"
+LOAD_SKILL = "load_skill"
 UNREACHED = "UNREACHED"
 """A call that no tool answered: the connection ended, or the time did."""
 
@@ -125,11 +127,28 @@ class ToolOfTurn(MCPAgentTool):
         )
 
 
+def skill_loader(store: Store, skills: Sequence[Json]) -> AgentTool:
+    """The tool by which a model loads a skill for a question of its kind. Before, it reads their descriptions alone."""
+    named = {each["frontmatter"]["name"]: each for each in skills}
+    told = "\n".join(f"{name}: {each['frontmatter']['description']}" for name, each in named.items())
+
+    @tool(name=LOAD_SKILL, description=f"Tells the store's know-how on one of:\n{told}")
+    async def load_skill(name: str) -> str:
+        if name not in named:
+            return f"There is no such skill. There are: {', '.join(named)}."
+        try:
+            return await asyncio.to_thread(store.read_skill, named[name])
+        except (MCPError, ValueError) as error:
+            return f"This skill cannot be loaded now ({error}): go on without it."
+
+    return load_skill
+
+
 class StoreTools(Plugin):
     """One customer's way to the store; one for each agent. `store` is an address, or a `Store` that many agents share.
     `token` is the customer's own, where the server wants one. A turn takes `seconds` and `calls` at most, is reckoned with
-    `steps` rounds, and its results may come to `tokens`. The model gets the tools of `only`, or all. `turn` is the present
-    one, or the last."""
+    `steps` rounds, and its results may come to `tokens`. The model gets the tools of `only`, or all, and may load the
+    store's `skills`, which takes it a step. `turn` is the present one, or the last."""
 
     name = "manga-store"
 
@@ -145,13 +164,14 @@ class StoreTools(Plugin):
         calls: int = 3,
         tokens: int | None = None,
         only: Collection[str] | None = None,
+        skills: bool = True,
     ) -> None:
         super().__init__()
         self.store = Store(store) if isinstance(store, str) else store
         self.session = session or f"chat-{uuid.uuid4().hex[:12]}"
         self.user, self.token = user, token
         self.seconds, self.steps, self.calls, self.tokens = seconds, steps, calls, tokens
-        self.only = only
+        self.only, self.skills = only, skills
         self.turn = Turn(self.session, user)
         self._own = isinstance(store, str)
         self._known: Connection | None = None
@@ -180,9 +200,12 @@ class StoreTools(Plugin):
         tools = agent.tool_registry.registry
         for old in self._known.tools if self._known else ():
             tools.pop(old.tool_name, None)
-        for tool in connection.tools:
-            if self.only is None or tool.tool_name in self.only:
-                agent.tool_registry.register_tool(tool)
+        tools.pop(LOAD_SKILL, None)
+        if self.skills and connection.skills:
+            agent.tool_registry.register_tool(skill_loader(self.store, connection.skills))
+        for each in connection.tools:
+            if self.only is None or each.tool_name in self.only:
+                agent.tool_registry.register_tool(each)
         if agent.system_prompt in (None, self._known and self._known.rules):
             agent.system_prompt = connection.rules
         self._known = connection
@@ -222,8 +245,8 @@ class StoreTools(Plugin):
 
     async def state(self, event: BeforeToolCallEvent) -> None:
         """Sends a call of the store's on its way, with what the turn states."""
-        tool, use, turn = event.selected_tool, event.tool_use["toolUseId"], self.turn
-        if not isinstance(tool, MCPAgentTool) or self._known is None or tool not in self._known.tools:
+        called, use, turn = event.selected_tool, event.tool_use["toolUseId"], self.turn
+        if not isinstance(called, MCPAgentTool) or self._known is None or called not in self._known.tools:
             return
         if use not in turn.asked and len(turn.asked) >= self.calls:
             event.cancel_tool = ENOUGH
@@ -235,12 +258,14 @@ class StoreTools(Plugin):
             event.cancel_tool = sentence("store_away", turn.question)
             return
         meta = turn.meta()
-        if tool.tool_spec.get("annotations", {}).get("readOnlyHint") is False:
+        if called.tool_spec.get("annotations", {}).get("readOnlyHint") is False:
             meta[PREFIX + "idempotencyKey"] = f"{turn.name}.{len(turn.asked)}"
-        event.selected_tool = ToolOfTurn(tool, connection, meta)
+        event.selected_tool = ToolOfTurn(called, connection, meta)
 
     async def hear(self, event: AfterToolCallEvent) -> None:
         """Keeps what came, and sees to it that what is worth another try gets one."""
+        if event.tool_use["name"] == LOAD_SKILL:
+            return
         if event.cancel_message == ENOUGH:
             self.turn.refused += 1
             return

@@ -82,6 +82,27 @@ def test_the_model_has_the_stores_tools_and_rules(server: Serving, version: str)
 
 
 @both
+def test_a_model_loads_a_skill_of_the_server_when_it_needs_it(server: Serving, version: str) -> None:
+    """As it is read there, with its origin; it is no call of the turn's, and of the rest the model reads descriptions."""
+    script = [[["load_skill", {"name": "orders"}], ["load_skill", {"name": "fishing"}]], [ORDER], DONE]
+    said = converse(server.url, script, turn("st-skill", calls=1), version=version)
+    (offered,) = [each for each in said["asked"][0]["tools"] if each["name"] == "load_skill"]
+    assert "gifts-and-children: Manga as a gift" in offered["description"]
+    assert "Orders and late parcels" not in json.dumps(said["asked"][0])
+    loaded = texts_of(said["asked"][1])
+    assert f'<skill name=\\"orders\\" server=\\"{server.url}/sse\\">' in loaded
+    assert "# Orders and late parcels" in loaded
+    assert "There is no such skill. There are: selling" in loaded
+    assert said["turns"][0]["made"] == [{"tool": "lookup_order", "outcome": "success"}]
+
+
+@both
+def test_who_wants_no_skills_is_offered_none(server: Serving, version: str) -> None:
+    said = converse(server.url, [DONE], turn("st-none", skills=False), version=version)
+    assert "load_skill" not in {each["name"] for each in said["asked"][0]["tools"]}
+
+
+@both
 def test_a_turn_ends_after_its_calls(server: Serving, version: str) -> None:
     """The model is told once; one that asks on is not asked any more, and the customer hears what is known."""
     said = converse(server.url, [[SEARCH], [STOCK], [ORDER], [STOCK], [STOCK], DONE], turn("st-3", calls=3), version=version)
