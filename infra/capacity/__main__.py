@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from infra.capacity.document import REGION, document
+from infra.capacity.document import REGION, details, document
 from infra.capacity.inputs import read_inputs, read_prices
 from infra.capacity.plots import plot
 
@@ -19,7 +19,7 @@ def main() -> int:
     folder = parser.parse_args().into
     inputs = read_inputs()
     text = document(inputs)
-    print(text)
+    print(text, details(inputs), sep="\n")
     (folder / DOCUMENT).write_text(text, "utf-8")
     plot(inputs, read_prices(REGION), folder)
     return 0

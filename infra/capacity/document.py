@@ -97,12 +97,11 @@ def _needed(prod: Sequence[Month]) -> str:
 
 def _bill(inputs: Inputs, prod: Sequence[Month]) -> str:
     bills = [month() for month in prod]
-    lines = ["## Dollars a month\n\n", _head("messages a day")]
+    lines = ["## Dollars a month\n\nThe command prints what each part needs.\n\n", _head("messages a day")]
     for part, needs in groupby(zip(*bills, strict=True), key=lambda same: same[0].of):
         rows = list(needs)
         sums = [dollars([row[place] for row in rows], prod[0].prices) for place in range(len(prod))]
-        lines.append(_row(f"**{part}**", *(f"**{number(each)}**" for each in sums)))
-        lines += [_priced(row, prod[0].prices) for row in rows]
+        lines.append(_row(part, *map(number, sums)))
     totals = [dollars(bill, prod[0].prices) for bill in bills]
     lines.append(_row(f"**in all, {REGION}**", *(f"**{number(each)}**" for each in totals)))
     there = [dollars(month(), month.prices) for month in months(inputs, "prod", OTHER_REGION)]
@@ -110,11 +109,6 @@ def _bill(inputs: Inputs, prod: Sequence[Month]) -> str:
     a_thousand = (total / month.traffic.messages / month.days * 1000 for total, month in zip(totals, prod, strict=True))
     lines.append(_row("a thousand messages", *map(number, a_thousand)))
     return "".join(lines)
-
-
-def _priced(row: Sequence[Need], prices: Prices) -> str:
-    cells = (f"{number(need.quantity)} → {number(need.quantity * prices[need.price])}" for need in row)
-    return _row(f"{row[0].what}", *cells)
 
 
 def _otherwise(prod: Sequence[Month]) -> str:
@@ -136,3 +130,14 @@ def _dev(inputs: Inputs) -> str:
 def _sources(prices: Prices) -> str:
     confirmed = sum(prices.region in price.confirmed for price in prices.of.values())
     return FOOT.format(region=REGION, other=OTHER_REGION, read=prices.read, confirmed=confirmed, all=len(prices.of))
+
+
+def details(inputs: Inputs) -> str:
+    """Returns each need of a month with its quantity and its dollars, by messages a day."""
+    prod = months(inputs, "prod")
+
+    def cell(need: Need) -> str:
+        return f"{number(need.quantity)} → {number(need.quantity * prod[0].prices[need.price])}"
+
+    needs = zip(*(month() for month in prod), strict=True)
+    return _head("need") + "".join(_row(f"{row[0].of}: {row[0].what}", *map(cell, row)) for row in needs)

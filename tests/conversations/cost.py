@@ -265,12 +265,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         of_five = [each.conversation for each in of_core(full)]
         core = play_all(of_five, Path(folder) / "core", {"AGENT_TURN_TOKENS": str(asked.tokens), "AGENT_TOOLS": "core"})
     ways = [
-        Way("as it was", full, before=True, cached=False),
-        Way("as it was, cached", full, before=True),
+        Way("with earlier results", full, before=True, cached=False),
+        Way("with earlier results, cached", full, before=True),
         Way("without earlier results", full, cached=False),
         Way("without earlier results, cached", full),
         Way(f"and at most {asked.tokens} of results a turn", short),
-        Way("five tools, as it was", of_core(full), before=True, cached=False),
+        Way("five tools, with earlier results", of_core(full), before=True, cached=False),
         Way("five tools, all of that", core),
     ]
     print(table(ways, prices))

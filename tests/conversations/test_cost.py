@@ -17,7 +17,7 @@ def test_a_message_costs_less_than_it_did_and_is_answered_as_well(tmp_path: Path
     played = play_all(chosen, tmp_path / "shop", {})
     assert [each.conversation.name for each in played if bool(each.problems) != bool(each.conversation.known)] == []
     prices = tomllib.loads(PRICES.read_text("utf-8"))
-    before, now = Way("as it was", played, before=True, cached=False), Way("now", played)
+    before, now = Way("with earlier results", played, before=True, cached=False), Way("now", played)
     for price in prices.values():
         assert now.paid(price) < (1 - LEAST_SAVED) * before.paid(price)
     assert len(table([before, now], prices).splitlines()) == 4
