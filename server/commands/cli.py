@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Any
 
 from server.commands.errors import is_of_a_file, print_error, progress_bar
-from server.config.parsing import SettingError, user_id
+from server.config.parsing import LONGEST_USER, SettingError
 from server.config.settings import Settings, unknown_settings
 from server.telemetry.log_output import log_to_stderr
 from server.version import VERSION
@@ -136,10 +136,9 @@ async def _serve(asked: Namespace, settings: Settings) -> int:
 async def _stdio(asked: Namespace, settings: Settings) -> int:
     from server.commands.serve import serve_stdio
 
-    try:
-        own = replace(settings, user=user_id(asked.user)) if asked.user else settings
-    except SettingError as error:
-        raise SettingError(f"--user: {error}") from None
+    if asked.user and len(asked.user) > LONGEST_USER:
+        raise SettingError(f"--user: may have at most {LONGEST_USER} characters")
+    own = replace(settings, user=asked.user or settings.user)
     await serve_stdio(own)
     return 0
 

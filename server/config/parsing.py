@@ -6,14 +6,13 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 LONGEST_USER = 255
-LONGEST_SHOP = 60
 LEAST_TOKEN = 8
 """Characters of a bearer secret: a shorter one can be guessed over the network."""
-LEAST_FLEET_KEY = 32
+SWITCHES = dict.fromkeys(("1", "on", "true", "yes"), True) | dict.fromkeys(("0", "off", "false", "no"), False)
 
 
 class SettingError(ValueError):
@@ -30,6 +29,21 @@ def parse_setting(name: str, text: str, parse: Callable[[str], T]) -> T:
         raise SettingError(f"{name}: a file that it names cannot be used: {error.strerror}") from None
 
 
+def require(holds: Callable[[str], Any], rule: str) -> Callable[[str], str]:
+    """Returns a parser that accepts a text for which `holds` is true, and raises `SettingError` with the rule for others."""
+
+    def parse(text: str) -> str:
+        if not holds(text):
+            raise SettingError(rule)
+        return text
+
+    return parse
+
+
+def match(pattern: str, rule: str) -> Callable[[str], str]:
+    return require(re.compile(pattern, re.ASCII).fullmatch, rule)
+
+
 def integer(least: int, most: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
         try:
@@ -44,53 +58,18 @@ def integer(least: int, most: int) -> Callable[[str], int]:
 
 
 def choice(*choices: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        if text.lower() not in choices:
-            raise SettingError(f"has to be one of {', '.join(choices)}")
-        return text.lower()
-
-    return parse
+    known = require(choices.__contains__, f"has to be one of {', '.join(choices)}")
+    return lambda text: known(text.lower())
 
 
 def switch(text: str) -> bool:
-    on, off = ("1", "on", "true", "yes"), ("0", "off", "false", "no")
-    if text.lower() not in (*on, *off):
+    if text.lower() not in SWITCHES:
         raise SettingError("has to be on or off")
-    return text.lower() in on
-
-
-def model(*local: str) -> Callable[[str], str]:
-    """Accepts one of the `local` models, or bedrock:MODEL."""
-
-    def parse(text: str) -> str:
-        if text not in local and not re.fullmatch(r"bedrock:[^\s?#]+", text):
-            raise SettingError(f"has to be {', '.join(local)} or bedrock:MODEL")
-        return text
-
-    return parse
+    return SWITCHES[text.lower()]
 
 
 def split_list(text: str) -> tuple[str, ...]:
     return tuple(each.strip() for each in text.split(",") if each.strip())
-
-
-def user_id(text: str) -> str:
-    if len(text) > LONGEST_USER:
-        raise SettingError(f"may have at most {LONGEST_USER} characters")
-    return text
-
-
-def shop_name(text: str) -> str:
-    if not text.isprintable() or not 0 < len(text) <= LONGEST_SHOP:
-        raise SettingError(f"has to be one line of at most {LONGEST_SHOP} characters")
-    return text
-
-
-def namespace(text: str) -> str:
-    """Accepts "off" or a custom namespace by CloudWatch's rule."""
-    if re.fullmatch(r"(?!AWS/|(?:1|on|yes|true|0|no|false)$)[\w.#:/-]{1,255}", text, re.ASCII | re.IGNORECASE) is None:
-        raise SettingError("has to be off, or a namespace of CloudWatch: letters, digits and ._#:/- alone, not AWS/")
-    return "off" if text.lower() == "off" else text
 
 
 def path(text: str) -> Path:
@@ -118,16 +97,6 @@ def file_problem(file: Path) -> str | None:
     if not file.exists():
         return f"there is no file {file}"
     return None if os.access(file, os.R_OK) else f"{file} may not be read by this user"
-
-
-def fleet_key(text: str) -> str:
-    if len(text) < LEAST_FLEET_KEY:
-        raise SettingError(f"is too short; use at least {LEAST_FLEET_KEY} random characters")
-    return text
-
-
-def token_list(text: str) -> tuple[str, ...]:
-    return check_tokens(split_list(text))
 
 
 def read_tokens(file: Path) -> tuple[str, ...]:

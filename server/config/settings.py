@@ -11,39 +11,42 @@ from typing import Any
 from server.config.parsing import (
     LEAST_TOKEN,
     SettingError,
+    check_tokens,
     choice,
     file_problem,
     file_to_write,
-    fleet_key,
     integer,
-    model,
-    namespace,
+    match,
     parse_setting,
     path,
     read_tokens,
-    shop_name,
+    require,
     split_list,
     switch,
-    token_list,
 )
 from server.config.urls import (
+    IN_REDIS,
+    FlagsItem,
+    address,
+    allow_only,
+    check_file,
+    check_folder,
+    check_http,
+    check_loopback,
+    check_object,
     cover_hosts,
     file_of,
-    flags_url,
-    host_name,
     hosts,
+    is_host_name,
     is_loopback,
-    jwks_url,
     networks,
-    pages_url,
     relay_url,
-    standby_url,
-    url_of,
 )
 from session.redis.address import SCHEMES as REDIS_SCHEMES
 from session.redis.address import RedisAddress
 from session.turn import TurnClock
 from tools.aliases import SETTINGS, renamed
+from tools.store.backends.aws_address import S3Address
 from tools.store.backends.dynamodb.tables import DynamoAddress
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.currency import Currency
@@ -52,6 +55,8 @@ from tools.store.identifiers import ORDER_ID, TITLE_ID, Identifiers, IdPattern
 PREFIX = "MANGA_"
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "infra" / "demo"
+EMBEDDED = allow_only("embedded:")
+BEDROCK = r"bedrock:[^\s?#]+"
 REPLACED = {
     "MANGA_DATA_DIR": "set XDG_CACHE_HOME: the server keeps its files in the folder manga-tools there",
     "MANGA_MAX_BODY_BYTES": "leave it out: a message has at most 262144 bytes",
@@ -74,7 +79,11 @@ class Settings:
     """One row a setting: name, type, rule, default and description. From these rows come the parsing, `.env.example` and
     the table of the documents (`make snapshots`). Fields without a rule are set by code alone."""
 
-    host: str = setting(host_name, "127.0.0.1", "Address to listen on.")
+    host: str = setting(
+        require(is_host_name, "has to be one name or address, without scheme, port, path or brackets"),
+        "127.0.0.1",
+        "Address to listen on.",
+    )
     port: int = number(0, 65535, 8080, "Port to listen on; 0 takes a free one.")
     workers: int = number(
         1, 64, 1, "Processes that serve the port together; the limits below are of each, and what they load they share."
@@ -83,25 +92,25 @@ class Settings:
         hosts, (), "Further Host (and Origin) names to accept, comma separated; name:* for any port."
     )
     catalog_url: str = setting(
-        url_of("embedded", "http", "https", "aoss+https"),
+        address({"embedded": EMBEDDED, **dict.fromkeys(("http", "https", "aoss+https"), OpenSearchAddress.parse)}),
         "embedded:",
         "Where titles are found: embedded:, http:// or https:// (OpenSearch), or aoss+https:// (Serverless).",
         secret=True,
     )
     catalog_file: Path = setting(path, DEMO / "catalog.jsonl", "Catalogue of the embedded backend, JSON lines or .gz.")
     store_url: str = setting(
-        url_of("embedded", "dynamodb"),
+        address({"embedded": EMBEDDED, "dynamodb": DynamoAddress.parse}),
         "embedded:",
         "Where stock and orders are: embedded: or dynamodb://REGION[?endpoint=URL][&table_prefix=PREFIX].",
     )
     pages_url: str = setting(
-        pages_url,
+        address({"embedded": EMBEDDED, "file": check_folder, "s3": S3Address.parse}),
         "embedded:",
         "Where preview pages are: embedded: (drawn, for the demo), file:///FOLDER, s3://BUCKET/PREFIX?region=REGION"
         "[&endpoint=URL].",
     )
     redis_url: str = setting(
-        url_of("embedded", *REDIS_SCHEMES),
+        address({"embedded": EMBEDDED, **dict.fromkeys(REDIS_SCHEMES, RedisAddress.parse)}),
         "embedded:",
         "Session memory: embedded: (a Valkey of its own), redis://, rediss://, redis+cluster://, rediss+cluster://, unix://.",
         secret=True,
@@ -112,24 +121,22 @@ class Settings:
         "How requests reach the process with their session: auto (by a Redis of its own), unix:///FOLDER, or off.",
     )
     fleet_key: str | None = setting(
-        fleet_key,
+        require(lambda text: len(text) >= 32, "is too short; use at least 32 random characters"),
         None,
         "Secret of 32 characters or more by which processes seal what they tell one another and what clients bring back;"
         " without one they create it in their Redis.",
         secret=True,
     )
     embedder: str = setting(
-        model("local", "none"), "local", "Search by meaning: local, bedrock:MODEL, or none for words alone."
+        match(rf"local|none|{BEDROCK}", "has to be local, none or bedrock:MODEL"),
+        "local",
+        "Search by meaning: local, bedrock:MODEL, or none for words alone.",
     )
     orders_file: Path | None = setting(
-        path,
-        None,
-        "Orders of the embedded store, JSON lines; by default the demo's with the demo's catalogue.",
+        path, None, "Orders of the embedded store, JSON lines; by default the demo's with the demo's catalogue."
     )
     volumes_file: Path | None = setting(
-        path,
-        None,
-        "Volumes of the embedded store, JSON lines; by default the demo's with the demo's catalogue.",
+        path, None, "Volumes of the embedded store, JSON lines; by default the demo's with the demo's catalogue."
     )
     order_pattern: IdPattern = setting(
         IdPattern,
@@ -138,11 +145,13 @@ class Settings:
     )
     title_pattern: IdPattern = setting(IdPattern, IdPattern(TITLE_ID), "The shop's title ids, written alike.")
     currency: Currency = setting(
-        Currency.parse,
-        Currency(),
-        "The shop's one currency, by ISO 4217: fields of amounts end in it (price_usd).",
+        Currency.parse, Currency(), "The shop's one currency, by ISO 4217: fields of amounts end in it (price_usd)."
     )
-    shop_name: str = setting(shop_name, "MangaAssist", "What the assistant calls the shop.")
+    shop_name: str = setting(
+        require(lambda text: text.isprintable() and 0 < len(text) <= 60, "has to be one line of at most 60 characters"),
+        "MangaAssist",
+        "What the assistant calls the shop.",
+    )
     policies_file: Path | None = setting(
         path,
         None,
@@ -150,18 +159,18 @@ class Settings:
         "catalogue in this process, and else none.",
     )
     cover_hosts: tuple[str, ...] = setting(
-        cover_hosts,
-        (),
-        "Hosts that cards may load covers (cover_url) from, comma separated.",
+        cover_hosts, (), "Hosts that cards may load covers (cover_url) from, comma separated."
     )
     tags_file: Path | None = setting(
         path, None, "The shop's own tags: synonyms, audiences and aversions, TOML; added to the shipped table."
     )
     classifier: str = setting(
-        model("local"), "local", "Genres of texts: local (by titles that are like them), or bedrock:MODEL (Claude)."
+        match(rf"local|{BEDROCK}", "has to be local or bedrock:MODEL"),
+        "local",
+        "Genres of texts: local (by titles that are like them), or bedrock:MODEL (Claude).",
     )
     flags_url: str | None = setting(
-        flags_url,
+        address({"file": check_file, "http": check_http, "https": check_http, "dynamodb": FlagsItem.parse}),
         None,
         "Which tools are on for whom, followed: file:///PATH, http(s)://HOST/PATH, dynamodb://REGION/TABLE/KEY[?endpoint=URL].",
         secret=True,
@@ -172,20 +181,20 @@ class Settings:
         "A catalogue in each task for when OpenSearch is away: off, names (found by name), or full (by words and meaning).",
     )
     standby_url: str | None = setting(
-        standby_url,
+        address({"file": check_file, "s3": check_object, "redis": allow_only(IN_REDIS)}),
         None,
         "Where it is fetched from: file:///PATH, s3://BUCKET/KEY?region=REGION[&endpoint=URL], or redis: (MANGA_REDIS_URL).",
     )
     auth: str = setting(choice("none", "token", "jwt"), "none", "Who is believed: none (loopback only), token or jwt.")
     auth_tokens: tuple[str, ...] = setting(
-        token_list,
+        lambda text: check_tokens(split_list(text)),
         (),
         f"Accepted bearer secrets, comma separated, {LEAST_TOKEN} characters or more (MANGA_AUTH=token).",
         secret=True,
     )
     auth_tokens_file: Path | None = setting(path, None, "The same from a file, one a line, read again when it changes.")
     jwt_jwks_url: str | None = setting(
-        jwks_url,
+        address({"https": check_http, "http": check_loopback, "file": check_file}),
         None,
         "Where the issuer's public keys are: https:, file:, or http: on this machine (MANGA_AUTH=jwt).",
         secret=True,
@@ -245,12 +254,15 @@ class Settings:
         choice("off", "errors", "all"), "errors", "Which calls leave a log line: off, errors or all."
     )
     emf: str = setting(
-        namespace, "off", "What alarms and scales as log lines for CloudWatch: off, or a namespace (MangaTools/prod)."
+        match(
+            r"(?i)(?!AWS/|(?:1|on|yes|true|0|no|false)$)[\w.#:/-]{1,255}",
+            "has to be off, or a namespace of CloudWatch: letters, digits and ._#:/- alone, not AWS/",
+        ),
+        "off",
+        "What alarms and scales as log lines for CloudWatch: off, or a namespace (MangaTools/prod).",
     )
     audit_log: Path | None = setting(
-        file_to_write,
-        None,
-        "File for the audit of order accesses, a JSON line each; by default they go to stderr.",
+        file_to_write, None, "File for the audit of order accesses, a JSON line each; by default they go to stderr."
     )
     audit: str = setting(
         choice("best-effort", "required"),
@@ -317,12 +329,6 @@ def _check(settings: Settings) -> None:
     for name, file in [*((name, getattr(settings, name)) for name in names), ("jwt_jwks_url", keys)]:
         if file is not None and (problem := file_problem(file)):
             raise SettingError(f"{PREFIX}{name.upper()}: {problem}")
-    if settings.redis_url != "embedded:":
-        parse_setting("MANGA_REDIS_URL", settings.redis_url, RedisAddress.parse)
-    if settings.catalog_url != "embedded:":
-        parse_setting("MANGA_CATALOG_URL", settings.catalog_url, OpenSearchAddress.parse)
-    if settings.store_url != "embedded:":
-        parse_setting("MANGA_STORE_URL", settings.store_url, DynamoAddress.parse)
     if settings.audit == "required" and settings.audit_log is None:
         raise SettingError("MANGA_AUDIT=required needs MANGA_AUDIT_LOG: a file, or /dev/stderr")
     _check_relay(settings)

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
-from server.config.parsing import SettingError, split_list
+from server.config.parsing import SettingError, require, split_list
 from tools.store.backends.aws_address import S3Address
 from tools.store.backends.dynamodb.tables import DynamoAddress
 
 _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?")
 _HOST_AND_PORT = re.compile(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::(\*|[0-9]{1,5}))?")
+Check = Callable[[str], object]
 IN_REDIS = "redis:"
 """MANGA_STANDBY_URL for a bundle in the Redis of MANGA_REDIS_URL."""
 
 
-def host_name(text: str) -> str:
-    """Accepts one name or address to listen on."""
-    if not (_is_address(text) or _NAME.fullmatch(text)):
-        raise SettingError("has to be one name or address, without scheme, port, path or brackets")
-    return text
+def is_host_name(text: str) -> bool:
+    """True for one name or address to listen on."""
+    return _is_address(text) or _NAME.fullmatch(text) is not None
 
 
 def hosts(text: str) -> tuple[str, ...]:
@@ -72,27 +71,45 @@ def is_loopback(host: str) -> bool:
     return host == "localhost" or (_is_address(host) and ip_address(host).is_loopback)
 
 
-def url_of(*schemes: str) -> Callable[[str], str]:
+def address(checks: Mapping[str, Check]) -> Callable[[str], str]:
+    """Returns a parser of addresses by scheme. `checks` raise ValueError for an address of theirs that cannot be used."""
+    rule = f"has to be an address of the form {', '.join(f'{scheme}:' for scheme in checks)}"
+
     def parse(text: str) -> str:
         try:
             scheme = urlsplit(text).scheme
         except ValueError:  # its text may hold a password
             raise SettingError("is no address") from None
-        if scheme not in schemes or (scheme == "embedded" and text != "embedded:"):
-            raise SettingError(f"has to be an address of the form {', '.join(f'{each}:' for each in schemes)}")
+        checks.get(scheme, require(lambda _: False, rule))(text)
         return text
 
     return parse
 
 
-def _file_url(text: str) -> str:
+def allow_only(text: str) -> Check:
+    """Returns a check for a scheme that has one address."""
+    return require(text.__eq__, f"may be the address {text} alone")
+
+
+def check_file(text: str) -> SplitResult:
     parts = urlsplit(text)
     if parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
         raise SettingError("has to name a file of this machine by its whole path, as in file:///etc/manga/flags.json")
-    return text
+    return parts
 
 
-def _http_url(text: str, why_no_password: str) -> SplitResult:
+def check_folder(text: str) -> None:
+    folder = Path(unquote(check_file(text).path))
+    if not folder.is_dir():
+        raise SettingError(f"there is no folder {folder}")
+
+
+def check_object(text: str) -> None:
+    if not S3Address.parse(text).prefix:
+        raise SettingError("has to name an object, as in s3://BUCKET/standby.bundle?region=REGION")
+
+
+def check_http(text: str) -> SplitResult:
     parts = urlsplit(text)
     try:
         host, _ = parts.hostname, parts.port
@@ -101,8 +118,13 @@ def _http_url(text: str, why_no_password: str) -> SplitResult:
     if not host:
         raise SettingError("names no host")
     if parts.username is not None or parts.password is not None:
-        raise SettingError(f"holds a name or password, which {why_no_password}")
+        raise SettingError("holds a name or password, which would be sent with every request")
     return parts
+
+
+def check_loopback(text: str) -> None:
+    if not is_loopback(check_http(text).hostname or ""):
+        raise SettingError("has to be https: keys that come over http could be anybody's")
 
 
 def file_of(url: str) -> Path | None:
@@ -115,17 +137,6 @@ def without_query(url: str) -> str:
     """Returns the URL to show: without its query, which may hold a key; of a file: URL the path."""
     parts = urlsplit(url)
     return unquote(parts.path) if parts.scheme == "file" else f"{parts.scheme}://{parts.netloc}{parts.path}"
-
-
-def jwks_url(text: str) -> str:
-    """Accepts https:, file:, or http: on loopback."""
-    url_of("https", "http", "file")(text)
-    if urlsplit(text).scheme == "file":
-        return _file_url(text)
-    parts = _http_url(text, "an issuer's public keys do not need")
-    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
-        raise SettingError("has to be https: keys that come over http could be anybody's")
-    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,44 +160,6 @@ class FlagsItem:
         if not 1 <= len(names[1]) <= 255:
             raise ValueError("the item's name has to have 1 to 255 characters")
         return cls(address, *names)
-
-
-def flags_url(text: str) -> str:
-    url_of("file", "http", "https", "dynamodb")(text)
-    match urlsplit(text).scheme:
-        case "file":
-            _file_url(text)
-        case "dynamodb":
-            FlagsItem.parse(text)
-        case _:
-            _http_url(text, "would be sent with every look")
-    return text
-
-
-def pages_url(text: str) -> str:
-    url_of("embedded", "file", "s3")(text)
-    match urlsplit(text).scheme:
-        case "file":
-            folder = file_of(_file_url(text))
-            if folder is None or not folder.is_dir():
-                raise SettingError(f"there is no folder {folder}")
-        case "s3":
-            S3Address.parse(text)
-    return text
-
-
-def standby_url(text: str) -> str:
-    url_of("file", "s3", "redis")(text)
-    match urlsplit(text).scheme:
-        case "file":
-            _file_url(text)
-        case "s3":
-            if not S3Address.parse(text).prefix:
-                raise SettingError("has to name an object, as in s3://BUCKET/standby.bundle?region=REGION")
-        case _:
-            if text != IN_REDIS:
-                raise SettingError(f"has to be {IN_REDIS} alone: the Redis is that of MANGA_REDIS_URL")
-    return text
 
 
 def relay_url(text: str) -> str:

@@ -17,10 +17,6 @@ from server.telemetry.service_levels import NUMBERS, UNDER_WAY, Kind, Number
 from session.resilience.clocks import WallClock
 
 LOOKS = 10
-LOOK_SECONDS = 1.0
-"""The calls under way are read each second; ten readings make a line."""
-MOST_VALUES = 100
-"""Most values of one metric in a line."""
 Run = Callable[[str, Callable[[], Coroutine[Any, Any, None]]], object]
 Row = tuple[Number, float | list[float]]
 
@@ -46,9 +42,9 @@ class EmfPublisher:
         try:
             while True:
                 for _ in range(LOOKS):
-                    await asyncio.sleep(LOOK_SECONDS)
+                    await asyncio.sleep(1.0)  # the calls under way are read each second; ten readings make a line
                     self._under_way += [sample.value for sample in self._samples([UNDER_WAY.sample])]
-                    del self._under_way[MOST_VALUES:]
+                    del self._under_way[100:]  # most values of one metric in a line
                 self._publish()
         finally:
             self._publish()
@@ -99,5 +95,5 @@ class EmfPublisher:
 
 def publish_emf(namespace: str, registry: CollectorRegistry, run: Run) -> None:
     """Starts the publisher as a task of `run`, unless MANGA_EMF is "off"."""
-    if namespace != "off":
+    if namespace.lower() != "off":
         run("metrics for CloudWatch", EmfPublisher(namespace, registry).keep)

@@ -12,7 +12,7 @@ from server.application import Environment
 from server.call import Call
 from server.config.settings import Settings
 from server.telemetry.events import CallFinished, TraceContext
-from server.tracing.environment import Sampling, read
+from server.tracing.environment import Sampling, read_trace_settings
 from server.version import VERSION
 from session.resilience.clocks import Clock
 from session.resilience.rate_limit import LocalLimits, Rate
@@ -52,7 +52,7 @@ CATALOG, STORE = ("catalog", "names"), ("titles", "stock", "releases", "orders",
 def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, environ: Mapping[str, str]) -> Environment:
     """Adds the exporter to `env` until the stack closes, where a collector is named; does not connect yet. Raises
     `SettingError`."""
-    traces = read(environ)
+    traces = read_trace_settings(environ)
     if traces is None:
         return env
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -13,11 +12,12 @@ import requests
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExportResult
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 from urllib3.exceptions import HTTPError
 
+from server.runtime.background import run_on_thread
 from server.telemetry.events import CallFinished, TraceContext
 from server.tracing.environment import ENDPOINT, MOST_WAITING
 from server.version import VERSION
@@ -28,9 +28,7 @@ from session.resilience.diagnosis import network_problem
 Value = str | int | float | bool | tuple[str, ...]
 Attributes = dict[str, Value]
 READS = {"resource": "resources/read", "prompt": "prompts/get", "completion": "completion/complete"}
-"""MCP methods of calls that are no tool's: their names have two words. That of an extension's is its own."""
-TOOL_ERROR = "tool_error"
-PIPES = frozenset(("stdio", "cli"))
+"""MCP methods of calls to what is no tool, by the first of the two words of their names. That of an extension's is its own."""
 REDIS = "redis"
 
 
@@ -46,7 +44,7 @@ def call_attributes(event: CallFinished) -> Attributes:
     method, target = method_and_target(event.tool)
     attributes: Attributes = {
         "mcp.method.name": method,
-        "network.transport": "pipe" if event.transport in PIPES else "tcp",
+        "network.transport": "pipe" if event.transport in ("stdio", "cli") else "tcp",
         "manga.transport": event.transport,
         "manga.call_id": event.call_id,
         "manga.outcome": event.outcome,
@@ -57,7 +55,7 @@ def call_attributes(event: CallFinished) -> Attributes:
     elif target is not None:
         attributes["gen_ai.prompt.name"] = target
     if event.outcome != OK:
-        attributes["error.type"] = "cancelled" if event.outcome == "cancelled" else TOOL_ERROR
+        attributes["error.type"] = "cancelled" if event.outcome == "cancelled" else "tool_error"
     known: dict[str, Value | None] = {
         "manga.source": event.source,
         "manga.fallback": event.fallback,
@@ -165,8 +163,6 @@ EXPORT_SECONDS = 5.0
 CLOSE_SECONDS = 2.0
 """How long the last spans may take at the end."""
 REDIRECTED, REFUSED = 300, 400
-MOST_ANSWERED = 4096
-"""Bytes read of an answer."""
 
 
 class Collector(requests.Session):
@@ -180,7 +176,7 @@ class Collector(requests.Session):
         try:
             response = super().request(*args, **{**kwargs, "stream": True})
             with response:
-                response.raw.read1(MOST_ANSWERED)
+                response.raw.read1(4096)  # bytes read of an answer
         except (requests.RequestException, HTTPError) as error:
             problem = network_problem(error, ENDPOINT)
             self.why = f"{problem.what}; {problem.remedy}" if problem else "no answer in time"
@@ -192,24 +188,21 @@ class Collector(requests.Session):
         return response
 
 
-class LoggedExporter(SpanExporter):
+class LoggedExporter(OTLPSpanExporter):
     """Logs once that the collector is lost, and once that it is back."""
 
-    def __init__(self, exporter: SpanExporter, collector: Collector) -> None:
-        self._exporter = exporter
-        self._collector = collector
+    def __init__(self, endpoint: str) -> None:
+        self._collector = Collector()
         self._outage = Outage(logger, "the collector of traces")
+        super().__init__(endpoint, timeout=EXPORT_SECONDS, session=self._collector)
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        result = self._exporter.export(spans)
+        result = super().export(spans)
         if result is SpanExportResult.SUCCESS:
             self._outage.record_recovery()
         else:
             self._outage.record_failure(self._collector.why)
         return result
-
-    def shutdown(self) -> None:
-        self._exporter.shutdown()
 
 
 class Sender:
@@ -218,9 +211,7 @@ class Sender:
     def __init__(self, endpoint: str) -> None:
         # The exporter would log each failure with the address.
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
-        collector = Collector()
-        exporter = OTLPSpanExporter(endpoint, timeout=EXPORT_SECONDS, session=collector)
-        self._batches = BatchSpanProcessor(LoggedExporter(exporter, collector), max_queue_size=MOST_WAITING)
+        self._batches = BatchSpanProcessor(LoggedExporter(endpoint), max_queue_size=MOST_WAITING)
 
     def send(self, spans: Iterable[ReadableSpan]) -> None:
         for span in spans:
@@ -228,13 +219,7 @@ class Sender:
 
     async def aclose(self) -> None:
         """Waits at most `CLOSE_SECONDS`; a hanging collector keeps a daemon thread."""
-        closed, loop = asyncio.Event(), asyncio.get_running_loop()
-
-        def close() -> None:
-            self._batches.shutdown()  # type: ignore[no-untyped-call]
-            with suppress(RuntimeError):  # the loop is gone
-                loop.call_soon_threadsafe(closed.set)
-
-        threading.Thread(target=close, name="end of the traces", daemon=True).start()
         with suppress(TimeoutError):
-            await asyncio.wait_for(closed.wait(), CLOSE_SECONDS)
+            await asyncio.wait_for(
+                asyncio.wrap_future(run_on_thread(self._batches.shutdown, "end of the traces")), CLOSE_SECONDS
+            )

@@ -159,6 +159,6 @@ async def test_a_collector_that_hangs_holds_up_neither_calls_nor_the_end(
 
 async def test_a_wrong_setting_stops_the_start(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
     environment.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318")
-    with pytest.raises(SettingError, match="OTEL_EXPORTER_OTLP_ENDPOINT has to be the address of a collector"):
+    with pytest.raises(SettingError, match="OTEL_EXPORTER_OTLP_ENDPOINT: has to be an address of the form http:, https:"):
         async with opened(tmp_path):
             pass

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from server.config.parsing import SettingError
-from server.tracing.environment import DEFAULT_RATIO, Sampling, TraceSettings, read
+from server.tracing.environment import DEFAULT_RATIO, Sampling, TraceSettings, read_trace_settings
 from tests.support.cases import cases
 
 HERE = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
@@ -25,7 +25,7 @@ SECRET = "s3cret"
     ],
 )
 def test_without_a_collector_there_is_nothing_to_be_wrong(given: dict[str, str]) -> None:
-    assert read(given) is None
+    assert read_trace_settings(given) is None
 
 
 @cases(
@@ -37,7 +37,7 @@ def test_without_a_collector_there_is_nothing_to_be_wrong(given: dict[str, str])
     ],
 )
 def test_where_spans_are_posted_to(given: dict[str, str], endpoint: str) -> None:
-    assert read(given) == TraceSettings(endpoint)
+    assert read_trace_settings(given) == TraceSettings(endpoint)
 
 
 @cases(
@@ -53,7 +53,7 @@ def test_where_spans_are_posted_to(given: dict[str, str], endpoint: str) -> None
     ],
 )
 def test_the_samplers_of_the_specification(sampler: str, argument: str, sampling: Sampling) -> None:
-    found = read({**HERE, "OTEL_TRACES_SAMPLER": sampler, "OTEL_TRACES_SAMPLER_ARG": argument})
+    found = read_trace_settings({**HERE, "OTEL_TRACES_SAMPLER": sampler, "OTEL_TRACES_SAMPLER_ARG": argument})
     assert found is not None
     assert found.sampling == sampling
 
@@ -91,9 +91,9 @@ def test_the_samplers_of_the_specification(sampler: str, argument: str, sampling
 )
 def test_a_wrong_one_stops_the_start_with_a_line_that_names_it_and_not_its_value(name: str, value: str) -> None:
     with pytest.raises(SettingError) as told:
-        read({**HERE, name: value})
+        read_trace_settings({**HERE, name: value})
     line = str(told.value)
-    assert line.startswith(f"{name} ")
+    assert line.startswith(f"{name}: ")
     assert SECRET not in line
     assert "\n" not in line
 
@@ -110,4 +110,4 @@ def test_what_is_right_is_taken(tmp_path: Path) -> None:
         "OTEL_BSP_SCHEDULE_DELAY": "1000",
         "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "8192",
     }
-    assert read({**HERE, **right}) == read(HERE)
+    assert read_trace_settings({**HERE, **right}) == read_trace_settings(HERE)
