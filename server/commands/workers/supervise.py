@@ -24,10 +24,10 @@ from types import TracebackType
 
 from server.backends import EMBEDDED, Progress
 from server.backends.preload import preload
-from server.commands.errors import is_of_a_file, print_error
+from server.commands.errors import is_user_error, print_error
 from server.commands.serve import end_with_parent, listen, log_listening, serve_on
-from server.commands.workers.place import Worker
 from server.commands.workers.supervisor import Backoff, Supervisor
+from server.commands.workers.worker import Worker
 from server.config.parsing import SettingError
 from server.config.settings import Settings
 from server.runtime.lifecycle import stop_on_signals
@@ -44,14 +44,14 @@ def own_folder() -> Iterator[Path]:
     _remove_abandoned()
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
     try:
-        with _locked(folder):
+        with _hold_lock(folder):
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _hold_lock(folder: Path) -> Iterator[None]:
     """Workers inherit the lock (flock(2)), so that it is free when the last of them has ended. The file gets its name once
     it is locked, so that nobody finds it unlocked before."""
     with (folder / UNLOCKED).open("wb") as lock:
@@ -152,7 +152,7 @@ def supervise(settings: Settings, progress: Progress | None) -> int:
         supervisor = Supervisor(
             settings.workers,
             listener,
-            lambda number, end: _work(make_worker(number, end)),
+            lambda number, end: _run_worker(make_worker(number, end)),
             settings.turn_budget_ms / 1000,
             partial(log_listening, settings, port),
             valkey.restart_if_dead if valkey is not None else lambda: None,
@@ -170,7 +170,7 @@ def _share_arenas() -> None:
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
-def _work(worker: Worker) -> int:
+def _run_worker(worker: Worker) -> int:
     """Runs a worker in its process; returns the exit status."""
     end_with_parent()
     never_wait_for_stderr()
@@ -179,8 +179,8 @@ def _work(worker: Worker) -> int:
     try:
         asyncio.run(_serve(worker))
     except Exception as error:
-        status = print_error(str(error)) if is_of_a_file(error) else 1
-        if not is_of_a_file(error):
+        status = print_error(str(error)) if is_user_error(error) else 1
+        if not is_user_error(error):
             traceback.print_exc(file=sys.stderr)
     leave(status)
     return status

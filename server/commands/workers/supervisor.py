@@ -12,18 +12,85 @@ import os
 import selectors
 import signal
 import socket
+import struct
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from types import FrameType
+from typing import NamedTuple
 
-from server.commands.workers.channel import WorkerEnd, channel
 from server.runtime.lifecycle import ENDING, list_ending_signals
+
+CONNECTION = b"c"
+REPORT = struct.Struct("!?I")
+
+
+class Report(NamedTuple):
+    """A worker's report: it takes connections or not, and has so many."""
+
+    takes: bool
+    connections: int
+
+
+class End:
+    """One end of the socket pair; never waits."""
+
+    def __init__(self, own: socket.socket) -> None:
+        own.setblocking(False)
+        self._own = own
+        self._received = b""
+
+    def fileno(self) -> int:
+        return self._own.fileno()
+
+    def close(self) -> None:
+        self._own.close()
+
+
+class SupervisorEnd(End):
+    def hand(self, connection: socket.socket) -> bool:
+        """Sends a connection. False if the worker is hung or gone."""
+        try:
+            return socket.send_fds(self._own, [CONNECTION], [connection.fileno()]) > 0
+        except OSError:
+            return False
+
+    def receive(self) -> Report | None:
+        """Returns the newest report; None if there is none, or the worker is gone."""
+        with suppress(OSError):
+            self._received += self._own.recv(64 * REPORT.size)
+        whole = len(self._received) // REPORT.size * REPORT.size
+        reports, self._received = self._received[:whole], self._received[whole:]
+        return Report(*REPORT.unpack(reports[-REPORT.size :])) if reports else None
+
+
+class WorkerEnd(End):
+    def send(self, report: Report) -> None:
+        """Drops the report if the supervisor does not read: another follows."""
+        with suppress(OSError):
+            self._own.send(REPORT.pack(*report))
+
+    def take(self) -> socket.socket | None:
+        """Returns a connection, or None when there is none now. Raises EOFError when the supervisor is gone."""
+        try:
+            data, descriptors, _, _ = socket.recv_fds(self._own, len(CONNECTION), 1)
+        except (BlockingIOError, InterruptedError):
+            return None
+        except OSError:
+            data, descriptors = b"", []
+        if not data:
+            raise EOFError
+        return socket.socket(fileno=descriptors[0]) if descriptors else None
+
+
+def open_channel() -> tuple[SupervisorEnd, WorkerEnd]:
+    above, below = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    return SupervisorEnd(above), WorkerEnd(below)
+
 
 STEADY_SECONDS = 10.0
 """A process that lived so long was well."""
-FIRST_PAUSE_SECONDS = 0.5
 LONGEST_PAUSE_SECONDS = 30.0
 
 
@@ -36,12 +103,9 @@ class Backoff:
     def pause_after(self, lived_seconds: float) -> float:
         if lived_seconds >= STEADY_SECONDS:
             self._early = 0
-        pause = FIRST_PAUSE_SECONDS * 2.0 ** min(self._early - 1, 10) if self._early else 0.0
+        pause = 0.5 * 2.0 ** min(self._early - 1, 10) if self._early else 0.0
         self._early += 1
         return min(pause, LONGEST_PAUSE_SECONDS)
-
-
-HEEDED = (*ENDING, signal.SIGCHLD)
 
 
 class Signals:
@@ -53,7 +117,7 @@ class Signals:
             end.setblocking(False)
         self._on_signaled = [*list_ending_signals(), signal.SIGCHLD]
         for each in self._on_signaled:
-            signal.signal(each, _nothing)
+            signal.signal(each, _ignore_signal)
         signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
 
     def fileno(self) -> int:
@@ -74,7 +138,7 @@ class Signals:
         self._write.close()
 
 
-def _nothing(number: int, frame: FrameType | None) -> None:
+def _ignore_signal(number: int, frame: FrameType | None) -> None:
     """Without a handler of Python's there is no byte on the descriptor."""
 
 
@@ -93,9 +157,9 @@ class Worker:
         self.began_at = self._heard_at = now
         self.takes = self.given_up = False
         self._connections = 0
-        self.end, below = channel()
+        self.end, below = open_channel()
         # A signal that comes before the child heeds any by itself ends it, and is not lost on the supervisor's handlers.
-        unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, HEEDED)
+        unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, (*ENDING, signal.SIGCHLD))
         try:
             self.pid = os.fork()
         except OSError:
@@ -104,7 +168,7 @@ class Worker:
             below.close()
             raise
         if self.pid == 0:
-            _become(number, run, below, (self.end.close, leave_behind, partial(_unblock, unblocked)))
+            _run_child(number, run, below, (self.end.close, leave_behind, partial(_unblock, unblocked)))
         below.close()
         _unblock(unblocked)
 
@@ -129,7 +193,7 @@ class Worker:
         with suppress(ProcessLookupError):
             os.kill(self.pid, number)
 
-    def ended(self) -> int | None:
+    def poll_exit_status(self) -> int | None:
         """Returns the exit status, negative for a signal; None while the process lives."""
         pid, status = os.waitpid(self.pid, os.WNOHANG)
         if not pid:
@@ -138,7 +202,7 @@ class Worker:
         return os.waitstatus_to_exitcode(status)
 
 
-def _become(number: int, run: Run, own: WorkerEnd, first: Sequence[Callable[[], None]]) -> None:
+def _run_child(number: int, run: Run, own: WorkerEnd, first: Sequence[Callable[[], None]]) -> None:
     """Runs the child and never returns to the supervisor's stack."""
     status = 1
     try:
@@ -158,10 +222,8 @@ HUNG_SECONDS = 6.0
 """A worker reports four times a second; one that is silent for so long is killed and replaced."""
 START_SECONDS = 120.0
 """The same for a worker that takes no connections: it is starting or ending."""
-ACCEPTED_AT_ONCE = 64
 TOGETHER_SECONDS = 1.0
 """A signal to the whole process group comes twice, because make passes it on."""
-TICK_SECONDS = 1.0
 CLOSE_SECONDS = 1.4
 """A stopping worker is killed this long after the turn budget."""
 NO_ROOM = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -210,7 +272,7 @@ class Supervisor:
 
     def _timeout(self) -> float:
         waited_for = [*self._due.values(), *([self._latest_end] if self._stopped_at is not None else [])]
-        return max(0.0, min([TICK_SECONDS, *(each - time.monotonic() for each in waited_for)]))
+        return max(0.0, min([1.0, *(each - time.monotonic() for each in waited_for)]))
 
     @property
     def _latest_end(self) -> float:
@@ -256,7 +318,7 @@ class Supervisor:
 
     def _reap(self) -> None:
         for worker in list(self._workers.values()):
-            if (fd := worker.end.fileno()) < 0 or (status := worker.ended()) is None:
+            if (fd := worker.end.fileno()) < 0 or (status := worker.poll_exit_status()) is None:
                 continue
             self._selector.unregister(fd)
             del self._workers[worker.number]
@@ -298,7 +360,7 @@ class Supervisor:
 
     def _accept(self) -> None:
         with suppress(OSError):  # nobody is there any more, or no file is left for one
-            for _ in range(ACCEPTED_AT_ONCE):
+            for _ in range(64):
                 connection, _ = self._listener.accept()
                 with connection:
                     self._hand_on(connection)

@@ -18,7 +18,7 @@ PATIENCE = 30.0
 SCRIPT = """
 import errno, logging, os, signal, socket, sys, time
 from server.commands.workers import supervisor
-from server.commands.workers.channel import Report
+from server.commands.workers.supervisor import Report
 
 {before}
 

@@ -12,16 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from prometheus_client import Counter, Gauge, Histogram
+from prometheus_client import Counter, Gauge, Histogram, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import CollectorRegistry
 from starlette.requests import Request
 
 from server.commands.doctor.checks import diagnose_workers
-from server.commands.workers.channel import Peers, Report, channel
-from server.commands.workers.place import SharedProbes, merge_families, only_counts, read_families, render_families
 from server.commands.workers.supervise import SharedValkey
-from server.commands.workers.supervisor import LONGEST_PAUSE_SECONDS, STEADY_SECONDS, Backoff
+from server.commands.workers.supervisor import LONGEST_PAUSE_SECONDS, STEADY_SECONDS, Backoff, Report, open_channel
+from server.commands.workers.worker import MergedMetrics, Peers, SharedProbes, merge_rows, read_rows
 from server.runtime.health import Dependencies
 from server.runtime.lifecycle import Lifecycle
 from server.telemetry.metrics import Metrics
@@ -53,8 +52,9 @@ def values(text: bytes) -> dict[str, float]:
 
 
 def test_counts_are_summed_and_a_state_is_the_worst() -> None:
-    told = [read_families(registry(3, 0.05, 1, 1)), read_families(registry(4, 0.5, 2, 0))]
-    assert values(render_families(merge_families(json.loads(json.dumps(told))))) == {
+    own = registry(3, 0.05, 1, 1)
+    rows = merge_rows(json.loads(json.dumps([read_rows(own), read_rows(registry(4, 0.5, 2, 0))])))
+    assert values(generate_latest(MergedMetrics(own, rows))) == {
         "manga_calls_total{'tool': 'search'}": 7,
         "manga_call_seconds_bucket{'le': '0.1'}": 1,
         "manga_call_seconds_bucket{'le': '1.0'}": 2,
@@ -68,8 +68,9 @@ def test_counts_are_summed_and_a_state_is_the_worst() -> None:
 
 
 def test_a_successor_goes_on_counting_and_has_none_of_the_gauges() -> None:
-    dead = only_counts(read_families(registry(3, 0.05, 5, 1)))
-    told = values(render_families(merge_families([read_families(registry(1, 0.05, 0, 1)), dead])))
+    own, before = registry(1, 0.05, 0, 1), registry(3, 0.05, 5, 1)
+    dead = MergedMetrics(before, read_rows(before)).list_counts()
+    told = values(generate_latest(MergedMetrics(own, merge_rows([read_rows(own), dead]))))
     assert told["manga_calls_total{'tool': 'search'}"] == 4
     assert told["manga_sse_streams"] == 0
 
@@ -82,7 +83,7 @@ def test_pauses_grow_while_it_ends_early_and_begin_anew_after_a_good_while() -> 
 
 
 def test_what_was_sent_before_it_was_handed_on_arrives() -> None:
-    above, below = channel()
+    above, below = open_channel()
     client, accepted = socket.socketpair()
     with client, closing(above), closing(below):
         client.send(b"hello")
@@ -96,7 +97,7 @@ def test_what_was_sent_before_it_was_handed_on_arrives() -> None:
 
 
 def test_the_last_of_several_reports_counts_and_the_end_is_noticed() -> None:
-    above, below = channel()
+    above, below = open_channel()
     assert above.receive() is None
     for connections in range(200):
         below.send(Report(takes=True, connections=connections))
@@ -144,7 +145,7 @@ async def test_either_is_asked_and_both_answer(tmp_path: Path) -> None:
     two = Two(tmp_path)
     async with two.peers[0].answering(), two.peers[1].answering():
         for each in two.metrics:
-            each.refused("test")
+            each.count_refusal("test")
         assert await two.refusals() == 2
         two.health[1] = Health(False, "away")
         told = await two.probes[0].readiness()
@@ -157,8 +158,8 @@ async def test_either_is_asked_and_both_answer(tmp_path: Path) -> None:
 async def test_what_a_worker_counted_outlives_it(tmp_path: Path) -> None:
     """While it is away, and when another has taken its place: a sum that falls is a restart to whoever reads it."""
     two = Two(tmp_path)
-    two.metrics[1].refused("test")
-    two.metrics[0].refused("test")
+    two.metrics[1].count_refusal("test")
+    two.metrics[0].count_refusal("test")
     async with two.peers[0].answering():
         async with two.peers[1].answering():
             assert await two.refusals() == 2
@@ -166,7 +167,7 @@ async def test_what_a_worker_counted_outlives_it(tmp_path: Path) -> None:
         assert (await two.probes[0].readiness())["dependencies"]["workers"]["detail"] == "1 of 2 serve"
         two.metrics[1], two.peers[1] = Metrics(), Peers(tmp_path, 2, 2)
         two.probes[1] = two._probes(1)
-        two.metrics[1].refused("test")
+        two.metrics[1].count_refusal("test")
         async with two.peers[1].answering():
             assert await two.refusals() == 3
             assert await two.refusals() == 3
@@ -201,7 +202,7 @@ async def test_a_reload_that_one_is_asked_for_is_everybodys(tmp_path: Path, monk
 
 
 async def test_a_reload_that_no_worker_answers_is_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from server.commands.workers import channel as module
+    from server.commands.workers import worker as module
     from server.packages.reload_socket import ReloadReport, ask_to_reload
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
