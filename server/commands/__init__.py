@@ -1,1 +1,1 @@
-"""What `python -m server` can be told to do."""
+"""The commands of `python -m server`."""

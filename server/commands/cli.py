@@ -15,9 +15,10 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
-from server.commands.errors import is_of_a_file, print_error, progress_bar
+from server.commands.errors import is_user_error, print_error, progress_bar
 from server.config.parsing import LONGEST_USER, SettingError
 from server.config.settings import Settings, unknown_settings
 from server.telemetry.log_output import log_to_stderr
@@ -26,12 +27,7 @@ from server.version import VERSION
 BROKEN_PIPE = 128 + signal.SIGPIPE
 """The status that a shell gives to a process that SIGPIPE ends. The signal itself stays off: a lost connection would end
 the server."""
-OPENTELEMETRY = {
-    "OTEL_PROPAGATORS": "tracecontext,baggage",
-    "OTEL_PYTHON_CONTEXT": "contextvars_context",
-    "OTEL_PYTHON_TRACER_PROVIDER": "default_tracer_provider",
-}
-"""OpenTelemetry looks these up when it is imported, and one that is not installed here would stop the start."""
+Run = Callable[[Settings, Namespace], Coroutine[Any, Any, int]]
 
 
 def exit_on_broken_pipe(main: Callable[[], int]) -> int:
@@ -60,26 +56,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, meant in unknown_settings(os.environ).items():
         hint = f"; did you mean {meant}?" if meant else ""
         logging.getLogger(__name__).warning("%s is no setting of this server and is ignored%s", name, hint)
-    os.environ.update(OPENTELEMETRY)
+    # OpenTelemetry looks these up when it is imported, and one that is not installed here would stop the start.
+    os.environ |= {
+        "OTEL_PROPAGATORS": "tracecontext,baggage",
+        "OTEL_PYTHON_CONTEXT": "contextvars_context",
+        "OTEL_PYTHON_TRACER_PROVIDER": "default_tracer_provider",
+    }
     try:
         return _run(asked, settings)
     except KeyboardInterrupt:
         return 0
     except Exception as error:
-        if is_of_a_file(error):
+        if is_user_error(error):
             return print_error(str(error))
         raise
 
 
 def _run(asked: Namespace, settings: Settings) -> int:
     """Raises `SettingError`."""
-    command: Callable[[Namespace, Settings], Coroutine[Any, Any, int]] = asked.run
-    if command is _serve and settings.workers > 1:
+    if asked.with_parent:
+        _import("serve").end_with_parent()
+    if asked.run is _serve and settings.workers > 1:
         from server.commands.workers.supervise import supervise
 
-        _end_with_parent(asked)
         return supervise(settings, progress_bar(sys.stderr))
-    return asyncio.run(command(asked, settings))
+    run: Run = asked.run
+    return asyncio.run(run(settings, asked))
+
+
+def _import(module: str) -> Any:
+    return import_module(f"server.commands.{module}")
 
 
 def _parser() -> ArgumentParser:
@@ -88,7 +94,7 @@ def _parser() -> ArgumentParser:
     parser.set_defaults(run=_serve, with_parent=False)
     commands = parser.add_subparsers(metavar="COMMAND")
 
-    def add(name: str, run: Callable[[Namespace, Settings], Coroutine[Any, Any, int]], about: str) -> ArgumentParser:
+    def add(name: str, run: Run, about: str) -> ArgumentParser:
         command = commands.add_parser(name, help=about)
         command.set_defaults(run=run)
         return command
@@ -97,84 +103,63 @@ def _parser() -> ArgumentParser:
     serve.add_argument("--with-parent", action="store_true", help="stop when the parent process ends (Linux)")
     stdio = add("stdio", _stdio, "serve one client over stdin and stdout")
     stdio.add_argument("--user", metavar="ID", help="the customer, where the client can state none")
-    call = add("call", _call, "call one tool and print its result")
+    call = add(
+        "call",
+        lambda settings, asked: _import("tools").call_once(settings, asked.tool, asked.arguments, asked.user),
+        "call one tool and print its result",
+    )
     call.add_argument("tool")
     call.add_argument("arguments", nargs="?", default="{}", help="a JSON object")
     call.add_argument("--user", help="the customer on whose behalf to call")
-    doctor = add("doctor", _doctor, "check every dependency and say what to do")
-    flags = add("flags", _flags, "show for a customer which tools are on, and why")
+    doctor = add(
+        "doctor",
+        lambda settings, asked: _import("doctor").examine(settings, as_json=asked.json),
+        "check every dependency and say what to do",
+    )
+    flags = add(
+        "flags",
+        lambda settings, asked: _import("flags").show_flags(settings, asked),
+        "show for a customer which tools are on, and why",
+    )
     flags.add_argument("--user", metavar="ID", help="the customer; without one, somebody who is not signed in")
     flags.add_argument("--session", metavar="ID", help="the session, which decides a share where there is no customer")
     flags.add_argument("--client", metavar="ID", help="the client of the token (MANGA_AUTH=jwt)")
     flags.add_argument("--scope", metavar="SCOPE", action="append", default=[], help="a scope of the token; repeatable")
-    tools = add("tools", _tools, "show the tools and their schemas, or have packages' tools loaded anew")
+    tools = add("tools", _show_or_reload_tools, "show the tools and their schemas, or have packages' tools loaded anew")
     tools.add_argument("action", nargs="?", choices=["reload"], help="have the running server load its packages anew")
     for command in (doctor, flags, tools):
         command.add_argument("--json", action="store_true", help="the same for programs")
-    schema = add("schema", _schema, "print the JSON Schema of a line of a file of your own")
+    schema = add("schema", _print_schema, "print the JSON Schema of a line of a file of your own")
     schema.add_argument("file", choices=["catalog", "volumes", "orders"], help="the file whose lines it describes")
-    forget = add("forget", _forget, "remove what is remembered of a customer beyond a conversation")
+    forget = add(
+        "forget",
+        lambda settings, asked: _import("forget").forget_user(settings, asked.user),
+        "remove what is remembered of a customer beyond a conversation",
+    )
     forget.add_argument("--user", required=True, metavar="ID", help="the customer, as the agent states them")
     return parser
 
 
-def _end_with_parent(asked: Namespace) -> None:
-    from server.commands.serve import end_with_parent
-
-    if asked.with_parent:
-        end_with_parent()
-
-
-async def _serve(asked: Namespace, settings: Settings) -> int:
-    from server.commands.serve import serve
-
-    _end_with_parent(asked)
-    await serve(settings, progress_bar(sys.stderr))
+async def _serve(settings: Settings, asked: Namespace) -> int:
+    await _import("serve").serve(settings, progress_bar(sys.stderr))
     return 0
 
 
-async def _stdio(asked: Namespace, settings: Settings) -> int:
-    from server.commands.serve import serve_stdio
-
+async def _stdio(settings: Settings, asked: Namespace) -> int:
     if asked.user and len(asked.user) > LONGEST_USER:
         raise SettingError(f"--user: may have at most {LONGEST_USER} characters")
-    own = replace(settings, user=asked.user or settings.user)
-    await serve_stdio(own)
+    await _import("serve").serve_stdio(replace(settings, user=asked.user or settings.user))
     return 0
 
 
-async def _call(asked: Namespace, settings: Settings) -> int:
-    from server.commands.tools import call_once
-
-    return await call_once(settings, asked.tool, asked.arguments, asked.user)
-
-
-async def _doctor(asked: Namespace, settings: Settings) -> int:
-    from server.commands.doctor import examine
-
-    return await examine(settings, as_json=asked.json)
+async def _show_or_reload_tools(settings: Settings, asked: Namespace) -> int:
+    tools = _import("tools")
+    run = tools.reload_tools if asked.action else tools.show_tools
+    return int(await run(settings, as_json=asked.json))
 
 
-async def _flags(asked: Namespace, settings: Settings) -> int:
-    from server.commands.flags import show_flags
-
-    return await show_flags(settings, asked)
-
-
-async def _tools(asked: Namespace, settings: Settings) -> int:
-    from server.commands.tools import reload_tools, show_tools
-
-    return await (reload_tools if asked.action else show_tools)(settings, as_json=asked.json)
-
-
-async def _schema(asked: Namespace, settings: Settings) -> int:
+async def _print_schema(settings: Settings, asked: Namespace) -> int:
     from tools.store.records.schemas import schema_of
 
     print(json.dumps(schema_of(asked.file, settings.currency), ensure_ascii=False, indent=2))
     return 0
-
-
-async def _forget(asked: Namespace, settings: Settings) -> int:
-    from server.commands.forget import forget_user
-
-    return await forget_user(settings, asked.user)

@@ -1,28 +1,27 @@
-"""Errors and progress of commands, on stderr."""
+"""Output of commands: tables on stdout, errors and progress on stderr."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TextIO
 
-WRONG_USE = 2
 
-
-def print_error(line: str, status: int = WRONG_USE) -> int:
+def print_error(line: str, status: int = 2) -> int:
     """Prints one line on stderr; returns the exit status."""
     print(f"manga-tools: {line}", file=sys.stderr)
     return status
 
 
-def is_of_a_file(error: Exception) -> bool:
+def is_user_error(error: Exception) -> bool:
     """True for our own errors about settings and files, whose message is meant for the person at the keyboard."""
     return isinstance(error, ValueError) and type(error).__module__.startswith(("server.", "tools."))
 
 
-WIDTH = 30
-PATIENCE_SECONDS = 0.5
+def format_table(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
 def progress_bar(stream: TextIO) -> Callable[[int, int, str], None] | None:
@@ -32,10 +31,9 @@ def progress_bar(stream: TextIO) -> Callable[[int, int, str], None] | None:
     started = time.monotonic()
 
     def draw(done: int, total: int, what: str) -> None:
-        if time.monotonic() - started < PATIENCE_SECONDS:
+        if time.monotonic() - started < 0.5:
             return
-        filled = WIDTH * done // max(1, total)
-        bar = "█" * filled + "·" * (WIDTH - filled)
+        bar = ("█" * (30 * done // max(1, total))).ljust(30, "·")
         end = "\n" if done >= total else ""
         stream.write(f"\r{bar} {done:,}/{total:,} {what:<24}{end}")
         stream.flush()

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from server.call import Principal
-from server.commands.tools import installed_tools
+from server.commands.tools import load_tools
 from server.config.settings import Settings
 from server.config.urls import without_query
 from server.flags.document import Document, DocumentError, parse
@@ -27,7 +27,7 @@ async def show_flags(settings: Settings, asked: Namespace) -> int:
     else:
         principal = Principal("agent" if settings.auth == "token" else None, asked.user)
     flags = Flags(document)
-    registry, _ = await installed_tools(settings)
+    registry, _ = await load_tools(settings)
     report = {
         "source": without_query(settings.flags_url) if settings.flags_url else None,
         "problem": problem,

@@ -33,7 +33,6 @@ from server.transport.websocket.websockets import open_websockets
 from server.wiring import open_app
 
 if TYPE_CHECKING:
-    from server.application import Application
     from server.backends import OpenPorts
 
 
@@ -78,18 +77,7 @@ ROOMS: Sequence[Callable[[Settings, Application, int | None], Addon]] = [
     open_ops,
 ]
 """Paths served beside MCP."""
-CLOSE_SECONDS = 1
-IDLE_SECONDS = 75
-"""Longer than clients (httpx: 5) and load balancers (60) keep an idle connection: if the server closes first, a request
-that is just being sent is lost."""
 BACKLOG = 2048
-ACCEPTED_AT_ONCE = 16
-"""Connections that are taken before those that have to make room for them are closed: each holds a file meanwhile."""
-UNSENT_BYTES = 64 * 1024
-"""Of a connection, which the kernel takes at most while its client reads nothing; else it takes megabytes, and what is
-unread is noticed that much later (TCP_NOTSENT_LOWAT of Linux)."""
-PR_SET_PDEATHSIG = 1
-TICKS_PER_SECOND = 10
 MOST_REQUESTS = 4000
 """Connections beside the SSE streams; more than Streamable HTTP sessions and subscriptions can take together."""
 SWITCH_SECONDS = 0.0005
@@ -99,7 +87,7 @@ GARBAGE = (5_000, 5, 5)
 """Objects made and not freed before the collector looks at them, and its rounds before it looks at older ones: under load
 every few seconds, and through all of them every minute or two. Python's own are 700, 10 and 10."""
 OTHER_FILES = 256
-"""What the process opens for itself: backends, files, libraries."""
+"""Files that the process opens for itself: backends, files, libraries."""
 
 
 class PatientServer(uvicorn.Server):
@@ -123,7 +111,7 @@ class PatientServer(uvicorn.Server):
         yield
 
     async def on_tick(self, counter: int) -> bool:
-        if counter % TICKS_PER_SECOND == 0:
+        if counter % 10 == 0:
             self.connections.close_overdue()
         return await super().on_tick(counter)
 
@@ -183,12 +171,16 @@ def _uvicorn(settings: Settings, served: HttpApp) -> PatientServer:
         served.whole(),
         http=partial(connection_class(), all_connections=connections),  # type: ignore[arg-type]
         **served.upgrades.options(connections),
-        backlog=ACCEPTED_AT_ONCE,
+        # Connections that are taken before those that have to make room for them are closed: each holds a file
+        # meanwhile
+        backlog=16,
         lifespan="off",
         log_config=None,
         access_log=False,
-        timeout_keep_alive=IDLE_SECONDS,
-        timeout_graceful_shutdown=CLOSE_SECONDS,
+        # Longer than clients (httpx: 5) and load balancers (60) keep an idle connection: if the server closes
+        # first, a request that is just being sent is lost
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=1,
         server_header=False,
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=list(settings.trusted_proxies),
@@ -219,7 +211,9 @@ def listen(settings: Settings) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if sys.platform == "linux":
-        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES)
+        # Of a connection, which the kernel takes at most while its client reads nothing; else it takes megabytes,
+        # and what is unread is noticed that much later (TCP_NOTSENT_LOWAT of Linux)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, 64 * 1024)
     try:
         listener.bind((settings.host, settings.port))
         listener.listen(BACKLOG)  # two that only bind can share a port under SO_REUSEADDR
@@ -233,7 +227,7 @@ def listen(settings: Settings) -> socket.socket:
 def end_with_parent() -> None:
     """Asks Linux for SIGTERM when the parent dies, however it dies (prctl(2)). Elsewhere this does nothing."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
 async def serve_stdio(settings: Settings) -> None:

@@ -15,7 +15,7 @@ from functools import partial
 
 from server.backends import open_ports
 from server.call import Call, RequestMetadata
-from server.commands.errors import print_error, progress_bar
+from server.commands.errors import format_table, print_error, progress_bar
 from server.config.settings import Settings
 from server.packages.packages import IMPORT_SECONDS, Packages
 from server.packages.reload_socket import NoServer, ReloadReport, ask_to_reload
@@ -23,59 +23,39 @@ from server.results import call_tool_result
 from server.transport.tool_listing import listed_tool
 from server.version import VERSION
 from server.wiring import open_app
-from tools.contract import CachePolicy
 from tools.registry import Registered, Registry
 
 
-async def installed_tools(settings: Settings, import_seconds: float = IMPORT_SECONDS) -> tuple[Registry, ReloadReport]:
-    """Returns them, those of packages included, and what came of the packages. Once in a process: a module is imported anew
-    only by whoever has imported it."""
-    registry = Registry(
-        version=VERSION,
-        setting=settings.adult,
-        text_fresh_seconds=settings.cache_ttl_s,
-        identifiers=settings.identifiers,
-    )
+async def load_tools(settings: Settings, import_seconds: float = IMPORT_SECONDS) -> tuple[Registry, ReloadReport]:
+    """Returns all tools, those of packages included, and the report of loading the packages. Runs once in a process: only a
+    registry that has imported a module imports it anew."""
+    registry = Registry(version=VERSION, setting=settings.adult, text_fresh_seconds=settings.cache_ttl_s, identifiers=settings.identifiers)
     return registry, await Packages(registry, import_seconds).reload()
-
-
-HEAD = ("tool", "version", "from", "by itself", "timeout", "cache", "fallback")
 
 
 async def show_tools(settings: Settings, *, as_json: bool) -> int:
     """Prints a table, or the schemas as `tools/list` has them where every tool is on. Exit status 1 when a package was
     refused: the tools of the others are there all the same."""
-    registry, report = await installed_tools(settings)
+    registry, report = await load_tools(settings)
     found = registry.all()
     if as_json:
         print(json.dumps({"tools": [listed_tool(each.tool) for each in found]}, ensure_ascii=False, indent=2))
     else:
-        print(_table([HEAD, *map(_row, found)]))
+        print(
+            format_table(
+                [("tool", "version", "from", "by itself", "timeout", "cache", "fallback"), *map(_describe_tool, found)]
+            )
+        )
     return 0 if report.well else 1
 
 
-def _row(each: Registered) -> tuple[str, ...]:
-    tool = each.tool
+def _describe_tool(each: Registered) -> Sequence[str]:
+    tool, cache = each.tool, "never"
+    if tool.cache is not None:
+        cache = f"{tool.cache.fresh_seconds} s{', per user' if tool.cache.per_user else ''}"
+    source, default = each.package or "built in", "on" if tool.default_on else "off"
     fallback = tool.fallback.name if tool.fallback else "none"
-    return (
-        *(tool.name, each.version, each.package or "built in", "on" if tool.default_on else "off"),
-        *(f"{tool.timeout_ms} ms", _describe_cache(tool.cache), fallback),
-    )
-
-
-def _describe_cache(cache: CachePolicy | None) -> str:
-    if cache is None:
-        return "never"
-    return f"{cache.fresh_seconds} s{', per user' if cache.per_user else ''}"
-
-
-def _table(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
-
-
-PATIENCE_SECONDS = 120
-"""For the vectors of a large catalogue that was never served here; after that it is searched by words, and says so."""
+    return tool.name, each.version, source, default, f"{tool.timeout_ms} ms", cache, fallback
 
 
 async def call_once(settings: Settings, tool: str, arguments: str, user: str | None) -> int:
@@ -92,7 +72,9 @@ async def call_once(settings: Settings, tool: str, arguments: str, user: str | N
         if registered is None:
             return print_error(f"no tool {tool!r}; there are {', '.join(t.name for t in app.registry)}")
         with suppress(TimeoutError):
-            async with asyncio.timeout(PATIENCE_SECONDS):
+            # For the vectors of a large catalogue that was never served here; after that it is searched by
+            # words, and says so
+            async with asyncio.timeout(120):
                 await app.prepared()
         call = Call(uuid.uuid4().hex, registered, given, RequestMetadata(user=user), time.monotonic(), transport="cli")
         result = call_tool_result(call, await app.pipeline.run(call))

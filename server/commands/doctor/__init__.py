@@ -15,7 +15,8 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from server.commands.doctor.checks import REMEDIES, checks_of
+from server.commands.doctor.checks import REMEDIES, list_checks
+from server.commands.errors import format_table
 from server.config.settings import Settings
 from server.runtime.background import run_on_thread
 from session.resilience.deadline import Deadline
@@ -59,13 +60,13 @@ async def examine(settings: Settings, *, as_json: bool = False, most_seconds: fl
         report = {"well": well, "seconds": round(seconds, 2), "dependencies": [asdict(each) for each in findings]}
         print(json.dumps(report, ensure_ascii=False, indent=2))
     else:
-        print(_table(findings, well, seconds))
+        print(_format_report(findings, well, seconds))
     return 0 if well else 1
 
 
 async def _examine_all(settings: Settings, deadline: Deadline) -> list[Finding]:
     async with AsyncExitStack() as stack:
-        checks = await checks_of(settings, stack)
+        checks = await list_checks(settings, stack)
         where, check = checks.pop("embedder")
         others = [asyncio.create_task(_examine(name, at, each, deadline)) for name, (at, each) in checks.items()]
         await asyncio.wait(others, timeout=1.0)  # loading an encoder slows the rest of the process, whose clocks run
@@ -88,16 +89,11 @@ async def _examine(name: str, where: str, check: Check, deadline: Deadline) -> F
     return Finding(name, where, found.state, latency_ms, found.version, found.detail.rstrip("."), found.remedy)
 
 
-def _table(findings: Sequence[Finding], well: bool, seconds: float) -> str:
+def _format_report(findings: Sequence[Finding], well: bool, seconds: float) -> str:
     rows = [
-        ("dependency", "where", "state", "ms", "version", "what to know"),
-        *(
-            (each.name, each.where, each.state, f"{each.latency_ms:.1f}", each.version or "", each.detail)
-            for each in findings
-        ),
+        (each.name, each.where, each.state, f"{each.latency_ms:.1f}", each.version or "", each.detail) for each in findings
     ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    table = format_table([("dependency", "where", "state", "ms", "version", "what to know"), *rows])
     remedies = [f"  {each.name}: {each.remedy}" for each in findings if each.remedy]
     ending = f"{'all well' if well else 'not well'}, in {seconds:.1f} s"
-    return "\n".join([*lines, "", *(["what to do", *remedies, ""] if remedies else []), ending])
+    return "\n".join([table, "", *(["what to do", *remedies, ""] if remedies else []), ending])

@@ -20,10 +20,9 @@ from urllib.parse import urlsplit
 from server.backends import EMBEDDED, open_classifier, open_embedder
 from server.backends.opening import check_title_ids, default_data_dir, load_records, redis_credentials, store_files
 from server.commands.doctor.relay import relay_check
-from server.commands.tools import installed_tools
+from server.commands.tools import load_tools
 from server.config.parsing import SettingError
-from server.config.policies_file import read_policies, read_vocabulary
-from server.config.settings import DEMO, Settings
+from server.config.settings import DEMO, Settings, read_policies, read_vocabulary
 from server.config.urls import file_of, without_query
 from server.flags.document import Flag, parse
 from server.flags.follower import open_source
@@ -32,12 +31,13 @@ from server.packages.loading import GROUP
 from server.packages.reload_socket import ReloadReport
 from session.redis.address import RedisAddress
 from session.resilience.deadline import Deadline
-from session.resilience.diagnosis import DEGRADED, OK, Check, Diagnosis, Problem, always, network_problem, once
+from session.resilience.diagnosis import DEGRADED, DOWN, OK, Check, Diagnosis, Problem, always, network_problem, once
 from tools.store.failures import BackendFailure, InternalFailure, TimedOut
 from tools.store.models import CatalogTerms
 from tools.store.ports import Embedder
 
 T = TypeVar("T")
+LEAST_FREE_BYTES = 64 * 2**20
 Checks = dict[str, tuple[str, Check]]
 """By dependency: where it is, without a secret, and its check."""
 KEEPS = "a running server keeps what it read last"
@@ -48,14 +48,13 @@ REMEDIES = {
     "DocumentError": f"correct it; {KEEPS}",
     "MemoryUnavailable": "set MANGA_REDIS_URL to a Redis of your own",
 }
-"""What to do about the errors that checks raise, by class: the modules that define them are imported only when needed."""
-LEAST_FREE_BYTES = 64 * 2**20
+"""Remedies of the errors that checks raise, by class: the modules that define them are imported only when needed."""
 
 
-async def checks_of(settings: Settings, stack: AsyncExitStack) -> Checks:
+async def list_checks(settings: Settings, stack: AsyncExitStack) -> Checks:
     """Returns the checks in the order of the table."""
     embedder, embedder_check = await _open_embedder(settings, stack)
-    registry, packages = await installed_tools(settings, 2.0)  # less than a server waits: there is more to examine
+    registry, packages = await load_tools(settings, 2.0)  # less than a server waits: there is more to examine
     redis = _redis_check(settings, stack)
     checks: Checks = {"catalog": _catalog_check(settings, embedder)}
     if url := settings.standby_url:
@@ -92,11 +91,7 @@ async def checks_of(settings: Settings, stack: AsyncExitStack) -> Checks:
 
 def _on_thread(diagnose: Callable[[T], Diagnosis], subject: T) -> Check:
     """A disk that hangs is given up like any other dependency."""
-
-    async def check(deadline: Deadline) -> Diagnosis:
-        return await asyncio.to_thread(diagnose, subject)
-
-    return check
+    return lambda deadline: asyncio.to_thread(diagnose, subject)
 
 
 def _catalog_check(settings: Settings, embedder: Embedder | None) -> tuple[str, Check]:
@@ -119,7 +114,7 @@ def _diagnose_catalog(settings: Settings) -> Diagnosis:
         check_title_ids(settings, [title for title, _ in records])
     except SettingError as error:
         what = str(error).removeprefix("MANGA_CATALOG_FILE: ")
-        return Diagnosis.of(Problem(what, "correct the file, or MANGA_TITLE_PATTERN"))
+        return Diagnosis(DOWN, what, "correct the file, or MANGA_TITLE_PATTERN")
     odd = list(find_oddities(records, vocabulary=vocabulary))
     oddities = f"; {len(odd)} oddities, the first: {odd[0]}" if odd else ""
     return Diagnosis(OK, f"{len(records):,} titles in this process{oddities}")
@@ -149,7 +144,7 @@ async def _diagnose_store(settings: Settings, deadline: Deadline) -> Diagnosis:
     async with EmbeddedStore.open(offers, *store_files(settings)) as store:
         health = await store.health(deadline)
     if not health.ok:
-        return Diagnosis.of(Problem(health.detail, "correct the files it is filled from"))
+        return Diagnosis(DOWN, health.detail, "correct the files it is filled from")
     return Diagnosis(OK, "in this process, from files")
 
 
@@ -171,9 +166,9 @@ def _diagnose_pages(folder: Path) -> Diagnosis:
         with os.scandir(folder) as entries:
             is_filled = any(each.is_dir(follow_symlinks=False) for each in entries)
     except OSError as error:
-        return Diagnosis.of(Problem(f"it cannot be read: {error.strerror}", "check MANGA_PAGES_URL, and the owner and mode"))
+        return Diagnosis(DOWN, f"it cannot be read: {error.strerror}", "check MANGA_PAGES_URL, and the owner and mode")
     if not is_filled:
-        return Diagnosis.of(Problem("it has no folder of a title", "put TITLE_ID/VOLUME/1.webp into it"), state=DEGRADED)
+        return Diagnosis(DEGRADED, "it has no folder of a title", "put TITLE_ID/VOLUME/1.webp into it")
     return Diagnosis(OK, "a directory")
 
 
@@ -200,7 +195,7 @@ def _diagnose_packages(report: ReloadReport) -> Diagnosis:
         return Diagnosis(OK, "; ".join(brought))
     problem = report.problem or "; ".join(map(str, report.refused))
     remedy = "mend or remove the package, then `python -m server tools reload`; until then a server keeps its version"
-    return Diagnosis.of(Problem(problem, remedy))
+    return Diagnosis(DOWN, problem, remedy)
 
 
 async def _diagnose_flags(url: str, stack: AsyncExitStack, tools: Collection[str], deadline: Deadline) -> Diagnosis:
@@ -248,7 +243,7 @@ def _diagnose_policies(settings: Settings) -> Diagnosis:
         found = read_policies(settings)
     except SettingError as error:
         what = str(error).removeprefix("MANGA_POLICIES_FILE: ")
-        return Diagnosis.of(Problem(what, "correct the file, or MANGA_POLICIES_FILE"))
+        return Diagnosis(DOWN, what, "correct the file, or MANGA_POLICIES_FILE")
     languages = len({language for _, language in found.texts})
     if not found.topics:
         return Diagnosis(OK, "none: nothing is said of shipping and returns until MANGA_POLICIES_FILE names yours")
@@ -266,7 +261,7 @@ def _diagnose_audit(file: Path) -> Diagnosis:
             _try_to_write(file.parent)
     except OSError as error:
         what = f"it cannot be written: {error.strerror}"
-        return Diagnosis.of(Problem(what, "check MANGA_AUDIT_LOG, and the owner and mode"))
+        return Diagnosis(DOWN, what, "check MANGA_AUDIT_LOG, and the owner and mode")
     return _diagnose_space(file.parent, "make room, or no order access can be written down")
 
 
@@ -276,7 +271,7 @@ def _diagnose_data_folder(folder: Path) -> Diagnosis:
         _try_to_write(nearest)
     except OSError as error:
         what = f"nothing can be kept in it ({error.strerror}): vectors are computed at every start"
-        return Diagnosis.of(Problem(what, "set XDG_CACHE_HOME to a folder that this user may write to"), state=DEGRADED)
+        return Diagnosis(DEGRADED, what, "set XDG_CACHE_HOME to a folder that this user may write to")
     return _diagnose_space(nearest, "make room, or set XDG_CACHE_HOME to a folder elsewhere")
 
 
@@ -288,7 +283,7 @@ def _try_to_write(folder: Path) -> None:
 def _diagnose_space(folder: Path, remedy: str) -> Diagnosis:
     free = shutil.disk_usage(folder).free
     detail = f"{free / 2**30:,.1f} GB free"
-    return Diagnosis(OK, detail) if free >= LEAST_FREE_BYTES else Diagnosis.of(Problem(detail, remedy), state=DEGRADED)
+    return Diagnosis(OK, detail) if free >= LEAST_FREE_BYTES else Diagnosis(DEGRADED, detail, remedy)
 
 
 async def _open_embedder(settings: Settings, stack: AsyncExitStack) -> tuple[Embedder | None, Check]:
@@ -296,60 +291,50 @@ async def _open_embedder(settings: Settings, stack: AsyncExitStack) -> tuple[Emb
     try:
         embedder = await open_embedder(settings, stack)
     except SettingError as error:
-        return None, always(_not_opened(error))
+        return None, always(_describe_setting(error))
     if embedder is None:
         return None, always(Diagnosis(OK, "none: search is by words alone"))
     well = Diagnosis(OK, f"{embedder.name}, {embedder.dimensions} dimensions")
-
-    def problem(failure: BackendFailure | InternalFailure) -> Problem:
-        if settings.embedder == "local" or isinstance(failure, InternalFailure):
-            return Problem(failure.message, "install the locked requirements again, or set MANGA_EMBEDDER=none")
-        from tools.store.backends.aws_failures import bedrock_problem
-
-        return bedrock_problem(failure)
-
     slow = "wait if the machine is busy; else look at its quotas"
-    return embedder, _model_check(partial(embedder.embed, ["漫画"]), well, slow, problem)
+    return embedder, _model_check(partial(embedder.embed, ["漫画"]), well, slow, local=settings.embedder == "local")
 
 
 async def _classifier_check(settings: Settings, stack: AsyncExitStack) -> Check:
     """Has Bedrock's classifier label one short text."""
+    from tools.store.backends.aws_failures import CLASSIFIER
+
     try:
         classifier = await open_classifier(settings, stack)
     except SettingError as error:
-        return always(_not_opened(error))
-    text, terms = "A boy sails the sea to become king of the pirates.", CatalogTerms({"Adventure": 1, "Romance": 1}, {})
-
-    def problem(failure: BackendFailure | InternalFailure) -> Problem:
-        if isinstance(failure, InternalFailure):
-            raise failure
-        from tools.store.backends.aws_failures import CLASSIFIER, bedrock_problem
-
-        return bedrock_problem(failure, CLASSIFIER)
-
-    well, slow = Diagnosis(OK, f"{settings.classifier} labels texts"), "look at its quotas, or take a faster model"
+        return always(_describe_setting(error))
     assert classifier is not None
-    return _model_check(partial(classifier.classify, text, terms), well, slow, problem)
+    text, terms = "A boy sails the sea to become king of the pirates.", CatalogTerms({"Adventure": 1, "Romance": 1}, {})
+    well, slow = Diagnosis(OK, f"{settings.classifier} labels texts"), "look at its quotas, or take a faster model"
+    return _model_check(partial(classifier.classify, text, terms), well, slow, CLASSIFIER)
 
 
-def _not_opened(error: SettingError) -> Diagnosis:
+def _describe_setting(error: SettingError) -> Diagnosis:
     setting, _, remedy = str(error).partition(": ")
-    return Diagnosis.of(Problem(f"{setting} cannot be used", remedy))
+    return Diagnosis(DOWN, f"{setting} cannot be used", remedy)
 
 
 def _model_check(
-    ask: Callable[[Deadline], Awaitable[Any]],
-    well: Diagnosis,
-    slow: str,
-    problem: Callable[[BackendFailure | InternalFailure], Problem],
+    ask: Callable[[Deadline], Awaitable[Any]], well: Diagnosis, slow: str, *model: Any, local: bool = False
 ) -> Check:
+    """`slow` is the remedy for a model that does not answer; `model` names one of Bedrock other than the embedder."""
+
     async def check(deadline: Deadline) -> Diagnosis:
         try:
             await ask(deadline.less(0.1))
         except TimedOut:
-            return Diagnosis.of(Problem("it does not answer", slow))
+            return Diagnosis(DOWN, "it does not answer", slow)
         except (BackendFailure, InternalFailure) as failure:
-            return Diagnosis.of(problem(failure))
+            if local or isinstance(failure, InternalFailure):
+                remedy = "install the locked requirements again, or set MANGA_EMBEDDER=none"
+                return Diagnosis(DOWN, failure.message, remedy)
+            from tools.store.backends.aws_failures import bedrock_problem
+
+            return Diagnosis.of(bedrock_problem(failure, *model))
         return well
 
     return check

@@ -64,22 +64,22 @@ async def diagnose(redis: Redis, deadline: Deadline) -> Diagnosis:
         subscribe = "SSUBSCRIBE" if redis.sharded else "SUBSCRIBE"
         (reply,) = await wire.send([Command((subscribe, channel))], deadline.remaining()).replies()
         if isinstance(reply, MemoryRefused):
-            return Diagnosis.of(_explain_refusal(subscribe, reply))
-        for command in _commands_of_serving(redis, channel):
+            return Diagnosis.of(_describe_refusal(subscribe, reply))
+        for command in _list_serving_commands(redis, channel):
             (reply,) = await redis.trip([command], deadline)
             if isinstance(reply, MemoryRefused):
-                return Diagnosis.of(_explain_refusal(str(command[0]), reply))
+                return Diagnosis.of(_describe_refusal(str(command[0]), reply))
         async with asyncio.timeout(HEARD_SECONDS):
             await heard.wait()
     except TimeoutError:
         remedy = f"name the Redis itself in MANGA_REDIS_URL, no proxy before it; or {WITHOUT}"
-        return Diagnosis.of(Problem("what is published there is not heard", remedy))
+        return Diagnosis(DOWN, "what is published there is not heard", remedy)
     finally:
         wire.abort()
     return Diagnosis(OK, "published and heard, in the channel's own shard" if redis.sharded else "published and heard")
 
 
-def _commands_of_serving(redis: Redis, channel: str) -> list[Command]:
+def _list_serving_commands(redis: Redis, channel: str) -> list[Command]:
     """Returns the commands that serving sends, for a process that does not exist."""
     process = channel.rpartition("{")[2].rstrip("}")
     alive, large = relay_alive(process), relay_message(process, "doctor")
@@ -94,7 +94,7 @@ def _commands_of_serving(redis: Redis, channel: str) -> list[Command]:
     ]
 
 
-def _explain_refusal(command: str, refusal: MemoryRefused) -> Problem:
+def _describe_refusal(command: str, refusal: MemoryRefused) -> Problem:
     """Names the problem by the first word of the reply: the rest may hold a user's name."""
     word = str(refusal).partition(" ")[0]
     if word == "NOPERM":
@@ -108,9 +108,7 @@ def _explain_refusal(command: str, refusal: MemoryRefused) -> Problem:
 def _diagnose_folder(folder: Path) -> Diagnosis:
     where = next((each for each in (folder, *folder.parents) if each.exists()), Path("/"))
     if not where.is_dir() or not os.access(where, os.W_OK | os.X_OK):
-        return Diagnosis.of(
-            Problem("no socket can be made there", "name a folder in MANGA_RELAY that this user may write to")
-        )
+        return Diagnosis(DOWN, "no socket can be made there", "name a folder in MANGA_RELAY that this user may write to")
     if where == folder and folder.stat().st_mode & 0o077:
-        return Diagnosis.of(Problem("others than its user may open it", f"chmod 700 {folder}"))
+        return Diagnosis(DOWN, "others than its user may open it", f"chmod 700 {folder}")
     return Diagnosis(OK, "sockets in a folder, for processes of this machine")
