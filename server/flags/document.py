@@ -7,7 +7,7 @@ segments as those of Sentry's Flagpole. Its JSON Schema is `schema.json` beside 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -16,20 +16,16 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 SCHEMA = Path(__file__).with_name("schema.json")
-LONGEST_PATH = 80
 LONGEST_NAME = 40
 
 
-def problem_of(value: Any) -> str | None:
+def find_problem(value: Any) -> str | None:
     """Returns the first error, None for a valid document."""
     error = next(_validator().iter_errors(value), None)
-    if error is None:
-        return None
-    told = _RULES.get(str(error.validator), _other_rule)(error)
-    return f"{printable(error.json_path)[:LONGEST_PATH]} {told}"
+    return None if error is None else f"{make_printable(error.json_path)[:80]} {_describe(error)}"
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     return "".join(each if each.isprintable() else "?" for each in text)
 
 
@@ -38,47 +34,39 @@ def _validator() -> Draft202012Validator:
     return Draft202012Validator(json.loads(SCHEMA.read_text("utf-8")))
 
 
-def _type(error: Any) -> str:
-    wanted = error.validator_value
-    return f"has to be of type {wanted if isinstance(wanted, str) else ' or '.join(wanted)}"
+def _describe(error: Any) -> str:
+    """Describes an error by its rule, without a value of the document."""
+    rule, limit = str(error.validator), error.validator_value
+    if rule == "additionalProperties":
+        known = error.schema["properties"]
+        unknown = next(name for name in error.instance if name not in known and not name.startswith("_"))
+        return f"has {make_printable(unknown)[:LONGEST_NAME]!r}; there are {', '.join(known)}"
+    if rule == "pattern" and "propertyNames" in error.absolute_schema_path:
+        return f"has {make_printable(error.instance)[:LONGEST_NAME]!r}, which no tool can be called"
+    if rule == "required":
+        limit = next(name for name in limit if name not in error.instance)
+    elif rule == "type":
+        limit = limit if isinstance(limit, str) else " or ".join(limit)
+    elif rule in ("enum", "not"):
+        limit = ", ".join(limit if rule == "enum" else limit["enum"])
+    return _RULES.get(rule, f"breaks the rule {rule} of the schema").format(limit)
 
 
-def _unknown(error: Any) -> str:
-    known = error.schema["properties"]
-    unknown = next(name for name in error.instance if name not in known and not name.startswith("_"))
-    return f"has {printable(unknown)[:LONGEST_NAME]!r}; there are {', '.join(known)}"
-
-
-def _missing(error: Any) -> str:
-    return f"lacks {next(name for name in error.validator_value if name not in error.instance)}"
-
-
-def _form(error: Any) -> str:
-    if "propertyNames" in error.absolute_schema_path:
-        return f"has {printable(error.instance)[:LONGEST_NAME]!r}, which no tool can be called"
-    return f"has to look like {error.validator_value}"
-
-
-def _other_rule(error: Any) -> str:
-    return f"breaks the rule {error.validator} of the schema"
-
-
-_RULES: Mapping[str, Callable[[Any], str]] = {
-    "type": _type,
-    "additionalProperties": _unknown,
-    "required": _missing,
-    "enum": lambda error: f"has to be one of {', '.join(error.validator_value)}",
-    "minimum": lambda error: f"has to be at least {error.validator_value}",
-    "maximum": lambda error: f"has to be at most {error.validator_value}",
-    "minLength": lambda error: "is empty",
-    "minItems": lambda error: "is empty",
-    "maxLength": lambda error: f"has more than {error.validator_value} characters",
-    "maxItems": lambda error: f"has more than {error.validator_value} items",
-    "maxProperties": lambda error: f"has more than {error.validator_value} flags",
-    "pattern": _form,
-    "not": lambda error: f"may not be one of {', '.join(error.validator_value['enum'])}",
-    "anyOf": lambda error: "lacks enabled, percent or segments",
-    "None": lambda error: "may have percent or segments, not both",
+_RULES = {
+    "type": "has to be of type {}",
+    "required": "lacks {}",
+    "enum": "has to be one of {}",
+    "minimum": "has to be at least {}",
+    "maximum": "has to be at most {}",
+    "minLength": "is empty",
+    "minItems": "is empty",
+    "maxLength": "has more than {} characters",
+    "maxItems": "has more than {} items",
+    "maxProperties": "has more than {} flags",
+    "pattern": "has to look like {}",
+    "not": "may not be one of {}",
+    "anyOf": "lacks enabled, percent or segments",
+    "None": "may have percent or segments, not both",
 }
 
 
@@ -86,7 +74,6 @@ MOST_BYTES = 256 * 1024
 REFERENCE_NAMES = {"enable_manga_preview_tool": "preview_manga_pages", "enable_price_comparison_tool": "compare_prices"}
 """Names of two tools in documents that are older than this server."""
 RELOAD = "$reload"
-NO_TOOLS = ("$schema", RELOAD)
 ON = "on"
 
 
@@ -136,27 +123,27 @@ def parse(content: bytes) -> Document:
     """Raises `DocumentError`."""
     if len(content) > MOST_BYTES:
         raise DocumentError(f"the flags have more than {MOST_BYTES} bytes")
-    value = _json_of(content)
-    if problem := problem_of(value):
+    value = _load_json(content)
+    if problem := find_problem(value):
         raise DocumentError(f"the flags: {problem}")
     flags: dict[str, Flag] = {}
     for name, stated in value.items():
-        if name in NO_TOOLS:
+        if name in ("$schema", RELOAD):
             continue
         tool = REFERENCE_NAMES.get(name, name)
         if tool in flags:
             raise DocumentError(f"the flags: {tool} is there twice, by both its names")
-        flags[tool] = _flag(stated)
+        flags[tool] = _read_flag(stated)
     return Document(flags, value.get(RELOAD))
 
 
-def _json_of(content: bytes) -> Any:
+def _load_json(content: bytes) -> Any:
     try:
         text = content.decode()
     except UnicodeError:
         raise DocumentError("the flags are not UTF-8 text") from None
     try:
-        return json.loads(text, object_pairs_hook=_each_name_once, parse_constant=_refuse_constant)
+        return json.loads(text, object_pairs_hook=_refuse_repeated_names, parse_constant=_refuse_constant)
     except DocumentError:
         raise
     except json.JSONDecodeError as error:
@@ -165,7 +152,7 @@ def _json_of(content: bytes) -> Any:
         raise DocumentError("the flags are not JSON") from None
 
 
-def _each_name_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Refuses a name that comes twice: it would be unclear which one counts."""
     value = dict(pairs)
     if len(value) != len(pairs):
@@ -177,20 +164,20 @@ def _refuse_constant(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _flag(stated: Any) -> Flag:
+def _read_flag(stated: Any) -> Flag:
     if isinstance(stated, bool):
         return (Segment(ON),) if stated else ()
     if not stated.get("enabled", True):
         return ()
     if "segments" in stated:
-        return tuple(_segment(each) for each in stated["segments"])
+        return tuple(_read_segment(each) for each in stated["segments"])
     return (Segment(ON, float(stated.get("percent", 100))),)
 
 
-def _segment(stated: Mapping[str, Any]) -> Segment:
-    conditions = tuple(_condition(each) for each in stated.get("conditions", ()))
+def _read_segment(stated: Mapping[str, Any]) -> Segment:
+    conditions = tuple(_read_condition(each) for each in stated.get("conditions", ()))
     return Segment(stated["name"], float(stated.get("rollout", 100)), conditions)
 
 
-def _condition(stated: Mapping[str, Any]) -> Condition:
+def _read_condition(stated: Mapping[str, Any]) -> Condition:
     return Condition(stated["property"], frozenset(stated["value"]), negated=stated["operator"] == "not_in")

@@ -1,4 +1,4 @@
-"""Whether a tool is on for a caller, and why."""
+"""Decides whether a tool is on for a caller, and gives the reason."""
 
 from __future__ import annotations
 

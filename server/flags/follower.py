@@ -41,8 +41,6 @@ POLL_SECONDS = 0.25
 """A quarter of the second in which a change is to be in every client's list."""
 LEAST_SECONDS = 0.1
 """The least time between two reads, however often a change is announced."""
-SHARE_SECONDS = 30.0
-"""Between two writes of the fleet's copy: Redis may have been emptied."""
 TRIP_SECONDS = 0.5
 Changed = Callable[[bool], Awaitable[None]]
 """Called after a change, with True if no other process has announced it."""
@@ -109,7 +107,7 @@ class Follower:
         if content is not None:
             self._content = content  # kept: a read may be cancelled before parsing, and a source sends a document once
         new = self._content is not None and self._content != self._judged
-        changed = new and self._take(await self._parse(self._content or b""), self._content)
+        changed = new and self._take(await self._parse_content(self._content or b""), self._content)
         if self._broken is None:
             self._of_fleet = False
             self._as_source_at = self._clock()
@@ -150,7 +148,7 @@ class Follower:
     async def watch(self, changed: Changed) -> None:
         """Reads until cancelled, and announces every change."""
         while True:
-            hinted = await self._due()
+            hinted = await self._wait_for_next_read()
             if await self.look_and_tell() or await self.take_last_good():
                 logger.info("the flags have changed")
                 await changed(not hinted)
@@ -162,7 +160,7 @@ class Follower:
             if self._good is not None:
                 await self._last_good.write(self._good, newest=self._problem() is None and not self._of_fleet)
             with suppress(TimeoutError):
-                async with asyncio.timeout(SHARE_SECONDS):
+                async with asyncio.timeout(30.0):  # between two writes of the fleet's copy: Redis may have been emptied
                     await self._taken.wait()
 
     async def health(self, deadline: Deadline) -> Health:
@@ -177,7 +175,7 @@ class Follower:
     def _problem(self) -> str | None:
         return self._outage.why or self._broken
 
-    async def _due(self) -> bool:
+    async def _wait_for_next_read(self) -> bool:
         """Waits for the next read. True if `hurry` asked for it."""
         least = min(LEAST_SECONDS, POLL_SECONDS)
         await asyncio.sleep(least)
@@ -188,7 +186,7 @@ class Follower:
         self._hint.clear()
         return hinted
 
-    async def _parse(self, content: bytes) -> Document:
+    async def _parse_content(self, content: bytes) -> Document:
         try:
             document = await asyncio.to_thread(parse, content)  # a large one takes half a second
         except DocumentError as error:

@@ -44,18 +44,17 @@ class FileSource:
             raise Unreadable(f"{self._path} cannot be read: {error.strerror}") from error
 
     def _content(self) -> bytes:
-        with open(self._path, "rb", opener=_at_once) as file:
+        with open(self._path, "rb", opener=_open_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise OSError(errno.EINVAL, "it is no file")
             return file.read(MOST_BYTES + 1)
 
 
-def _at_once(path: str, flags: int) -> int:
+def _open_without_waiting(path: str, flags: int) -> int:
     """Opens without blocking: a pipe without a writer would block the open, and the process's end."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-STEP_SECONDS = 1.0
 ALL_SECONDS = 2.0
 
 
@@ -72,7 +71,7 @@ class HttpSource:
     async def open(cls, url: str) -> AsyncIterator[HttpSource]:
         # The environment's proxy is for other machines.
         outside = not is_loopback(urlsplit(url).hostname or "")
-        async with httpx2.AsyncClient(timeout=STEP_SECONDS, follow_redirects=False, trust_env=outside) as client:
+        async with httpx2.AsyncClient(timeout=1.0, follow_redirects=False, trust_env=outside) as client:
             yield cls(client, url)
 
     async def read(self) -> bytes | None:
@@ -96,12 +95,12 @@ class HttpSource:
                 raise Unreadable(f"it answers with status {answer.status_code}")
             if answer.headers.get("content-encoding", "identity") != "identity":
                 raise Unreadable("it answers compressed, which was not asked for")
-            body = await _read_body(answer)
+            body = await _read_bounded(answer)
             self._etag = answer.headers.get("etag")  # only now: a body that broke off has to be sent again
             return body
 
 
-async def _read_body(answer: httpx2.Response) -> bytes:
+async def _read_bounded(answer: httpx2.Response) -> bytes:
     body = b""
     async for piece in answer.aiter_raw():
         body += piece
