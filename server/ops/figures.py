@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from server.ops.advice import failure_advice
+from server.ops.advice import FAILURES, UNKNOWN_FAILURE
 from server.telemetry.events import CallFinished
 from server.telemetry.log_calls import REMEDY
 from session.resilience.clocks import Clock, WallClock
@@ -180,7 +180,7 @@ class Figures:
         """Kinds of errors with their counts since a page was opened, the newest first."""
         kinds = [(kind, error) for kind in reversed(self._errors) if (error := self._errors.peek(kind))]
         return [
-            {"at": round(at, 1), "tool": tool, "name": name, "count": count, "advice": failure_advice(name)}
+            {"at": round(at, 1), "tool": tool, "name": name, "count": count, "advice": FAILURES.get(name, UNKNOWN_FAILURE)}
             for (tool, name), (at, count) in kinds
         ]
 

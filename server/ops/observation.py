@@ -1,4 +1,4 @@
-"""What the page shows, kept from the first subscriber to the last."""
+"""The state of the process as the page shows it, kept from the first subscriber to the last."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from server.call import Call
 from server.config.settings import Settings
 from server.flags.document import Flag
 from server.flags.evaluation import Flags
-from server.ops.advice import dependency_advice
+from server.ops.advice import DEPENDENCIES, DOCTOR
 from server.ops.figures import BUSY, Figures
 from server.ops.waterfalls import Hashes, Waterfalls
 from server.runtime.health import Dependencies
@@ -34,7 +34,6 @@ MOST_REPLICAS = 64
 FORGOTTEN_SECONDS = 300.0
 LOOK_SECONDS = 5.0
 REFRESH_SECONDS = 30.0
-MOST_FLAGS = 100
 Json = dict[str, Any]
 
 
@@ -127,7 +126,7 @@ class DependencyStates:
         )
         if status == "ok" and breaker is not None and breaker.state is not BreakerState.CLOSED:
             status = "degraded"
-        advice = dependency_advice(name) if status in ("down", "degraded") else None
+        advice = DEPENDENCIES.get(name, DOCTOR) if status in ("down", "degraded") else None
         return {"name": name, "status": status, "detail": known.get("detail"), "advice": advice}
 
     async def _read(self) -> None:
@@ -140,7 +139,7 @@ class DependencyStates:
 def flag_rows(flags: Flags, registry: Registry, source: str, on_share: Callable[[str], float | None]) -> list[Json]:
     """Lists the document's flags, then the tools that are off by default. `on_share` is the share of a tool's callers that
     had it, None without callers."""
-    named = [_flag_row(name, flag, source, on_share) for name, flag in list(flags.document.flags.items())[:MOST_FLAGS]]
+    named = [_flag_row(name, flag, source, on_share) for name, flag in list(flags.document.flags.items())[:100]]
     off = [tool for tool in registry if not tool.default_on and tool.flag not in flags.document.flags]
     return named + [{"name": tool.flag, "kind": "off", "on_share": 0.0, "source": "the tool itself"} for tool in off]
 

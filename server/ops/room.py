@@ -1,4 +1,5 @@
-"""The page and its stream over HTTP: the document, its headers, and Basic as another way to send the bearer."""
+"""The page and its stream over HTTP: the document, its headers, and who may see it. Callers on this machine may with
+MANGA_AUTH=none, else callers with a bearer, for which Basic is another way to send it."""
 
 from __future__ import annotations
 
@@ -6,20 +7,31 @@ import base64
 import binascii
 import hashlib
 import re
+from collections.abc import Sequence
+from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from server.call import RequestMetadata
 from server.config.settings import Settings
+from server.identity import CannotTell, Identifier, Unproven
+from server.identity.bearer import bearer_of
+from server.identity.tool_access import SERVER
 from server.ops.observation import Observation, Process
 from server.ops.streams import Publisher, Streams, Subscribers
-from server.ops.visitors import Visitors
 from server.transport.http.app import Addon
+from server.transport.http.authorization import Challenge
 from server.transport.http.middleware import Endpoint
+from server.transport.http.responses import busy, plain
+from server.transport.http.slots import holder_of
+from session.resilience.rate_limit import LocalLimits, Rate
+from tools.store.failures import DependencyFailure, Failure
 
 if TYPE_CHECKING:
     from server.application import Application
@@ -79,11 +91,13 @@ class Gate:
         if scope["type"] != "http" or scope["path"] not in (PAGE, EVENTS):
             await self._app(scope, receive, send)
             return
-        headers = [(name, _bearer(value) if name == b"authorization" else value) for name, value in scope["headers"]]
-        await self._app({**scope, "headers": headers}, receive, _guarded(send))
+        headers = [
+            (name, _convert_to_bearer(value) if name == b"authorization" else value) for name, value in scope["headers"]
+        ]
+        await self._app({**scope, "headers": headers}, receive, _add_headers(send))
 
 
-def _guarded(send: Send) -> Send:
+def _add_headers(send: Send) -> Send:
     replaced = {name for name, _ in GUARDED}
 
     async def send_guarded(message: Message) -> None:
@@ -97,7 +111,7 @@ def _guarded(send: Send) -> Send:
     return send_guarded
 
 
-def _bearer(value: bytes) -> bytes:
+def _convert_to_bearer(value: bytes) -> bytes:
     """Returns credentials other than well-formed Basic as they came."""
     scheme, _, credentials = value.partition(b" ")
     if scheme.lower() != b"basic":
@@ -107,6 +121,87 @@ def _bearer(value: bytes) -> bytes:
     except (binascii.Error, ValueError):
         return value
     return b"Bearer " + password if colon and password.strip() else value
+
+
+CHAIN = "x-forwarded-for"
+PROXIED = (CHAIN, "forwarded", "via", "x-real-ip", "x-forwarded-host", "x-forwarded-proto")
+"""Headers that proxies add. The server reads the chain and the protocol, of trusted proxies alone."""
+
+
+class Whereabouts:
+    """Only a trusted proxy on this machine is believed about its caller's address: "loopback" from a proxy elsewhere means
+    that machine's own."""
+
+    def __init__(self, trusted_proxies: Sequence[str]) -> None:
+        self._by_proxy = bool(trusted_proxies) and all(ip_network(each).is_loopback for each in trusted_proxies)
+
+    def is_here(self, scope: Scope) -> bool:
+        client, headers = scope.get("client"), Headers(scope=scope)
+        if client is None or not _is_loopback(client[0]):
+            return False
+        if not any(name in headers for name in PROXIED):
+            return True
+        chain = ",".join(headers.getlist(CHAIN)).split(",")
+        return self._by_proxy and all(_is_loopback(each.strip()) for each in chain)
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return (mapped or address).is_loopback
+
+
+SCOPE = f"{SERVER}:ops"
+NOT_HERE = "Without MANGA_AUTH this is for callers on this machine; set MANGA_AUTH=token or jwt, or forward a port to it."
+
+
+class Visitors:
+    """Host, Origin and bearer have passed HTTP's own checks. The page's limits are its own and take nothing from calls."""
+
+    def __init__(self, settings: Settings, identifier: Identifier) -> None:
+        self._identifier = identifier
+        self._none = settings.auth == "none"
+        self._scoped = settings.auth == "jwt"
+        self._whereabouts = Whereabouts(settings.trusted_proxies)
+        self._limits = LocalLimits(Rate(), capacity=1000) if settings.rate_limit else None
+
+    async def refusal(self, scope: Scope, *, stream: bool) -> Response | None:
+        """Returns the answer for callers who may not look, None for others. Another site may not open the stream in a
+        visitor's browser, which says where a request comes from (W3C, Fetch Metadata)."""
+        headers = Headers(scope=scope)
+        if self._none and not self._whereabouts.is_here(scope):
+            return plain(403, NOT_HERE)
+        if stream and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+            return plain(403, "Only the page itself reads this.")
+        if self._limits and (wait_ms := self._limits.wait_ms(holder_of(scope))):
+            return plain(429, "Too many requests. Wait a moment.", {"Retry-After": str(-(-wait_ms // 1000))})
+        return await self._refuse_unscoped(headers) if self._scoped else None
+
+    async def may_still(self, scope: Scope) -> bool:
+        """False once the token of a stream has expired or was revoked; True while the issuer cannot be asked."""
+        headers = Headers(scope=scope)
+        try:
+            await self._identifier.admit(bearer_of(headers))
+        except Unproven:
+            return False
+        except CannotTell:
+            return True
+        return not self._scoped or await self._refuse_unscoped(headers) is None
+
+    async def _refuse_unscoped(self, headers: Headers) -> Response | None:
+        try:
+            principal = await self._identifier.identify(RequestMetadata(), bearer_of(headers))
+        except DependencyFailure:
+            return busy("The issuer's keys are not there yet, so nobody can be let in.")
+        except Failure:
+            return plain(403, "This token is not let in here.")
+        if principal.scopes is None or SCOPE in principal.scopes:
+            return None
+        challenge = {"WWW-Authenticate": Challenge().for_scope({}, SCOPE)}
+        return plain(403, f"This needs the scope {SCOPE}.", challenge)
 
 
 class Room(Addon):

@@ -27,9 +27,6 @@ MOST_PAGES = 8
 MOST_WAITING_BYTES = 2**17
 """Of calls, for a page that does not read. Of states only the newest waits."""
 TICK_SECONDS = 0.5
-STATE_TICKS = 2
-BEAT_TICKS = 30
-"""A comment each 15 seconds keeps proxies from closing the stream as dead."""
 LINGER_SECONDS = 3.0
 """The publisher outlives its last subscriber by this, so that a page that is loaded again finds what it showed before."""
 FINISH_SECONDS = 0.5
@@ -175,10 +172,10 @@ class Publisher:
         draining = self._is_draining()
         observation.tick()
         messages = b"".join(event("call", each) for each in observation.calls())
-        if ticks % BEAT_TICKS == 0:
+        if ticks % 30 == 0:  # A comment each 15 seconds keeps proxies from closing the stream as dead
             messages += b": beat\n\n"
         state = b""
-        if draining or ticks % STATE_TICKS == 0:
+        if draining or ticks % 2 == 0:
             state = self._state = event("state", observation.state())
         for subscriber in self._subscribers:
             subscriber.push(state, messages)

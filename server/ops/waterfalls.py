@@ -16,8 +16,6 @@ from session.resilience.lru import Lru
 from session.resilience.rate_limit import LocalLimits, Rate
 from session.turn import TurnKind
 
-BYTES = 4
-
 
 class Hashes:
     """Keyed hashes: stable while the process lives, and useless elsewhere."""
@@ -28,7 +26,7 @@ class Hashes:
     def of(self, kind: str, text: str) -> str:
         """Returns 8 hexadecimal digits, different for each `kind`."""
         said = f"{kind}\0{text}".encode("utf-8", "surrogatepass")
-        return blake2b(said, digest_size=BYTES, key=self._key).hexdigest()
+        return blake2b(said, digest_size=4, key=self._key).hexdigest()
 
 
 PER_SECOND = 2
@@ -39,8 +37,6 @@ MOST_CALLS = 32
 """Of one turn: more than a model makes. It bounds a client that names the same turn for every call."""
 HOLDS_SECONDS = 10.0
 """How long a decision about a turn is valid. Calls without a turn go by their session, which has one after another."""
-MOST_DECIDED = 2048
-"""Ten seconds of 200 turns a second."""
 
 
 @dataclass(slots=True)
@@ -54,7 +50,7 @@ class Turns:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._decided: Lru[int, _Decision] = Lru(MOST_DECIDED)
+        self._decided: Lru[int, _Decision] = Lru(2048)  # ten seconds of 200 turns a second
         self._limits = LocalLimits(Rate(PER_SECOND, BURST), clock, capacity=1)
 
     def is_sampled(self, turn: int) -> bool:
@@ -71,10 +67,7 @@ class Turns:
 
 MOST_WAITING = 256
 """Finished calls between two messages, half a second; and calls in flight."""
-MOST_SESSIONS = 10_000
 ACTIVE_SECONDS = 300.0
-SAME_SECONDS = 0.25
-"""Calls of one turn differ this much about its end."""
 WORDS = re.compile(r"[A-Za-z][A-Za-z_ ]{0,39}")
 Json = dict[str, Any]
 
@@ -88,7 +81,7 @@ class Waterfalls:
         self._turns = Turns(clock)
         self._under_way: Lru[str, Call] = Lru(MOST_WAITING)
         self._over: list[tuple[CallFinished, Call, float]] = []
-        self._sessions: Lru[int, float] = Lru(MOST_SESSIONS)
+        self._sessions: Lru[int, float] = Lru(10_000)
         self._implicit: Lru[str, tuple[int, float]] = Lru(MOST_WAITING)
 
     def wants(self, call: Call) -> bool:
@@ -143,7 +136,7 @@ class Waterfalls:
         turn = _name(call)
         if call.turn is not None and call.turn.name.kind is TurnKind.IMPLICIT:
             number, ends = self._implicit.use(turn) or (0, call.turn.ends.at)
-            number += abs(call.turn.ends.at - ends) > SAME_SECONDS
+            number += abs(call.turn.ends.at - ends) > 0.25  # calls of one turn differ this much about its end
             self._implicit.put(turn, (number, call.turn.ends.at))
             turn = f"{turn}\0{number}"
         return self._hashes.of("turn", turn)

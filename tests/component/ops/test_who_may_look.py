@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from server.config.settings import Settings
-from server.ops.visitors import NOT_HERE, SCOPE, Whereabouts
+from server.ops.room import NOT_HERE, SCOPE, Whereabouts
 from tests.support.cases import cases
 from tests.support.inprocess import InProcess, in_process
 from tests.support.issuer import Issuer, issuing
