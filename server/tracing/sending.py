@@ -19,7 +19,6 @@ from urllib3.exceptions import HTTPError
 
 from server.runtime.background import run_on_thread
 from server.telemetry.events import CallFinished, TraceContext
-from server.tracing.environment import ENDPOINT, MOST_WAITING
 from server.version import VERSION
 from session.resilience.breaker import Outage
 from session.resilience.deadline import CANCELLED, OK, Span, Timeline
@@ -178,7 +177,7 @@ class Collector(requests.Session):
             with response:
                 response.raw.read1(4096)  # bytes read of an answer
         except (requests.RequestException, HTTPError) as error:
-            problem = network_problem(error, ENDPOINT)
+            problem = network_problem(error, "OTEL_EXPORTER_OTLP_ENDPOINT")
             self.why = f"{problem.what}; {problem.remedy}" if problem else "no answer in time"
             raise
         if response.status_code >= REDIRECTED:
@@ -208,10 +207,10 @@ class LoggedExporter(OTLPSpanExporter):
 class Sender:
     """Owns the queue and its thread."""
 
-    def __init__(self, endpoint: str) -> None:
+    def __init__(self, endpoint: str, most_waiting: int) -> None:
         # The exporter would log each failure with the address.
         logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
-        self._batches = BatchSpanProcessor(LoggedExporter(endpoint), max_queue_size=MOST_WAITING)
+        self._batches = BatchSpanProcessor(LoggedExporter(endpoint), max_queue_size=most_waiting)
 
     def send(self, spans: Iterable[ReadableSpan]) -> None:
         for span in spans:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from server.config.parsing import SettingError
-from server.tracing.environment import DEFAULT_RATIO, Sampling, TraceSettings, read_trace_settings
+from server.tracing.opening import DEFAULT_RATIO, Sampling, TraceSettings, read_trace_settings
 from tests.support.cases import cases
 
 HERE = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}

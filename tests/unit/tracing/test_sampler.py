@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from server.call import Call, RequestMetadata
-from server.tracing.environment import Sampling
-from server.tracing.opening import BY_CALLERS, Sampler
+from server.tracing.opening import BY_CALLERS, Sampler, Sampling
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.pipeline import registered
