@@ -16,8 +16,7 @@ from server.application import Application, Environment
 from server.backends import OpenPorts, open_ports, open_redis
 from server.backends.guarded_store import POLICIES, REDIS, guarded_store, stock_snapshot
 from server.config.parsing import SettingError
-from server.config.policies_file import read_policies, read_vocabulary
-from server.config.settings import Settings
+from server.config.settings import Settings, read_policies, read_vocabulary
 from server.flags.follower import Follower, open_flags
 from server.identity.caller_limits import CallerLimits
 from server.identity.identifier import Identifier, TrustEverybody, TrustTokens

@@ -17,8 +17,7 @@ from infra.seed.work import seed, wanted
 from server.commands.cli import exit_on_broken_pipe
 from server.commands.errors import progress_bar
 from server.config.parsing import SettingError
-from server.config.policies_file import read_policies, read_vocabulary
-from server.config.settings import Settings
+from server.config.settings import Settings, read_policies, read_vocabulary
 from server.standby.bundle import KINDS
 from tools.store.records.catalog_file import MOST_PROBLEMS
 

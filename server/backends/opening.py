@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from server.config.parsing import SettingError
-from server.config.policies_file import read_vocabulary
-from server.config.settings import DEMO, Settings
+from server.config.settings import DEMO, Settings, read_vocabulary
 from server.config.urls import file_of
 from session.redis.address import RedisAddress
 from session.redis.subscriber import Redis

@@ -21,8 +21,7 @@ from server.backends.opening import (
     store_files,
 )
 from server.config.parsing import SettingError
-from server.config.policies_file import read_vocabulary
-from server.config.settings import Settings
+from server.config.settings import Settings, read_vocabulary
 from tools.store.releases import releases_of
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ from server.config.parsing import (
     switch,
 )
 from server.config.urls import (
-    IN_REDIS,
     FlagsItem,
     address,
     allow_only,
@@ -33,7 +32,6 @@ from server.config.urls import (
     check_folder,
     check_http,
     check_loopback,
-    check_object,
     cover_hosts,
     file_of,
     hosts,
@@ -41,6 +39,7 @@ from server.config.urls import (
     is_loopback,
     networks,
     relay_url,
+    standby_url,
 )
 from session.redis.address import SCHEMES as REDIS_SCHEMES
 from session.redis.address import RedisAddress
@@ -51,6 +50,9 @@ from tools.store.backends.dynamodb.tables import DynamoAddress
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.currency import Currency
 from tools.store.identifiers import ORDER_ID, TITLE_ID, Identifiers, IdPattern
+from tools.store.models.order import Policies
+from tools.store.records.policies_file import PoliciesFileError, load
+from tools.store.tags import TagsFileError, Vocabulary, load_vocabulary
 
 PREFIX = "MANGA_"
 ROOT = Path(__file__).resolve().parents[2]
@@ -181,7 +183,7 @@ class Settings:
         "A catalogue in each task for when OpenSearch is away: off, names (found by name), or full (by words and meaning).",
     )
     standby_url: str | None = setting(
-        address({"file": check_file, "s3": check_object, "redis": allow_only(IN_REDIS)}),
+        standby_url,
         None,
         "Where it is fetched from: file:///PATH, s3://BUCKET/KEY?region=REGION[&endpoint=URL], or redis: (MANGA_REDIS_URL).",
     )
@@ -377,3 +379,21 @@ def _check_auth(settings: Settings) -> None:
             f"MANGA_AUTH=none believes everybody, so it listens on loopback only, not on {settings.host}; "
             "set MANGA_AUTH=token or jwt, or MANGA_ALLOW_INSECURE=1 if something else keeps strangers out"
         )
+
+
+def read_policies(settings: Settings) -> Policies:
+    """Reads the policies of MANGA_POLICIES_FILE; a shop that names no file has none, the demo shop aside. Raises
+    `SettingError` for a file that cannot be used."""
+    file = settings.policies_file or (DEMO / "policies.md" if settings.is_demo else None)
+    try:
+        return replace(load(file) if file else Policies(), shop=settings.shop_name)
+    except PoliciesFileError as error:
+        raise SettingError(f"MANGA_POLICIES_FILE: {error}") from None
+
+
+def read_vocabulary(settings: Settings) -> Vocabulary:
+    """Raises `SettingError` for a file that cannot be used."""
+    try:
+        return load_vocabulary(settings.tags_file)
+    except TagsFileError as error:
+        raise SettingError(f"MANGA_TAGS_FILE: {error}") from None

@@ -109,6 +109,9 @@ def check_object(text: str) -> None:
         raise SettingError("has to name an object, as in s3://BUCKET/standby.bundle?region=REGION")
 
 
+standby_url = address({"file": check_file, "s3": check_object, "redis": allow_only(IN_REDIS)})
+
+
 def check_http(text: str) -> SplitResult:
     parts = urlsplit(text)
     try:

@@ -14,8 +14,7 @@ from jsonschema import Draft202012Validator
 from server.application import Application, Environment
 from server.backends import Ports
 from server.call import Call, Outcome, RequestMetadata
-from server.config.policies_file import read_policies
-from server.config.settings import Settings
+from server.config.settings import Settings, read_policies
 from server.flags.document import parse
 from server.flags.evaluation import Flags
 from server.identity import Identifier, TrustEverybody
