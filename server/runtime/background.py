@@ -33,7 +33,6 @@ def run_on_thread(work: Callable[[], T], name: str) -> Future[T]:
 
 
 logger = logging.getLogger(__name__)
-FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 60.0
 Work = Callable[[], Coroutine[Any, Any, None]]
 Sleep = Callable[[float], Coroutine[Any, Any, None]]
@@ -65,7 +64,7 @@ class Background:
         return Health(not resting, f"to be begun again: {resting}" if resting else "")
 
     async def _keep_up(self, name: str, work: Work) -> None:
-        pause = FIRST_PAUSE_SECONDS
+        pause = 1.0
         while True:
             await self._run_once(name, work)
             self._died(name)

@@ -17,10 +17,7 @@ from session.redis.keyvalue import Command, KeyValue
 from session.resilience.deadline import Deadline
 
 BYTES = 32
-TRIP_SECONDS = 0.5
 AGAIN_SECONDS = 0.25
-LOOK_SECONDS = 10.0
-MOST_KEYS = 3
 
 
 class FleetKey:
@@ -35,8 +32,8 @@ class FleetKey:
         if self._redis is None:
             self.agreed.set()
 
-    def derived(self, purpose: bytes) -> list[bytes]:
-        """Keys for one purpose, in the order of the ring."""
+    def derive_keys(self, purpose: bytes) -> list[bytes]:
+        """Returns the keys for one purpose, in the order of the ring."""
         return [HKDF(SHA256(), BYTES, None, b"manga/" + purpose).derive(key) for key in self.ring]
 
     def hurry(self) -> None:
@@ -48,7 +45,7 @@ class FleetKey:
         while self._redis is not None:
             try:
                 await self._agree(self._redis)
-                pause = LOOK_SECONDS
+                pause = 10.0
             except MemoryUnavailable:
                 pause = AGAIN_SECONDS
             self._hurried.clear()
@@ -62,9 +59,9 @@ class FleetKey:
     async def _agree(self, redis: KeyValue) -> None:
         """Raises `MemoryUnavailable`."""
         steps = [Command(("SET", FLEET_KEY, self.ring[0], "NX")), Command(("GET", FLEET_KEY))]
-        _, found = await redis.trip(steps, Deadline.after(TRIP_SECONDS))
+        _, found = await redis.trip(steps, Deadline.after(0.5))
         if not isinstance(found, bytes) or len(found) != BYTES:
             raise MemoryUnavailable("there is no key of the fleet in Redis, and none could be put there")
         if found != self.ring[0]:
-            self.ring = [found, *self.ring][:MOST_KEYS]
+            self.ring = [found, *self.ring][:3]
         self.agreed.set()

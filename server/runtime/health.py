@@ -44,7 +44,7 @@ class Dependencies:
         async with self._asking:
             if self.clock() - self._asked_at > REMEMBERED_SECONDS:
                 names = list(self.probes)
-                states = await asyncio.gather(*(self._state(name, *self.probes[name]) for name in names))
+                states = await asyncio.gather(*(self._probe_state(name, *self.probes[name]) for name in names))
                 self._states = dict(zip(names, states, strict=True))
                 self._asked_at = self.clock()
         return self._states
@@ -56,25 +56,25 @@ class Dependencies:
     async def _look(self) -> float:
         for name, (probe, breaker) in self.probes.items():
             if breaker is not None and breaker.state is BreakerState.HALF_OPEN:
-                await self._state(name, probe, breaker)
+                await self._probe_state(name, probe, breaker)
         return LOOK_SECONDS
 
-    async def _state(self, name: str, probe: Probe, breaker: CircuitBreaker | None) -> dict[str, Any]:
+    async def _probe_state(self, name: str, probe: Probe, breaker: CircuitBreaker | None) -> dict[str, Any]:
         started = self.clock()
-        health = await _probe_health(probe, self.clock)
+        health = await _ask_probe(probe, self.clock)
         latency_ms = round((self.clock() - started) * 1000, 2)
-        self._tell(name, health)
+        self._log_outage(name, health)
         while breaker is not None and health.ok and breaker.state is BreakerState.HALF_OPEN and breaker.allow_call():
-            health = await self._try(probe, breaker)
+            health = await self._probe_as_call(probe, breaker)
         state = "ok" if breaker is None or breaker.state is BreakerState.CLOSED else breaker.state.value
         state = state if health.ok else "down"
         return {"state": state, "latency_ms": latency_ms, **({"detail": health.detail} if health.detail else {})}
 
-    async def _try(self, probe: Probe, breaker: CircuitBreaker) -> Health:
+    async def _probe_as_call(self, probe: Probe, breaker: CircuitBreaker) -> Health:
         """Probes in place of a call; reports a success to the breaker, and leaves failures for calls to report."""
         era, started, health = breaker.era, self.clock(), None
         try:
-            health = await _probe_health(probe, self.clock)
+            health = await _ask_probe(probe, self.clock)
         finally:
             if health is not None and health.ok:
                 breaker.record_success(self.clock() - started, era)
@@ -82,7 +82,7 @@ class Dependencies:
                 breaker.record_ignored(era)
         return health
 
-    def _tell(self, name: str, health: Health) -> None:
+    def _log_outage(self, name: str, health: Health) -> None:
         outage = self._outages.setdefault(name, Outage(logger, f"the {name} dependency", clock=self.clock))
         if health.ok:
             outage.record_recovery()
@@ -90,7 +90,7 @@ class Dependencies:
             outage.record_failure(health.detail or "it is not well")
 
 
-async def _probe_health(probe: Probe, clock: Clock) -> Health:
+async def _ask_probe(probe: Probe, clock: Clock) -> Health:
     try:
         async with asyncio.timeout(PROBE_SECONDS):
             return await probe(Deadline.after(PROBE_SECONDS, clock))

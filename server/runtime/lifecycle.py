@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from session.turn import TurnShadows
 
+if TYPE_CHECKING:
+    from server.stages.admission import ShedStage
+
 TOGETHER_SECONDS = 1.0
 """Signals so close together are one: make passes on a signal to the process group a second time."""
 
@@ -50,9 +53,6 @@ async def wait_for_either(work: asyncio.Task[Any], stop: asyncio.Event) -> None:
     with suppress(asyncio.CancelledError):
         await stopped
 
-
-if TYPE_CHECKING:
-    from server.stages.admission import ShedStage
 
 GRACE_SECONDS = 0.2
 """How long a request on its way may take to arrive after the last call has ended."""

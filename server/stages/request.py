@@ -57,13 +57,15 @@ class ValidateStage:
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         given, validator = call.arguments, call.tool.validator
-        call.arguments = validator.validated(given)
+        call.arguments = validator.validate(given)
         call.validated = True
         named = call.arguments.pop(USER, None)
         if named is not None and not _is_caller(call, named):
             call.impersonal = True
             call.notes.append(NOT_THE_CALLER)
-        ignored = [name for name in validator.ignored(given) if name != USER or not _is_caller(call, clean(given.get(USER)))]
+        ignored = [
+            name for name in validator.list_ignored(given) if name != USER or not _is_caller(call, clean(given.get(USER)))
+        ]
         if ignored:
             call.notes.append(f"Ignored: {', '.join(ignored[:MOST_NAMED])}. The caller is known without it; leave it out.")
         return await inner(call)

@@ -81,7 +81,7 @@ class Audited:
         finally:
             if outcome is None or not (self._audit.required and outcome.succeeded):
                 self._audit.record(event_of(call, outcome))
-        if self._audit.required and outcome.succeeded and not await self._audit.write(event_of(call, outcome)):
+        if self._audit.required and outcome.succeeded and not await self._audit.record_and_confirm(event_of(call, outcome)):
             return Outcome(failure=DependencyFailure(UNRECORDED, dependency="audit", retry_after_ms=1000))
         return outcome
 

@@ -16,7 +16,7 @@ from server.standby.bundle import FULL, BundleError, Manifest
 from server.standby.places import FilePlace, Place, RedisPlace, UnreachableError
 from session.redis.keyvalue import KeyValue
 from session.resilience.deadline import Deadline
-from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem
+from session.resilience.diagnosis import DEGRADED, OK, Diagnosis
 from tools.store.backends.aws_address import S3Address
 from tools.store.ports import Embedder
 
@@ -38,16 +38,15 @@ async def open_standby(settings: Settings, env: Environment, stack: AsyncExitSta
     if settings.standby_url is None:
         return env
     from server.standby.replica import Replica
-    from server.standby.second import StandbyHealth, StandbyMetrics, StandbyStores
+    from server.standby.second import StandbyMetrics, StandbyStores, probe_replica
 
     place = await open_place(settings.standby_url, env.redis, stack)
     replica = Replica(place, settings.standby, env.ports.embedder, settings.data_dir)
     background.run("standby catalogue", replica.keep)
     env.metrics.registry.register(StandbyMetrics(replica))
     env.metrics.watch_lag("standby", replica.lag)
-    probe = StandbyHealth(replica, env.clocks.wall)
-    second = StandbyStores(replica, env.clocks)
-    return replace(env, second=second, probes={**env.probes, "standby": probe})
+    probes = {**env.probes, "standby": probe_replica(replica, env.clocks.wall)}
+    return replace(env, second=StandbyStores(replica, env.clocks), probes=probes)
 
 
 SEED = "run: python -m infra.seed --catalog FILE, with these settings"
@@ -62,24 +61,24 @@ async def diagnose(settings: Settings, embedder: Embedder | None, stack: AsyncEx
             place = await open_place(settings.standby_url, redis, stack)
             head = await place.head()
     except TimeoutError:
-        return Diagnosis.of(Problem("it does not answer", "check MANGA_STANDBY_URL"), state=DEGRADED)
+        return Diagnosis(DEGRADED, "it does not answer", "check MANGA_STANDBY_URL")
     except UnreachableError as error:
-        return Diagnosis.of(Problem(str(error), "check MANGA_STANDBY_URL, and who may read there"), state=DEGRADED)
+        return Diagnosis(DEGRADED, str(error), "check MANGA_STANDBY_URL, and who may read there")
     if not head:
-        return Diagnosis.of(Problem("there is no bundle", SEED), state=DEGRADED)
+        return Diagnosis(DEGRADED, "there is no bundle", SEED)
     try:
         return _judge(Manifest.read(head.partition(b"\n")[0]), settings.standby, embedder)
     except BundleError as error:
-        return Diagnosis.of(Problem(str(error), SEED), state=DEGRADED)
+        return Diagnosis(DEGRADED, str(error), SEED)
 
 
 def _judge(manifest: Manifest, kind: str, embedder: Embedder | None) -> Diagnosis:
-    told = f"{manifest.titles:,} titles ({manifest.kind}), made {(time.time() - manifest.made) / 3600:.1f} h ago"
+    detail = f"{manifest.titles:,} titles ({manifest.kind}), made {(time.time() - manifest.made) / 3600:.1f} h ago"
     if manifest.kind != kind:
-        return Diagnosis.of(Problem(f"it holds {manifest.kind}, MANGA_STANDBY says {kind}", SEED), state=DEGRADED)
+        return Diagnosis(DEGRADED, f"it holds {manifest.kind}, MANGA_STANDBY says {kind}", SEED)
     from tools.store.backends.embedded.computed import FORMAT
 
     mine = embedder.name if embedder is not None and kind == FULL else None
     if mine is not None and (manifest.embedder, manifest.computed) != (mine, FORMAT):
-        return Diagnosis.of(Problem(f"{told}; its vectors are not of MANGA_EMBEDDER", SEED), state=DEGRADED)
-    return Diagnosis(OK, told)
+        return Diagnosis(DEGRADED, f"{detail}; its vectors are not of MANGA_EMBEDDER", SEED)
+    return Diagnosis(OK, detail)

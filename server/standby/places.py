@@ -55,7 +55,7 @@ class FilePlace:
         return await self._run(lambda: self._copy(since, into))
 
     async def head(self) -> bytes:
-        return await self._run(self._beginning)
+        return await self._run(self._read_head)
 
     async def publish(self, bundle: Path) -> None:
         await self._run(lambda: self._replace(bundle))
@@ -86,7 +86,7 @@ class FilePlace:
             raise UnreachableError(f"{self._path}: no file")
         return os.fdopen(opened, "rb")
 
-    def _beginning(self) -> bytes:
+    def _read_head(self) -> bytes:
         try:
             with self._open_file() as file:
                 return file.read(LONGEST_LINE)
@@ -105,7 +105,6 @@ class FilePlace:
 
 MARK = "manga:mcp:standby:{catalogue}"
 """The key of the newest bundle's mark; the bundle's own key is this one with the mark appended, in the same cluster slot."""
-TRIP_SECONDS = 2.0
 OLD_SECONDS = 600
 """How long a replaced bundle stays for fetches under way, and one whose publishing broke off."""
 
@@ -117,41 +116,41 @@ class RedisPlace:
         self._redis = redis
 
     async def fetch(self, since: str | None, into: Path) -> str | None:
-        mark = await self._newest()
+        mark = await self._read_mark()
         if mark is None:
             raise UnreachableError(f"there is no key {MARK}")
         if mark == since:
             return None
         with await asyncio.to_thread(into.open, "wb") as file:
             start = 0
-            while piece := bytes(await self._ask("GETRANGE", _key(mark), start, start + CHUNK - 1)):
+            while piece := bytes(await self._send_command("GETRANGE", _bundle_key(mark), start, start + CHUNK - 1)):
                 await asyncio.to_thread(file.write, piece)
                 start += len(piece)
         return mark
 
     async def head(self) -> bytes:
-        mark = await self._newest()
-        return b"" if mark is None else bytes(await self._ask("GETRANGE", _key(mark), 0, LONGEST_LINE - 1))
+        mark = await self._read_mark()
+        return b"" if mark is None else bytes(await self._send_command("GETRANGE", _bundle_key(mark), 0, LONGEST_LINE - 1))
 
     async def publish(self, bundle: Path) -> None:
-        old = await self._newest()
-        mark = f"{await asyncio.to_thread(_digest, bundle)}-{token_hex(4)}"
+        old = await self._read_mark()
+        mark = f"{await asyncio.to_thread(_digest_file, bundle)}-{token_hex(4)}"
         with await asyncio.to_thread(bundle.open, "rb") as file:
             while piece := await asyncio.to_thread(file.read, CHUNK):
-                await self._ask("APPEND", _key(mark), piece)
-                await self._ask("EXPIRE", _key(mark), OLD_SECONDS)
-        await self._ask("PERSIST", _key(mark))
-        await self._ask("SET", MARK, mark)
+                await self._send_command("APPEND", _bundle_key(mark), piece)
+                await self._send_command("EXPIRE", _bundle_key(mark), OLD_SECONDS)
+        await self._send_command("PERSIST", _bundle_key(mark))
+        await self._send_command("SET", MARK, mark)
         if old is not None:
-            await self._ask("EXPIRE", _key(old), OLD_SECONDS)
+            await self._send_command("EXPIRE", _bundle_key(old), OLD_SECONDS)
 
-    async def _newest(self) -> str | None:
-        mark = await self._ask("GET", MARK)
+    async def _read_mark(self) -> str | None:
+        mark = await self._send_command("GET", MARK)
         return None if mark is None else bytes(mark).decode("ascii", "replace")
 
-    async def _ask(self, *words: Argument) -> Any:
+    async def _send_command(self, *words: Argument) -> Any:
         try:
-            (reply,) = await self._redis.trip([Command(words)], Deadline.after(TRIP_SECONDS))
+            (reply,) = await self._redis.trip([Command(words)], Deadline.after(2.0))
         except MemoryUnavailable as failure:
             raise UnreachableError("Redis does not answer") from failure
         if isinstance(reply, Exception):
@@ -159,10 +158,10 @@ class RedisPlace:
         return reply
 
 
-def _key(mark: str) -> str:
+def _bundle_key(mark: str) -> str:
     return f"{MARK}:{mark}"
 
 
-def _digest(bundle: Path) -> str:
+def _digest_file(bundle: Path) -> str:
     with bundle.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()[:32]

@@ -25,17 +25,15 @@ from tools.store.backends.embedded.computed import FORMAT
 from tools.store.ports import Embedder
 from tools.store.records.catalog_file import CatalogFileError
 
-SWITCH_SECONDS = 0.0005
-"""The interpreter's switch interval while loading; with Python's 0.005 each turn of the loop would wait so long."""
-
 
 @asynccontextmanager
-async def gently() -> AsyncIterator[None]:
+async def load_gently() -> AsyncIterator[None]:
     """Loading without holding up the event loop: threads switch ten times as often, and the garbage collector leaves the
     oldest generation alone. Afterwards what was loaded is frozen, out of the collector's reach; reference counts still free
     it."""
     usual, thresholds = sys.getswitchinterval(), gc.get_threshold()
-    sys.setswitchinterval(SWITCH_SECONDS)
+    # The interpreter's switch interval while loading; with Python's 0.005 each turn of the loop would wait so long
+    sys.setswitchinterval(0.0005)
     gc.set_threshold(*thresholds[:2], 2**31 - 1)
     try:
         yield
@@ -59,7 +57,6 @@ RETRY_SECONDS = 5.0
 """Between attempts while nothing is loaded."""
 GRACE_SECONDS = 6.0
 """Longer than any call: searches of a replaced bundle may end."""
-FREED_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
@@ -104,14 +101,14 @@ class Replica:
     async def keep(self) -> None:
         """Runs until cancelled, then closes the bundle."""
         try:
-            await run_periodically("standby catalogue", self._round)
+            await run_periodically("standby catalogue", self._poll_place)
         finally:
             if self.current is not None:
                 await self.current.opened.aclose()
 
     async def look(self) -> bool:
         """Fetches and loads what is new; True if it did. Raises `UnreachableError`."""
-        async with _scratch(self._folder) as folder:
+        async with _open_scratch_folder(self._folder) as folder:
             fetched, unpacked = folder / "bundle", folder / "unpacked"
             mark = await self._place.fetch(self._seen, fetched)
             if mark is None:
@@ -119,7 +116,7 @@ class Replica:
             self._seen = mark
             try:
                 manifest = await asyncio.to_thread(unpack, fetched, unpacked)
-                await self._take(await self._load(manifest, unpacked))
+                await self._take(await self._open_bundle(manifest, unpacked))
             except OSError:
                 self._seen = None  # try again: a full disk may have room later
                 raise
@@ -138,7 +135,7 @@ class Replica:
             logger.warning("the standby catalogue is refused: %s; %s", error, stays)
         self._refused, self._why_refused = mark, f"the newest bundle is refused: {error}"
 
-    async def _round(self) -> float:
+    async def _poll_place(self) -> float:
         try:
             await self.look()
         except (UnreachableError, OSError) as error:
@@ -149,19 +146,19 @@ class Replica:
                 self._as_source_at = self._clock()
         return POLL_SECONDS if self.current is not None else RETRY_SECONDS
 
-    async def _load(self, manifest: Manifest, folder: Path) -> Loaded:
+    async def _open_bundle(self, manifest: Manifest, folder: Path) -> Loaded:
         """Loads the bundle into memory, on threads; the files may go afterwards."""
         if manifest.kind != self.kind:
             raise BundleError(f"it holds {manifest.kind}, MANGA_STANDBY says {self.kind}")
         started, opened = time.monotonic(), AsyncExitStack()
-        opening = EmbeddedCatalog.open(folder / RECORDS, self._meant_by(manifest), cache_dir=folder)
-        async with gently():
+        opening = EmbeddedCatalog.open(folder / RECORDS, self._choose_embedder(manifest), cache_dir=folder)
+        async with load_gently():
             catalog = await opened.enter_async_context(opening)
         seconds = time.monotonic() - started
         logger.info("standby catalogue: %d titles (%s) loaded in %.1f s", len(catalog), manifest.kind, seconds)
         return Loaded(manifest, catalog, opened)
 
-    def _meant_by(self, manifest: Manifest) -> Embedder | None:
+    def _choose_embedder(self, manifest: Manifest) -> Embedder | None:
         """The embedder, if the bundle's vectors are its own; else None, and search is by words alone."""
         mine = self._embedder.name if self._embedder is not None and self.kind == FULL else None
         if mine is None or (manifest.embedder, manifest.computed) == (mine, FORMAT):
@@ -183,13 +180,13 @@ class Replica:
         titles = list(old.catalog.titles)
         del old
         while titles:  # a few at a time: to free them all at once would hold the loop up
-            del titles[-FREED_AT_ONCE:]
+            del titles[-500:]
             await asyncio.sleep(0)
         await asyncio.to_thread(give_memory_back)
 
 
 @asynccontextmanager
-async def _scratch(parent: Path | None) -> AsyncIterator[Path]:
+async def _open_scratch_folder(parent: Path | None) -> AsyncIterator[Path]:
     """A temporary folder."""
     folder = Path(await asyncio.to_thread(mkdtemp, prefix="standby-", dir=parent))
     try:

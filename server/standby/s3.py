@@ -16,7 +16,7 @@ from botocore.parsers import ResponseParserError
 from server.standby.bundle import LONGEST_LINE
 from server.standby.places import CHUNK, UnreachableError
 from tools.store.backends.aws_address import S3Address
-from tools.store.backends.aws_client import USER_AGENT, AwsClient
+from tools.store.backends.aws_client import AwsClient, client_config
 from tools.store.backends.aws_failures import code_of
 
 CONNECT_SECONDS, READ_SECONDS, ALL_SECONDS = 1.0, 5.0, 120.0
@@ -34,7 +34,16 @@ class S3Place:
     @classmethod
     @asynccontextmanager
     async def open(cls, where: S3Address) -> AsyncIterator[S3Place]:
-        client = AwsClient("s3", where.region, where.endpoint, _config(where))
+        config = client_config(
+            CONNECT_SECONDS,
+            READ_SECONDS,
+            2,
+            response_checksum_validation="when_required",
+            request_checksum_calculation="when_required",
+            s3={"addressing_style": "path" if where.endpoint else "auto"},
+        )
+        twice = AioConfig(retries={"mode": "standard", "total_max_attempts": 2})
+        client = AwsClient("s3", where.region, where.endpoint, config.merge(twice))
         try:
             yield cls(client, where)
         finally:
@@ -94,16 +103,3 @@ class _UnchangedError(Exception):
 
 class _NoObjectError(UnreachableError):
     """There is no such object."""
-
-
-def _config(where: S3Address) -> AioConfig:
-    return AioConfig(
-        connect_timeout=CONNECT_SECONDS,
-        read_timeout=READ_SECONDS,
-        max_pool_connections=2,
-        retries={"mode": "standard", "total_max_attempts": 2},
-        user_agent=USER_AGENT,
-        response_checksum_validation="when_required",
-        request_checksum_calculation="when_required",
-        s3={"addressing_style": "path" if where.endpoint else "auto"},
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
@@ -42,10 +42,10 @@ class StandbyStores:
         if loaded is None or tool not in TOOLS:
             return None
         if loaded not in self._made:
-            self._made[loaded] = self._with_standby(loaded.catalog, store)
+            self._made[loaded] = self._build_store(loaded.catalog, store)
         return Standby(NAME, self._made[loaded], loaded.manifest.made)
 
-    def _with_standby(self, standby: CatalogPort, store: Store) -> Store:
+    def _build_store(self, standby: CatalogPort, store: Store) -> Store:
         """`store` with the standby in place of the catalogue."""
         catalog = StoreCatalog(guard_port(standby, self._backend), self._clocks.now, store.adult)
         reader = store.reader.over(catalog)
@@ -59,20 +59,17 @@ class StandbyStores:
         )
 
 
-class StandbyHealth:
-    """A probe of the replica's state."""
-
-    def __init__(self, replica: Replica, wall: WallClock) -> None:
-        self._replica, self._wall = replica, wall
-
-    async def __call__(self, deadline: Deadline) -> Health:
-        loaded, problem = self._replica.current, self._replica.problem
+def probe_replica(replica: Replica, wall: WallClock) -> Callable[[Deadline], Awaitable[Health]]:
+    async def probe(deadline: Deadline) -> Health:
+        loaded, problem = replica.current, replica.problem
         if loaded is None:
             return Health(False, problem or "nothing is loaded yet", logged=True)
         manifest = loaded.manifest
-        hours = max(0.0, self._wall() - manifest.made) / 3600
-        told = f"{manifest.titles} titles ({manifest.kind}), {hours:.1f} h old, sha256 {manifest.digest[:12]}"
-        return Health(True, told if problem is None else f"{told}; {problem}")
+        hours = max(0.0, wall() - manifest.made) / 3600
+        detail = f"{manifest.titles} titles ({manifest.kind}), {hours:.1f} h old, sha256 {manifest.digest[:12]}"
+        return Health(True, detail if problem is None else f"{detail}; {problem}")
+
+    return probe
 
 
 class StandbyMetrics(Collector):

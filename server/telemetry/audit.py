@@ -1,4 +1,4 @@
-"""The audit: one line for each look at personal data, apart from the log."""
+"""The audit: one line for each access to personal data, apart from the log."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class AuditFile:
 
     def write(self, lines: bytes) -> None:
         """Writes whole lines; may block. Raises OSError: the next write then ends the torn line."""
-        if self._fd is None or self._was_moved():
+        if self._fd is None or self._is_moved():
             self._open()
         assert self._fd is not None
         data = b"\n" + lines if self._torn else lines
@@ -70,7 +70,7 @@ class AuditFile:
             raise
         self._fd = fd
 
-    def _was_moved(self) -> bool:
+    def _is_moved(self) -> bool:
         assert self._fd is not None
         try:
             return not os.path.samestat(self._path.stat(), os.fstat(self._fd))
@@ -119,7 +119,7 @@ class AuditLog:
         }
         return self._put(line, written)
 
-    async def write(self, event: CallFinished) -> bool:
+    async def record_and_confirm(self, event: CallFinished) -> bool:
         """True if the line was written within `CONFIRM_SECONDS`."""
         loop = asyncio.get_running_loop()
         known: asyncio.Future[bool] = loop.create_future()
@@ -140,7 +140,7 @@ class AuditLog:
         return False
 
     def close(self) -> None:
-        """Reports what was left out last."""
+        """Writes the last report of lines left out."""
         if left_out := self._repeats.take_all():
             self._put({"left_out": left_out})
 

@@ -49,11 +49,11 @@ class RepeatLimit:
         return False
 
     def take_expired(self) -> list[dict[str, object]]:
-        """The report of a minute that has ended, once; empty before."""
+        """Returns the report of a minute that has ended, once; empty before."""
         return [] if self.clock() - self._since < SECONDS else self.take_all()
 
     def take_all(self) -> list[dict[str, object]]:
-        """The report of what was left out so far, the most frequent first; starts a new minute."""
+        """Returns the report of all lines left out so far, the most frequent first; starts a new minute."""
         left_out, self._left_out, self._written = self._left_out, Counter(), Counter()
         self._since, self._together = self.clock(), 0
         others = left_out.pop(OTHERS, 0)
@@ -98,7 +98,7 @@ class CallLog:
         self._write(line)
 
     def close(self) -> None:
-        """Reports what was left out last."""
+        """Writes the last report of lines left out."""
         if left_out := self._repeats.take_all():
             self._write({"left_out": left_out})
 
@@ -118,13 +118,13 @@ class ExhaustedTurns:
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
-        self._told_at = float("-inf")
+        self._warned_at = float("-inf")
         self._between, self._inside = 0, 0
 
     def __call__(self, event: CallFinished) -> None:
         self._between += event.turn_over and event.over_between
         self._inside += event.turn_over and not event.over_between
-        if event.turn_over and self._between and self._clock() - self._told_at >= SECONDS:
-            words = "%d calls began when their turn was over by the time between calls, %d by that inside them. %s"
-            turns_logger.warning(words, self._between, self._inside, REMEDY)
-            self._told_at, self._between, self._inside = self._clock(), 0, 0
+        if event.turn_over and self._between and self._clock() - self._warned_at >= SECONDS:
+            text = "%d calls began when their turn was over by the time between calls, %d by that inside them. %s"
+            turns_logger.warning(text, self._between, self._inside, REMEDY)
+            self._warned_at, self._between, self._inside = self._clock(), 0, 0

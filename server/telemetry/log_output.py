@@ -14,9 +14,6 @@ from collections.abc import Callable
 from functools import partial
 from queue import Empty, SimpleQueue
 
-MOST_BYTES = 1024 * 1024
-"""Most bytes that wait: some three thousand lines of calls."""
-BATCH_BYTES = 64 * 1024
 NOT_TAKEN = "it does not take them as quickly as they come"
 Written = Callable[[bool], None]
 _Line = tuple[bytes, Written | None]
@@ -36,7 +33,7 @@ class Lines:
         write: Callable[[bytes], None],
         lost: Callable[[str], None],
         found: Callable[[int], None],
-        most_bytes: int = MOST_BYTES,
+        most_bytes: int = 1024 * 1024,  # most bytes that wait: some three thousand lines of calls
     ) -> None:
         """`write` takes whole lines on the thread; it may block, and raises OSError."""
         self._write, self._tell_lost, self._tell_found = write, lost, found
@@ -95,7 +92,7 @@ class Lines:
         while line is not None:
             batch.append(line)
             size += len(line[0])
-            if size >= BATCH_BYTES:
+            if size >= 64 * 1024:
                 return batch
             try:
                 line = self._queue.get_nowait()
@@ -132,12 +129,9 @@ def write_some(fd: int, data: bytes) -> int:
             waiting.poll()
 
 
-LIBRARIES = ("uvicorn", "mcp", "asyncio")
 SECONDS = 10.0
 MOST_ALIKE = 20
 MOST_REMEMBERED = 100
-SAMPLED = ("manga.",)
-"""Loggers whose lines are limited elsewhere."""
 
 
 class RepeatFilter(logging.Filter):
@@ -150,7 +144,7 @@ class RepeatFilter(logging.Filter):
         self._said: dict[tuple[str, str], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if record.name.startswith(SAMPLED):
+        if record.name.startswith(("manga.",)):  # loggers whose lines are limited elsewhere
             return True
         now, words = self._clock(), str(record.msg)
         alike = (record.name, words)
@@ -169,7 +163,7 @@ class RepeatFilter(logging.Filter):
 
 
 def _most(record: logging.LogRecord) -> int:
-    sparing = record.levelno < logging.ERROR and record.name.startswith(LIBRARIES)
+    sparing = record.levelno < logging.ERROR and record.name.startswith(("uvicorn", "mcp", "asyncio"))
     return 1 if sparing else MOST_ALIKE
 
 
@@ -177,7 +171,6 @@ logger = logging.getLogger(__name__)
 FD = 2
 LAST_SECONDS = 0.5
 """Time for the last lines at the end of the process."""
-LONGEST_LINE = 64 * 1024
 
 
 class DescriptorText(io.TextIOBase):
@@ -212,7 +205,7 @@ class QueuedStderr(DescriptorText):
     def write(self, text: str) -> int:
         with self._lock:
             whole, end, rest = (self._begun + text).rpartition("\n")
-            self._begun = rest[-LONGEST_LINE:]
+            self._begun = rest[-64 * 1024 :]
         if end:
             self._put(whole + end)
         return len(text)
@@ -272,9 +265,6 @@ def leave_stderr_to_no_thread() -> None:
         queued.close()
 
 
-OWN_LOGGERS = ("server", "session", "tools", "infra", "manga")
-
-
 def log_to_stderr(level: str, who: str = "") -> None:
     """Logs to stderr: stdout carries the protocol or results. `who` names one of several processes.
 
@@ -284,6 +274,6 @@ def log_to_stderr(level: str, who: str = "") -> None:
     logging.basicConfig(stream=sys.stderr, format=form, force=True)
     logging.root.handlers[0].addFilter(RepeatFilter())
     logging.root.setLevel(max(logging.WARNING, logging.getLevelName(level.upper())))
-    for name in OWN_LOGGERS:
+    for name in ("server", "session", "tools", "infra", "manga"):
         logging.getLogger(name).setLevel(level.upper())
     logging.getLogger("mcp.server.sse").setLevel(logging.CRITICAL)  # it logs a malformed body as an error, with its content

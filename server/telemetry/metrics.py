@@ -127,7 +127,7 @@ class Metrics:
     def count_profile_event(self, result: str) -> None:
         self._profile_events.labels(result).inc()
 
-    def refused(self, kind: str) -> None:
+    def count_refusal(self, kind: str) -> None:
         """Counts a refused request. `kind` is one of a few names, never a client's text."""
         self._refusals.labels(kind).inc()
 

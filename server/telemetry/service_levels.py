@@ -18,12 +18,8 @@ IN_TIME, USABLE = "in_time", "usable"
 LEVELS = (IN_TIME, USABLE)
 GOOD, BAD = "good", "bad"
 OWN_FAILURES = frozenset({"INTERNAL_ERROR", "DEPENDENCY_FAILURE", "TIMEOUT", "CIRCUIT_OPEN", "SERVER_BUSY"})
-"""What a call fails of through no fault of its caller. BUDGET_EXHAUSTED is not among them: the turn was spent before the
-call came, by the model's thinking as a rule; where slow calls have spent it, those were late."""
-OF_NO_MATTER = frozenset({"session"})
-"""What an answer can do without and still know that there is nothing."""
-MATCHES = "matches"
-"""What a fallback did without that shows nothing of what was asked for."""
+"""Failures that are not the caller's. BUDGET_EXHAUSTED is not among them: the turn was spent before the call came, as a rule
+by the model's thinking; where slow calls have spent it, those were late."""
 
 
 def usable(event: CallFinished) -> bool | None:
@@ -35,8 +31,10 @@ def usable(event: CallFinished) -> bool | None:
 
 
 def _dead_end(event: CallFinished) -> bool:
-    missing = event.source not in (LIVE, CACHE) or not OF_NO_MATTER.issuperset(event.degraded)
-    return (event.empty and missing) or MATCHES in event.degraded
+    # What an answer can do without and still know that there is nothing
+    missing = event.source not in (LIVE, CACHE) or not frozenset({"session"}).issuperset(event.degraded)
+    # What a fallback did without that shows nothing of what was asked for
+    return (event.empty and missing) or "matches" in event.degraded
 
 
 class Kind(StrEnum):
@@ -60,7 +58,7 @@ class Number:
     by: str | None = None
     dimension: str | None = None
     open_from: float | None = None
-    """Where it is stated the number is 1 from this value on, else 0."""
+    """If stated, the number is 1 from this value on, else 0."""
 
     @classmethod
     def verdicts(cls, name: str, level: str, verdict: str) -> Self:

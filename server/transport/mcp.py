@@ -118,7 +118,7 @@ class FleetCodec:
         return self._codec().unseal(token)
 
     def _codec(self) -> AESGCMRequestStateCodec:
-        return AESGCMRequestStateCodec(self._key.derived(b"request-state/1"))
+        return AESGCMRequestStateCodec(self._key.derive_keys(b"request-state/1"))
 
 
 def _state_owner(ctx: Context) -> str | None:

@@ -132,7 +132,7 @@ def http_app(
         identifier=app.identifier,
         challenge=challenge,
         shortcuts={("POST", MESSAGES): messages, ("GET", "/sse"): streams.open},
-        refused=app.metrics.refused,
+        refused=app.metrics.count_refusal,
     )
     return HttpApp(Starlette(routes=routes, middleware=[gate]), streams, endpoint, upgrades, addons)
 

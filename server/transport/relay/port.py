@@ -233,7 +233,7 @@ class Seal:
     def _ring(self) -> list[AESGCM]:
         if self._made_of != self._key.ring:
             self._made_of = list(self._key.ring)
-            self._ciphers = [AESGCM(each) for each in self._key.derived(b"relay/1/aes-256-gcm")]
+            self._ciphers = [AESGCM(each) for each in self._key.derive_keys(b"relay/1/aes-256-gcm")]
         return self._ciphers
 
 

@@ -37,7 +37,7 @@ def exported() -> dict[str, dict[str, str]]:
     metrics = Metrics()
     metrics(CallFinished("c", "lookup_order", "ok", "live", None, 3.0, 2800, ("stock",), "sse", "u", None, {}, empty=True))
     metrics.watch_breakers(breakers(catalog=BreakerState.OPEN))
-    metrics.refused("http_401")
+    metrics.count_refusal("http_401")
     metrics.count_background_death("flags")
     metrics.count_profile_event("written")
     metrics.watch_lines(lambda: 0, lambda: 0)

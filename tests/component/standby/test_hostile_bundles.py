@@ -120,9 +120,9 @@ async def test_a_disk_that_was_full_is_tried_again(bundle: Path, monkeypatch: py
     replica = Replica(FilePlace(bundle), FULL, None)
     with monkeypatch.context() as patched:
         patched.setattr(replicas, "unpack", fails)
-        assert await replica._round() == replicas.RETRY_SECONDS
+        assert await replica._poll_place() == replicas.RETRY_SECONDS
         assert "No space left" in (replica.problem or "")
-    await replica._round()
+    await replica._poll_place()
     assert replica.current is not None
     assert replica.problem is None
     await replica.current.opened.aclose()

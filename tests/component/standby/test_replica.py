@@ -21,7 +21,7 @@ from server.standby import replica as replicas
 from server.standby.bundle import FULL, NAMES
 from server.standby.places import MARK, FilePlace, RedisPlace, UnreachableError
 from server.standby.replica import Replica
-from server.standby.second import StandbyHealth, StandbyMetrics
+from server.standby.second import StandbyMetrics, probe_replica
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
 from tests.support.clocks import HandClock
@@ -68,7 +68,7 @@ async def found(replica: Replica, text: str) -> list[str]:
 
 
 async def told(replica: Replica) -> tuple[bool, str]:
-    health = await StandbyHealth(replica, lambda: replica.current.manifest.made + 7200 if replica.current else 0)(
+    health = await probe_replica(replica, lambda: replica.current.manifest.made + 7200 if replica.current else 0)(
         Deadline.after(1)
     )
     return health.ok, health.detail
@@ -177,13 +177,13 @@ async def test_what_was_read_short_is_fetched_again_and_told_until_it_is_whole(
     for short, why in ((b"", "ends within its first line"), (whole[:50], "ends within"), (whole[:-1], "bytes of")):
         await ask(redis, "SET", key, short)
         for _ in range(2):
-            assert await replica._round() == replicas.RETRY_SECONDS
+            assert await replica._poll_place() == replicas.RETRY_SECONDS
         ok, detail = await told(replica)
         assert not ok
         assert why in detail
     assert (replica.refused, caplog.text.count("is refused")) == (1, 1), "once for a mark"
     await ask(redis, "SET", key, whole)
-    await replica._round()
+    await replica._poll_place()
     assert (await told(replica))[1].endswith(read_manifest(bundle).digest[:12])
     assert replica.current is not None
     await replica.current.opened.aclose()
@@ -194,7 +194,7 @@ async def test_what_is_not_loaded_yet_is_told_by_readyz_and_is_no_outage(
 ) -> None:
     await bundle_of(bundle, records())
     async with kept(bundle) as replica:
-        asked = Dependencies({"standby": (StandbyHealth(replica, lambda: 0), None)}, lambda: 0)
+        asked = Dependencies({"standby": (probe_replica(replica, lambda: 0), None)}, lambda: 0)
         assert (await asked.states())["standby"] | {"latency_ms": 0} == {
             "state": "down", "latency_ms": 0, "detail": "nothing is loaded yet",
         }  # fmt: skip
@@ -251,18 +251,18 @@ async def test_a_place_that_is_away_is_told_once_and_takes_nothing_away(
     await bundle_of(bundle, records())
     async with kept(bundle) as replica:
         assert await told(replica) == (False, "nothing is loaded yet")
-        await replica._round()
+        await replica._poll_place()
         bundle.rename(bundle.with_suffix(".gone"))
         with caplog.at_level(logging.INFO):
             for _ in range(3):
-                assert await replica._round() == replicas.POLL_SECONDS
+                assert await replica._poll_place() == replicas.POLL_SECONDS
             assert len([each for each in caplog.records if each.levelname == "WARNING"]) == 1
             ok, detail = await told(replica)
             assert ok
             assert "6 titles (full), 2.0 h old, sha256 " in detail
             assert "No such file" in detail
             bundle.with_suffix(".gone").rename(bundle)
-            await replica._round()
+            await replica._poll_place()
         assert caplog.records[-1].getMessage().startswith("the place of the standby catalogue is back")
         assert "No such file" not in (await told(replica))[1]
 
@@ -271,7 +271,7 @@ async def test_without_one_it_looks_again_soon(bundle: Path) -> None:
     async with kept(bundle) as replica:
         with pytest.raises(UnreachableError):
             await replica.look()
-        assert await replica._round() == replicas.RETRY_SECONDS
+        assert await replica._poll_place() == replicas.RETRY_SECONDS
 
 
 async def test_its_task_loads_it_and_closes_it_at_the_end(bundle: Path) -> None:
@@ -338,17 +338,17 @@ async def test_how_far_it_is_behind_is_told(bundle: Path) -> None:
     replica = Replica(FilePlace(bundle), FULL, None, clock=clock)
     clock.advance(5)
     assert replica.lag() == 5
-    await replica._round()
+    await replica._poll_place()
     assert replica.lag() == 0
     content = bundle.read_bytes()
     for spoil in (bundle.unlink, partial(bundle.write_bytes, content[:-1])):
         spoil()
         clock.advance(5)
-        await replica._round()
+        await replica._poll_place()
     assert replica.lag() == 10
     bundle.unlink()
     await bundle_of(bundle, records())
-    await replica._round()
+    await replica._poll_place()
     assert replica.lag() == 0
     assert replica.current is not None
     await replica.current.opened.aclose()
