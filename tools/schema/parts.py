@@ -53,12 +53,12 @@ BOOLEAN = {"type": "boolean"}
 STRINGS = {"type": "array", "items": {"type": "string"}}
 NOTE = STRING
 ERROR: Json = {"type": "object", "required": ["code", "name", "message", "data"]}
-"""What no answer is without, in few bytes: every tool's schema has them, and all of them are read in every conversation."""
+"""The error envelope in few bytes: every tool's schema has it, and all schemas are read in every conversation."""
 
 FOR_WHOM: Json = {"audience": nullable("string"), "content_notes": STRINGS}
 ADDRESSES: Json = dict.fromkeys(("product_url", "cover_url"), STRING)
 EDITION: Json = {"publisher": STRING, "edition_language": STRING, **ADDRESSES}
-"""What a record may give of the edition that the shop sells."""
+"""Fields of the edition that the shop sells, each of which a record may lack."""
 TITLE_ROW: Json = record(
     {
         "title_id": STRING,

@@ -49,7 +49,7 @@ def _paths(schema: Schema, required: Collection[str], way: str = "") -> Iterator
 
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-"""What MCP, the makers of models and the flags document all take for the name of a tool."""
+"""Names of tools that MCP, the makers of models and the flags document all accept."""
 ENVELOPE = {"error": {"code": -32603, "name": "INTERNAL_ERROR", "message": "…", "data": {}}}
 MAKE_INPUT = "make it with tools.schema.parts.arguments"
 MAKE_OUTPUT = "make it with tools.schema.parts.answer"
@@ -64,13 +64,13 @@ def find_problem(tool: Tool) -> str | None:
     return next((problem for rule in _RULES if (problem := rule(tool)) is not None), None)
 
 
-def _name(tool: Tool) -> str | None:
+def _check_name(tool: Tool) -> str | None:
     if isinstance(tool.name, str) and NAME.fullmatch(tool.name):
         return None
     return f"{tool.name!r:.80} is no name of a tool: take 1 to 64 letters, digits, _ and -, a letter first"
 
 
-def _texts(tool: Tool) -> str | None:
+def _check_texts(tool: Tool) -> str | None:
     for name in ("title", "description", "instead"):
         if not isinstance(value := getattr(tool, name), str) or not value.strip():
             return f"its {name} is no text: say something there"
@@ -79,7 +79,7 @@ def _texts(tool: Tool) -> str | None:
     return None
 
 
-def _work(tool: Tool) -> str | None:
+def _check_work(tool: Tool) -> str | None:
     for name in ("handler", "summary"):
         if not callable(getattr(tool, name)):
             return f"its {name} cannot be called: give a function"
@@ -88,7 +88,7 @@ def _work(tool: Tool) -> str | None:
     return None
 
 
-def _kinds(tool: Tool) -> str | None:
+def _check_kinds(tool: Tool) -> str | None:
     for name, kind in _KINDS.items():
         if (value := getattr(tool, name)) is not None and not isinstance(value, kind):
             return f"its {name} is a {type(value).__name__}: give a {kind.__name__}, or None"
@@ -104,7 +104,7 @@ SHARED_KEYS = frozenset(SHARED)
 KEY = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
-def _keys(tool: Tool) -> str | None:
+def _check_keys(tool: Tool) -> str | None:
     for name in ("leaves", "reads"):
         keys = getattr(tool, name)
         if not isinstance(keys, tuple) or not all(isinstance(key, str) for key in keys) or len(keys) > MOST_KEYS:
@@ -128,8 +128,8 @@ def _check_cache(tool: Tool) -> str | None:
     return None
 
 
-def _input(tool: Tool) -> str | None:
-    if problem := _schema("input schema", tool.input_schema, MAKE_INPUT):
+def _check_input(tool: Tool) -> str | None:
+    if problem := _check_schema("input schema", tool.input_schema, MAKE_INPUT):
         return problem
     named = (*tool.remembered, *tool.words, *tool.audited, *tool.named_by)
     unknown = [name for name in named if name not in tool.input_schema["properties"]]
@@ -140,8 +140,8 @@ def _input(tool: Tool) -> str | None:
     )
 
 
-def _output(tool: Tool) -> str | None:
-    if problem := _schema("output schema", tool.output_schema, MAKE_OUTPUT):
+def _check_output(tool: Tool) -> str | None:
+    if problem := _check_schema("output schema", tool.output_schema, MAKE_OUTPUT):
         return problem
     try:
         compile_success_check(tool.output_schema)
@@ -153,19 +153,19 @@ def _output(tool: Tool) -> str | None:
     return f"its output schema admits an empty result: {MAKE_OUTPUT}" if validator.is_valid({}) else None
 
 
-def _sheds(tool: Tool) -> str | None:
+def _check_sheds(tool: Tool) -> str | None:
     """After the output schema has been found right."""
     wrong = [path for path in tool.sheds or () if not is_sheddable(tool.output_schema, path)]
     return f"its sheds has {wrong[0]!r:.80}, which a success cannot lose: name optional fields, or rows[]" if wrong else None
 
 
-def _schema(what: str, schema: Any, remedy: str) -> str | None:
+def _check_schema(what: str, schema: Any, remedy: str) -> str | None:
     try:
         text = json.dumps(schema, allow_nan=False)
         if len(text) > LARGEST_SCHEMA:
             return f"its {what} has more than {LARGEST_SCHEMA} characters of JSON: say less"
         if json.loads(text) == schema:
-            _check(text)
+            _check_schema_text(text)
         else:  # a tuple, a name that is no text: what the text makes of them is not what was given
             Draft202012Validator.check_schema(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
     except SchemaError as error:
@@ -180,7 +180,7 @@ def _schema(what: str, schema: Any, remedy: str) -> str | None:
 
 
 @lru_cache(maxsize=256)
-def _check(text: str) -> None:
+def _check_schema_text(text: str) -> None:
     """Raises `SchemaError`. What passed is known by its text: a reload and a further application have mostly
     the same schemas, each of which takes some ten milliseconds."""
     Draft202012Validator.check_schema(json.loads(text), format_checker=Draft202012Validator.FORMAT_CHECKER)
@@ -200,13 +200,13 @@ def _references(value: Any) -> Iterator[str]:
 
 _KINDS = {"cache": CachePolicy, "fallback": Fallback, "leaves_in_profile": ProfileRule}
 _RULES: tuple[Callable[[Tool], str | None], ...] = (
-    _name,
-    _texts,
-    _work,
-    _kinds,
-    _keys,
+    _check_name,
+    _check_texts,
+    _check_work,
+    _check_kinds,
+    _check_keys,
     _check_cache,
-    _input,
-    _output,
-    _sheds,
+    _check_input,
+    _check_output,
+    _check_sheds,
 )

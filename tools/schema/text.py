@@ -86,7 +86,6 @@ def _name(key: str) -> str:
 MOST_VALUES = 512
 """Twice what all arguments of a tool hold together, a text counting one for each hundred characters. Cleaning and checking
 take time for each, while every other caller waits."""
-"""Twice the longest text that a schema admits. Longer text is refused for its length, and not worth normalising."""
 DEEPEST_CLEANED = 32
 """Nothing a tool takes is nested nearly so deep; what lies below is cut off, and refused for what holds it."""
 LARGEST_BITS = 1023
@@ -94,7 +93,7 @@ LARGEST_BITS = 1023
 
 
 def holds_more_than(most: int, value: Any) -> bool:
-    """Whether there is more in it than so many values, counted as far as `clean` looks, and no further than `most`."""
+    """True if the value holds more than `most` values, counted as deep as `clean` goes."""
     level = [value]
     for _ in range(DEEPEST_CLEANED):
         deeper: list[Any] = []

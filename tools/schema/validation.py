@@ -12,6 +12,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
+from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 from tools.schema.parts import Json
 from tools.schema.text import MOST_VALUES, clean, clean_text, holds_more_than
@@ -40,7 +41,7 @@ class Explanations:
         self._properties = properties
         self._worth_a_guess = worth_a_guess
 
-    def of(self, error: Any) -> list[Violation]:
+    def explain(self, error: Any) -> list[Violation]:
         """One for each thing to mend: jsonschema tells of all unknown names in one error."""
         if error.validator == "required":
             # One error for each missing name, whose message says which.
@@ -48,7 +49,7 @@ class Explanations:
         if error.validator == "additionalProperties":
             unknown = sorted(name for name in error.instance if name not in self._properties)
             return [self._unknown(name, guess=place < MOST_GUESSES) for place, name in enumerate(unknown)]
-        return [Violation(error.json_path, str(error.validator), _what(error), _fix(error))]
+        return [Violation(error.json_path, str(error.validator), _describe(error), _advise(error))]
 
     def _missing(self, name: str) -> Violation:
         about = str(self._properties[name].get("description", "")).split(". ")[0]
@@ -62,154 +63,129 @@ class Explanations:
         return Violation(path, "additionalProperties", f"there is no argument {shown!r}", known)
 
 
-def _excerpt(value: Any) -> str:
+def _quote(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= LONGEST_ECHO else text[:LONGEST_ECHO] + "…"
 
 
-def _what(error: Any) -> str:
-    rule, limit = error.validator, error.validator_value
+def _describe(error: Any) -> str:
+    rule = error.validator
     if rule in ("maxLength", "minLength"):
         return f"the text has {len(error.instance)} characters"
     if rule in ("maxItems", "minItems"):
         return f"the list has {len(error.instance)} items"
     if rule == "type":
-        return f"{_excerpt(error.instance)} is not of type {_either(limit)}"
-    return f"{_excerpt(error.instance)} is not allowed"
+        return f"{_quote(error.instance)} is not of type {_join_kinds(error.validator_value)}"
+    return f"{_quote(error.instance)} is not allowed"
 
 
-def _fix(error: Any) -> str:
+def _advise(error: Any) -> str:
     rule, limit = str(error.validator), error.validator_value
     argument = error.absolute_path[0] if error.absolute_path else None
     if rule in ("enum", "pattern", "anyOf") and argument in FIXES:
         fix = FIXES[str(argument)]
         return fix.format(example=IdPattern(limit).example) if "{example}" in fix else fix
-    return _FIXES[rule](limit) if rule in _FIXES else f"see the tool's schema, rule {rule}"
+    if rule == "type":
+        return f"give {_join_kinds(limit, article=True)}"
+    if rule == "anyOf":
+        return "give " + " or ".join(map(_describe_form, limit))
+    if rule == "enum":
+        return "use one of: " + ", ".join(map(_quote, limit))
+    if rule == "minLength" and limit == 1:
+        return "give some text"
+    return _FIXES[rule].format(limit) if rule in _FIXES else f"see the tool's schema, rule {rule}"
 
 
-def _of_type(limit: str | Collection[str]) -> str:
-    named = _either(limit)
-    return f"give an {named}" if named[0] in "aeiou" else f"give a {named}"
+def _join_kinds(kinds: str | Collection[str], *, article: bool = False) -> str:
+    joined = kinds if isinstance(kinds, str) else " or ".join(kinds)
+    return f"{'an' if joined[0] in 'aeiou' else 'a'} {joined}" if article else joined
 
 
-def _either(kinds: str | Collection[str]) -> str:
-    return kinds if isinstance(kinds, str) else " or ".join(kinds)
-
-
-def _any_of(forms: Sequence[Mapping[str, Any]]) -> str:
-    return "give " + " or ".join(_form(each) for each in forms)
-
-
-def _form(schema: Mapping[str, Any]) -> str:
+def _describe_form(schema: Mapping[str, Any]) -> str:
     if "enum" in schema:
-        return ", ".join(_excerpt(each) for each in schema["enum"])
+        return ", ".join(map(_quote, schema["enum"]))
     low, high = schema.get("minimum"), schema.get("maximum")
-    kind = _of_type(schema.get("type", "value")).removeprefix("give ")
+    kind = _join_kinds(schema.get("type", "value"), article=True)
     return kind if low is None or high is None else f"{kind} from {low} to {high}"
 
 
-_FIXES: Mapping[str, Callable[[Any], str]] = {
-    "type": _of_type,
-    "anyOf": _any_of,
-    "enum": lambda limit: "use one of: " + ", ".join(_excerpt(each) for each in limit),
-    "maxLength": lambda limit: f"use at most {limit}",
-    "minLength": lambda limit: "give some text" if limit == 1 else f"use at least {limit}",
-    "maxItems": lambda limit: f"give at most {limit}",
-    "minItems": lambda limit: f"give at least {limit}",
-    "maximum": lambda limit: f"use at most {limit}",
-    "minimum": lambda limit: f"use at least {limit}",
-    "pattern": lambda limit: f"use the form {limit}",
+_FIXES = {
+    "maxLength": "use at most {}",
+    "minLength": "use at least {}",
+    "maxItems": "give at most {}",
+    "minItems": "give at least {}",
+    "maximum": "use at most {}",
+    "minimum": "use at least {}",
+    "pattern": "use the form {}",
 }
 
 
 Schema = Mapping[str, Any]
 Check = Callable[[Any], bool]
-SILENT = frozenset({"description", "title", "default", "examples"})
-"""Keywords without effect on validity."""
-EXACT_KINDS: dict[str, type] = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
-"""Numbers that are no integers, and null, are left to the validator."""
+NEVER = core_schema.is_instance_schema(type("Never", (), {}))
+"""Accepts no value."""
+SILENT = frozenset({"type", "description", "title", "default", "examples"})
+"""Keywords without effect on validity, and the one that is always read."""
+_EXACT: dict[str, tuple[type, Callable[..., CoreSchema], dict[str, str]]] = {
+    "string": (
+        str,
+        core_schema.str_schema,
+        {"minLength": "min_length", "maxLength": "max_length", "pattern": "", "enum": ""},
+    ),
+    "integer": (int, core_schema.int_schema, {"minimum": "ge", "maximum": "le", "enum": ""}),
+    "boolean": (bool, core_schema.bool_schema, {"enum": ""}),
+    "array": (list, core_schema.list_schema, {"items": "", "minItems": "min_length", "maxItems": "max_length"}),
+    "object": (dict, core_schema.typed_dict_schema, {"properties": "", "required": "", "additionalProperties": ""}),
+}
+"""By type: Python's, the core schema's maker, and the keywords with the maker's names of them. Numbers that are no integers,
+and null, are left to the validator, as is an `enum` of lists or objects: to Python [true] is among [[1]]."""
 
 
 def compile_quick_check(schema: Schema | bool) -> Check:
-    """A fast check, compiled once, that accepts only what the schema does. Rejects everything under an unknown keyword; the
+    """Compiles a fast check that accepts only what the schema does. It rejects everything under an unknown keyword; the
     validator then decides."""
-    if isinstance(schema, bool):
-        return _never
-    kind = EXACT_KINDS.get(schema["type"]) if isinstance(schema.get("type"), str) else None
-    if kind is None:
-        return _never
-    make, words = _MAKERS[kind]
-    if not schema.keys() <= words | SILENT | {"type"}:
-        return _never
-    checks = [make(schema)] if make else []
-    if "enum" in schema:
-        allowed = [each for each in schema["enum"] if type(each) is kind]
-        checks.append(lambda value: value in allowed)
-    return lambda value: type(value) is kind and all(check(value) for check in checks)
+    return SchemaValidator(_convert_exactly(schema)).isinstance_python
 
 
-def _never(_: Any) -> bool:
-    return False
+def _convert_exactly(schema: Schema | bool) -> CoreSchema:
+    if isinstance(schema, bool) or not isinstance(kind := schema.get("type"), str) or kind not in _EXACT:
+        return NEVER
+    python, make, words = _EXACT[kind]
+    if not schema.keys() <= words.keys() | SILENT:
+        return NEVER
+    limits: dict[str, Any] = {name: schema[word] for word, name in words.items() if name and word in schema}
+    if kind == "object":
+        if schema.get("additionalProperties") is not False:
+            return NEVER
+        return make(_convert_fields(schema, _convert_exactly, NEVER), extra_behavior="forbid", strict=True)
+    if kind == "array":
+        return make(_convert_exactly(schema.get("items", {})), strict=True, **limits)
+    if "pattern" in schema:
+        limits |= {"pattern": _end_pattern(schema["pattern"]), "regex_engine": "python-re"}
+    exact = make(strict=True, **limits)
+    if "enum" not in schema:
+        return exact
+    allowed = [each for each in schema["enum"] if type(each) is python]
+    return core_schema.chain_schema([exact, core_schema.literal_schema(allowed)]) if allowed else NEVER
 
 
-def _text(schema: Schema) -> Check:
-    least, most = schema.get("minLength", 0), schema.get("maxLength")
-    # ECMA 262's `$` is the very end, as in the validator
-    pattern = re.compile(re.sub(r"(?<!\\)\$$", r"\\Z", schema.get("pattern", "")))
-
-    def check(value: str) -> bool:
-        return len(value) >= least and (most is None or len(value) <= most) and pattern.search(value) is not None
-
-    return check
+def _convert_fields(
+    schema: Schema, convert: Callable[[Schema], CoreSchema], other: CoreSchema
+) -> dict[str, core_schema.TypedDictField]:
+    """Returns the fields of an object's schema; `other` is the schema of those that are required and not declared."""
+    required = schema.get("required", ())
+    fields = dict.fromkeys(required, other) | {name: convert(each) for name, each in schema.get("properties", {}).items()}
+    return {name: core_schema.typed_dict_field(each, required=name in required) for name, each in fields.items()}
 
 
-def _whole(schema: Schema) -> Check:
-    least, most = schema.get("minimum"), schema.get("maximum")
-    return lambda value: (least is None or value >= least) and (most is None or value <= most)
-
-
-def _list(schema: Schema) -> Check:
-    least, most, item = schema.get("minItems", 0), schema.get("maxItems"), compile_quick_check(schema.get("items", {}))
-
-    def check(value: list[Any]) -> bool:
-        return least <= len(value) and (most is None or len(value) <= most) and all(map(item, value))
-
-    return check
-
-
-def _object(schema: Schema) -> Check:
-    if schema.get("additionalProperties") is not False:
-        return _never
-    required = frozenset(schema.get("required", ()))
-    properties = {name: compile_quick_check(each) for name, each in schema.get("properties", {}).items()}
-
-    def check(value: dict[str, Any]) -> bool:
-        for name, each in value.items():
-            if name not in properties or not properties[name](each):
-                return False
-        return required <= value.keys()
-
-    return check
-
-
-# No `enum` of lists or objects: to Python [true] is among [[1]].
-_MAKERS: dict[type, tuple[Callable[[Schema], Check] | None, frozenset[str]]] = {
-    str: (_text, frozenset({"minLength", "maxLength", "pattern", "enum"})),
-    int: (_whole, frozenset({"minimum", "maximum", "enum"})),
-    bool: (None, frozenset({"enum"})),
-    list: (_list, frozenset({"items", "minItems", "maxItems"})),
-    dict: (_object, frozenset({"properties", "required", "additionalProperties"})),
-}
-
-
-KINDS: dict[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "null": (type(None),),
-    "array": (list,),
-    "object": (dict,),
+_SHAPES: dict[str, CoreSchema] = {
+    "string": core_schema.str_schema(strict=True),
+    "integer": core_schema.int_schema(strict=True),
+    "number": core_schema.union_schema([core_schema.int_schema(strict=True), core_schema.float_schema(strict=True)]),
+    "boolean": core_schema.bool_schema(strict=True),
+    "null": core_schema.none_schema(),
+    "array": core_schema.list_schema(strict=True),
+    "object": core_schema.dict_schema(strict=True),
 }
 
 
@@ -220,63 +196,22 @@ def compile_success_check(output_schema: Schema) -> Check:
 
 
 def compile_shape_check(schema: Schema) -> Check:
-    """A fast check of shape, compiled once. Unknown keywords are ignored."""
-    checks: list[Check] = []
-    if (kinds := _kinds(schema)) is not None:
-        checks.append(lambda value: type(value) in kinds)
-    if "anyOf" in schema and (kinds is None or "type" in schema):
-        branches = [compile_shape_check(branch) for branch in schema["anyOf"]]
-        checks.append(lambda value: any(check(value) for check in branches))
-    if "enum" in schema:
-        checks.append(lambda value: value in schema["enum"])
-    if "required" in schema:
-        required = frozenset(schema["required"])
-        checks.append(lambda value: required <= value.keys())
-    if "properties" in schema:
-        checks.append(_properties(schema["properties"]))
+    """Compiles a fast check of shape. Unknown keywords are ignored."""
+    return SchemaValidator(_convert_shape(schema)).isinstance_python
+
+
+def _convert_shape(schema: Schema) -> CoreSchema:
+    shapes: list[CoreSchema] = [_SHAPES[schema["type"]]] if "type" in schema else []
+    if schema.keys() & {"properties", "required"}:
+        fields = _convert_fields(schema, _convert_shape, core_schema.any_schema())
+        shapes[:1] = [core_schema.typed_dict_schema(fields, extra_behavior="allow", strict=True)]
     if "items" in schema:
-        item = compile_shape_check(schema["items"])
-        checks.append(lambda value: all(map(item, value)))
-    return checks[0] if len(checks) == 1 else lambda value: _all_hold(checks, value)
-
-
-def _all_hold(checks: list[Check], value: Any) -> bool:
-    """A loop and no generator: every result from the cache passes here, some hundred values of it."""
-    for check in checks:  # noqa: SIM110
-        if not check(value):
-            return False
-    return True
-
-
-def _kinds(schema: Schema) -> frozenset[type] | None:
-    """The types that a schema names; None when it names none. Not for isinstance: true and false are no numbers."""
-    if "type" in schema:
-        return frozenset(KINDS[schema["type"]])
-    branches = schema.get("anyOf", ())
-    if not branches or any(set(branch) != {"type"} for branch in branches):
-        return None
-    return frozenset(kind for branch in branches for kind in KINDS[branch["type"]])
-
-
-def _properties(properties: Mapping[str, Schema]) -> Check:
-    plain = {name: kinds for name, each in properties.items() if (kinds := _only_kinds(each)) is not None}
-    others = {name: compile_shape_check(each) for name, each in properties.items() if name not in plain}
-
-    def check(value: Any) -> bool:
-        for name, kinds in plain.items():  # most of what there is, and most of the time
-            if name in value and type(value[name]) not in kinds:
-                return False
-        for name, each in others.items():  # noqa: SIM110
-            if name in value and not each(value[name]):
-                return False
-        return True
-
-    return check
-
-
-def _only_kinds(schema: Schema) -> frozenset[type] | None:
-    only = any(schema.keys() <= {word, "description"} for word in ("type", "anyOf"))
-    return _kinds(schema) if only else None
+        shapes[:1] = [core_schema.list_schema(_convert_shape(schema["items"]), strict=True)]
+    if "anyOf" in schema:
+        shapes.append(core_schema.union_schema([_convert_shape(each) for each in schema["anyOf"]], mode="left_to_right"))
+    if "enum" in schema:
+        shapes.append(core_schema.literal_schema(list(schema["enum"])))
+    return shapes[0] if len(shapes) == 1 else core_schema.chain_schema(shapes) if shapes else core_schema.any_schema()
 
 
 MOST_VIOLATIONS = 100
@@ -305,22 +240,22 @@ class ArgumentsValidator:
         finite = Draft202012Validator.TYPE_CHECKER.redefine("number", _is_number)
         validator = extend(Draft202012Validator, {"pattern": _pattern}, type_checker=finite)  # type: ignore[no-untyped-call]
         self._validator = validator(schema)
-        self._surely = compile_quick_check(schema)
+        self._quick_check = compile_quick_check(schema)
         self._properties: dict[str, Any] = schema["properties"]
-        self._explanations = Explanations(self._properties, [n for n in self._properties if _bare(n) not in IDENTITY])
+        self._explanations = Explanations(self._properties, [n for n in self._properties if _squeeze(n) not in IDENTITY])
         self._optional = frozenset(self._properties) - frozenset(schema.get("required", ()))
         self._defaults = {name: rule["default"] for name, rule in self._properties.items() if "default" in rule}
         self._check = check
         self._spelled = dict(spelled or {})
         self._renamed = dict(renamed or {})
 
-    def validated(self, given: Json) -> Json:
+    def validate(self, given: Json) -> Json:
         """The arguments as the tool takes them. Raises `InvalidArguments` with every violation."""
         if holds_more_than(MOST_VALUES, given):
             fix = "use only what the tool's schema names"
             raise InvalidArguments([Violation("$", "maxProperties", "the arguments hold far too many values", fix)])
-        cleaned = self._one_form({clean_text(name): clean(value) for name, value in given.items()})
-        violations = [] if self._surely(cleaned) else self._violations(cleaned)
+        cleaned = self._normalise({clean_text(name): clean(value) for name, value in given.items()})
+        violations = [] if self._quick_check(cleaned) else self._violations(cleaned)
         if self._check is not None:
             violations += self._check(cleaned)
         if violations:
@@ -328,20 +263,20 @@ class ArgumentsValidator:
         return self._defaults | cleaned
 
     def _violations(self, cleaned: Json) -> list[Violation]:
-        return [v for error in self._validator.iter_errors(cleaned) for v in self._explanations.of(error)]
+        return [v for error in self._validator.iter_errors(cleaned) for v in self._explanations.explain(error)]
 
-    def ignored(self, given: Json) -> list[str]:
-        """Names among arguments that were found valid which say who calls, and which the tool does not know."""
-        return [name for name in map(clean_text, given) if self._says_who_calls(name)]
+    def list_ignored(self, given: Json) -> list[str]:
+        """Returns the names of the caller's identity among valid arguments, as far as the tool does not take them itself."""
+        return [name for name in map(clean_text, given) if self._names_caller(name)]
 
-    def _one_form(self, cleaned: Json) -> Json:
+    def _normalise(self, cleaned: Json) -> Json:
         for old, new in self._renamed.items():
             if old in cleaned:
                 cleaned.setdefault(new, cleaned.pop(old))
         meant = {
             name: value
             for name, value in cleaned.items()
-            if not (self._says_who_calls(name) or self._says_nothing(name, value))
+            if not (self._names_caller(name) or self._is_left_out(name, value))
         }
         for name, spelled in self._spelled.items():
             if isinstance(text := self._as_text(name, meant.get(name)), str):
@@ -353,23 +288,27 @@ class ArgumentsValidator:
         number = type(value) is int and self._properties[name].get("type") == "string"
         return str(value) if number else value
 
-    def _says_nothing(self, name: str, value: Any) -> bool:
+    def _is_left_out(self, name: str, value: Any) -> bool:
         """Models write null or an empty text where they mean to leave something out; some have to name everything."""
         return name in self._optional and value in (None, "")
 
-    def _says_who_calls(self, name: str) -> bool:
-        return name not in self._properties and NAME.fullmatch(name) is not None and _bare(name) in IDENTITY
+    def _names_caller(self, name: str) -> bool:
+        return name not in self._properties and NAME.fullmatch(name) is not None and _squeeze(name) in IDENTITY
 
 
-def _bare(name: str) -> str:
+def _squeeze(name: str) -> str:
     """`X-Session-ID`, `session_id` and `sessionId` are one name."""
     return re.sub(r"[^a-z]", "", name.lower()).removeprefix("x")
 
 
 def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[ValidationError]:
-    """ECMA 262's `$` is the very end; Python's also stands before a last newline, which would let one through."""
-    if isinstance(value, str) and not re.search(re.sub(r"(?<!\\)\$$", r"\\Z", pattern), value):
+    if isinstance(value, str) and not re.search(_end_pattern(pattern), value):
         yield ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+def _end_pattern(pattern: str) -> str:
+    """ECMA 262's `$` is the very end; Python's also stands before a last newline, which would let one through."""
+    return re.sub(r"(?<!\\)\$$", r"\\Z", pattern)
 
 
 def _is_number(_: Any, value: Any) -> bool:

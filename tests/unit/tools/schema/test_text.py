@@ -122,7 +122,7 @@ def test_nothing_hidden_comes_in_nor_back_in_what_was_refused(
     assert registered is not None
     for arguments in (dict.fromkeys(tool.input_schema["properties"], query), given_arguments):
         try:
-            seen: object = registered.validator.validated(arguments)
+            seen: object = registered.validator.validate(arguments)
         except InvalidArguments as refused:
             seen = [refused.message, refused.details, str(refused)]
         assert hidden_in(seen) == set()

@@ -17,7 +17,7 @@ EVERY_TOOL = cases("tool", TOOLS, ids=lambda tool: tool.name)
 
 
 def validated(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
-    return registered(tool.name).validator.validated(arguments)
+    return registered(tool.name).validator.validate(arguments)
 
 
 def violations(name: str, arguments: dict[str, Any]) -> list[tuple[str, str]]:
@@ -136,12 +136,12 @@ def test_an_argument_that_is_needed_has_to_say_something(tool: Tool) -> None:
 def test_who_calls_is_no_argument_and_no_reason_to_refuse(tool: Tool, name: str) -> None:
     arguments = {**least_arguments(tool), name: {"any": ["value"]}}
     assert validated(tool, arguments) == validated(tool, least_arguments(tool))
-    assert registered(tool.name).validator.ignored(arguments) == [name]
+    assert registered(tool.name).validator.list_ignored(arguments) == [name]
 
 
 @EVERY_TOOL
 def test_an_argument_that_a_tool_has_is_never_ignored(tool: Tool) -> None:
-    assert registered(tool.name).validator.ignored(tool.input_schema["properties"]) == []
+    assert registered(tool.name).validator.list_ignored(tool.input_schema["properties"]) == []
 
 
 @cases(

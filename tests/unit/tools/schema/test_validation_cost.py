@@ -24,7 +24,7 @@ def refused(tool: str, arguments: dict[str, Any]) -> InvalidArguments:
     registered = REGISTRY.get(tool)
     assert registered is not None
     with pytest.raises(InvalidArguments) as told:
-        registered.validator.validated(arguments)
+        registered.validator.validate(arguments)
     return told.value
 
 

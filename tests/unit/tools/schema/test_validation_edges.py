@@ -29,7 +29,7 @@ VALIDATOR = ArgumentsValidator(arguments(PROPERTIES, ["text"]))
 
 def violations(given: dict[str, Any], validator: ArgumentsValidator = VALIDATOR) -> list[tuple[str, str, str, str]]:
     with pytest.raises(InvalidArguments) as told:
-        validator.validated(given)
+        validator.validate(given)
     return [(each.path, each.rule, each.message, each.fix) for each in told.value.violations]
 
 
@@ -82,20 +82,20 @@ def test_what_a_schema_does_not_name_is_refused() -> None:
 
 def test_what_is_at_its_limits_is_taken_and_completed_with_defaults() -> None:
     given = {"text": "12345", "code": "123", "ids": ["1", "2"], "kind": "b", "form": "xx", "either": "a"}
-    assert VALIDATOR.validated({**given, "number": 9}) == {**given, "number": 9}
-    assert VALIDATOR.validated({"text": "1", "ids": ["1"], "number": 1.0}) == {"text": "1", "ids": ["1"], "number": 1}
-    assert VALIDATOR.validated({"text": "1"}) == {"text": "1", "number": 5}
+    assert VALIDATOR.validate({**given, "number": 9}) == {**given, "number": 9}
+    assert VALIDATOR.validate({"text": "1", "ids": ["1"], "number": 1.0}) == {"text": "1", "ids": ["1"], "number": 1}
+    assert VALIDATOR.validate({"text": "1"}) == {"text": "1", "number": 5}
 
 
 def test_null_and_empty_text_leave_an_optional_argument_out_and_not_one_that_is_needed() -> None:
-    assert VALIDATOR.validated({"text": "1", "kind": None, "code": "", "number": None}) == {"text": "1", "number": 5}
+    assert VALIDATOR.validate({"text": "1", "kind": None, "code": "", "number": None}) == {"text": "1", "number": 5}
     assert violations({"text": None}) == [("$.text", "type", "null is not of type string", "give a string")]
 
 
 def test_what_says_who_calls_is_left_out_and_named() -> None:
     given = {"text": "1", "X-Session-ID": "s", "user_id": "u", "userToken": "t"}
-    assert VALIDATOR.validated(given) == {"text": "1", "number": 5}
-    assert VALIDATOR.ignored(given) == ["X-Session-ID", "user_id", "userToken"]
+    assert VALIDATOR.validate(given) == {"text": "1", "number": 5}
+    assert VALIDATOR.list_ignored(given) == ["X-Session-ID", "user_id", "userToken"]
     assert [each[0] for each in violations({"text": "1", "user id": "u"})] == ['$["user id"]']
 
 
@@ -103,7 +103,7 @@ def test_what_a_tool_checks_itself_is_told_beside_the_rest_in_the_order_of_paths
     own = Violation("$.a", "own", "message", "fix")
     validator = ArgumentsValidator(arguments({"a": {}, "b": {"type": "string"}}), lambda given: [own] if given else [])
     assert [each[0] for each in violations({"b": 1}, validator)] == ["$.a", "$.b"]
-    assert validator.validated({}) == {}
+    assert validator.validate({}) == {}
 
 
 def test_a_long_value_is_echoed_by_its_beginning() -> None:
@@ -126,7 +126,7 @@ def test_a_long_value_is_echoed_by_its_beginning() -> None:
 def test_so_many_values_are_looked_at_one_by_one(given: Any, most: int) -> None:
     def is_too_many(number: int) -> bool:
         try:
-            VALIDATOR.validated({"text": "ok"} | given(number))
+            VALIDATOR.validate({"text": "ok"} | given(number))
         except InvalidArguments as told:
             return [each.rule for each in told.violations] == ["maxProperties"]
         return False
