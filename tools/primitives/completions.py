@@ -23,13 +23,13 @@ async def complete_author(context: ToolContext, typed: str, others: Mapping[str,
     """Names as people say them ("Kentarou Miura"), in Japanese if Japanese is typed; for no text those of popular titles."""
     authors = context.store.popular.index.authors_beginning.find(typed, MOST)
     if not authors and typed.strip():
-        authors = await _found(context, typed)
+        authors = await _find_authors(context, typed)
     in_japanese = has_cjk(typed)
     names = ((author.name_ja if in_japanese else None) or author_name(author) for author in authors)
     return list(dict.fromkeys(names))
 
 
-async def _found(context: ToolContext, typed: str) -> list[Author]:
+async def _find_authors(context: ToolContext, typed: str) -> list[Author]:
     """Authors in the catalogue with this text as a whole part of their name."""
     try:
         titles = await context.store.catalog.popular(Conditions(author=typed), MOST, context.deadline)
@@ -55,37 +55,37 @@ LEAST_ASKED, MOST_ASKED = 3, 200
 
 async def complete_title_id(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
     """Ids of titles whose name ("berse", ベル) or id begins with the text; for no text the most popular."""
-    return [title.title_id for title in await _meant(context, typed)]
+    return [title.title_id for title in await _find_titles(context, typed)]
 
 
 async def complete_title(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
     """Names of titles, in Japanese if Japanese is typed."""
     in_japanese = has_cjk(typed)
-    names = ((title.ja if in_japanese else None) or title.display for title in await _meant(context, typed))
+    names = ((title.ja if in_japanese else None) or title.display for title in await _find_titles(context, typed))
     return list(dict.fromkeys(names))
 
 
-async def _meant(context: ToolContext, typed: str) -> Sequence[Title]:
+async def _find_titles(context: ToolContext, typed: str) -> Sequence[Title]:
     popular = context.store.popular
     titles = popular.index.titles_beginning.find(typed, MOST) + popular.index.ids_beginning(typed, MOST)
     if not titles and LEAST_ASKED <= len(sound_key(typed)) <= MOST_ASKED:
-        titles = await _titles_found(context, typed)
+        titles = await _search_titles(context, typed)
     # A few letters are no request for adult titles.
     shown = titles if context.store.adult is Adult.ON else without_adult(titles)
     return list({title.title_id: title for title in shown}.values())[:MOST]
 
 
-async def _titles_found(context: ToolContext, typed: str) -> list[Title]:
+async def _search_titles(context: ToolContext, typed: str) -> list[Title]:
     """Titles in the catalogue of which a word of a name begins with the text."""
     query = CatalogQuery(typed, Conditions(no_adult=context.store.adult is not Adult.ON), MOST)
     try:
         page = await context.store.catalog.search(query, context.deadline)
     except BackendFailure:
         return []
-    return [title for title in page.titles if any(_begins(typed, name) for name in names_of(title))]
+    return [title for title in page.titles if any(_begins_with(typed, name) for name in names_of(title))]
 
 
-def _begins(typed: str, name: str) -> bool:
+def _begins_with(typed: str, name: str) -> bool:
     return sound_key(name).startswith(sound_key(typed)) or f" {sound(typed)}" in f" {sound(name)}"
 
 

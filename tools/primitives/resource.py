@@ -106,17 +106,12 @@ class ReadFallback:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resource:
-    """`uri` is its address. Contents may be kept for `ttl_ms`, by whoever has asked alone where they are `private`.
+class Readable:
+    """The common fields of resources and templates. Contents may be kept for `ttl_ms`, by each caller alone if `private`. A
+    token must grant `scope`, "" for nothing. Each reading of a `personal` one, and each proposal for a variable of it, is
+    audited. Only `subscribable` ones can be waited for. The handler of one that `asks` may ask the client; it has
+    `timeout_ms`, and may not write. Where a backend fails it, `fallback` is read."""
 
-    `scope` is what a token must grant to read it, "" for nothing; each reading of a `personal` one, and each proposal
-    for a variable of it, leaves a line in the audit. Of what is not `subscribable` nobody
-    is told that it has changed, and nobody may wait for it. `asks` is for one whose handler may ask the client something. A
-    handler has `timeout_ms`, and may not write. Where a backend fails it, `fallback` is read, as a tool's is. `meta` is said
-    in the list and with what is read. One of an `extension` is listed for clients that have declared it, where they may use
-    one of `of_tools`, if there are any."""
-
-    uri: str
     name: str
     title: str
     description: str
@@ -130,31 +125,26 @@ class Resource:
     asks: bool = False
     timeout_ms: int = 300
     fallback: ReadFallback | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource(Readable):
+    """`uri` is its address. `meta` goes into the list and the contents. One of an `extension` is listed for clients that
+    declared it and may use one of `of_tools`, if there are any."""
+
+    uri: str
     meta: Json = field(default_factory=dict)
     extension: str = ""
     of_tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ResourceTemplate:
-    """Resources whose addresses differ in variables, `manga://titles/{title_id}`; the rest as of a resource. `completions`
-    propose values of a variable."""
+class ResourceTemplate(Readable):
+    """Resources whose addresses differ in variables, `manga://titles/{title_id}`. `completions` propose values of a
+    variable."""
 
     uri_template: UriTemplate
-    name: str
-    title: str
-    description: str
-    handler: ReadHandler
-    mime_type: str = "text/plain"
     completions: Mapping[str, Completer] = field(default_factory=dict)
-    ttl_ms: int = 1000
-    private: bool = False
-    scope: str = ""
-    personal: bool = False
-    subscribable: bool = True
-    asks: bool = False
-    timeout_ms: int = 300
-    fallback: ReadFallback | None = None
 
 
 MethodHandler = Callable[[ToolContext, Mapping[str, str]], Awaitable[Json]]
@@ -180,14 +170,10 @@ class Method:
 
 
 Understood = Callable[[Any], Json | None]
-"""What a client declares of the extension (any JSON) to the small part that the server keeps, None if it is of no use."""
+"""(a client's declaration of the extension, any JSON) to the small part that the server keeps, None if it is of no use."""
 OfResult = Callable[[Store, MayUse, str, Json], Json]
 """(store, which tools the caller may use, a tool's name, its result) to what the result's `_meta` holds besides. It calls no
 backend."""
-
-
-def nothing(store: Store, may_use: MayUse, tool: str, result: Json) -> Json:
-    return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +186,7 @@ class Extension:
     name: str
     understood: Understood
     of_tools: Mapping[str, Json] = field(default_factory=dict)
-    of_result: OfResult = nothing
+    of_result: OfResult = lambda store, may_use, tool, result: {}
     resources: tuple[Resource, ...] = ()
     declared: Json | None = None
     methods: tuple[Method, ...] = ()

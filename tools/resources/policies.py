@@ -27,34 +27,28 @@ _LANGUAGES = {"en": "English", "ja": "Japanese"}
 
 
 def resources_of(policies: Policies) -> tuple[Resource | ResourceTemplate, ...]:
-    """One for each topic of the shop, and the template of all; nothing for a shop that has written none."""
-    return (*(_resource(policies, topic) for topic in policies.topics), *([_template(policies)] if policies.topics else []))
-
-
-async def read(context: ToolContext, given: Mapping[str, str]) -> Contents:
-    return _told(context, given["topic"], given["uri"])
+    """Returns a resource for each topic of the shop, and the template of all; nothing for a shop that has written none."""
+    topics = [_make_resource(policies, topic) for topic in policies.topics]
+    return (*topics, _make_template(policies)) if topics else ()
 
 
 async def complete_topic(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
     return [topic for topic in context.store.policies.topics if topic.startswith(typed.strip().lower())]
 
 
-def _told(context: ToolContext, topic: str, uri: str) -> Contents:
-    """One content a language: an agent reads whichever its customer speaks."""
-    policies = context.store.policies
-    if topic not in policies.topics:
-        raise NotFound(f"There is no such policy. There are: {', '.join(policies.topics)}.")
-    return [EmbeddedText(uri, policies.text(topic, language), MARKDOWN) for language in policies.languages(topic)]
+def _make_reader(topic: str | None = None) -> ReadHandler:
+    """Makes a handler that reads this topic, or that of the template's variable; one content a language."""
+
+    async def read_policy(context: ToolContext, given: Mapping[str, str]) -> Contents:
+        policies, name = context.store.policies, given["topic"] if topic is None else topic
+        if name not in policies.topics:
+            raise NotFound(f"There is no such policy. There are: {', '.join(policies.topics)}.")
+        return [EmbeddedText(given["uri"], policies.text(name, each), MARKDOWN) for each in policies.languages(name)]
+
+    return read_policy
 
 
-def _reading(topic: str) -> ReadHandler:
-    async def read_topic(context: ToolContext, given: Mapping[str, str]) -> Contents:
-        return _told(context, topic, given["uri"])
-
-    return read_topic
-
-
-def _resource(policies: Policies, topic: str) -> Resource:
+def _make_resource(policies: Policies, topic: str) -> Resource:
     title, about = ABOUT.get(topic, (topic.replace("-", " ").capitalize(), ""))
     languages = " and in ".join(_LANGUAGES[each] for each in policies.languages(topic))
     return Resource(
@@ -62,20 +56,20 @@ def _resource(policies: Policies, topic: str) -> Resource:
         name=f"policy_{topic.replace('-', '_')}",
         title=title,
         description=" ".join(filter(None, (f"The shop's own text, in {languages}.", about and f"{about}."))),
-        handler=_reading(topic),
+        handler=_make_reader(topic),
         mime_type=MARKDOWN,
         ttl_ms=HOUR_MS,
         subscribable=False,
     )
 
 
-def _template(policies: Policies) -> ResourceTemplate:
+def _make_template(policies: Policies) -> ResourceTemplate:
     return ResourceTemplate(
         uri_template=UriTemplate("manga://policies/{topic}"),
         name="policy",
         title="What the shop says",
         description=f"The shop's own text on one of: {', '.join(policies.topics)}.",
-        handler=read,
+        handler=_make_reader(),
         mime_type=MARKDOWN,
         completions={"topic": complete_topic},
         ttl_ms=HOUR_MS,

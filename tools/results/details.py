@@ -17,27 +17,27 @@ RELATED = 10
 
 async def read_details(context: ToolContext, asked: Json) -> Json:
     title_id, note = resolve_title(context, asked)
-    title = (await _read(context, [title_id], context.deadline)).get(title_id)
+    title = (await _read_titles(context, [title_id], context.deadline)).get(title_id)
     if title is None:
         raise NotFound(f"No title here has the id {title_id}. If that is a name, find its id with search_manga_catalog.")
-    return title_facts(title) | {"related": await _related(context, title)} | ({"note": note} if note else {})
+    return title_facts(title) | {"related": await _list_related(context, title)} | ({"note": note} if note else {})
 
 
-async def _read(context: ToolContext, title_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Title]:
+async def _read_titles(context: ToolContext, title_ids: Sequence[str], deadline: Deadline) -> Mapping[str, Title]:
     reading = await context.store.titles.read(title_ids, deadline)
     if reading.from_records:
         context.degraded.add("catalog")
     return reading.titles
 
 
-async def _related(context: ToolContext, title: Title) -> list[Json]:
+async def _list_related(context: ToolContext, title: Title) -> list[Json]:
     """Related titles by name; the answer does without them rather than fail."""
     if not title.related:
         return []
     try:
         # Half of what is left: the title itself has been found and must not be lost to its relations.
         half = context.deadline.within(context.deadline.remaining() / 2)
-        others = await _read(context, title.related[:RELATED], half)
+        others = await _read_titles(context, title.related[:RELATED], half)
     except BackendFailure:
         context.degraded.add("related")
         return []

@@ -33,9 +33,9 @@ def describe_call(call: HistoryEntry, now: float) -> tuple[str, str, str, str]:
     bare = f"{format_age(now - call.at)} {short_name(call.tool)}"
     outcome, words = cut(call.summary, LONGEST_OUTCOME), cut(call.words, LONGEST_WORDS)
     asked = words and call.succeeded
-    told = _quoted(cut_to_tokens(words, FEW_TOKENS)) if asked else f": {cut_to_tokens(outcome, FEW_TOKENS)}"
-    brief = f"{bare}{_quoted(cut_to_tokens(words, SOME_TOKENS))}: {outcome}"
-    full = f"{bare}{_quoted(words)}{_arguments(call.arguments)}: {outcome}{_names(call, outcome)}"
+    told = _quote(cut_to_tokens(words, FEW_TOKENS)) if asked else f": {cut_to_tokens(outcome, FEW_TOKENS)}"
+    brief = f"{bare}{_quote(cut_to_tokens(words, SOME_TOKENS))}: {outcome}"
+    full = f"{bare}{_quote(words)}{_arguments(call.arguments)}: {outcome}{_names(call, outcome)}"
     return bare, bare + told, brief, full
 
 
@@ -63,7 +63,7 @@ def cut_to_tokens(text: str, tokens: int) -> str:
     return text if end == len(text) else text[:end] + "…"
 
 
-def _quoted(words: str) -> str:
+def _quote(words: str) -> str:
     return f' "{words}"' if words else ""
 
 
@@ -117,11 +117,11 @@ def customer_words(tool: Tool, arguments: Json) -> str:
 def select_relevant(calls: Sequence[HistoryEntry], about: About, most: int) -> list[HistoryEntry]:
     """At most `most` of the calls, in their order: the most similar to the request, by titles, words, then tool; the latest
     of equal ones."""
-    ranked = sorted(range(len(calls)), key=lambda at: (-_common(calls[at], about), at))
+    ranked = sorted(range(len(calls)), key=lambda at: (-_score_similarity(calls[at], about), at))
     return [calls[at] for at in sorted(ranked[:most])]
 
 
-def _common(call: HistoryEntry, about: About) -> float:
+def _score_similarity(call: HistoryEntry, about: About) -> float:
     """How much a call has in common with what is asked."""
     texts = [call.words, call.summary, *(name for _, name in call.shown)]
     words_in_common = about.words.intersection(words(" ".join(texts)))
@@ -156,19 +156,19 @@ def summarise(past: Recollection, calls: Sequence[HistoryEntry], now: float, mos
     """The `calls`, then what a next call may refer to. `now` is in seconds since the epoch."""
     head = CALLS if calls else NOTHING_YET if past.known else NOT_KNOWN
     for_list = max(LEAST_FOR_LIST, MOST_FOR_LIST - A_CALL * len(calls))
-    references = [*_shared_lines(past), *([_list(past.last_shown, for_list)] if past.last_shown else [])]
-    room = most_tokens - sum(map(_cost, (head, *references)))
-    return "\n".join([head, *_fitting([describe_call(call, now) for call in calls], room), *references])
+    references = [*_describe_shared(past), *([_describe_list(past.last_shown, for_list)] if past.last_shown else [])]
+    room = most_tokens - sum(map(_count_tokens, (head, *references)))
+    return "\n".join([head, *_choose_forms([describe_call(call, now) for call in calls], room), *references])
 
 
-def _cost(line: str) -> int:
+def _count_tokens(line: str) -> int:
     """With the end of the line."""
     return estimate(line) + 1
 
 
-def _fitting(lines: Sequence[Sequence[str]], room: int) -> list[str]:
+def _choose_forms(lines: Sequence[Sequence[str]], room: int) -> list[str]:
     """First every call in its shortest form, as many as fit, then in longer ones for as many as can, the latest first."""
-    costs = [[_cost(form) for form in line] for line in lines]
+    costs = [[_count_tokens(form) for form in line] for line in lines]
     while costs and sum(cost[0] for cost in costs) > room:
         costs.pop()
     forms, left = [0] * len(costs), room - sum(cost[0] for cost in costs)
@@ -179,13 +179,13 @@ def _fitting(lines: Sequence[Sequence[str]], room: int) -> list[str]:
     return [lines[at][form] for at, form in enumerate(forms)]
 
 
-def _shared_lines(past: Recollection) -> list[str]:
+def _describe_shared(past: Recollection) -> list[str]:
     title_id, title, order_id = (past.shared.get(name, "") for name in ("title_id", "title", "order_id"))
     told = [f"Last title: {title_id} {cut(title, LONGEST_NAME)}".rstrip()] if title_id else []
     return [*told, f"Last order: {order_id}"] if order_id else told
 
 
-def _list(shown: LastShown, most_tokens: int) -> str:
+def _describe_list(shown: LastShown, most_tokens: int) -> str:
     """Numbered as it was shown, with as many of its titles as fit; the rest is counted."""
     words = cut_to_tokens(cut(shown.query, LONGEST_WORDS), SOME_TOKENS)
     line = f'Shown last by {shown.by} "{words}":' if words else f"Shown last by {shown.by}:"
@@ -194,7 +194,7 @@ def _list(shown: LastShown, most_tokens: int) -> str:
     names = shown.titles or ("",) * len(shown.title_ids)
     for number, (title_id, name) in enumerate(zip(shown.title_ids, names, strict=False), start=1):
         longer = f"{line} {number}. {title_id} {cut(name, LONGEST_NAME)}".rstrip()
-        if _cost(longer) > most_tokens:
+        if _count_tokens(longer) > most_tokens:
             return f"{line} and {len(shown.title_ids) - number + 1} more"
         line = longer
     return line

@@ -42,13 +42,13 @@ class TitleReference:
         told: Json = {"items": items, "not_found": list(not_found), "unanswered": list(unanswered), "checked": self.source}
         if self.query is not None:
             told["checked_query"] = self.query
-        note = NO_SUCH_IDS if told["not_found"] else "" if self.ids else self._nothing()
+        note = NO_SUCH_IDS if told["not_found"] else "" if self.ids else self._describe_nothing()
         return told | {"note": note} if note else told
 
     def as_note(self) -> str:
-        """Where the ids come from; "" if the call named them."""
+        """Names the source of the ids; "" if the call named them."""
         if not self.ids:
-            return self._nothing()
+            return self._describe_nothing()
         asked = f" ({self.query})" if self.query else ""
         return (
             ""
@@ -56,7 +56,7 @@ class TitleReference:
             else f"No title was named: these are of the {self.source.replace('_', ' ')}{asked}."
         )
 
-    def _nothing(self) -> str:
+    def _describe_nothing(self) -> str:
         asked = f" ({self.query})" if self.query else ""
         what = (
             "There is nothing in that result_set"

@@ -71,7 +71,7 @@ def shorten_text(text: str | None, limit: int = SYNOPSIS_CHARACTERS) -> str | No
 
 
 def title_row(title: Title) -> Json:
-    """A title in a list. Price and stock are not part of it: `with_stock` adds them."""
+    """A title in a list. Price and stock are not part of it: `stock_facts` adds them."""
     return {
         "title_id": title.title_id,
         "title": title.display,
@@ -103,14 +103,14 @@ def edition_facts(title: Title, names: Iterable[str] = EDITION) -> Json:
 
 
 def price(offers: Sequence[Offer]) -> int | None:
-    """What one volume costs: the paper price, which is fixed by the publisher, else the lowest there is. A set's is none."""
+    """The price of one volume: on paper, where the publisher fixes it, else the lowest. Prices of sets do not count."""
     single = [offer for offer in offers if offer.format not in WHOLE]
     paper = [offer.price_jpy for offer in single if offer.format == PAPER]
     return min(paper or [offer.price_jpy for offer in single], default=None)
 
 
 def in_stock(row: Availability) -> bool:
-    """Whether at least one volume of the paper edition can be bought (or a digital one where there is no paper)."""
+    """True if at least one volume of the paper edition can be bought (or a digital one where there is no paper)."""
     counted = False
     for volume in row.volumes:  # ended at the first that is there, since a long series has a hundred
         if volume.format == PAPER:
@@ -126,10 +126,10 @@ def in_stock(row: Availability) -> bool:
 def list_offers(row: Availability) -> list[Json]:
     """The offers of a title. `stock_is` says what `stock` counts; a download has no `stock`."""
     counted = {volume.format for volume in row.volumes}
-    return [_offered(offer, by_volume=offer.format in counted) for offer in row.offers]
+    return [_describe_offer(offer, by_volume=offer.format in counted) for offer in row.offers]
 
 
-def _offered(offer: Offer, *, by_volume: bool) -> Json:
+def _describe_offer(offer: Offer, *, by_volume: bool) -> Json:
     facts: Json = {"format": offer.format, "price_jpy": offer.price_jpy, **describe_reduction(offer)}
     if offer.stock is None:
         return facts | {"stock_is": DOWNLOAD}
@@ -157,12 +157,6 @@ def format_ranges(numbers: Iterable[int]) -> str:
         else:
             runs.append([number, number])
     return ", ".join(f"{first}-{last}" if last > first else str(first) for first, last in runs)
-
-
-async def join_stock(context: ToolContext, listed: Sequence[Json]) -> list[Json]:
-    """The rows with price and stock as far as they are known in time; null and a label where they are not."""
-    reading = await read_stock(context, listed)
-    return [row | stock_facts(reading.rows, str(row["title_id"])) for row in listed]
 
 
 async def read_stock(context: ToolContext, listed: Sequence[Json]) -> StockReading:

@@ -17,7 +17,7 @@ from pydantic_core import to_json
 from tools.schema.parts import ROWS, Json
 
 A_TOKEN = 32
-"""What the weights are parts of."""
+"""Parts of a token that weights are counted in."""
 _CLASSES: tuple[tuple[bytes, int], ...] = (
     (bytes(range(0x80)), 38),  # of ASCII, what none of the following has: hyphens, slashes, quotes within a text
     (b"abcdefghijklmnopqrstuvwxyz", 8),
@@ -193,7 +193,7 @@ def _cut(lists: Sequence[list[Any]], excess: int) -> int:
 
 
 def _copy(value: Any) -> Any:
-    """What lists and objects hold may be taken from the copy without being taken from the value."""
+    """Copies lists and objects, so that items can be removed from the copy alone."""
     if isinstance(value, dict):
         return {name: _copy(each) for name, each in value.items()}
     return [_copy(each) for each in value] if isinstance(value, list) else value

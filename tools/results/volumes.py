@@ -122,7 +122,7 @@ NOT_BY_VOLUME = (
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """What a customer has of a title: the highest volume, None for none, and whether they have the complete set."""
+    """The volumes of a title that a customer has ordered: the highest, None for none, and whether it is the complete set."""
 
     highest: int | None = None
     whole_set: bool = False
