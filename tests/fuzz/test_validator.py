@@ -66,7 +66,7 @@ def is_wrong(name: str, argument: str, value: Any) -> bool:
 
 def refused(name: str, arguments: dict[str, Any]) -> InvalidArguments | None:
     try:
-        tool_of(name).validator.validated(arguments)
+        tool_of(name).validator.validate(arguments)
     except InvalidArguments as failure:
         return failure
     return None
@@ -94,7 +94,7 @@ def test_any_object_is_checked_or_refused_with_reasons(name: str, arguments: dic
     if failure is not None:
         check_told(failure)
         return
-    passed = tool_of(name).validator.validated(arguments)
+    passed = tool_of(name).validator.validate(arguments)
     Draft202012Validator(tool_of(name).tool.input_schema).validate(passed)
     json.dumps(passed, ensure_ascii=False, allow_nan=False).encode()
 
@@ -144,8 +144,8 @@ def test_what_passed_passes_again_unchanged(name: str, data: st.DataObject) -> N
             arguments[each] = data.draw(st.text(min_size=1, max_size=40).filter(lambda text: bool(clean(text))))
     if refused(name, arguments) is not None:
         return
-    once = tool_of(name).validator.validated(arguments)
-    assert tool_of(name).validator.validated(once) == once
+    once = tool_of(name).validator.validate(arguments)
+    assert tool_of(name).validator.validate(once) == once
 
 
 NOT_JSON_NUMBERS = [math.nan, math.inf, -math.inf, 10**5000, -(10**5000)]
@@ -162,7 +162,7 @@ def test_numbers_that_are_none_are_refused(argument: str, value: float) -> None:
 
 def test_a_whole_number_may_be_written_with_a_point() -> None:
     """JSON has one kind of number: 5.0 is 5, for the schema and for the tool."""
-    passed = tool_of("search_manga_catalog").validator.validated({"query": "berserk", "max_results": 5.0})
+    passed = tool_of("search_manga_catalog").validator.validate({"query": "berserk", "max_results": 5.0})
     assert passed["max_results"] == 5
     assert isinstance(passed["max_results"], int)
 

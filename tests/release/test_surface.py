@@ -180,9 +180,9 @@ def test_an_argument_and_a_setting_with_an_alias_are_no_difference() -> None:
 def test_the_old_name_of_an_argument_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aliases, "ALIASES", (Alias(SEARCH, "limit", "max_results", LATER),))
     validator = compile_tool(next(tool for tool in TOOLS if tool.name == SEARCH)).validator
-    assert validator.validated({"query": "q", "limit": 3})["max_results"] == 3
-    assert validator.validated({"query": "q", "limit": 3, "max_results": 4})["max_results"] == 4
-    assert "limit" not in validator.validated({"query": "q", "limit": 3})
+    assert validator.validate({"query": "q", "limit": 3})["max_results"] == 3
+    assert validator.validate({"query": "q", "limit": 3, "max_results": 4})["max_results"] == 4
+    assert "limit" not in validator.validate({"query": "q", "limit": 3})
 
 
 def test_the_old_name_of_a_setting_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -181,4 +181,4 @@ def test_summaries_are_short_and_need_no_more_than_a_result(tool: Tool) -> None:
 
 
 def validated(tool: Tool, arguments: dict[str, Any]) -> dict[str, Any]:
-    return registered(tool.name).validator.validated(arguments)
+    return registered(tool.name).validator.validate(arguments)

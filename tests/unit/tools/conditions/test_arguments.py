@@ -17,7 +17,7 @@ SEARCH = registered("search_manga_catalog")
 
 
 def validated(**arguments: Any) -> dict[str, Any]:
-    return SEARCH.validator.validated({"query": "x", **arguments})
+    return SEARCH.validator.validate({"query": "x", **arguments})
 
 
 def test_each_argument_is_a_condition() -> None:
