@@ -29,7 +29,9 @@ from tools.registry import Registered, Registry
 async def load_tools(settings: Settings, import_seconds: float = IMPORT_SECONDS) -> tuple[Registry, ReloadReport]:
     """Returns all tools, those of packages included, and the report of loading the packages. Runs once in a process: only a
     registry that has imported a module imports it anew."""
-    registry = Registry(version=VERSION, setting=settings.adult, text_fresh_seconds=settings.cache_ttl_s, identifiers=settings.identifiers)
+    registry = Registry(
+        version=VERSION, setting=settings.adult, text_fresh_seconds=settings.cache_ttl_s, identifiers=settings.identifiers
+    )
     return registry, await Packages(registry, import_seconds).reload()
 
 
