@@ -23,7 +23,7 @@ IO_SECONDS = 1.0
 ANSWER_SECONDS = 120.0
 """For the reload itself, which bounds each package."""
 MOST_CLIENTS = 128
-"""Clients that wait for an answer at once; others are turned away. They share reloads, so that a flood causes a few."""
+"""That wait for an answer at once; others wait to be accepted. They share reloads, so that a flood causes a few."""
 
 NONE_INSTALLED = "no package that is installed brings tools (entry point group manga_tools.tools)"
 T = TypeVar("T")
@@ -117,53 +117,40 @@ async def answer_reloads(host: str, port: int, reload: Reload) -> None:
     """Runs until cancelled. Without a socket it logs that and does nothing: the flags document can still ask for reloads."""
     try:
         path = await asyncio.to_thread(socket_path, host, port)  # tempfile tries to write to its folder
-        listener = _open_listener(path)
+        listener = _listening(path)
     except OSError as error:
         why = error.strerror or str(error)
         logger.warning("`python -m server tools reload` cannot reach this server, there is no socket: %s", why)
         await asyncio.get_running_loop().create_future()
         return
-    room = asyncio.Semaphore(MOST_CLIENTS)
-    async with asyncio.TaskGroup() as tasks:
-        shared = Coalesced(reload, tasks)
-
-        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            with closing(writer), suppress(OSError):  # TimeoutError is one
-                async with asyncio.timeout(IO_SECONDS):
-                    question = await reader.read(len(QUESTION))
-                if question != QUESTION or room.locked():
-                    return
-                async with room:
-                    writer.write(json.dumps((await shared()).as_json()).encode())
-                    async with asyncio.timeout(IO_SECONDS):
-                        await writer.drain()
-
-        server = await asyncio.start_unix_server(answer, sock=listener, backlog=MOST_CLIENTS)
+    with closing(listener):
         try:
-            await asyncio.get_running_loop().create_future()
+            await _answer_all(listener, reload)
         finally:
-            server.close()
             with suppress(OSError):
                 path.unlink()
 
 
 async def ask_to_reload(host: str, port: int) -> ReloadReport:
     """Raises `NoServer`, and `TimeoutError` when the reload takes too long."""
-    path = socket_path(host, port)
-    try:
-        _check_own(path.parent)
-        async with asyncio.timeout(ANSWER_SECONDS):
-            reader, writer = await asyncio.open_unix_connection(path)
-            with closing(writer):
-                writer.write(QUESTION)
-                return ReloadReport.from_json(json.loads(await reader.read()))
-    except TimeoutError:
-        raise
-    except (OSError, ValueError, KeyError, TypeError):  # a server of another version words it otherwise
-        raise NoServer(str(path)) from None
+    loop, path, answer = asyncio.get_running_loop(), socket_path(host, port), b""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.setblocking(False)
+        try:
+            _check_own(path.parent)
+            async with asyncio.timeout(ANSWER_SECONDS):
+                await loop.sock_connect(client, str(path))
+                await loop.sock_sendall(client, QUESTION)
+                while (part := await loop.sock_recv(client, 2**16)) and len(answer) < 2**20:
+                    answer += part
+            return ReloadReport.from_json(json.loads(answer))
+        except TimeoutError:
+            raise
+        except (OSError, ValueError, KeyError, TypeError):  # a server of another version words it otherwise
+            raise NoServer(str(path)) from None
 
 
-def _open_listener(path: Path) -> socket.socket:
+def _listening(path: Path) -> socket.socket:
     """Opens the socket, in place of one that a killed server left: only one process has the port. Raises OSError for a
     folder of somebody else."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
@@ -175,6 +162,7 @@ def _open_listener(path: Path) -> socket.socket:
         listener.bind(str(path))
         path.chmod(0o600)
         listener.listen()
+        listener.setblocking(False)
     except BaseException:
         listener.close()
         raise
@@ -187,3 +175,26 @@ def _check_own(folder: Path) -> os.stat_result:
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise PermissionError(0, f"{folder} belongs to somebody else")
     return found
+
+
+async def _answer_all(listener: socket.socket, reload: Reload) -> None:
+    loop, room = asyncio.get_running_loop(), asyncio.Semaphore(MOST_CLIENTS)
+    async with asyncio.TaskGroup() as tasks:
+        shared = Coalesced(reload, tasks)
+        while True:
+            await room.acquire()
+            client, _ = await loop.sock_accept(listener)
+            answered = tasks.create_task(_answer(client, shared))
+            answered.add_done_callback(lambda _: room.release())
+
+
+async def _answer(client: socket.socket, reload: Reload) -> None:
+    """Answers one client, however it behaves."""
+    loop = asyncio.get_running_loop()
+    with client, suppress(OSError):  # TimeoutError is one
+        async with asyncio.timeout(IO_SECONDS):
+            asked = await loop.sock_recv(client, len(QUESTION))
+        if asked == QUESTION:
+            report = json.dumps((await reload()).as_json()).encode()
+            async with asyncio.timeout(IO_SECONDS):
+                await loop.sock_sendall(client, report)
