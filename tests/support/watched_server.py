@@ -30,7 +30,7 @@ from server.stages import session as history_entry
 from server.stages import telemetry as call_event
 from server.telemetry import log_calls as repeats
 from server.telemetry import metrics
-from server.tracing import environment, sending
+from server.tracing import opening, sending
 from server.tracing import sending as spans
 from server.transport import changes as own_updates
 from session import keys, memory
@@ -146,7 +146,7 @@ def _said(span: ReadableSpan) -> str:
 
 def _trace_everything(processor: SimpleSpanProcessor) -> None:
     """What the room of traces would send, and what anybody else would tell a provider of their own."""
-    os.environ |= {environment.ENDPOINT: "http://localhost", environment.SAMPLER: "always_on"}
+    os.environ |= {opening.ENDPOINT: "http://localhost", opening.SAMPLER: "always_on"}
     sending.BatchSpanProcessor = lambda *_, **__: processor  # type: ignore[assignment, misc]
     provider = TracerProvider(shutdown_on_exit=False)
     provider.add_span_processor(processor)
