@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+from redis.asyncio import Redis
 
-from tests.release.beside import Beside, differences, new_name
-from tests.support.process import until
+from tests.release.beside import THIS, Beside, Release, Stack, differences, new_name
+from tests.support.flags import FAILING, WELL
+from tests.support.process import serving, until
 from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, Connection, ask, call, message
 from tests.support.sse import SseClient
 
@@ -19,6 +24,7 @@ pytestmark = pytest.mark.timeout(400)
 SEARCH, STOCK = "search_manga_catalog", "check_inventory"
 ONE_PIECE = "manga-001001"
 SOON = 20.0
+CLOSED = "http://127.0.0.1:9"
 both_ways = pytest.mark.parametrize(("writer", "reader"), [("last", "this"), ("this", "last")])
 
 
@@ -231,3 +237,50 @@ async def test_what_was_cut_is_whole_with_the_other(beside: Beside, writer: str,
     uri = f"manga://session/results/{result['_meta']['com.mangaassist/call']['callId']}"
     whole = json.loads(await beside.read(reader, uri, sessionId=session))
     assert len(json.dumps(whole)) > len(json.dumps(cut))
+
+
+@pytest.mark.slow
+@both_ways
+async def test_a_start_without_backends_knows_what_the_other_has_kept(
+    writer: str, reader: str, stack: Stack, beside: Beside, last: Release, tmp_path: Path
+) -> None:
+    """The last good flags, the stock that was seen last, popular titles: in Redis, for whoever finds nothing else."""
+    releases, database = {"last": last, "this": THIS}, 1 + (writer == "last")
+    settings = stack.settings(last) | {"MANGA_REDIS_URL": stack.redis.replace("/0", f"/{database}")}
+    alone = {"MANGA_CATALOG_URL": CLOSED, "MANGA_STORE_URL": f"dynamodb://eu-west-1?endpoint={CLOSED}"}
+    stack.flags.set(get_ratings=False)
+    try:
+        async with started(releases[writer], tmp_path, settings) as port:
+            own = Beside(stack, {writer: port})
+            await own.call(writer, SEARCH, {"query": "pirates"})
+            await own.call(writer, STOCK, {"title_ids": [ONE_PIECE]})
+            assert await own.failure(writer, "get_ratings", {"title_ids": [ONE_PIECE]}) == "TOOL_NOT_FOUND"
+            await until(lambda: has_kept(settings["MANGA_REDIS_URL"]), SOON, "the snapshots are in Redis")
+        stack.flags.mood = FAILING
+        async with started(releases[reader], tmp_path, settings | alone) as port:
+            own = Beside(stack, {reader: port})
+            stock = (await own.result(reader, STOCK, {"title_ids": [ONE_PIECE]}))["structuredContent"]
+            assert [row["availability"] for row in stock["items"]] == ["last_known"], stock
+            found = await own.result(reader, SEARCH, {"query": "One Piece"})
+            assert found["_meta"]["com.mangaassist/call"]["fallback"] == "cached_popular_manga"
+            assert ONE_PIECE in ids(found["structuredContent"]["results"])
+            assert await own.failure(reader, "get_ratings", {"title_ids": [ONE_PIECE]}) == "TOOL_NOT_FOUND"
+    finally:
+        stack.flags.mood = WELL
+        stack.flags.set()
+
+
+@asynccontextmanager
+async def started(release: Release, folder: Path, settings: Mapping[str, str]) -> AsyncIterator[int]:
+    own = {name.removeprefix("MANGA_").lower(): value for name, value in settings.items()}
+    async with serving(tree=release.tree, data_dir=folder, **own) as process:
+        yield process.port
+
+
+async def has_kept(redis: str) -> bool:
+    client = Redis.from_url(redis)
+    try:
+        names = [name.decode() async for name in client.scan_iter("manga:mcp:snapshot:*")]
+        return len(names) >= 2 and bool([name async for name in client.scan_iter("manga:mcp:flags:*")])
+    finally:
+        await client.aclose()
