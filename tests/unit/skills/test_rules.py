@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
+import tomllib
 from itertools import chain
 from pathlib import Path
 
@@ -115,6 +117,15 @@ def test_the_front_matter_is_yaml_as_the_format_of_skills_has_it(skill: Skill) -
     assert 1 <= len(skill.frontmatter["description"]) <= 1024
     assert re.fullmatch(r"\d+\.\d+\.\d+", skill.frontmatter["metadata"]["version"])
     assert set(skill.frontmatter) == {"name", "description", "metadata"}
+
+
+@cases("skill", skills().values(), ids=lambda skill: skill.name)
+def test_a_version_has_one_text(skill: Skill) -> None:
+    """Whoever changes a skill raises its version, and writes the new line: hosts tell versions apart by it."""
+    files = (FOLDER / skill.name / file for file in ("SKILL.md", "references/ja.md"))
+    digest = hashlib.sha256(b"".join(each.read_bytes() for each in files)).hexdigest()
+    known = tomllib.loads(Path(__file__).with_name("versions.toml").read_text("utf-8"))
+    assert known[skill.name].get(skill.frontmatter["metadata"]["version"]) == digest
 
 
 def test_every_file_is_one_of_a_skill() -> None:
