@@ -207,6 +207,27 @@ async def batches(port: int, connections: int, until: float, *, read: bool) -> i
     return sum(await asyncio.gather(*(one() for _ in range(connections))))
 
 
+async def unread_streams(port: int, streams: int, until: float) -> int:
+    """Lists without end posted to each of so many SSE streams, none of which is read."""
+
+    async def one() -> int:
+        async with Connection.to(port) as stream, Connection.to(port) as own:
+            stream.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            await stream.ask("GET", "/sse", headers={**GREEDY, "accept": "text/event-stream"})
+            await stream.begin()
+            where = (await stream.chunk() or b"").decode().partition("data: ")[2].strip()
+            stream.writer.transport.pause_reading()  # type: ignore[attr-defined]
+            for begun in (introduced("2025-03-26"), INITIALIZED):
+                await own.request("POST", where, begun, GREEDY)
+            count = 0
+            while time.monotonic() < until:
+                await own.request("POST", where, message("tools/list", number=count), GREEDY)
+                count += 1
+            return count
+
+    return sum(await asyncio.gather(*(one() for _ in range(streams))))
+
+
 async def wire(seconds: float, only: str = "") -> list[Felt]:
     """Each attack meets a server of its own, so that what one leaves is not counted to the next."""
     found = []
@@ -214,6 +235,7 @@ async def wire(seconds: float, only: str = "") -> list[Felt]:
         "nobody": lambda port, until: [],
         "400 unread batches": lambda port, until: [batches(port, 400, until, read=False)],
         "8 read batches": lambda port, until: [batches(port, 8, until, read=True)],
+        "50 SSE streams unread": lambda port, until: [unread_streams(port, 50, until)],
         "20 sockets unread": lambda port, until: [asyncio.to_thread(unread_lists, port, 20, until)],
         **{f"3 sockets, {name}": _flood(frames) for name, frames in FRAMES.items()},
     }

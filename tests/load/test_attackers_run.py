@@ -27,5 +27,5 @@ async def test_every_tool_is_attacked_and_others_are_answered_beside_it(monkeypa
 async def test_the_transport_is_attacked_and_others_are_answered_beside_it() -> None:
     """By batches, lists and frames; by each kind of frame where it is measured."""
     found = [*await attackers.wire(1.0, "unread"), *await attackers.wire(1.0, "pings")]
-    assert len(found) == 3
+    assert len(found) == 4
     assert all(each.calls and each.health and each.order for each in found)
