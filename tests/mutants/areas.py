@@ -8,22 +8,21 @@ AREAS: dict[str, tuple[str, ...]] = {
     "session": ("session/*.py", "session/redis/*.py"),
     "stages": ("server/pipeline.py", "server/call.py", "server/stages/*.py"),
     "identity": ("server/identity/*.py", "server/identity/jwt/*.py"),
-    "validation": (
-        "tools/schema/validation.py",
-        "tools/schema/text.py",
-        "tools/schema/validation.py",
-        "tools/schema/validation.py",
-        "tools/schema/parts.py",
-        "tools/schema/text.py",
-    ),
+    "validation": ("tools/schema/validation.py", "tools/schema/text.py", "tools/schema/parts.py"),
     "resilience": ("tools/store/guarded.py", "session/resilience/*.py"),
     "search": (
         "tools/store/search/*.py",
         "tools/store/search/*/*.py",
-        "tools/store/backends/embedded/lexical/*.py",
-        "tools/store/backends/embedded/meaning/*.py",
-        "tools/store/backends/embedded/searching/*.py",
+        "tools/conditions/*.py",
+        "tools/store/backends/embedded/*.py",
     ),
+    "transport": ("server/transport/*.py", "server/transport/http/*.py", "server/transport/websocket/*.py"),
+    "relay": ("server/transport/relay/*.py",),
+    "flags": ("server/flags/*.py",),
+    "standby": ("server/standby/*.py",),
+    "preferences": ("tools/store/preferences/*.py", "tools/preferences/*.py", "tools/remember_preference.py"),
+    "packages": ("server/packages/*.py",),
+    "ops": ("server/ops/*.py", "tools/cards/*.py"),
 }
 
 
