@@ -245,3 +245,10 @@ async def test_only_who_is_signed_in_has_any(kit: Kit, tool: str) -> None:
 @cases("text", ["", "   ", "\u200b", "x" * (LONGEST + 1)])
 async def test_nothing_and_too_much_are_refused(kit: Kit, text: str) -> None:
     assert (await remember(kit, text)).failure == "VALIDATION_ERROR"
+
+
+async def test_the_note_says_whether_searches_obey_what_was_said(kit: Kit) -> None:
+    obeyed = await remember(kit, NO_GHOSTS)
+    words_only = await remember(kit, "my favourite colour is green")
+    assert "obey what is in obeyed" in obeyed.note
+    assert "Nothing in it is a condition" in words_only.note

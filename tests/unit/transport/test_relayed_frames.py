@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.runtime.fleet_key import FleetKey
 from server.transport.http.answers import Unanswered
 from server.transport.relay.forwarding import MOST_UNREAD_BYTES, Answer, Lost, unavailable
-from server.transport.relay.port import MESSAGES, NAME, SESSIONS, Ask, Left, Part, Taken, decode, new_name
+from server.transport.relay.port import MESSAGES, NAME, SESSIONS, Ask, Left, Part, Seal, Taken, decode, new_name
 from server.transport.relay.relayed import split_name
 from tests.support.cases import cases
 
@@ -148,3 +149,17 @@ def test_each_request_of_a_batch_that_has_no_whole_answer_is_told_so() -> None:
             lines = unanswered.errors("gone").decode().split("\r\n")
             assert [json.loads(line[6:])["id"] for line in lines if line.startswith("data: ")] == left
     assert b'"id":"1"' in unavailable(SESSIONS, asked, "gone").body
+
+
+@cases("first", [b"\x00" * 32, b"\xff" * 32])
+def test_messages_are_sealed_with_the_key_that_the_fleet_has_now(first: bytes) -> None:
+    """Whichever of two keys is the greater: the ciphers follow the ring."""
+    key, other = FleetKey("a secret"), FleetKey("a secret")
+    seal = Seal(key)
+    key.ring = [first]
+    old = seal.seal(OWNER, b"before")
+    key.ring, other.ring = [b"\x7f" * 32], [b"\x7f" * 32]
+    assert Seal(other).unseal(OWNER, seal.seal(OWNER, b"now")) == b"now"
+    assert seal.unseal(OWNER, old) is None
+    key.ring = [b"\x7f" * 32, first]
+    assert seal.unseal(OWNER, old) == b"before"
