@@ -100,9 +100,23 @@ class CardValues(dict[str, dict[str, Numbers]]):
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class CardColumns(Columns):
+    """The few tags of a query are looked for in each card: to sort these by all their tags takes longer."""
+
+    cards: Collection[Card]
+
+    def any_of(self, field: str, values: Iterable[str]) -> Mask:
+        if field != "tags":
+            return Columns.any_of(self, field, values)
+        wanted = frozenset(values)
+        return np.array([not wanted.isdisjoint(card.facts.tags) for card in self.cards], np.bool_)
+
+
 def columns_of(cards: Cards) -> Columns:
     every = cards.values()
-    return Columns(
+    return CardColumns(
+        cards=every,
         numbers={title_id: row for row, title_id in enumerate(cards)},
         prior=np.array([card.prior for card in every], np.float32),
         year=np.array([card.facts.year for card in every], np.float64),
@@ -335,8 +349,6 @@ class Search:
         cards = cards_of(self._entries)
         titles = candidates_of(cards, self._statistics, self._senses, self._anchor)
         await _give_way()
-        if self._parsed.themes or self._parsed.moods:
-            titles.tagged(())  # sorts the titles by their tags, which is most of the work of a theme
         allowed = self._allowed(cards)
         await _give_way()
         ranked = rank(self._parsed, titles, self._weights, allowed)

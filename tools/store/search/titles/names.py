@@ -148,11 +148,14 @@ class NameTable:
     between threads."""
 
     def __init__(self, titles: Iterable[NameKeys]) -> None:
-        named = list(titles)
-        keys = [key for each in named for key in each.all]
-        owners = np.repeat(np.arange(len(named)), np.array([len(each.all) for each in named], np.intp))
-        main = [is_main for each in named for is_main in (False,) * len(each.whole) + (True,) * len(each.main)]
-        self._keep(keys, owners, np.array(main, np.bool_), len(named))
+        keys: list[str] = []
+        counts: list[int] = []
+        for named in titles:
+            keys += named.whole
+            keys += named.main
+            counts += (len(named.whole), len(named.main))
+        groups = np.repeat(np.arange(len(counts)), np.array(counts, np.intp))
+        self._keep(keys, groups // 2, groups % 2 == 1, len(counts) // 2)
 
     def _keep(self, keys: Sequence[str], owners: NDArray[np.signedinteger], main: Mask, titles: int) -> None:
         """`owners` are the titles' rows, in order; `main` marks parts before a subtitle."""
@@ -174,8 +177,7 @@ class NameTable:
             names = self._keys if rows is None else [self._keys[row] for row in rows.tolist()]
             near = cdist((key,), names, scorer=OSA.normalized_similarity, score_cutoff=LEAST, dtype=np.float64)[0]
             self._raise(found, rows, factor * heard(key, names, near))
-        begun = self._begun(asked)
-        np.maximum(found, begun, out=found)
+        np.maximum(found, self._begun(asked), out=found)
         return found if among is None else np.where(among, found, np.float32(0.0))
 
     def beginning_with(self, keys: Sequence[str]) -> Floats:
@@ -224,5 +226,6 @@ class NameTable:
 
     def _raise(self, found: Floats, rows: Rows | None, near: NDArray[np.float64]) -> None:
         """Raises `found` to the likeness of these rows' names, counted as parts of a name where they are."""
-        picked = slice(None) if rows is None else rows
-        np.maximum.at(found, self._owners[picked], (near * self._factors[picked]).astype(np.float32))
+        hits = np.flatnonzero(near)
+        picked = hits if rows is None else rows[hits]
+        np.maximum.at(found, self._owners[picked], (near[hits] * self._factors[picked]).astype(np.float32))
