@@ -1,23 +1,23 @@
-// The protocol in the frame: MCP Apps, 2026-01-26. JSON-RPC over postMessage with the host, which is window.parent, and with
-// nobody else. It gives a card's own script three things:
-//
-//   card({ render, input, cancelled })  says how the card looks and begins the conversation. `render(result, context)` draws
-//       the tool's result, and again when the context has changed; `input(args, context)` draws what is known before it;
-//       `cancelled(reason, context)` what is to be seen of a call that was stopped. The last two may be left out.
+// The protocol in the frame: MCP Apps, 2026-01-26. JSON-RPC over postMessage with the host, window.parent, and with nobody else.
+//   card({ render, input, cancelled })  begins the conversation. `render(result, context)` draws the tool's result, again when the
+//       context has changed; `input(args, context)` draws before it; `cancelled(reason, context)` draws a call that was stopped.
 //   ask.callTool(name, args)  has the host call a tool of the same server: a promise of its result.
 //   ask.message(text)  has the host say it in the conversation, as the customer: a promise that it was taken.
-//   context  what the host says of itself: locale, theme, timeZone, ...; `width` of the frame, `tools`: whether callTool works.
+//   context  the host's own: locale, theme, timeZone, ...; `width` of the frame, `tools`: whether callTool works.
 
 /** What is no object is one without anything in it. */
 const object = (value) => (value !== null && typeof value === "object" && !Array.isArray(value) ? value : {});
 
+/** What comes of it; null where it fails. */
+function attempt(work) {
+  try {
+    return work();
+  } catch {
+    return null;
+  }
+}
+
 const { card, ask, context } = (() => {
-  const VERSION = "2026-01-26";
-  const SECONDS = 30;
-  const CONSENT_SECONDS = 120;
-  const MALFORMED = [-32602, -32603];
-  const NOT_FOUND = -32601;
-  const LONGEST = 2000; // characters of what is said to the host
   const VARIABLE = /^--(?:color|font|border|shadow)-[a-z0-9-]{1,60}$/;
   const FETCHES = /url\(|image\(|image-set\(|src\(|\\|[;{}<]/i;
 
@@ -32,13 +32,13 @@ const { card, ask, context } = (() => {
   let watch = null;
   let logs = false;
 
-  const text = (value) => (typeof value === "string" ? value.slice(0, LONGEST) : "");
+  const text = (value) => (typeof value === "string" ? value.slice(0, 2000) : "");
 
   const say = (message) => host.postMessage({ jsonrpc: "2.0", ...message }, "*");
   const notify = (method, params = {}) => say({ method, params });
 
   /** A promise of the host's answer; what is not answered in time, or refused, is an Error. */
-  function request(method, params, seconds = SECONDS) {
+  function request(method, params, seconds = 30) {
     return new Promise((resolve, reject) => {
       const id = (last += 1);
       const late = seconds && setTimeout(() => settle(id, { error: { message: "The host did not answer." } }), seconds * 1000);
@@ -72,12 +72,8 @@ const { card, ask, context } = (() => {
   function whole(result) {
     const content = (Array.isArray(result.content) ? result.content : []).map(object);
     if (result.structuredContent) return { ...result, content, structuredContent: object(result.structuredContent) };
-    const block = content.find((each) => each.type === "text");
-    try {
-      return { ...result, content, structuredContent: object(JSON.parse(block.text)) };
-    } catch {
-      return { ...result, content, structuredContent: {} };
-    }
+    const parsed = attempt(() => JSON.parse(content.find((each) => each.type === "text").text));
+    return { ...result, content, structuredContent: object(parsed) };
   }
 
   const NOTIFIED = {
@@ -89,8 +85,7 @@ const { card, ask, context } = (() => {
   };
   const ASKED = { ping: () => ({}), "ui/resource-teardown": () => end() };
 
-  const awaiting = ({ arguments: given }) =>
-    root.dataset.state === "waiting" && show(() => face.input?.(object(given), known), "waiting");
+  const awaiting = ({ arguments: given }) => root.dataset.state === "waiting" && show(() => face.input?.(object(given), known), "waiting");
 
   function show(paint, state) {
     shown = () => draw(state, paint);
@@ -147,20 +142,15 @@ const { card, ask, context } = (() => {
     } else if (id === undefined) {
       if (Object.hasOwn(NOTIFIED, method)) NOTIFIED[method](object(message.params));
     } else if (typeof id === "string" || typeof id === "number") {
-      answer(id, method);
+      say({ id, ...(Object.hasOwn(ASKED, method) ? { result: ASKED[method]() } : { error: { code: -32601, message: "A card has no such method." } }) });
     }
-  }
-
-  function answer(id, method) {
-    if (Object.hasOwn(ASKED, method)) say({ id, result: ASKED[method]() });
-    else say({ id, error: { code: NOT_FOUND, message: "A card has no such method." } });
   }
 
   /** The specification's text shows one block, its reference implementation takes a list: the list first, as hosts do. */
   async function utter(block) {
-    const said = (content) => request("ui/message", { role: "user", content }, CONSENT_SECONDS);
+    const said = (content) => request("ui/message", { role: "user", content }, 120);
     const taken = await said([block]).catch((refused) => {
-      if (MALFORMED.includes(refused.code)) return said(block);
+      if ([-32602, -32603].includes(refused.code)) return said(block);
       throw refused;
     });
     if (taken.isError) throw new Error("The host did not take it.");
@@ -170,7 +160,7 @@ const { card, ask, context } = (() => {
     root.dataset.state = "waiting";
     window.addEventListener("message", hear);
     const hello = await request("ui/initialize", {
-      protocolVersion: VERSION,
+      protocolVersion: "2026-01-26",
       appInfo: { name: document.title, version: "1.0.0" },
       appCapabilities: { availableDisplayModes: ["inline", "fullscreen"] },
     }, 0);

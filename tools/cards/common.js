@@ -53,13 +53,11 @@ const number = (value) => (typeof value === "number" && Number.isFinite(value) ?
 /** What a table has under a name that the data give: nothing of what every object has, and null for what is no name. */
 const among = (table, name) => (typeof name === "string" && Object.hasOwn(table, name) ? table[name] : null);
 
-const HUGE = 1e9;
-
 /** A count in few digits, whatever its size; null for what is none, as below zero. */
 function count(value) {
   const known = number(value);
   if (known === null || known < 0) return null;
-  const notation = known < HUGE ? "standard" : known < 1e15 ? "compact" : "scientific";
+  const notation = known < 1e9 ? "standard" : known < 1e15 ? "compact" : "scientific";
   return new Intl.NumberFormat(locale(), { notation, maximumFractionDigits: 1 }).format(known);
 }
 
@@ -70,7 +68,7 @@ function money(record, name) {
   if (value === null || value < 0) return null;
   const currency = field.slice(-3).toUpperCase();
   if (currency === "JPY") return word("yen", count(value));
-  const notation = value < HUGE ? "standard" : "compact";
+  const notation = value < 1e9 ? "standard" : "compact";
   return new Intl.NumberFormat(locale(), { style: "currency", currency, notation }).format(value);
 }
 

@@ -12,8 +12,7 @@ const PALETTES = {
   kodomo: ["#5bb8e8 #fff2b0 #3a9bd0 #1f78ab", "#ffd447 #ef5a4c #f0b91a #cf950a", "#8fce6b #fff6cf #6bb246 #4b8f2b"],
   other: ["#6a7480 #f4e7cf #828d99 #485059", "#7b6f8a #f6e3c8 #9488a3 #564b64", "#4f7268 #f3e6cd #688c81 #355249"],
 };
-const PALE = "#fffaf0";
-const DARK = "#17130f";
+const [PALE, DARK] = ["#fffaf0", "#17130f"];
 const BRUSH = "'Hiragino Mincho ProN','Yu Mincho','YuMincho','Noto Serif CJK JP','Noto Serif JP','IPAPMincho','IPAGothic',serif";
 const BLOCK = "'Hiragino Kaku Gothic StdN','Hiragino Sans','Yu Gothic','Noto Sans CJK JP','Noto Sans JP','IPAGothic',sans-serif";
 const LATIN = "'Arial Black','Helvetica Neue',Arial,'DejaVu Sans',sans-serif";
@@ -53,28 +52,11 @@ function cover({ title, native, readership, about = [], volumes = null, status =
   const [ground, first, second, third] = palettes[Math.floor(dice() * palettes.length)].split(" ");
   const ink = { ground, first, second, third };
   const id = `drawn-${(drawn += 1)}`;
-  return svg(
-    "svg",
-    { class: "cover", viewBox: `0 0 ${SPACE.width} ${SPACE.height}`, "aria-hidden": "true", focusable: "false" },
-    svg("defs", {}, tone(id, third, 5 + Math.floor(dice() * 4), dice), svg("clipPath", { id: `${id}-c` }, svg("rect", { ...SPACE, rx: 4 }))),
-    svg(
-      "g",
-      { "clip-path": `url(#${id}-c)` },
-      svg("rect", { ...SPACE, fill: ground }),
-      svg("g", {}, motifFor(list(about), dice)(SPACE, ink, dice)),
-      svg("rect", { x: 0, y: SPACE.height * (dice() < 0.5 ? 0 : 0.45), width: 200, height: SPACE.height * 0.55, fill: `url(#${id})`, opacity: 0.55 }),
-      lettering(name, readership, light(ground)),
-      obi(readership, volumes, status, ink),
-      svg("rect", { x: 191, y: 0, width: 2, height: SPACE.height, fill: "#000", opacity: 0.22 }),
-      svg("rect", { x: 193, y: 0, width: 7, height: SPACE.height, fill: "#fff", opacity: 0.16 }),
-    ),
-  );
-}
-
-function tone(id, fill, step, dice) {
-  const turn = 20 + Math.floor(dice() * 50);
-  const dot = svg("circle", { cx: step / 2, cy: step / 2, r: step * 0.22, fill });
-  return svg("pattern", { id, width: step, height: step, patternUnits: "userSpaceOnUse", patternTransform: `rotate(${turn})` }, dot);
+  const spine = [[191, 2, "#000", 0.22], [193, 7, "#fff", 0.16]].map(([x, width, fill, opacity]) => svg("rect", { x, y: 0, width, height: SPACE.height, fill, opacity }));
+  const front = [svg("rect", { ...SPACE, fill: ground }), svg("g", {}, motifFor(list(about), dice)(SPACE, ink, dice)), lettering(name, readership, light(ground))];
+  const shape = svg("clipPath", { id }, svg("rect", { ...SPACE, rx: 4 }));
+  const whole = svg("g", { "clip-path": `url(#${id})` }, front, obi(readership, volumes, status, ink), spine);
+  return svg("svg", { class: "cover", viewBox: `0 0 ${SPACE.width} ${SPACE.height}`, "aria-hidden": "true", focusable: "false" }, shape, whole);
 }
 
 function light(colour) {

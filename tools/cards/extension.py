@@ -91,8 +91,8 @@ PLACES = ("items", "lines", "volumes")
 
 
 def describe_result(store: Store, may_use: MayUse, tool: str, result: Json) -> Json:
-    """What a card needs beside a result, under `KEY`: `names` in Japanese by title id, as far as this process knows them;
-    `tools`: those of its buttons that are on for the caller."""
+    """Returns a card's own data beside a result, under `KEY`: `names` are known Japanese names by title id, `tools` those of
+    its buttons that are on for the caller."""
     names, buttons = _native_names(store, tool, result), BUTTONS.get(tool, ())
     beside: Json = {"names": names} if names else {}
     beside |= {"tools": [each for each in buttons if may_use(each)]} if buttons else {}
@@ -100,12 +100,12 @@ def describe_result(store: Store, may_use: MayUse, tool: str, result: Json) -> J
 
 
 def _native_names(store: Store, tool: str, result: Json) -> dict[str, str]:
-    ids = list(dict.fromkeys(_ids(result)))[:MOST_TITLES] if tool in TOOLS else []
+    ids = list(dict.fromkeys(_list_title_ids(result)))[:MOST_TITLES] if tool in TOOLS else []
     popular = {each: title.ja for each in ids if (title := store.popular.index.by_id.get(each)) is not None and title.ja}
     return {each: remove_hidden(name)[:LONGEST] for each, name in {**popular, **store.names.native(ids)}.items()}
 
 
-def _ids(result: Json) -> Iterator[str]:
+def _list_title_ids(result: Json) -> Iterator[str]:
     lists = [rows for place in PLACES if isinstance(rows := result.get(place), list)]
     for row in (result, *chain.from_iterable(lists)):
         if isinstance(row, dict) and isinstance(title_id := row.get("title_id"), str):
@@ -121,15 +121,8 @@ ENDS = re.compile(r"</|<!--", re.IGNORECASE)
 """Text that would end a script or style early."""
 ASIDE = re.compile(r"//.*|/\*.*\*/")
 """A line that is only a comment. No file has a text over several lines that could look like one."""
-POLICY = "; ".join(
-    (
-        "default-src 'none'",
-        "script-src 'sha256-{}'",
-        "style-src 'unsafe-inline'",
-        "img-src {}",
-        "base-uri 'none'",
-        "form-action 'none'",
-    )
+POLICY = (
+    "default-src 'none'; script-src 'sha256-{}'; style-src 'unsafe-inline'; img-src {}; base-uri 'none'; form-action 'none'"
 )
 
 
@@ -143,18 +136,18 @@ def page(card: Card, read: Read = read_file, hosts: Sequence[str] = ()) -> str:
     """The HTML of a card. `hosts` of the shop are those that it may load covers from, over HTTPS. Raises ValueError for
     files that are missing, that would end what they stand in, or that are too long together."""
     styles = [f"{part}.css" for part in card.parts]
-    style = _inner(read, FRAME, *(each for each in styles if read(each) is not None), f"{card.name}.css")
-    script = _inner(read, BRIDGE, *(f"{part}.js" for part in card.parts), f"{card.name}.js")
+    style = _join_files(read, FRAME, *(each for each in styles if read(each) is not None), f"{card.name}.css")
+    script = _join_files(read, BRIDGE, *(f"{part}.js" for part in card.parts), f"{card.name}.js")
     script = f'\n(() => {{\n"use strict";\n{script}}})();\n'
     hashed = b64encode(sha256(script.encode()).digest()).decode()
-    policy = POLICY.format(hashed, " ".join(["data:", *_origins(card, hosts)]))
+    policy = POLICY.format(hashed, " ".join(["data:", *_list_origins(card, hosts)]))
     whole = "\n".join(
         (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{escape(card.title)}</title>\n<style>\n{style}</style>\n</head>\n<body>",
-            f"{_there(read, f'{card.name}.html').strip()}\n<script>{script}</script>\n</body>\n</html>\n",
+            f'<main id="card"></main>\n<script>{script}</script>\n</body>\n</html>\n',
         )
     )
     if whole != remove_hidden(whole):
@@ -164,27 +157,27 @@ def page(card: Card, read: Read = read_file, hosts: Sequence[str] = ()) -> str:
     return whole
 
 
-def _origins(card: Card, hosts: Sequence[str]) -> list[str]:
+def _list_origins(card: Card, hosts: Sequence[str]) -> list[str]:
     """None for a card that shows no covers."""
     return [f"https://{host}" for host in hosts] if "cover" in card.parts else []
 
 
-def _inner(read: Read, *names: str) -> str:
+def _join_files(read: Read, *names: str) -> str:
     """The files, joined."""
-    texts = {name: _there(read, name) for name in names}
+    texts = {name: _require_file(read, name) for name in names}
     for name, text in texts.items():
         if found := ENDS.search(text):
             raise ValueError(f"{name} has {found[0]!r} in it, which would end it: write it another way")
-    return "".join(f"{line}\n" for text in texts.values() for line in _lean(text))
+    return "".join(f"{line}\n" for text in texts.values() for line in _strip_lines(text))
 
 
-def _lean(text: str) -> Iterator[str]:
+def _strip_lines(text: str) -> Iterator[str]:
     """The lines without indentation and comments."""
     lines = (line.strip() for line in text.splitlines())
     return (line for line in lines if line and not ASIDE.fullmatch(line))
 
 
-def _there(read: Read, name: str) -> str:
+def _require_file(read: Read, name: str) -> str:
     if (text := read(name)) is None:
         raise ValueError(f"{name} is missing beside the other files of the cards")
     return text
@@ -207,7 +200,9 @@ def cards(cover_hosts: Sequence[str] = ()) -> Extension:
         understood=accept_host,
         of_result=describe_result,
         of_tools={tool: _meta_of_tool(card) for card in CARDS for tool in card.tools},
-        resources=tuple(_resource(card, page(card, hosts=cover_hosts), _origins(card, cover_hosts)) for card in CARDS),
+        resources=tuple(
+            _make_resource(card, page(card, hosts=cover_hosts), _list_origins(card, cover_hosts)) for card in CARDS
+        ),
     )
 
 
@@ -221,7 +216,7 @@ def _meta_of_tool(card: Card) -> Json:
     return {"ui": {"resourceUri": card.uri}, FLAT: card.uri}
 
 
-def _resource(card: Card, html: str, pictures: Sequence[str]) -> Resource:
+def _make_resource(card: Card, html: str, pictures: Sequence[str]) -> Resource:
     async def read(context: ToolContext, given: Mapping[str, str]) -> Contents:
         return [EmbeddedText(card.uri, html, MIME_TYPE)]
 

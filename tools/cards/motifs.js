@@ -14,16 +14,6 @@ const MOTIFS = {
     return [svg("g", { fill: ink.second }, wedges), circle(x, y, 30, { fill: "none", stroke: ink.first, "stroke-width": 5 })];
   },
 
-  waves({ width, height }, ink, dice) {
-    const size = 22 + Math.floor(dice() * 4) * 4;
-    const top = height * (0.42 + dice() * 0.18);
-    const rows = [];
-    for (let row = 0, y = top; y < height + size; row += 1, y += size / 2) {
-      for (let x = row % 2 ? 0 : -size; x < width + size; x += size * 2) rows.push(scale(x + size / 2, y, size, ink));
-    }
-    return [circle(width * (0.25 + dice() * 0.4), top - 34, 26 + dice() * 14, { fill: ink.first }), ...rows];
-  },
-
   mountains({ width, height }, ink, dice) {
     const range = (base, rise, fill) => {
       const steps = 4 + Math.floor(dice() * 3);
@@ -52,86 +42,15 @@ const MOTIFS = {
     );
   },
 
-  stripes({ width, height }, ink, dice) {
-    const lean = dice() < 0.5 ? 1 : -1;
-    const bands = [];
-    for (let x = -height; x < width + height; x += 20 + dice() * 30) bands.push(svg("rect", { x, y: -height / 2, width: 4 + dice() * 14, height: height * 2 }));
-    const middle = `${width / 2} ${height / 2}`;
-    return [
-      svg("g", { fill: ink.second, transform: `rotate(${lean * (18 + dice() * 18)} ${middle})` }, bands),
-      circle(width * (0.3 + dice() * 0.3), height * (0.5 + dice() * 0.25), 34, { fill: ink.first }),
-    ];
-  },
-
-  orbits({ width, height }, ink, dice) {
-    const [x, y] = [width * (0.25 + dice() * 0.4), height * (0.4 + dice() * 0.3)];
-    const rings = [46, 74, 104, 138, 176].map((far) =>
-      svg("ellipse", { cx: x, cy: y, rx: far, ry: far * 0.36, fill: "none", stroke: ink.second, "stroke-width": 2.5 }),
-    );
-    const tilt = `rotate(${-30 + dice() * 60} ${x} ${y})`;
-    const stars = Array.from({ length: 22 }, () => circle(dice() * width, dice() * height, 0.8 + dice() * 2, { fill: ink.third }));
-    return [...stars, svg("g", { transform: tilt }, rings), circle(x, y, 32, { fill: ink.first }), circle(x + 74, y, 7, { fill: ink.first, transform: tilt })];
-  },
-
-  night({ width, height }, ink, dice) {
-    const [x, y] = [width * (0.35 + dice() * 0.3), height * (0.28 + dice() * 0.15)];
-    const trees = [];
-    for (let at = -10; at < width + 10; at += 12 + dice() * 16) {
-      const [top, broad] = [height * (0.5 + dice() * 0.28), 2 + dice() * 5];
-      trees.push(svg("polygon", { points: `${at - broad},${height} ${at},${top} ${at + broad},${height}` }));
-    }
-    return [circle(x, y, 62, { fill: ink.first }), circle(x + 14, y - 10, 62, { fill: ink.ground, opacity: 0.18 }), svg("g", { fill: ink.second }, trees)];
-  },
-
-  rings({ width, height }, ink, dice) {
-    const [x, y] = [width * (0.3 + dice() * 0.4), height * (0.35 + dice() * 0.35)];
-    const step = 12 + Math.floor(dice() * 3) * 3;
-    const rings = [];
-    for (let far = 190; far > step; far -= step) rings.push(circle(x, y, far, { fill: "none", stroke: ink.second, "stroke-width": 2 + dice() * 4 }));
-    return [...rings, circle(x, y, 18 + dice() * 10, { fill: ink.first })];
-  },
-
-  hills({ width, height }, ink, dice) {
-    const hill = (base, fill) => {
-      const [bend, far] = [30 + dice() * 40, base - 20 + dice() * 40];
-      return svg("path", { fill, d: `M0,${height}V${base}C${width * 0.3},${base - bend} ${width * 0.6},${far + bend} ${width},${far}V${height}Z` });
-    };
-    const sun = circle(width * (0.2 + dice() * 0.5), height * (0.3 + dice() * 0.15), 24 + dice() * 14, { fill: ink.first });
-    return [sun, hill(height * 0.52, ink.third), hill(height * 0.66, ink.second), hill(height * 0.8, ink.first)];
-  },
-
-  town({ width, height }, ink, dice) {
-    const blocks = [];
-    for (let x = -6; x < width; x += 30) {
-      const top = height * (0.36 + dice() * 0.36);
-      blocks.push(svg("rect", { x, y: top, width: 27, height, fill: ink.second }));
-      for (let y = top + 9; y < height - 44; y += 15) {
-        for (const left of [5, 16]) if (dice() > 0.5) blocks.push(svg("rect", { x: x + left, y, width: 6, height: 8, fill: ink.first }));
-      }
-    }
-    return [circle(width * (0.3 + dice() * 0.4), height * 0.22, 20, { fill: ink.first }), ...blocks];
-  },
 };
 
 const circle = (cx, cy, r, more) => svg("circle", { cx: cx.toFixed(1), cy: cy.toFixed(1), r: r.toFixed(1), ...more });
 
-function scale(x, y, size, ink) {
-  const arcs = [1, 0.68, 0.36].map((part) => circle(x, y, (size / 1) * part, { fill: ink.ground, stroke: ink.second, "stroke-width": 3 }));
-  return svg("g", {}, arcs);
-}
-
 const SHOWN_FOR = {
-  burst: ["Action", "Martial Arts", "Super Power", "Combat Sports", "Boxing", "Swordplay", "War", "Ninja", "Samurai", "Gag Humor"],
-  waves: ["Pirates", "Historical", "Adventure", "Mythology", "Yokai", "Samurai", "Shogi", "Karuta", "Go"],
-  mountains: ["Fantasy", "Adventure", "Isekai", "Travel", "Dragons", "Survival", "Reincarnation", "War"],
-  petals: ["Romance", "Love Polygon", "Mahou Shoujo", "Boys Love", "School", "Fashion", "Harem", "Reverse Harem"],
-  bubbles: ["Comedy", "Gag Humor", "Friendship", "Childcare", "Parody", "Idols", "Gourmet", "Cooking"],
-  stripes: ["Sports", "Team Sports", "Racing", "Basketball", "Baseball", "Football", "Volleyball", "Tennis", "Cycling", "Music", "Delinquents"],
-  orbits: ["Sci-Fi", "Space", "Mecha", "Robots", "Time Travel", "Cyberpunk", "Video Game"],
-  night: ["Horror", "Supernatural", "Ghosts", "Vampire", "Gore", "Zombies", "Post-Apocalyptic", "Drama"],
-  rings: ["Mystery", "Psychological", "Suspense", "Detective", "Strategy Game", "High Stakes Game", "Philosophy", "Medical"],
-  hills: ["Slice of Life", "Iyashikei", "Family", "Agriculture", "Animals", "Coming of Age", "Travel"],
-  town: ["Workplace", "Organized Crime", "Urban Fantasy", "Showbiz", "Politics", "Adult Cast", "Dystopia"],
+  burst: ["Action", "Martial Arts", "Super Power", "Combat Sports", "Boxing", "Swordplay", "War", "Ninja", "Samurai", "Gag Humor", "Sports", "Team Sports", "Racing", "Horror", "Gore", "Suspense", "Mecha", "Robots"],
+  mountains: ["Fantasy", "Adventure", "Isekai", "Travel", "Dragons", "Survival", "Reincarnation", "War", "Pirates", "Historical", "Mythology", "Post-Apocalyptic", "Agriculture", "Animals", "Mystery", "Supernatural", "Drama"],
+  petals: ["Romance", "Love Polygon", "Mahou Shoujo", "Boys Love", "School", "Fashion", "Harem", "Reverse Harem", "Family", "Slice of Life", "Iyashikei", "Coming of Age"],
+  bubbles: ["Comedy", "Gag Humor", "Friendship", "Childcare", "Parody", "Idols", "Gourmet", "Cooking", "Music", "Showbiz", "Workplace", "Sci-Fi", "Space", "Time Travel", "Psychological", "Detective", "Video Game"],
 };
 
 /** The motif for these tags: of those that fit best one by the title's own dice. */

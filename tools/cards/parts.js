@@ -23,6 +23,17 @@ function stockMark(kind, ...more) {
   return el("span", { class: `stock ${kind}` }, icon(among(MARKS, kind) || "in_stock"), el("span", {}, word(kind), ...more));
 }
 
+/** How it stands with an offer of a title, and how many are left of the last few. */
+function offerKind(offer, item = {}) {
+  if (item.availability === "last_known") return ["last_known"];
+  if (offer.stock_is === "download") return ["download"];
+  if (offer.stock === 0) return ["out"];
+  if (number(offer.stock) === null) return ["unknown"];
+  if (offer.stock_is === "sum_of_volumes") return [list(item.missing_volumes).length ? "partly" : "in_stock"];
+  return offer.stock <= FEW ? ["few", word("left", offer.stock)] : ["in_stock"];
+}
+
+const FEW = 2;
 const stockKind = (inStock) => (inStock === true ? "in_stock" : inStock === false ? "out" : "unknown");
 
 const AGES = { all_ages: "A", teen: "13+", older_teen: "16+", adult: "18+" };
@@ -78,11 +89,9 @@ function price(offer, unit) {
   );
 }
 
-const CALL = "com.mangaassist/call";
-
 /** Where an answer came from, wherever it is not simply the newest there is: one quiet line, or none. */
 function provenance(result) {
-  const call = object(object(result._meta)[CALL]);
+  const call = object(object(result._meta)["com.mangaassist/call"]);
   const notes = [];
   if (call.source === "stale") notes.push(word("stale", moment(call.asOf) || "—"));
   if (call.source === "fallback") notes.push(word(/standby/.test(call.fallback) ? "standby" : /popular|trending/.test(call.fallback) ? "popular" : "lastKnown"));
@@ -106,8 +115,7 @@ function failure(result, again) {
   return el("section", { class: "message", role: "alert" }, icon("note"), el("div", {}, el("h1", {}, word(what)), el("p", {}, word(more)), retry));
 }
 
-const message = (title, more) =>
-  el("section", { class: "message", role: "status" }, icon("note"), el("div", {}, el("h1", {}, title), more && el("p", {}, more)));
+const message = (title, more) => el("section", { class: "message", role: "status" }, icon("note"), el("div", {}, el("h1", {}, title), more && el("p", {}, more)));
 
 /** A button that asks the host, can't be pressed twice, and says what has become of it. */
 function button(text, press, about = null, kind = "") {
@@ -145,6 +153,12 @@ function place(nodes, focus = false) {
   const heading = room.querySelector("h1");
   heading?.setAttribute("tabindex", "-1");
   heading?.focus();
+}
+
+/** What a title contains that some would rather not meet, in a line. */
+function contentLine(notes) {
+  const names = list(notes).map(tag).filter(Boolean).slice(0, 8);
+  return names.length > 0 && `${word("contentNotes")}: ${names.join(language() === "ja" ? "・" : ", ")}`;
 }
 
 /** Begins a card that `draw`s a result; before there is one it waits, and says so. */

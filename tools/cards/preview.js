@@ -32,14 +32,10 @@ function drawPreview(result) {
 const title = (name, answer) => el("header", { class: "head" }, said("h1", {}, name), audienceMark(answer.audience), el("p", { class: "soft" }, word("readSo")));
 
 function about(answer) {
-  const notes = list(answer.content_notes).map(tag).filter(Boolean).slice(0, 8);
+  const line = contentLine(answer.content_notes);
   const name = plain(answer.title) && nameOf(answer, 200);
-  return el(
-    "p",
-    { class: "after" },
-    notes.length > 0 && el("span", { class: "soft" }, `${word("contentNotes")}: ${notes.join(language() === "ja" ? "・" : ", ")}`),
-    name && isOn("get_manga_details") && button(word("liked"), () => ask.message(word("askMore", name)).then(() => word("asked")), name),
-  );
+  const more = name && isOn("get_manga_details") && button(word("liked"), () => ask.message(word("askMore", name)).then(() => word("asked")), name);
+  return el("p", { class: "after" }, line && el("span", { class: "soft" }, line), more);
 }
 
 /** The result's images as far as they are pictures and not too much: nothing else becomes an address. */

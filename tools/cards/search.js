@@ -54,23 +54,10 @@ const shelf = (titles, back) => el("ol", { class: "shelf" }, titles.slice(0, 20)
 function book(title, back) {
   const names = namesOf(title.title, title.title_ja);
   const spot = el("div", { class: "found", "aria-live": "polite" });
-  return el(
-    "article",
-    { class: "title", "data-title": plain(title.title_id, 80) },
-    picture(title, title.title_ja),
-    el(
-      "div",
-      {},
-      said("h2", { title: names.shown.length > 60 ? names.shown : null }, names.shown),
-      said("p", { class: "other" }, names.other),
-      said("p", { class: "by" }, title.author, 160),
-      el("p", { class: "facts" }, facts(title)),
-      sold(title),
-    ),
-    why(title.reason),
-    el("div", { class: "doing" }, doing(title, names.shown, spot, back)),
-    spot,
-  );
+  const naming = [said("h2", { title: names.shown.length > 60 ? names.shown : null }, names.shown), said("p", { class: "other" }, names.other)];
+  const about = el("div", {}, naming, said("p", { class: "by" }, title.author, 160), el("p", { class: "facts" }, facts(title)), sold(title));
+  const asking = el("div", { class: "doing" }, doing(title, names.shown, spot, back));
+  return el("article", { class: "title", "data-title": plain(title.title_id, 80) }, picture(title, title.title_ja), about, why(title.reason), asking, spot);
 }
 
 function facts(title) {
@@ -109,7 +96,7 @@ function stocked(result) {
   const item = object(list(object(result.structuredContent).items)[0]);
   const formats = list(item.formats).map(object);
   if (!formats.length) return [el("p", {}, word("notSold"))];
-  const rows = formats.map((each) => el("li", {}, said("b", {}, called(each.format), 30), price(each), stockMark(kindOf(each, item))));
+  const rows = formats.map((each) => el("li", {}, said("b", {}, called(each.format), 30), price(each), stockMark(...offerKind(each, item))));
   const back = object(list(item.restock)[0]);
   const missing = list(item.missing_volumes).filter((each) => number(each) !== null);
   return [
@@ -117,14 +104,6 @@ function stocked(result) {
     missing.length > 0 && el("p", {}, word("missing", missing.slice(0, 12).join(", ") + (missing.length > 12 ? "…" : ""))),
     day(back.date) && el("p", {}, word("returns", plain(back.volumes, 40), day(back.date))),
   ].filter(Boolean);
-}
-
-function kindOf(offer, item) {
-  if (item.availability === "last_known") return "last_known";
-  if (offer.stock_is === "download") return "download";
-  if (offer.stock === 0) return "out";
-  if (offer.stock_is === "sum_of_volumes") return list(item.missing_volumes).length ? "partly" : "in_stock";
-  return number(offer.stock) === null ? "unknown" : offer.stock <= 2 ? "few" : "in_stock";
 }
 
 function drawLike(result, name, back) {

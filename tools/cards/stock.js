@@ -4,7 +4,7 @@ speak({
   en: {
     stockHead: (n) => (n === "1" ? "In stock" : `Stock of ${n} titles`), title: "Title", volumeHead: "Volume", release: "Release", format: "Format", state: "Stock",
     of: (n, all) => `${n} of ${all} volumes`, backOf: (numbers, date) => [`Vol. ${numbers} back `, date], nextOf: (numbers, date) => [`Vol. ${numbers} out `, date],
-    missingOf: (ranges) => `missing ${ranges}`, checked: (at) => ["Checked ", at], left: (n) => ` (${n})`, isbn: "ISBN", outOn: (date) => ["out ", date],
+    missingOf: (ranges) => `missing ${ranges}`, checked: (at) => ["Checked ", at], isbn: "ISBN", outOn: (date) => ["out ", date],
     unsold: (n) => (n === 1 ? "One that was asked for is not sold here." : `${n} that were asked for are not sold here.`),
     later: (n) => (n === 1 ? "One did not answer in time. Ask again in a moment." : `${n} did not answer in time. Ask again in a moment.`),
     monthHead: "Coming out", nothingOut: "Nothing was found for this.", scroll: "Table of stock", none: "—", noneSaid: "not sold in this format",
@@ -12,14 +12,13 @@ speak({
   ja: {
     stockHead: (n) => (n === "1" ? "在庫状況" : `${n}作品の在庫状況`), title: "作品", volumeHead: "巻", release: "発売日", format: "形式", state: "在庫",
     of: (n, all) => `全${all}巻中${n}巻`, backOf: (numbers, date) => [`${numbers}巻 `, date, "再入荷予定"], nextOf: (numbers, date) => [`${numbers}巻 `, date, "発売予定"],
-    missingOf: (ranges) => `在庫切れ ${ranges}巻`, checked: (at) => [at, " 現在"], left: (n) => `（${n}点）`, isbn: "ISBN", outOn: (date) => [date, "発売"],
+    missingOf: (ranges) => `在庫切れ ${ranges}巻`, checked: (at) => [at, " 現在"], isbn: "ISBN", outOn: (date) => [date, "発売"],
     unsold: (n) => `お尋ねのうち${n}件は当店でお取り扱いがありません。`, later: (n) => `${n}件は時間内に確認できませんでした。しばらくしてからもう一度お試しください。`,
     monthHead: "発売予定の新刊", nothingOut: "該当する巻が見つかりませんでした。", scroll: "在庫の表", none: "—", noneSaid: "取り扱いなし",
   },
 });
 
 const FORMATS = ["physical", "digital", "set", "used_set"];
-const FEW = 2;
 
 function drawStock(result) {
   const answer = object(result.structuredContent);
@@ -46,7 +45,7 @@ function single(item) {
   const offers = list(item.formats).map(object).slice(0, 8);
   return [
     el("header", { class: "head" }, said("h1", {}, nameOf(item)), markOf(item)),
-    el("ul", { class: "offers" }, offers.map((each) => el("li", {}, said("b", {}, called(each.format), 40), price(each), formatMark(each, item)))),
+    el("ul", { class: "offers" }, offers.map((each) => el("li", {}, said("b", {}, called(each.format), 40), price(each), stockMark(...offerKind(each, item))))),
     el("p", { class: "dates soft" }, dates(item)),
     volumeShelf(standingOf(item)),
   ];
@@ -56,15 +55,6 @@ function single(item) {
 function dates(item) {
   const said = (name, rows) => list(rows).map(object).slice(0, 3).map((row) => day(row.date) && el("span", {}, word(name, plain(row.volumes, 30), day(row.date))));
   return [said("backOf", item.restock), said("nextOf", item.upcoming)];
-}
-
-function formatMark(offer, item) {
-  if (item.availability === "last_known") return stockMark("last_known");
-  if (offer.stock_is === "download") return stockMark("download");
-  if (offer.stock === 0) return stockMark("out");
-  if (number(offer.stock) === null) return stockMark("unknown");
-  if (offer.stock_is === "sum_of_volumes") return stockMark(list(item.missing_volumes).length ? "partly" : "in_stock");
-  return offer.stock <= FEW ? stockMark("few", word("left", offer.stock)) : stockMark("in_stock");
 }
 
 function formatTable(items) {
@@ -85,7 +75,7 @@ function titleCell(item) {
 
 function formatCell(item, format) {
   const offer = list(item.formats).map(object).find((each) => each.format === format);
-  return offer ? [price(offer), formatMark(offer, item)] : [el("span", { class: "soft", "aria-hidden": "true" }, word("none")), unseen(word("noneSaid"))];
+  return offer ? [price(offer), stockMark(...offerKind(offer, item))] : [el("span", { class: "soft", "aria-hidden": "true" }, word("none")), unseen(word("noneSaid"))];
 }
 
 const VOLUME_KINDS = { in_stock: "in_stock", sold_out: "out", preorder: "preorder", download: "download", last_known: "last_known" };
@@ -135,16 +125,9 @@ function table(headings, rows) {
     at === 0
       ? el("th", { scope: "row", role: "rowheader" }, inside)
       : el("td", { role: "cell" }, el("span", { class: "of", "aria-hidden": "true" }, headings[at]), el("div", {}, inside));
-  return el(
-    "div",
-    { class: "table", role: "region", "aria-label": word("scroll"), tabindex: "0" },
-    el(
-      "table",
-      { role: "table" },
-      el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, heads)),
-      el("tbody", { role: "rowgroup" }, rows.map((each) => el("tr", { role: "row" }, each.map(cell)))),
-    ),
-  );
+  const above = el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, heads));
+  const below = el("tbody", { role: "rowgroup" }, rows.map((each) => el("tr", { role: "row" }, each.map(cell))));
+  return el("div", { class: "table", role: "region", "aria-label": word("scroll"), tabindex: "0" }, el("table", { role: "table" }, above, below));
 }
 
 show(drawStock);

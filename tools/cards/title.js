@@ -23,14 +23,12 @@ function drawTitle(result) {
   const title = object(result.structuredContent);
   const own = object(title.titles);
   const names = namesOf(title.title, own.ja);
+  const sold = el("p", { class: "sold" }, price(title, word("perVolume")), stockMark(stockKind(title.in_stock)));
+  const above = el("header", {}, naming(names, own), el("p", { class: "facts" }, mainFacts(title)), authors(title), sold);
   place([
     provenance(result),
-    el(
-      "article",
-      { class: "about", "data-title": plain(title.title_id, 80) },
-      picture(title, own.ja),
-      el("header", {}, naming(names, own), el("p", { class: "facts" }, mainFacts(title)), authors(title), sale(title)),
-      isOn("preview_manga_pages") && el("div", { class: "doing" }, inside(title, names.shown)),
+    el("article", { class: "about", "data-title": plain(title.title_id, 80) }, picture(title, own.ja), above,
+      isOn("preview_manga_pages") && el("div", { class: "doing" }, button(word("lookInside"), () => ask.message(word("askInside", names.shown)).then(() => word("asked")), names.shown, "first")),
       el("div", { class: "text" }, synopsis(object(title.synopsis)), contents(title), themes(title)),
       el("div", { class: "parts" }, volumesOf(title, names.shown), offersOf(title)),
       related(title),
@@ -64,8 +62,6 @@ function authors(title) {
   return el("p", { class: "by" }, unseen(word("by"), " "), shown);
 }
 
-const sale = (title) => el("p", { class: "sold" }, price(title, word("perVolume")), stockMark(stockKind(title.in_stock)));
-
 /** The synopsis in the customer's language, else in the one there is; a long one is folded. */
 function synopsis(texts) {
   const wanted = language() === "ja" ? [texts.ja, texts.en] : [texts.en, texts.ja];
@@ -88,17 +84,13 @@ function folded(written) {
 }
 
 function contents(title) {
-  const notes = list(title.content_notes).map(tag).filter(Boolean).slice(0, 8);
-  return notes.length > 0 && el("p", { class: "contents" }, icon("note"), el("span", {}, `${word("contentNotes")}: ${notes.join(language() === "ja" ? "・" : ", ")}`));
+  const line = contentLine(title.content_notes);
+  return line && el("p", { class: "contents" }, icon("note"), el("span", {}, line));
 }
 
 function themes(title) {
   const names = list(title.tags).map(tag).filter(Boolean).slice(0, 14);
   return names.length > 0 && el("ul", { class: "themes", "aria-label": word("themes") }, names.map((each) => el("li", {}, said("span", { class: "chip" }, each, 40))));
-}
-
-function inside(title, name) {
-  return button(word("lookInside"), () => ask.message(word("askInside", name)).then(() => word("asked")), name, "first");
 }
 
 /** How many there are; which of them can be bought is asked when the customer wants to know. */
@@ -126,7 +118,7 @@ function offersOf(title) {
 
 function offer(each) {
   const whole = each.format === "set" || each.format === "used_set";
-  const kind = each.stock_is === "download" ? "download" : each.stock === 0 ? "out" : number(each.stock) === null ? "unknown" : each.stock_is === "copies" && each.stock <= 2 ? "few" : "in_stock";
+  const [kind] = offerKind(each);
   const copies = each.stock_is === "copies" && number(each.stock) > 0 && count(each.stock);
   return el("li", {}, said("b", {}, called(each.format), 40), price(each, word(whole ? "whole" : "perVolume")), stockMark(kind, copies && el("small", {}, ` · ${word("copies", copies)}`)));
 }

@@ -7,7 +7,7 @@ const WORDS = {
     all_ages: "All ages", teen: "From 13", older_teen: "From 16", adult: "Adults only",
     Publishing: "ongoing", Finished: "complete", "On Hiatus": "on hiatus", Discontinued: "discontinued",
     physical: "Paper", digital: "E-book", set: "Full set", used_set: "Used set",
-    in_stock: "In stock", few: "Few left", out: "Out of stock", preorder: "Pre-order", download: "Download",
+    in_stock: "In stock", left: (n) => ` (${n})`, few: "Few left", out: "Out of stock", preorder: "Pre-order", download: "Download",
     partly: "Some volumes", digital_only: "E-book only", last_known: "Stock not checked", unknown: "Stock not known",
     volumes: (n) => (n === "1" ? "1 volume" : `${n} volumes`), volsAnd: (n, what) => [n === "1" ? "1 vol." : `${n} vols`, what].filter(Boolean).join(", "), volume: (n) => `Vol. ${n}`,
     rated: (n) => `Rated ${n} of 5`, until: (date) => ["until ", date], instead: (price) => `instead of ${price}`,
@@ -31,7 +31,7 @@ const WORDS = {
     all_ages: "全年齢", teen: "13歳以上", older_teen: "16歳以上", adult: "18歳以上",
     Publishing: "連載中", Finished: "完結", "On Hiatus": "休載中", Discontinued: "未完",
     physical: "紙の本", digital: "電子書籍", set: "全巻セット", used_set: "古本セット",
-    in_stock: "在庫あり", few: "残りわずか", out: "在庫切れ", preorder: "予約受付中", download: "ダウンロード",
+    in_stock: "在庫あり", left: (n) => `（${n}点）`, few: "残りわずか", out: "在庫切れ", preorder: "予約受付中", download: "ダウンロード",
     partly: "一部在庫切れ", digital_only: "電子書籍のみ", last_known: "在庫未確認", unknown: "在庫不明",
     volumes: (n) => `${n}巻`, volsAnd: (n, what) => [`${n}巻`, what].filter(Boolean).join("・"), volume: (n) => `${n}巻`,
     rated: (n) => `5点満点中${n}点`, until: (date) => [date, "まで"], instead: (price) => `通常価格 ${price}`,
@@ -51,10 +51,8 @@ const WORDS = {
   },
 };
 
-/** Words that one card alone has. */
-function speak(words) {
-  for (const tongueOf of ["en", "ja"]) Object.assign(WORDS[tongueOf], words[tongueOf]);
-}
+/** Adds the words that one card alone has. */
+const speak = (words) => ["en", "ja"].forEach((each) => Object.assign(WORDS[each], words[each]));
 
 const surroundings = { locale: "en", zone: null };
 
@@ -66,26 +64,10 @@ const ownZone = () => surroundings.zone;
 function follow(host) {
   const { locale: wanted, timeZone } = object(host);
   const asked = typeof wanted === "string" ? wanted.replaceAll("_", "-").replace(/[.@].*$/, "") : "en";
-  const [found] = supported(Intl.DateTimeFormat, [asked]);
+  const [found] = attempt(() => Intl.DateTimeFormat.supportedLocalesOf([asked])) || [];
   surroundings.locale = found && /^(en|ja)\b/.test(found) ? found : "en";
-  surroundings.zone = valid(timeZone) ? timeZone : null;
+  surroundings.zone = typeof timeZone === "string" && attempt(() => new Intl.DateTimeFormat("en", { timeZone })) ? timeZone : null;
   document.documentElement.lang = language();
-}
-
-function supported(formats, wanted) {
-  try {
-    return formats.supportedLocalesOf(wanted);
-  } catch {
-    return [];
-  }
-}
-
-function valid(zone) {
-  try {
-    return typeof zone === "string" && Boolean(new Intl.DateTimeFormat("en", { timeZone: zone }));
-  } catch {
-    return false;
-  }
 }
 
 /** The shop's word of this name in the customer's language, with what goes into it; null where there is none. */
