@@ -140,6 +140,9 @@ def no_title_asked_for(query: str) -> Json:
 
 def _called(popular: PopularTitles, want: Want, conditions: Conditions, most: int) -> tuple[Title, ...]:
     """Titles that the text names. Conditions lifted for names are lifted only where the text is the whole name."""
+    if len(want.named) > 1 and not want.like:
+        by_id, check = popular.index.by_id, Check(conditions)
+        return tuple(by_id[each] for each in want.named if each in by_id and check.satisfied_by(by_id[each]))
     if not want.text or want.by_name is None:
         return popular.index.find_by_name(want.text, conditions, most) if want.text else ()
     named, lifted = popular.index.find_by_name(want.text, want.by_name.but(*SALE), most), Check(want.lifted.but(*SALE))

@@ -41,6 +41,7 @@ class Found:
 async def find(context: ToolContext, want: Want, limit: int) -> Found:
     """At most `limit` titles from the want's offset. Where nothing satisfies the conditions, the cheapest is let go."""
     found = await with_named(context, want, await _page(context, want, limit), limit)
+    found = replace(found, page=await with_each_named(context, want, found.page, limit))
     page = found.page
     if (
         (not page.total or page.guessed)
@@ -97,6 +98,25 @@ async def with_named(context: ToolContext, want: Want, page: CatalogPage, limit:
         if ids := await _called(context, want):
             return await _before(context, want, want.by_name, page, ids, limit)
     return WithNamed(page)
+
+
+MOST_NAMED = 5
+"""Titles that are named in one wish."""
+
+
+async def with_each_named(context: ToolContext, want: Want, page: CatalogPage, limit: int) -> CatalogPage:
+    """The page with the titles first that are named beside one another: "NARUTO or BLEACH", ワンピースと鬼滅の刃. Not asked
+    for under conditions that live stock decides."""
+    if len(want.named) < 2 or want.like or want.offset or any(getattr(want.conditions, name) for name in SALE):
+        return page
+    with suppress(BackendFailure):  # what was found without them is an answer
+        titles = (await context.store.titles.read(want.named[:MOST_NAMED], context.deadline)).titles
+        asked = [titles[each] for each in want.named if each in titles and satisfies(titles[each], want.conditions)]
+        others = () if page.guessed else (each for each in page.titles if each not in asked)
+        if asked:
+            first = (*asked, *others)[:limit]
+            return replace(page, titles=first, total=max(0 if page.guessed else page.total, len(asked)), guessed=False)
+    return page
 
 
 def goes_by(title: Title, text: str) -> bool:
