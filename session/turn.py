@@ -191,7 +191,7 @@ class TurnShadows:
         self._shadows: Lru[str, Shadow] = Lru(capacity)
 
     def __len__(self) -> int:
-        return len(self._shadows)
+        return max(len(self._shadows), len(self._activities))
 
     def enter(self, request: TurnRequest) -> None:
         """Notes that a call begins. The pause before it does not count where only the time inside calls does."""
@@ -245,7 +245,12 @@ class TurnShadows:
     def keep(self, key: str, shadow: Shadow) -> None:
         self._shadows.put(key, shadow)
         oldest_end = self._clock() - FORGET_MS / 1000
-        self._shadows.pop_while(lambda shadow: shadow.ends < oldest_end)
+        while (
+            (first := next(iter(self._shadows), None)) and (known := self._shadows.peek(first)) and known.ends < oldest_end
+        ):
+            self._shadows.pop(first)
+            if (activity := self._activities.peek(first)) is not None and not activity.calls:
+                self._activities.pop(first)
 
     def spend(self, key: str, tokens: int) -> None:
         """Counts a call's tokens, where its turn counts them."""

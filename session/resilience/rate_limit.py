@@ -34,6 +34,11 @@ class LocalLimits:
         self._clock = clock
         self._buckets: Lru[str, tuple[float, float]] = Lru(capacity)
 
+    @property
+    def held(self) -> int:
+        """Buckets that are not known to be full."""
+        return len(self._buckets)
+
     def wait_ms(self, key: str, cost: int = 1) -> int:
         """Takes `cost` tokens, at most a bucket's all, and returns 0; else takes none and returns the ms until there are so
         many."""
@@ -41,6 +46,8 @@ class LocalLimits:
         tokens = self._tokens(key, now)
         wait_ms = self._until(cost, tokens)
         self._buckets.put(key, (tokens if wait_ms else tokens - cost, now))
+        full_since = now - self._rate.burst / self._rate.per_second
+        self._buckets.pop_while(lambda bucket: bucket[1] < full_since)  # as if they had never been
         return wait_ms
 
     def next_ms(self, key: str) -> int:

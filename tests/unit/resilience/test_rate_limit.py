@@ -26,6 +26,16 @@ def test_a_bucket_never_holds_more_than_its_burst() -> None:
     assert [limits.wait_ms("a") for _ in range(3)] == [0, 0, 125]
 
 
+def test_a_bucket_that_is_full_again_takes_no_room() -> None:
+    """Or each new name would leave one, twenty thousand of them."""
+    clock = HandClock(0.0)
+    limits = LocalLimits(Rate(per_second=10, burst=40), clock)
+    for number in range(1000):
+        assert limits.wait_ms(f"caller {number}") == 0
+        clock.advance(0.1)
+    assert limits.held <= 42
+
+
 def test_a_crowd_has_the_rate_of_so_many() -> None:
     assert Rate(3, 5).times(4) == Rate(12, 20)
     assert Rate() == Rate(10, 40)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session.turn import FORGET_MS, Shadow, TurnKind, TurnName, TurnShadows
+from session.turn import FORGET_MS, Shadow, TurnKind, TurnName, TurnRequest, TurnShadows
 from tests.support.clocks import HandClock
 
 TURN_SECONDS = 3.0
@@ -14,7 +14,10 @@ def test_turns_that_are_long_over_make_room_by_themselves() -> None:
     clock = HandClock()
     shadows = TurnShadows(clock)
     for number in range(1000):
-        shadows.keep(f"turn {number}", Shadow(clock.now, clock.now + TURN_SECONDS, 3000))
+        key = f"turn {number}"
+        shadows.enter(TurnRequest(key, NAMED, clock.now))
+        shadows.keep(key, Shadow(clock.now, clock.now + TURN_SECONDS, 3000))
+        shadows.leave(key)
         clock.advance(1.0)
     assert len(shadows) <= TURN_SECONDS + FORGET_MS / 1000 + 1
     assert shadows.live("turn 999", NAMED) is not None
