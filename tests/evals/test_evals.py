@@ -27,8 +27,8 @@ from tools.registry import TOOLS
 
 PAIRS = 60
 SAMPLE = "routing-1"
-"""Ten pairs: prices, details, volumes, releases."""
-BOUND_SECONDS = 120
+"""Prices, details, volumes, releases."""
+BOUND_SECONDS = 240
 
 
 @pytest.fixture(scope="module")
@@ -88,8 +88,8 @@ def score(shop: Serving, file: Path, *options: str) -> subprocess.CompletedProce
 
 def test_an_agent_that_calls_the_right_tools_is_passed(shop: Serving, files: dict[str, Path], tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
-    done = score(shop, files["strands-routing.json"], "--only", SAMPLE, "--out", str(out))
-    assert "20 of 20 called the right tools, 100 %" in done.stdout, done.stderr
+    done = score(shop, files["strands-routing.json"], "--only", SAMPLE, "--most", "8", "--out", str(out))
+    assert "8 of 8 called the right tools, 100 %" in done.stdout, done.stderr
     assert done.returncode == 0
     played = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     results = [call["result"] for each in played for turn in each["turns"] for call in turn["calls"]]
@@ -97,8 +97,8 @@ def test_an_agent_that_calls_the_right_tools_is_passed(shop: Serving, files: dic
 
 
 def test_one_that_calls_the_wrong_ones_is_not(shop: Serving, files: dict[str, Path]) -> None:
-    done = score(shop, files["strands-routing.json"], "--only", SAMPLE, "--script", "wrong", "--most", "6")
-    assert "0 of 6 called the right tools, 0 %" in done.stdout, done.stderr
+    done = score(shop, files["strands-routing.json"], "--only", SAMPLE, "--script", "wrong", "--most", "4")
+    assert "0 of 4 called the right tools, 0 %" in done.stdout, done.stderr
     assert done.returncode == 1
 
 
