@@ -47,8 +47,9 @@ async def test_the_stances_of_what_strangers_say_are_told(reader: Reader) -> Non
         for line in (SECOND / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
             tokens = (await reader.tokens(row["query"], Deadline.after(30))).tokens
-            around = Surroundings(tokens)
-            for item in Binder(tokens).bind().items:
+            items = Binder(tokens).bind().items
+            around = Surroundings(tokens, items)
+            for item in items:
                 if (stance := _expected(item, row["where"])) is not None:
                     asked += 1
                     right += Stances.load().judge(around, item.at, "fact").stance == stance

@@ -1,7 +1,8 @@
 """`python -m tests.quality.strangers.training`: makes the weights of tools/store/search/reading/stances.txt.gz of phrases.
 
 Phrases (phrases/*.jsonl, and the patterns of phrases/*.txt, which are filled in by chance with a fixed seed) say where something
-stands and in which stance. Every third line of a jsonl is held out and measured; weights are learnt by plain gradient descent.
+stands and in which stance. Every third line of a jsonl is held out and measured; weights are learnt by gradient descent, a part
+of the features left out by chance at each step, so that no few of them carry all.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import gzip
 import json
 import random
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,7 @@ from session.resilience.deadline import Deadline
 from tests.quality.conditions.__main__ import CATALOGUES
 from tests.support.named_catalog import NamedCatalog
 from tools.store.records.catalog_file import load
+from tools.store.search.reading.binder import Binder
 from tools.store.search.reading.reader import Reader
 from tools.store.search.reading.stances import SCALE, STANCES, Stances, Surroundings, pack_weights
 from tools.store.search.reading.tokens import Token
@@ -32,7 +34,7 @@ from tools.store.search.text.characters import normalise
 HERE = Path(__file__).parent / "phrases"
 WEIGHTS = Path(__file__).parents[3] / "tools" / "store" / "search" / "reading" / "stances.txt.gz"
 LABEL = {
-    "refused": "refused", "disliked": "refused", "wanted": "wanted", "required": "wanted", "liked": "wanted",
+    "refused": "refused", "disliked": "refused", "wanted": "wanted", "required": "wanted", "liked": "liked",
     "free": "free", "known": "known", "aside": "aside",
 }  # fmt: skip
 SHORT = {"n": "refused", "p": "wanted", "f": "free", "k": "known", "a": "aside", "l": "liked", "d": "disliked"}
@@ -55,12 +57,9 @@ FILLED: Mapping[str, Mapping[str, Sequence[str]]] = {
 KINDS = (*["theme"] * 6, "readership", "status", "format", "magazine", "person", "amount")
 SAMPLES, HELD = 60, 3
 _CHOICE, _SLOT = re.compile(r"\(([^()]*)\)"), re.compile(r"\{(\w+)\}")
-QUERY_WEIGHT, PAIRS = 2.0, 2_000
-BETWEEN = {
-    "en": (". ", ". ", ". ", ", ", ", ", "; ", " - ", "... ", "! ", ", so ", ", but ", " and ", " but ", " because "),
-    "ja": ("。", "。", "。", "、", "、", "…", "！", " ", "けど、", "ので、", "から、", "し、", "。でも"),
-}
-EPOCHS, RATE, DECAY, LEAST, LEAST_WEIGHT = 20, 0.3, 2e-5, 1, 1
+PHRASES = {"{}": 2.0, "{}_shop": 3.0, "{}_free": 1.0, "{}_queries": 2.0}
+"""Files of phrases by language, and what a line of each weighs: those of a shop more than free ones."""
+EPOCHS, RATE, DECAY, LEFT_OUT, BATCH, LEAST, LEAST_WEIGHT = 12, 0.3, 2e-5, 0.3, 32, 2, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,33 +73,13 @@ class Example:
     weight: float = 1.0
 
 
-def phrases(language: str, *, learn_all: bool = False) -> Iterator[tuple[Mapping[str, Any], bool, float]]:
+def phrases(language: str) -> Iterator[tuple[Mapping[str, Any], bool, float]]:
     """Phrases with their slots, whether each is held out, and what it weighs."""
-    patterns, lines = list(_patterns(language)), (HERE / f"{language}.jsonl").read_text(encoding="utf-8").splitlines()
-    told = [(json.loads(line), i % HELD == HELD - 1) for i, line in enumerate(lines)]
-    yield from ((row, False, 1.0) for row in patterns)
-    yield from ((row, held, 2.0) for row, held in told)
-    yield from (
-        (row, False, 1.0) for row in _pairs([*patterns, *(row for row, held in told if not held or learn_all)], language)
-    )
-
-
-def _pairs(rows: Sequence[Mapping[str, Any]], language: str) -> Iterator[Mapping[str, Any]]:
-    """Two phrases in a row, each of which says nothing of the other: what is refused, and what is wanted instead."""
-    chance = random.Random(2)
-    short = [row for row in rows if len(row["text"]) < (70 if language == "en" else 40)]
-    stated = [row for row in short if _SLOT.search(row["text"])]
-    refusals = [row for row in stated if {LABEL[each] for each in _SLOT.findall(row["text"])} == {"refused"}]
-    wishes = [row for row in stated if {LABEL[each] for each in _SLOT.findall(row["text"])} == {"wanted"}]
-    talk = [row for row in short if row not in stated]
-    for _ in range(PAIRS):
-        one, other = chance.choice(
-            ((refusals, wishes), (wishes, refusals), (stated, wishes), (talk, stated), (stated, talk), (refusals, refusals))
-        )
-        first, last = chance.choice(one), chance.choice(other)
-        text = first["text"].rstrip("。. ") + chance.choice(BETWEEN[language]) + last["text"]
-        kinds = [each for row in (first, last) for each in _kinds(row)]
-        yield {"text": text, "kinds": kinds}
+    for name, weight in PHRASES.items():
+        lines = (HERE / f"{name.format(language)}.jsonl").read_text(encoding="utf-8").splitlines()
+        told = name != "{}_queries"
+        yield from ((json.loads(line), told and i % HELD == HELD - 1, weight) for i, line in enumerate(lines))
+    yield from ((row, False, 1.0) for row in _patterns(language))
 
 
 def _patterns(language: str) -> Iterator[Mapping[str, Any]]:
@@ -150,19 +129,15 @@ def a_reader() -> Reader:
     return Reader(NamedCatalog([title for title, _ in load(CATALOGUES["demo"])]))
 
 
-async def examples(reader: Reader, language: str, *, learn_all: bool = False) -> list[Example]:
+async def examples(reader: Reader, language: str) -> list[Example]:
     """Of all phrases of a language, as the reader's scanner takes them apart."""
     made: list[Example] = []
-    queries = (HERE / f"{language}_queries.jsonl").read_text(encoding="utf-8").splitlines()
-    for row, held, weight in (
-        *phrases(language, learn_all=learn_all),
-        *((json.loads(line), False, QUERY_WEIGHT) for line in queries),
-    ):
+    for row, held, weight in phrases(language):
         text, places = (row["text"], row["places"]) if "places" in row else filled(row, language)
         if len(normalise(text)) != len(text):
             continue
         tokens = (await reader.tokens(text, Deadline.after(60))).tokens
-        around = Surroundings(tokens)
+        around = Surroundings(tokens, Binder(tokens).bind().items)
         for start, end, slot, kind in places:
             if (at := _place(tokens, start, end)) is not None:
                 found = tuple(around.features(at, "name" if kind in ("title", "person") else "fact"))
@@ -177,26 +152,40 @@ def _place(tokens: Sequence[Token], start: int, end: int) -> int | None:
 
 
 def trained(made: Sequence[Example]) -> dict[str, tuple[int, ...]]:
-    """Weights by feature: multinomial logistic regression, Adagrad over batches, features that are rare left out."""
-    counts = Counter(feature for each in made for feature in set(each.features))
-    index = {feature: i for i, feature in enumerate(sorted(f for f, many in counts.items() if many >= LEAST))}
+    """Weights by feature: multinomial logistic regression, Adagrad over small batches, features that are rare left out."""
+    counts: dict[str, float] = defaultdict(float)
+    for each in made:
+        for feature in set(each.features):
+            counts[feature] += each.weight
+    index = {f: i for i, f in enumerate(sorted(f for f, many in counts.items() if many >= LEAST or not _is_long(f)))}
     rows = [np.array([index[f] for f in each.features if f in index]) for each in made]
+    right = np.eye(len(STANCES))[[each.stance for each in made]]
+    worth = np.array([each.weight for each in made])
     weights = np.zeros((len(index), len(STANCES)))
     squares = np.full_like(weights, 1e-3)
     chance = np.random.default_rng(1)
     for _ in range(EPOCHS):
-        for i in chance.permutation(len(made)):
-            row, example = rows[i], made[i]
-            part = 1 / np.sqrt(len(example.features))
-            scores = weights[row].sum(0) * part
-            shares = np.exp(scores - scores.max())
-            error = shares / shares.sum()
-            error[example.stance] -= 1
-            gradient = example.weight * part * error + DECAY * weights[row]
-            squares[row] += gradient**2
-            weights[row] -= RATE * gradient / np.sqrt(squares[row])
+        for batch in np.array_split(chance.permutation(len(made)), len(made) // BATCH):
+            sizes = np.array([len(rows[i]) for i in batch])
+            columns, at = np.unique(np.concatenate([rows[i] for i in batch]), return_inverse=True)
+            owner = np.repeat(np.arange(len(batch)), sizes)
+            kept = (chance.random(len(at)) > LEFT_OUT) / (1 - LEFT_OUT) / np.sqrt(sizes)[owner]
+            scores = np.zeros((len(batch), len(STANCES)))
+            np.add.at(scores, owner, weights[columns][at] * kept[:, None])
+            shares = np.exp(scores - scores.max(1, keepdims=True))
+            error = (shares / shares.sum(1, keepdims=True) - right[batch]) * worth[batch, None]
+            gradient = BATCH * DECAY * weights[columns]
+            np.add.at(gradient, at, error[owner] * kept[:, None])
+            squares[columns] += gradient**2
+            weights[columns] -= RATE * gradient / np.sqrt(squares[columns])
     rounded = np.rint(weights * SCALE).astype(int)
-    return {feature: tuple(map(int, rounded[i])) for feature, i in index.items() if np.abs(rounded[i]).max() > LEAST_WEIGHT}
+    return {feature: tuple(map(int, rounded[i])) for feature, i in index.items() if np.abs(rounded[i]).max() >= LEAST_WEIGHT}
+
+
+def _is_long(feature: str) -> bool:
+    """Whether it is of more than one word, or of more than two characters of Japanese."""
+    _, _, words = feature.partition(" ")
+    return " " in words or (len(words) > 2 and not words.isascii())
 
 
 def measured(model: Stances, held: Sequence[Example]) -> float:
@@ -213,7 +202,7 @@ def main() -> int:
     weights: dict[str, tuple[int, ...]] = {}
     held: dict[str, list[Example]] = {}
     for language in ("en", "ja"):
-        made = asyncio.run(examples(reader, language, learn_all=options.all))
+        made = asyncio.run(examples(reader, language))
         held[language] = [each for each in made if each.held]
         if not options.check:
             weights |= trained([each for each in made if options.all or not each.held])

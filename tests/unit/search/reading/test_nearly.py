@@ -71,7 +71,7 @@ def test_an_exclusion_that_nobody_could_check_is_understood_and_not_obeyed() -> 
     found = read("adventure except one piece", Silent(TITLES))
 
     assert found.unnamed
-    assert [(each.words, each.obeyed) for each in found.understood] == [("except one piece", False)]
+    assert [(each.words, each.obeyed) for each in found.understood] == [("except one piece", False), ("adventure", True)]
     assert found.subject == "adventure"
 
 

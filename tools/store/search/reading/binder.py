@@ -14,7 +14,7 @@ from enum import Enum
 from tools.store.search.reading.tables import words_of
 from tools.store.search.reading.tokens import Entry, Fact, Is, Sense, Token
 
-_POLAR = frozenset({Sense.NOT, Sense.REFUSE, Sense.WANT, Sense.TASTE, Sense.REQUIRE, Sense.FREE, Sense.KNOWN})
+POLAR = frozenset({Sense.NOT, Sense.REFUSE, Sense.WANT, Sense.TASTE, Sense.REQUIRE, Sense.FREE, Sense.KNOWN})
 _PRONOUNS = words_of("subjects")
 _MOST_BETWEEN = 4
 """Unknown words between an English operator and its object."""
@@ -534,7 +534,7 @@ class Binder:
         if sense in (Sense.NAME, Sense.MAGAZINE, Sense.ASKS, Sense.WHICH):
             self._roles[i] = f"{sense.value}:{entry.name}"
             return
-        if sense not in _POLAR:
+        if sense not in POLAR:
             return
         self._like_at = None
         if entry.side == "after":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cache
@@ -129,6 +129,15 @@ class MagazineNames:
             asked = spelled.period if spelled.period in periods else None
             found = [each for each in found if each.spelled.period == asked]
         return tuple(each.name for each in found if each.spelled == found[0].spelled)
+
+    def sharing(self, name: str, found: Sequence[str]) -> tuple[str, ...]:
+        """The magazines that share the last word of the ones `found` by a name of one word: "jump", ジャンプ."""
+        spelled = Spelled.of(name)
+        if len(spelled.words) != 1 or spelled.period or not found:
+            return ()
+        last = Spelled.of(found[0]).words[-1:]
+        sharing = (each for words, named in self._by_words.items() if set(last) & set(words) for each in named)
+        return tuple(dict.fromkeys(each.name for each in sharing))
 
     def _sounding(self, name: str, spelled: Spelled) -> list[_Magazine]:
         """Those with a Latin name that a katakana one transliterates."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from tools.store.models import Audience, CatalogTerms, Conditions, NameMatches, 
 from tools.store.search.conditions.wording import describe_condition
 from tools.store.search.query.parser import without_filler
 from tools.store.search.query.themes import ThemeTable
-from tools.store.search.reading.binder import Binder, Binding, Item, Stance
+from tools.store.search.reading.binder import POLAR, Binder, Binding, Item, Stance
 from tools.store.search.reading.reading import Freedom, Reading, Understood
 from tools.store.search.reading.stances import Stances, Surroundings, of_name, settled
 from tools.store.search.reading.tables import words_of
@@ -111,24 +111,36 @@ class Meaning:
 
     def _judge(self) -> set[int]:
         """Weighs what the model says of each fact against what the operators say. Returns where they leave a doubt."""
-        doubted, around, model = set[int](), Surroundings(self.tokens), Stances.load()
+        if not any(token.kind is Is.WORD or token.operator(*POLAR) for token in self.tokens):
+            return set()  # facts in a row say all there is
+        doubted, around, model = set[int](), Surroundings(self.tokens, self.bound.items), Stances.load()
         for item in self.bound.items:
             if not self._may_be_judged(item):
                 continue
             name = item.token.kind is Is.NAMED
             judged = model.judge(around, item.at, "name" if name else "fact")
             if name:
-                item.stance = of_name(item.stance, judged, held=item.chain is not None or item.stance is Stance.LIKED)
+                item.stance = of_name(item, judged)
                 continue
-            sure = item.chain is not None and len(item.chain.operators) > 1
-            stance = settled(item.stance, judged, held=item.chain is not None, sure=sure, supposed=self._is_supposed(item))
+            stance = settled(item, judged, supposed=self._is_supposed(item))
             if stance is None:
                 doubted.add(item.at)
                 self._doubt(item)
             elif stance is not item.stance:
                 item.stance, item.chain = stance, None
                 self._set_aside(item)
+        self._leave_talk(doubted)
         return doubted
+
+    def _leave_talk(self, doubted: Container[int]) -> None:
+        """Searches by no unknown words of a clause that tells of somebody, refuses something and asks for nothing."""
+        items = [item for item in self.bound.items if item.at not in doubted]
+        asked = {item.segment for item in items if item.stance is not Stance.REFUSED}
+        refused = {item.segment for item in items if item.stance is Stance.REFUSED} - asked
+        spoken = {self.bound.segments[i] for i, token in enumerate(self.tokens) if token.text in _TALKERS}
+        for i, token in enumerate(self.tokens):
+            if token.kind is Is.WORD and self.bound.segments[i] in refused & spoken:
+                self.gone.add(i)
 
     def _is_supposed(self, item: Item) -> bool:
         """Whether it stands in a condition: "if there's a harem", ハーレムだと."""
@@ -532,15 +544,19 @@ class Meaning:
         stated = {name for each in bound if not each.loose for name in each.conditions.stated}
         kept = [each for each in self.claims if not (each.loose and not stated.isdisjoint(each.conditions.stated))]
         subject = self._subject()
-        conditions, understood = Conditions(), list[Understood]()
+        conditions, understood, themes = Conditions(), list[Understood](), list[Understood]()
+        stated_before = set[str]()
         for each in sorted(kept, key=lambda each: each.start):
             made = self._left(each)
-            if each.asked and each.stance is not Stance.REQUIRED:
-                conditions = conditions.and_also(made)
+            if not (made.stated or not each.obeyed or (each.says and not each.conditions.stated)):
                 continue
-            if made.stated or not each.obeyed or (each.says and not each.conditions.stated):
+            if not each.says or each.says not in stated_before:
                 conditions = conditions.and_also(made)
-                words = self.text[each.start : each.end]
+                stated_before.add(each.says)
+            words = self.text[each.start : each.end]
+            if each.asked and each.stance is not Stance.REQUIRED:
+                themes.append(Understood(each.says, words))
+            else:
                 understood.append(Understood(each.says, words, each.obeyed, made.stated))
         remarks = tuple(self._remarks(kept, understood))
         if self.like or (not understood and not self.freedoms and not self.absent and not self.gone):
@@ -552,7 +568,7 @@ class Meaning:
             ordering=self.ordering,
             like=tuple(dict.fromkeys(self.like)),
             known=tuple(dict.fromkeys(self.known)),
-            understood=tuple(understood),
+            understood=(*understood, *themes),
             vague=not without_filler(subject).strip(_EDGES)
             or not any(token.kind is Is.WORD or token.fact or token.kind is Is.NAMED for token in self.tokens),
             adult=self.adult,
@@ -605,7 +621,8 @@ class Meaning:
 
     def _subject(self) -> str:
         """What is left to search by: unknown words, themes and titles that are wanted, and the little words between."""
-        keep = [self._is_kept(i) for i in range(len(self.tokens))]
+        items = {item.at: item for item in self.bound.items}
+        keep = [self._is_kept(i, items) for i in range(len(self.tokens))]
         if not any(keep):
             return ""
         if not self.claims and not self.freedoms and not self.gone:
@@ -648,13 +665,13 @@ class Meaning:
             end = token.end
         return made
 
-    def _is_kept(self, i: int) -> bool:
+    def _is_kept(self, i: int, items: Mapping[int, Item]) -> bool:
         token = self.tokens[i]
         if i in self.gone or i in self.bound.used:
             return False
         if i in self.bound.story:
             return token.kind is not Is.BREAK
-        item = next((each for each in self.bound.items if each.at == i), None)
+        item = items.get(i)
         if item is not None:
             if item.fact is not None and item.fact.matter == "themes":
                 return self._is_asked(item) and not item.fact.alone
@@ -681,6 +698,7 @@ class Meaning:
 
 
 _SPEAKERS = words_of("tellers")
+_TALKERS = _SPEAKERS | words_of("speaker")
 _OR = words_of("either")
 _GIFTS = words_of("gifts")
 _OWN = words_of("whose")

@@ -7,6 +7,7 @@ calls for a name: "like", "by", "volume", a verb of liking, having or refusing, 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +35,9 @@ _QUOTED = re.compile(r"「([^「」]{1,80})」|『([^『』]{1,80})』|\"([^\"]{
 _CALLERS = (Sense.LIKE, Sense.TASTE, Sense.KNOWN, Sense.REFUSE, Sense.NAME, Sense.NOT, Sense.TOO)
 _PLAIN_CALLERS = (Sense.LIKE, Sense.NAME, Sense.KNOWN)
 _LEAST_OF_JAPANESE = 4
-_EDGES = frozenset("はがをとやもでにのへ、。・") | {"って", "とか", "より", "から", "みたい", "です", "の"}
+_MOST_PARTED = 24
+"""Tokens of a text whose parts between words that join may be names."""
+_EDGES = frozenset("はがをとやもかでにのへ、。・") | {"って", "とか", "より", "から", "みたい", "です", "の"}
 _PARTICLES = frozenset(("は", "を", "が", "も", "the"))
 _TRIMMED = " ,.:;!?。、！？「」『』\"'"
 
@@ -53,7 +56,7 @@ def candidates(text: str, tokens: Sequence[Token], proper: frozenset[int] = froz
     """What may be a name, the likeliest first; as many as a catalogue looks for. `proper`: where capital letters stand."""
     found: dict[tuple[int, int], Candidate] = {}
     runs = sorted(islice(_called_for(text, tokens, proper), 4 * MOST_NAMES), key=lambda each: each.first - each.last)
-    for each in (*_whole(text, tokens), *_left(text, tokens), *runs):
+    for each in (*_whole(text, tokens), *_left(text, tokens), *_parted(text, tokens), *runs):
         found.setdefault((each.first, each.last), each)
     kept: dict[str, None] = {}
     for each in found.values():
@@ -90,6 +93,23 @@ def _left(text: str, tokens: Sequence[Token]) -> Iterator[Candidate]:
         for last in range(min(len(tokens) - 1, unknown[-1] + reach), unknown[-1] - 1, -1):
             if last - first < _MOST_TOKENS + 4 and not _stops(tokens[first : last + 1]):
                 yield Candidate(first, last, text[tokens[first].start : tokens[last].end].strip(_TRIMMED).removesuffix("'s"))
+
+
+def _parted(text: str, tokens: Sequence[Token]) -> Iterator[Candidate]:
+    """What stands between words that join: "one piece or naruto"."""
+    breaks = [i for i, token in enumerate(tokens) if token.entry(Is.BREAK)]
+    if not any(tokens[i].entries and _joins(tokens[i]) for i in breaks) or len(tokens) > _MOST_PARTED:
+        return
+    for first, last in itertools.pairwise((-1, *breaks, len(tokens))):
+        for start in range(first + 1, last):
+            if start == first + 1 or tokens[start - 1].kind in (Is.GLUE, Is.OPERATOR):
+                name = text[tokens[start].start : tokens[last - 1].end].strip(_TRIMMED)
+                yield Candidate(start, last - 1, name)
+
+
+def _joins(token: Token) -> bool:
+    entry = token.entry(Is.BREAK)
+    return entry is not None and entry.name == "join"
 
 
 def _stops(tokens: Sequence[Token]) -> bool:

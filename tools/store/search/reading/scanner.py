@@ -124,11 +124,17 @@ class Scanner:
         if not text.startswith(_MAGAZINE_BEGINS, start):
             return None
         for last in range(end, start + 2, -1):
+            if text.startswith("以外", last - 1):
+                continue
             if text[last - 1] not in "のでにはがをも" and (found := self.magazines.named(text[start:last])):
                 if "\u3041" <= text[start] <= "\u309f" and not text.startswith(_MAGAZINE_ENDS, last):
                     continue
-                return Token(start, last, text[start:last], Is.FACT, (magazine_entry(text[start:last], found),), cjk=True)
+                return Token(start, last, text[start:last], Is.FACT, (self._entry(text[start:last], found),), cjk=True)
         return None
+
+    def _entry(self, name: str, found: tuple[str, ...], *, cue: bool = False) -> Entry:
+        """Who refuses a magazine by a part of its name refuses all that share it: "not from Jump"."""
+        return magazine_entry(name, found, cue=cue, refused=self.magazines.sharing(name, found))
 
     def _magazine_ja(self, text: str, start: int) -> Token | None:
         """A magazine in katakana, or one that begins in kanji."""
@@ -143,7 +149,7 @@ class Scanner:
             end = start + len(word.split("・")[0]) if not word.startswith("・") else end
             word = text[start:end]
             return Token(start, end, word, Is.WORD, cjk=True)
-        return Token(start, end, word, Is.FACT, (magazine_entry(word, found),), cjk=True)
+        return Token(start, end, word, Is.FACT, (self._entry(word, found),), cjk=True)
 
     # Latin
 
@@ -263,7 +269,7 @@ class Scanner:
                 continue
             if found := self.magazines.named(name):
                 cue = size == 1 and word not in _PLAIN_MAGAZINES
-                entry = magazine_entry(name, found, cue=cue)
+                entry = self._entry(name, found, cue=cue)
                 return Token(start, end, name, Is.FACT, (entry, *((Entry(Is.WORD),) if cue else ()))), size
         return None
 
@@ -283,8 +289,10 @@ _PLAIN_MAGAZINES = frozenset(
 )
 
 
-def magazine_entry(name: str, found: tuple[str, ...], *, cue: bool = False) -> Entry:
-    fact = Fact("magazines", f"in {name}", Conditions(magazines=found), Conditions(without_magazines=found), bare=cue)
+def magazine_entry(name: str, found: tuple[str, ...], *, cue: bool = False, refused: tuple[str, ...] = ()) -> Entry:
+    """`refused`: those that are excluded where the name is refused, if more than `found`."""
+    against = Conditions(without_magazines=tuple(dict.fromkeys((*found, *refused))))
+    fact = Fact("magazines", f"in {name}", Conditions(magazines=found), against, bare=cue)
     return Entry(Is.FACT, fact=fact, name="magazine")
 
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from tools.store.search.reading.binder import Stance
-from tools.store.search.reading.tokens import Is, Token
+from tools.store.search.reading.binder import Item, Stance
+from tools.store.search.reading.tokens import Is, Sense, Token
 from tools.store.search.text.tokens import stem
 
-STANCES = ("refused", "wanted", "free", "known", "aside")
-"""Refused or disliked; wanted, required or liked; no requirement; read or owned; told and not asked for."""
+STANCES = ("refused", "wanted", "free", "known", "aside", "liked")
+"""Refused or disliked; wanted or required; no requirement; read or owned; told and not asked for; liked."""
 SCALE = 16.0
 """Weights are whole numbers of this part."""
 _LEFT, _RIGHT, _CLASSES = 12, 14, 6
@@ -30,13 +30,15 @@ _BITS, _ZERO = 20, 2_048
 """The weights of a feature are digits of one number, so that one sum adds all of them."""
 _MASK = (1 << _BITS) - 1
 
+_TIMES = 3
+"""How often a feature of the operators counts: one of them says as much as a few words."""
 _REFUSED, _WANTED, _BARE = 2.0, 1.0, 0.5
 """How much an operator that refuses, one that wants and none at all count against the model, as logarithms of odds."""
 _HELD, _HELD_REFUSED, _HELD_TWICE = 1.5, 9.0, 6.0
 """Odds of the model against an operator, one that refuses, and several in a row, that leave a doubt."""
 _SURE, _SUPPOSED, _TOLD, _CERTAIN = 0.3, 2.5, 0.7, 0.9
-"""Odds below which nothing is sure, and nothing that is only supposed is wanted; shares from which a fact is told aside, and
-from which it is wanted for all that its operators say."""
+"""Odds below which nothing is sure, and nothing that is only supposed is wanted; shares from which a fact is told aside,
+and wanted for all that its operators say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,10 @@ def pack_weights(weights: Iterable[int]) -> int:
 class Surroundings:
     """The tokens of a text as the model looks at them."""
 
-    def __init__(self, tokens: Sequence[Token]) -> None:
+    def __init__(self, tokens: Sequence[Token], items: Sequence[Item]) -> None:
+        """`items`: the facts, names and amounts among the tokens, in order, with what the operators say of them."""
+        self._items = items
+        self._numbers = {item.at: i for i, item in enumerate(items)}
         self._japanese = [token.cjk for token in tokens]
         self._words = [_words_of(token) for token in tokens]
         self._classes = [_class_of(token) for token in tokens]
@@ -104,6 +109,37 @@ class Surroundings:
             _add_words(found, "R", [word for each in right for word in each][:_RIGHT])
         _add_classes(found, f"{mark}L", list(filter(None, reversed(self._classes[before])))[:_CLASSES])
         _add_classes(found, f"{mark}R", list(filter(None, self._classes[after]))[:_CLASSES])
+        return found + _TIMES * self._of_operators(at, kind)
+
+    def _of_operators(self, at: int, kind: str) -> list[str]:
+        """What the operators say of a place, and of those beside it."""
+        if (i := self._numbers.get(at)) is None:
+            return ["B none"]
+        item, last = self._items[i], len(self._items) - 1
+        said, chain = item.stance.value, item.chain
+        found = [
+            f"B {said} {0 if chain is None else min(2, len(chain.operators))}",
+            f"Bk {kind} {said} {chain is not None}",
+            f"P {min(i, 2)} {min(last - i, 2)}",
+        ]
+        if chain is not None:
+            refuses = any(each.sense is Sense.REFUSE for each in chain.operators)
+            senses = " ".join(each.sense.value if each.sense else "" for each in chain.operators[:3])
+            found += (
+                f"Bs {said} {refuses} {chain.japanese}",
+                f"Bo {senses} {chain.operators[-1].side}",
+                f"Bd {said} {min(abs(chain.at - at), 6)}",
+                f"Bn {said} {min(len(chain.objects), 3)}",
+            )
+        for place, k in (("p", i - 1), ("n", i + 1)):
+            if 0 <= k <= last:
+                other = self._items[k]
+                gap = (other if place == "n" else item).gap
+                found += (
+                    f"O{place} {other.stance.value} {other.chain is not None}",
+                    f"Og{place} {gap} {other.stance.value}",
+                    f"Om{place} {other.matter == item.matter} {other.stance.value}",
+                )
         return found
 
 
@@ -169,21 +205,21 @@ def _words_of(token: Token) -> list[str]:
     return [*made, "|"] if parts else made
 
 
-def settled(stance: Stance, judged: Judged, *, held: bool, sure: bool, supposed: bool) -> Stance | None:
-    """What is said of a fact by its operators, which it has where it is `held`, several where `sure`, and by the model.
-    None where these leave a doubt. What is only `supposed` is wanted by nobody who does not say so."""
-    shares = judged.shares
+def settled(item: Item, judged: Judged, *, supposed: bool) -> Stance | None:
+    """What is said of a fact or an amount, by its operators, where it has any, and by the model; None where these leave a
+    doubt, or it is told aside. What is only `supposed` is wanted by nobody who does not say so."""
+    shares, stance, chain = judged.shares, item.stance, item.chain
     if stance in (Stance.FREE, Stance.KNOWN):
-        return Stance.WANTED if shares["wanted"] >= _CERTAIN else stance
-    if not held and shares["free"] >= _TOLD:
+        return Stance.WANTED if _good(shares) >= _CERTAIN else stance
+    if chain is None and shares["free"] >= _TOLD:
         return Stance.FREE
-    if not held and shares["aside"] + shares["known"] >= _TOLD:
+    if chain is None and shares["aside"] + shares["known"] >= _TOLD:
         return None
-    odds = math.log((shares["refused"] + 1e-6) / (shares["wanted"] + 1e-6))
-    if held:
+    odds = _odds(shares)
+    if chain is not None:
         # Never the opposite of what an operator says: where the model is sure of that, nothing is.
         against, most = (-odds, _HELD_REFUSED) if stance is Stance.REFUSED else (odds, _HELD)
-        return stance if against < (_HELD_TWICE if sure else most) else None
+        return stance if against < (_HELD_TWICE if len(chain.operators) > 1 else most) else None
     odds -= 0 if stance is Stance.REFUSED else _BARE
     if -(_SUPPOSED if supposed else _SURE) < odds < _SURE:
         return None
@@ -192,15 +228,24 @@ def settled(stance: Stance, judged: Judged, *, held: bool, sure: bool, supposed:
     return Stance.WANTED if stance is Stance.REFUSED else stance
 
 
-def of_name(stance: Stance, judged: Judged, *, held: bool) -> Stance:
+def of_name(item: Item, judged: Judged) -> Stance:
     """The same of a name: a title that is doubted is one that was mentioned, which is no answer."""
-    shares = judged.shares
-    if stance is Stance.KNOWN and shares["wanted"] >= _CERTAIN:
+    shares, stance = judged.shares, item.stance
+    held = item.chain is not None or stance is Stance.LIKED
+    if stance is Stance.KNOWN and _good(shares) >= _CERTAIN:
         return Stance.WANTED
     if not held and shares["known"] + shares["aside"] >= _TOLD:
         return Stance.KNOWN
-    bias = (_REFUSED if stance is Stance.REFUSED else -_WANTED) if held else -_BARE
-    odds = math.log((shares["refused"] + 1e-6) / (shares["wanted"] + 1e-6)) + bias
+    odds = _odds(shares) + ((_REFUSED if stance is Stance.REFUSED else -_WANTED) if held else -_BARE)
     if odds > _SURE:
         return Stance.REFUSED if stance is not Stance.KNOWN else stance
     return stance if stance is not Stance.REFUSED or odds > -_REFUSED else Stance.LIKED
+
+
+def _good(shares: Mapping[str, float]) -> float:
+    return shares["wanted"] + shares["liked"]
+
+
+def _odds(shares: Mapping[str, float]) -> float:
+    """Of a refusal against a wish, as a logarithm."""
+    return math.log((shares["refused"] + 1e-6) / (_good(shares) + 1e-6))

@@ -24,6 +24,8 @@ from tools.store.tags import Tag
 
 SHORT, LONG, FEW, WELL_RATED = 5, 20, 5, 4.0
 """Volumes of a short series at most and of a long one at least, of "a few" at most; the rating of what is well rated."""
+_MOST_SLIPPED = 3
+"""Words of a phrase from which none is known with a slip."""
 RECENT, CLASSIC = 5, 1999
 """Years that "recent" reaches back, and the last year of what is called a classic."""
 
@@ -132,7 +134,7 @@ class Lexicon:
                 self.joined.setdefault(key.replace(" ", ""), key)
         words = key.split(" ")
         self.starts[words[0]] = max(self.starts.get(words[0], 0), len(words))
-        if slips and entry.kind in (Is.FACT, Is.UNIT, Is.BOUND):
+        if slips and len(words) < _MOST_SLIPPED and entry.kind in (Is.FACT, Is.UNIT, Is.BOUND):
             for word in words:
                 _learn(self.slips, word)
             for word in split_words(normalise(said)):
@@ -174,8 +176,9 @@ def lexicon(terms: CatalogTerms, year: int, own: Mapping[str, Tag] | None = None
             made.add(phrase, entry, slips=language == "en")  # a slip of romaji is some name: "Inoue"
         for phrase, entry in _money(data_of(language).get("money", {}), currency):
             made.add(phrase, entry, slips=language == "en" and entry.name == "money")
+    paraphrases = {phrase for phrase, _ in _listed("paraphrase")}
     for phrase, entry in _themes(terms, own or {}):
-        made.add(phrase, entry)
+        made.add(phrase, entry, slips=phrase not in paraphrases)
     return made
 
 
@@ -396,10 +399,11 @@ def _themes(terms: CatalogTerms, own: Mapping[str, Tag]) -> Iterator[tuple[str, 
         yield phrase, Entry(Is.FACT, fact=fact, name="themes")
 
 
-def _listed() -> Iterator[tuple[str, tuple[str, ...]]]:
+def _listed(*sections: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     for language in ("en", "ja"):
-        for tag, text in data_of(language)["theme"].items():
-            yield from ((phrase, (tag,)) for phrase in phrases(text))
+        for section in sections or ("theme", "paraphrase"):
+            for tag, text in data_of(language)[section].items():
+                yield from ((phrase, (tag,)) for phrase in phrases(text))
 
 
 def _both() -> Iterator[tuple[str, str]]:
