@@ -9,7 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -30,6 +30,7 @@ RECENT, CLASSIC = 5, 1999
 """Years that "recent" reaches back, and the last year of what is called a classic."""
 
 
+@lru_cache(maxsize=16_384)
 def key_of(phrase: str) -> str:
     """A phrase as the table keeps it."""
     said = normalise(phrase)
@@ -372,13 +373,15 @@ def _themes(terms: CatalogTerms, own: Mapping[str, Tag]) -> Iterator[tuple[str, 
     for phrase, tags in _listed():
         listed[phrase] = (*listed.get(phrase, ()), *(tag for tag in tags if tag in terms.tags))
     combined = {key_of(phrase): tuple((tag,) for tag in tags.split(" + ")) for tags, phrase in _both()}
+    keys = {tag: key_of(tag) for tag in {tag for tags in asked.values() for tag in tags}}
     for phrase in dict.fromkeys((*asked, *unwanted, *moods)):
         tags, mood = asked.get(phrase, ()), moods.get(phrase)
-        refused = unwanted.get(phrase) or unwanted.get(key_of(phrase))
+        key = key_of(phrase)
+        refused = unwanted.get(phrase) or unwanted.get(key)
         alone = refused is not None and refused.kind is Kind.ALONE
-        same = tuple(tag for tag in tags if key_of(tag) == key_of(phrase))
+        same = tuple(tag for tag in tags if keys[tag] == key)
         against = refused.tags if refused else same or tags or (mood[0] if mood else ())
-        groups = combined.get(key_of(phrase), ())
+        groups = combined.get(key, ())
         if not tags and not alone:
             tags = mood[0] if mood else refused.tags if refused else ()
         also = refused.also if refused else ()
