@@ -149,6 +149,7 @@ def _run_beside(app: Application, background: Background, packages: Packages, fo
     """Starts the background tasks."""
     changes = app.protocol.tool_list_changes
     background.run("popular titles", app.pipeline.store.popular.keep_warm)
+    background.run("words of the catalogue", app.pipeline.store.reader.keep_warm)
     background.run("inventory snapshot", app.inventory.keep)
     background.run("packages", packages.keep)
     background.run("tool lists", changes.keep)

@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
+from session.resilience.tasks import run_periodically
 from tools.store.currency import YEN, Currency
 from tools.store.failures import BackendFailure
 from tools.store.models import CatalogPage, CatalogQuery, CatalogTerms, Conditions, NameMatches, Title
@@ -35,6 +36,8 @@ _AT_ONCE = 120
 """Characters that are read at a stretch, in one piece of work."""
 _NO_TERMS = CatalogTerms({}, {})
 _MOST_SERIES = 4
+_MOST_WARMING, _WARM_AGAIN = 5.0, 300.0
+"""Seconds that the catalogue has to tell its words beside the calls, and until it is asked again."""
 
 
 class Names(Protocol):
@@ -91,6 +94,14 @@ class Reader:
     def over(self, catalog: Names) -> Reader:
         """The shop's reader with the words of another catalogue."""
         return Reader(catalog, self._now, self._at_hand, self._vocabulary, self._currency)
+
+    async def keep_warm(self) -> None:
+        """Makes the tables of the catalogue's words before a customer speaks. Runs until cancelled."""
+        await run_periodically("words of the catalogue", self._round)
+
+    async def _round(self) -> float:
+        await self._scanner(await self.terms(Deadline.after(_MOST_WARMING)))
+        return _MOST_WARMING if self._told is _NO_TERMS else _WARM_AGAIN
 
     async def read(self, text: str, deadline: Deadline) -> Reading:
         """Without an answer of the catalogue in time the reading goes on with the names at hand: what is said of others is
