@@ -124,9 +124,7 @@ class Scanner:
         if not text.startswith(_MAGAZINE_BEGINS, start):
             return None
         for last in range(end, start + 2, -1):
-            if text.startswith("以外", last - 1):
-                continue
-            if text[last - 1] not in "のでにはがをも" and (found := self.magazines.named(text[start:last])):
+            if text[last - 1] not in "のでにはがをも以" and (found := self.magazines.named(text[start:last])):
                 if "\u3041" <= text[start] <= "\u309f" and not text.startswith(_MAGAZINE_ENDS, last):
                     continue
                 return Token(start, last, text[start:last], Is.FACT, (self._entry(text[start:last], found),), cjk=True)
