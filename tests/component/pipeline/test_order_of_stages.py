@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from functools import partial
+from types import SimpleNamespace
 
 import pytest
 
 from server.pipeline import Parts, build_pipeline
 from server.stages.answer import ToolRunner
 from session.resilience.clocks import Clocks
+from tools.store.currency import YEN
 
 pytestmark = pytest.mark.virtual_time
 
 
 def test_the_order_of_the_stages_is_the_designs() -> None:
     """A snapshot: a change here changes what a call passes through."""
-    parts = Parts((), None, None, None, None, None, None, 1, 1, 1, cache=True, clocks=Clocks())  # type: ignore[arg-type]
+    store = SimpleNamespace(currency=YEN)
+    parts = Parts((), None, None, None, None, store, None, 1, 1, 1, cache=True, clocks=Clocks())  # type: ignore[arg-type]
     pipeline = build_pipeline(parts)
     handlers, handler = [], pipeline.run
     while isinstance(handler, partial):
