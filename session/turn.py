@@ -328,7 +328,7 @@ class TurnArithmetic:
         return self._or_anew(request, self._seen(request, shadow, now))
 
     def _or_anew(self, request: TurnRequest, turn: Turn) -> Turn:
-        """The turn; a new one from this call on where it is unnamed and used up, as the trip itself may have done."""
+        """The turn, or a new one from this call on if it is unnamed and used up: the trip itself may have used the rest."""
         if request.name.named or not turn.exhausted:
             return turn
         self.shadows.renew(request.key)

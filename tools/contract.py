@@ -144,6 +144,7 @@ class CachePolicy:
 
 
 TEXT = CachePolicy(fresh_seconds=300, stale_seconds=86_400, text=True)
+"""The policy of texts about titles. A server takes `fresh_seconds` from `MANGA_CACHE_TTL_S`."""
 
 
 @dataclass(frozen=True, slots=True)

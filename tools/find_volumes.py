@@ -77,7 +77,7 @@ async def last_known(context: ToolContext, given: Json) -> Json:
 
 
 def _with_title(context: ToolContext, given: Json) -> tuple[Json, str]:
-    """Takes the title that was shown last for a volume without a title, and where the call names neither title nor month."""
+    """Fills in the title that was shown last where the call names a volume alone, or neither title nor month."""
     if "volume" not in given and (given.keys() - {"format"} or not context.shared.get("title_id")):
         return given, ""
     title_id, note = resolve_title(context, given, NO_TITLE)

@@ -83,7 +83,7 @@ class DocumentError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """True if any value of the caller's property is among these, or, `negated`, none."""
+    """A condition on the property `about` of the caller: one of its values is in `values`, or, where `negated`, none is."""
 
     about: str
     values: frozenset[str]

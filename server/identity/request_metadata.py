@@ -1,4 +1,4 @@
-"""Request metadata: session, turn, user, budgets, idempotency key. The precedence is DESIGN's "Who is calling" table.
+"""Request metadata: session, turn, user, budgets, idempotency key. infra/docs/identity.md has the table.
 
 For each field the first that is present wins: the `_meta` key, then the header, then, for the session alone, W3C Baggage
 in `_meta`. Malformed baggage and traceparent are ignored, since the agent's author did not write them (W3C Trace Context,

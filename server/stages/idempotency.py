@@ -39,7 +39,7 @@ class KeyedCalls:
         self._running: dict[tuple[str, str], KeyedCall] = {}
 
     def find(self, call: Call, request: ClaimRequest, *, just_ended: bool) -> KeyedCall | None:
-        """The one that runs, or has `just_ended`, by the same version of the tool."""
+        """The call with this key that runs, or has `just_ended`, by the same version of the tool."""
         other = self._running.get((request.record, request.arguments))
         if other is None or other.call.tool.form != call.tool.form:
             return None

@@ -103,7 +103,7 @@ class ClusteredRedis:
 
     @property
     def dialer(self) -> Dialer:
-        """Any node's: a message published on one reaches all."""
+        """The dialer of a random node: a message that is published on one node reaches all."""
         return random.choice(self._there() or [self.connection_to(self._seed)]).dialer
 
     @property

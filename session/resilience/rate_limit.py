@@ -15,7 +15,8 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A bucket of `burst` calls, refilled at `per_second`."""
+    """A bucket of `burst` calls, refilled at `per_second`. The defaults are the limit of one user, which Redis
+    holds (`scripts/limit.lua`, `begin.lua`), and `LocalLimits` while Redis is away."""
 
     per_second: int = 10
     burst: int = 40

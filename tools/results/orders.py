@@ -106,7 +106,7 @@ def _row(order: Order, now: datetime) -> Json:
 
 
 def _contents(order: Order) -> str:
-    """ "One Piece 1-3; Spy x Family 1"."""
+    """The order's titles with their volumes, such as "One Piece 1-3; Spy x Family 1"."""
     volumes: dict[str, list[int]] = {}
     for line in order.lines:
         volumes.setdefault(line.title, []).extend([] if line.volume is None else [line.volume])

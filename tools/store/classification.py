@@ -121,7 +121,7 @@ READERSHIPS = Curve(offset=0.0, surprise=0.375, said=3.0)
 
 def tags(near: Sequence[Neighbour], said: Said, terms: CatalogTerms) -> dict[str, float]:
     """Confidences of tags that the neighbours carry or the text says, where the text makes them likelier than usual, or more
-    likely than not. The neighbours of a few words are so much less evidence."""
+    likely than not. For a short text the neighbours count less."""
     found = vote([(each.likeness, each.title.tags) for each in near if each.title.tags])
     curve = TAGS if found else TAGS_BY_WORDS
     confidences = {}

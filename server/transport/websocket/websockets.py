@@ -151,7 +151,7 @@ class WebSockets(Streams):
         self._none_left = asyncio.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one, as long as its client stays."""
+        """Serves one WebSocket until its client leaves."""
         upgrade: Upgrade | None = scope.get(UPGRADE)
         if upgrade is None:
             await plain(426, "This is served over WebSocket.", {"Upgrade": "websocket"})(scope, receive, send)

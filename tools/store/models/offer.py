@@ -158,7 +158,7 @@ def _day_of(moment: str) -> str:
 
 def offer_of(format_: str, volumes: Sequence[VolumeStock]) -> Offer:
     """The offer in a format that is counted by volumes: all copies, at the lowest price that is paid for one. 0 yen only
-    where every volume is free: a first one that is says nothing of the others."""
+    where every volume is free: one free volume does not make the series free."""
     prices = [volume.price_jpy for volume in volumes]
     copies = sum([volume.stock for volume in volumes])
     return Offer(format_, min(filter(None, prices), default=0), min(copies, MOST))

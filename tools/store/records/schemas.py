@@ -69,7 +69,7 @@ def _or_null(rule: _Schema) -> _Schema:
 
 
 def _forbid_others(schema: Any) -> Any:
-    """Every object of the schema refuses what it does not name; titles that only repeat a field's name go."""
+    """Forbids unnamed properties in every object, and removes each `title` keyword that only repeats a field's name."""
     if isinstance(schema, list):
         return [_forbid_others(each) for each in schema]
     if not isinstance(schema, Mapping):

@@ -241,7 +241,7 @@ class Taste:
         return np.asarray(found, np.float32)
 
     def _likeness(self, profile: Profile) -> Floats:
-        """To what is liked; never below what an unfamiliar title is worth."""
+        """The likeness of each title to the liked ones; at least `weights.unfamiliar`."""
         weights, columns = self._weights, self._columns
         authors = {self._spell(name): share for name, share in profile.authors.items()}
         score = np.float32(weights.tags) * self._sharing(profile.tags)

@@ -153,7 +153,7 @@ class StockReader:
         return [row for title_id in lately if (row := self._last_known(title_id)) is not None]
 
     def age(self, title_id: str) -> float:
-        """Seconds since it was read, by this process or another; infinite when nothing is known."""
+        """Seconds since the title's stock was read, by this process or another; infinite when nothing is known."""
         entry = self._entries.peek(title_id)
         return math.inf if entry is None else self.clock() - entry.read_at
 

@@ -52,7 +52,8 @@ def rows_snapshot(snapshots: Snapshots, variant: str = "") -> RowsSnapshot:
 
 @dataclass(slots=True)
 class StockSnapshot:
-    """Kept by a task that the application owns. `port` is for its own reads. `_written`: the ids and times that each part
+    """The last known stock in Redis, renewed by a task that the application owns. `port` reads stock for the snapshot alone.
+    `_written`: the ids and times that each part
     was last seen to hold."""
 
     port: StockPort

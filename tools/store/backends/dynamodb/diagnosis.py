@@ -185,7 +185,7 @@ async def _description(connection: Connection, called: str) -> dict[str, Any]:
 
 
 async def _forgets(connection: Connection, table: Table, called: str) -> bool:
-    """True if expired items go by themselves, where they should, or if asking is not allowed."""
+    """False only for a table that should expire its items and does not. True where asking is not allowed."""
     if table.ttl is None:
         return True
     with suppress(ClientError, BotoCoreError):

@@ -114,7 +114,7 @@ async def _batch(connection: Connection, called: str, requests: Sequence[Mapping
 
 
 def _is_temporary(error: Exception) -> bool:
-    """True if it may go well later: too busy, too late, gone away or broken for a moment. A put may be repeated."""
+    """True if a retry may succeed: the table was busy, late, away or broken for a moment. A put may be repeated."""
     if isinstance(error, ClientError):
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         return status >= 500 or isinstance(failure_of(error, "table"), Throttled)

@@ -75,7 +75,7 @@ class Index:
     partition_key: str | None = None
 
     def creation(self, of_the_table: str) -> dict[str, Any]:
-        """Its part of the parameters of CreateTable."""
+        """This index's entry in the parameters of CreateTable."""
         return {
             "IndexName": self.name,
             "KeySchema": _schema(self.partition_key or of_the_table, self.sort_key),
@@ -85,7 +85,7 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Every key is a string. `personal` data wants a key of one's own for encryption and no copies without one;
+    """Every key is a string. A `personal` table and its copies are encrypted with a key of the account's own;
     `recovery` is point-in-time recovery; `ttl` names the attribute with the second an item may go."""
 
     name: str

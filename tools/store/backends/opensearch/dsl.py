@@ -1,4 +1,4 @@
-"""The searches by meaning: for nearest vectors, and for how near given titles are."""
+"""Queries, filters and sorts in the words of OpenSearch, and the searches for nearest vectors."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class Anchor:
 
 
 class CardValues(dict[str, dict[str, Numbers]]):
-    """As `Columns.having`, each field read when it is first asked for."""
+    """A mapping of the shape of `Columns.having`; each field is filled on first access."""
 
     def __init__(self, cards: Collection[Card]) -> None:
         super().__init__()

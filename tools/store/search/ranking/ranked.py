@@ -189,7 +189,7 @@ def _called(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
 
 
 def least_name(query: ParsedQuery, weights: Weights) -> float:
-    """How like a name the query has to be for a title to be called so."""
+    """The least likeness of query and name for the query to be the title's name; higher for what is mostly a theme."""
     return weights.theme_name_threshold if query.theme_share > weights.theme_only else weights.name_threshold
 
 

@@ -8,5 +8,9 @@
     meaning     what the facts come to
     reading     what came of it: the subject that is left, what has to hold, what was understood by which words
 
+"cooking, not over 700 yen": the scanner makes a fact (cooking), a break and an amount (at most 700; "not over" is in
+en.toml) of it; the binder finds no operator before them; the model says that both are wanted; meaning makes `tags` and
+`price=Range(None, 700)` of them, and the subject "cooking" is left to be searched by.
+
 A word that states a condition pulls no title by it: it is taken out of the subject. What is a title's name states nothing.
 """
