@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from session.resilience.deadline import Deadline
 from tests.support.loop_work import counted
 from tests.support.reading import a_reader
+from tools.store.search.reading import reader as reading
 from tools.store.search.reading.binder import Binder
 from tools.store.search.reading.meaning import Meaning
 from tools.store.search.reading.scanner import Scanner
@@ -47,6 +49,23 @@ async def test_of_many_long_texts_one_piece_is_read_in_a_round(monkeypatch: pyte
         await counting
     assert len(began) >= 3 * TEXTS
     assert len(set(began)) == len(began), "two pieces in one round"
+
+
+async def test_those_who_read_first_make_one_scanner_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many they are, and once more only where the words of the catalogue are others."""
+    made, making = list[Any](), reading._scanner_of
+
+    def noted(*given: Any) -> Scanner:
+        made.append(given)
+        return making(*given)
+
+    monkeypatch.setattr(reading, "_scanner_of", noted)
+    reader = a_reader()
+    await asyncio.gather(*(reader.read(f"no romance {number}", Deadline.after(60)) for number in range(20)))
+    catalog: Any = reader._catalog
+    catalog._terms = replace(catalog._terms)
+    await reader.read("no horror", Deadline.after(60))
+    assert len(made) == 1
 
 
 async def test_a_text_of_nothing_but_beginnings_of_magazines_is_read_at_once() -> None:

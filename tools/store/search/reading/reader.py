@@ -89,7 +89,7 @@ class Reader:
         self._currency = currency
         self._told = _NO_TERMS
         self._made: tuple[CatalogTerms, int, Scanner] | None = None
-        self._piece = asyncio.Lock()
+        self._piece, self._making = asyncio.Lock(), asyncio.Lock()
 
     def over(self, catalog: Names) -> Reader:
         """The shop's reader with the words of another catalogue."""
@@ -200,10 +200,13 @@ class Reader:
 
     async def _scanner(self, terms: CatalogTerms) -> Scanner:
         """Made once for each state of the catalogue, and each year: off the loop, since it folds thousands of phrases."""
-        year, made = self._now().year, self._made
-        if made is None or made[0] is not terms or made[1] != year:
-            scanner = await asyncio.to_thread(_scanner_of, terms, year, self._vocabulary.own, self._currency)
-            made = self._made = (terms, year, scanner)
+        year = self._now().year
+        async with self._making:  # or each of those that read the first texts would make one of its own
+            made = self._made
+            if made is None or made[1] != year or (made[0] is not terms and made[0] != terms):
+                scanner = await asyncio.to_thread(_scanner_of, terms, year, self._vocabulary.own, self._currency)
+                made = (terms, year, scanner)
+            self._made = (terms, *made[1:])
         return made[2]
 
 
