@@ -24,7 +24,7 @@ from tools.store.tags import Tag
 
 SHORT, LONG, FEW, WELL_RATED = 5, 20, 5, 4.0
 """Volumes of a short series at most and of a long one at least, of "a few" at most; the rating of what is well rated."""
-_MOST_SLIPPED = 3
+_MOST_SLIPPED = 4
 """Words of a phrase from which none is known with a slip."""
 RECENT, CLASSIC = 5, 1999
 """Years that "recent" reaches back, and the last year of what is called a classic."""
