@@ -61,7 +61,7 @@ async def test_every_argument_is_a_filter_and_says_so(opener: Opener) -> None:
     kit = await opener()
     answer = await searched(kit, "cooking", status="finished", max_volumes=5, without=["gore", "Bread and Rain"])
     assert sorted(ids(answer)) == [1, 5]
-    assert [each["from"] for each in answer.value["understood"]] == ["status", "max_volumes", "without", "without"]
+    assert [each["from"] for each in answer.value["understood"]] == ["cooking", "status", "max_volumes", "without", "without"]
     assert "relaxed" not in answer.value
 
 
@@ -82,6 +82,7 @@ async def test_what_nobody_goes_by_is_said_not_to_be_obeyed(opener: Opener) -> N
     answer = await searched(await opener(), "cooking", without=["clowns", "Hoshino", "manga-000001"])
     assert not {1, 4}.intersection(ids(answer))
     assert [each["condition"] for each in answer.value["understood"]] == [
+        "Cooking",
         "without clowns: nothing here goes by this (not obeyed)",
         "not by Hoshino",
         "without manga-000001",

@@ -71,7 +71,7 @@ async def test_what_fits_needs_no_note(tmp_path: Path) -> None:
 @cases("criteria", ["finished comedy in at most 20 volumes", "完結済みのコメディ、20巻以内"])
 async def test_conditions_in_the_words_are_obeyed_and_named(tmp_path: Path, criteria: str) -> None:
     answer = await recommended(tmp_path, criteria)
-    assert len(answer["understood"]) == 2
+    assert len(answer["understood"]) == 3
     for card in answer["recommendations"]:
         assert card["status"] == "Finished"
         assert card["volumes"] <= 20
