@@ -61,7 +61,8 @@ async def test_every_argument_is_a_filter_and_says_so(opener: Opener) -> None:
     kit = await opener()
     answer = await searched(kit, "cooking", status="finished", max_volumes=5, without=["gore", "Bread and Rain"])
     assert sorted(ids(answer)) == [1, 5]
-    assert [each["from"] for each in answer.value["understood"]] == ["cooking", "status", "max_volumes", "without", "without"]
+    said = [each["from"] for each in answer.value["understood"]]
+    assert said == ["cooking", "status", "max_volumes", "without", "without"]
     assert "relaxed" not in answer.value
 
 
