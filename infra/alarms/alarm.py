@@ -34,17 +34,41 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A number of a formula, by its name there. With a `dimension`, a name and a value, the collector reads it in /metrics,
+    where it has this name too (infra/observability/aws.yml); without one the server tells it."""
+
+    name: str
+    metric: str
+    dimension: tuple[str, str] | None = ("Service", "manga-tools")
+    statistic: str = "Sum"
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """The same in CloudWatch, by its metric math: for `periods` in a row, each of so many minutes, `expression` is above
+    `most`. The parts are of all tasks and labels together."""
+
+    expression: str
+    parts: tuple[Part, ...]
+    most: float
+    minutes: int
+    periods: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Alarm:
-    """`expression` has to hold for `minutes`; `summary` and `do` may name labels as Prometheus's templates do. `watch` is
-    None for what CloudWatch is not told of: its series have more labels than are worth their price there."""
+    """`expression` has to hold for `minutes`; `summary` and `do` may name labels as Prometheus's templates do, for
+    which CloudWatch reads `otherwise`, if there is one."""
 
     name: str
     severity: str
     summary: str
     do: str
     expression: str
-    minutes: int = 0
-    watch: Watch | Share | None = None
+    minutes: int
+    watch: Watch | Share | Formula
+    otherwise: str = ""
 
     @property
     def runbook(self) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from infra.alarms.alarm import RUNBOOKS, Alarm, Share, Watch
+from infra.alarms.alarm import RUNBOOKS, Alarm, Formula, Part, Share, Watch
 from infra.alarms.rules import ALARMS, window
 from infra.alarms.slos import BURNS, DAY, LEAST_ANSWERS, LEAST_BAD, PAGE, SERVICE_LEVELS, Burn, ServiceLevel
 
@@ -34,7 +34,8 @@ def alarms(where: Deployed) -> dict[str, Resource]:
     burning = (each for level in SERVICE_LEVELS for burn in BURNS for each in _burning(where, level, burn))
     states = (each for alarm in ALARMS if isinstance(alarm.watch, Watch) for each in _state(where, alarm, alarm.watch))
     shares = (_share(where, alarm, alarm.watch) for alarm in ALARMS if isinstance(alarm.watch, Share))
-    return {_logical(each["Properties"]["AlarmName"], where): each for each in (*burning, *states, *shares)}
+    formulas = (_formula(where, alarm, alarm.watch) for alarm in ALARMS if isinstance(alarm.watch, Formula))
+    return {_logical(each["Properties"]["AlarmName"], where): each for each in (*burning, *states, *shares, *formulas)}
 
 
 def rollback_names(where: Deployed) -> tuple[str, ...]:
@@ -147,6 +148,31 @@ def _share(where: Deployed, alarm: Alarm, share: Share) -> Resource:
             **told(where, alarm.severity),
         },
     }
+
+
+def _formula(where: Deployed, alarm: Alarm, formula: Formula) -> Resource:
+    return {
+        "Type": "AWS::CloudWatch::Alarm",
+        "Properties": {
+            "AlarmName": f"{where.prefix}-{alarm.name}",
+            "AlarmDescription": describe(alarm.otherwise or alarm.summary, alarm.do, alarm.name, where),
+            "Metrics": [
+                *(_part(part, where, formula.minutes) for part in formula.parts),
+                {"Id": "watched", "Expression": formula.expression, "Label": alarm.name},
+            ],
+            **compared(formula.most, formula.periods, formula.periods),
+            **told(where, alarm.severity),
+        },
+    }
+
+
+def _part(part: Part, where: Deployed, minutes: int) -> Resource:
+    each = _sum(part.name, where, part.metric, minutes)
+    each["MetricStat"]["Stat"] = part.statistic
+    if part.dimension:
+        name, value = part.dimension
+        each["MetricStat"]["Metric"]["Dimensions"] = [{"Name": name, "Value": value}]
+    return each
 
 
 def compared(

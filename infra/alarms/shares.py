@@ -3,7 +3,7 @@ it, a service level burns, and pages."""
 
 from __future__ import annotations
 
-from infra.alarms.alarm import Alarm, Share
+from infra.alarms.alarm import Alarm, Formula, Part, Share
 from infra.alarms.slos import TICKET
 
 FAILED = "INTERNAL_ERROR|DEPENDENCY_FAILURE|TIMEOUT|CIRCUIT_OPEN|BUDGET_EXHAUSTED|SERVER_BUSY"
@@ -26,6 +26,9 @@ SHARES = (
         "{{ $labels.tool }} met something that nobody foresaw.",
         "The log has a traceback under the call's id.",
         'sum by (tool) (increase(manga_calls_total{outcome="INTERNAL_ERROR"}[10m])) > 0',
+        0,
+        Formula("FILL(errors, 0)", (Part("errors", "manga_calls_total", ("outcome", "INTERNAL_ERROR")),), 0, 10),
+        "A tool met something that nobody foresaw.",
     ),
     Alarm(
         "MangaSlow",
@@ -34,6 +37,10 @@ SHARES = (
         "Compare the tools, then the backends' breakers and the process's CPU.",
         "histogram_quantile(0.99, sum by (le) (rate(manga_answer_seconds_bucket[5m]))) > 2",
         5,
+        # The p99 is above what more than one in a hundred takes longer than.
+        Formula(
+            "1 - quick / sent", (Part("quick", "AnswersInTwoSeconds", None), Part("sent", "AnswersSent", None)), 0.01, 5, 2
+        ),
     ),
     Alarm(
         "MangaAnswersLate",
@@ -52,6 +59,18 @@ SHARES = (
         "sum by (what) (rate(manga_calls_degraded_total[15m]))"
         " / ignoring (what) group_left sum(rate(manga_calls_total[15m])) > 0.2",
         15,
+        Formula(
+            "FILL(degraded, 0) / (timely + late)",
+            (
+                Part("degraded", "manga_calls_degraded_total"),
+                Part("timely", "AnswersInTime", None),
+                Part("late", "AnswersLate", None),
+            ),
+            0.2,
+            15,
+            2,
+        ),
+        "A fifth of the answers has had to do without something for a quarter of an hour.",
     ),
     Alarm(
         "MangaSearchesFindNothing",
@@ -61,6 +80,13 @@ SHARES = (
         "sum(rate(manga_empty_searches_total[30m]))"
         ' / sum(rate(manga_calls_total{tool="search_manga_catalog",outcome="ok"}[30m])) > 0.5',
         30,
+        Formula(
+            "FILL(empty, 0) / searches",
+            (Part("empty", "manga_empty_searches_total"), Part("searches", "manga_calls_total", ("outcome", "ok"))),
+            0.5,
+            30,
+            2,
+        ),
     ),
     Alarm(
         "MangaRefusesMany",
@@ -69,5 +95,7 @@ SHARES = (
         "401: a token was rotated. 403, 421: a Host or Origin is missing in MANGA_ALLOWED_HOSTS. 503: there is no room.",
         "sum by (kind) (rate(manga_refusals_total[5m])) > 10",
         5,
+        Formula("FILL(refused, 0) / 300", (Part("refused", "manga_refusals_total"),), 10, 5, 2),
+        "More than ten requests a second are refused.",
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infra.alarms.alarm import Alarm, Watch
+from infra.alarms.alarm import Alarm, Formula, Part, Watch
 from infra.alarms.slos import PAGE, TICKET
 from server.backends.guarded_store import POLICIES
 
@@ -100,6 +100,9 @@ STATES = (
         "The background task {{ $labels.task }} dies again and again.",
         "The log has a traceback at ERROR each time.",
         "increase(manga_background_deaths_total[15m]) > 2",
+        0,
+        Formula("FILL(deaths, 0)", (Part("deaths", "manga_background_deaths_total"),), 2, 15),
+        "Background tasks die again and again.",
     ),
     Alarm(
         "MangaOutOfFiles",
@@ -108,5 +111,16 @@ STATES = (
         "Raise the limit on open files (ulimit -n), or see who keeps so many streams.",
         "manga_connections_held / manga_connections_most > 0.9",
         5,
+        Formula(
+            "held / most",
+            (
+                Part("held", "manga_connections_held", statistic="Maximum"),
+                Part("most", "manga_connections_most", statistic="Maximum"),
+            ),
+            0.9,
+            1,
+            5,
+        ),
+        "A task can take hardly any more connections.",
     ),
 )

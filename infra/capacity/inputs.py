@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from infra.alarms.alarm import Watch
+from infra.alarms.alarm import Formula, Watch
 from infra.alarms.cloudwatch import Deployed as At
 from infra.alarms.cloudwatch import alarms, halves_that_roll_back
 from infra.alarms.door import DoorParts, door_alarms
 from infra.alarms.native import Natives, natives
+from infra.alarms.rules import ALARMS
 from infra.alarms.states import STATES
 from infra.cdk.config import Stage as Deployed
 from infra.cdk.stages import STAGES
@@ -137,7 +138,10 @@ def _standing(stage: Deployed) -> Stage:
         bedrock=stage.embedder.startswith("bedrock:"),
         interface_endpoints=INTERFACE_ENDPOINTS - (not stage.traces),
         alarms=alarms_of(stage),
-        metrics=sum(number.dimension is None for number in NUMBERS) + len((*POLICIES, "redis")) + len(_replicas()),
+        metrics=sum(number.dimension is None for number in NUMBERS)
+        + len((*POLICIES, "redis"))
+        + len(_replicas())
+        + len(_scraped()),
         dashboards=1,
         keys=KEYS,
         secrets=SECRETS,
@@ -149,6 +153,12 @@ def _replicas() -> set[str]:
     states = (alarm.watch for alarm in STATES if isinstance(alarm.watch, Watch))
     watched = (watch for watch in states if watch.dimension == "Replica")
     return {value for watch in watched for value in watch.values}
+
+
+def _scraped() -> set[tuple[str, tuple[str, str]]]:
+    """What the collector tells, by names and dimensions."""
+    formulas = (alarm.watch for alarm in ALARMS if isinstance(alarm.watch, Formula))
+    return {(part.metric, part.dimension) for each in formulas for part in each.parts if part.dimension}
 
 
 def alarms_of(stage: Deployed) -> int:

@@ -279,6 +279,11 @@ class Stage:
         return f"{self.prefix}-{'shared' if self.walled else 'pod'}"
 
     @property
+    def metrics_log(self) -> str:
+        """Where the collector writes what CloudWatch reads as metrics."""
+        return f"/{self.service}/metrics"
+
+    @property
     def agents(self) -> str:
         """The agents' service: the pod, or one of its own behind the wall."""
         return f"{self.prefix}-agents" if self.walled else self.service

@@ -52,7 +52,7 @@ PANELS = (
         (Query(rate(CALLS, "tool"), "{{tool}}"),),
         "ops",
         12,
-        (Shown("AnswersInTime", "Sum"), Shown("AnswersLate", "Sum")),
+        tuple(Shown(name, "Sum") for name in ("AnswersInTime", "AnswersLate", "AnswersSent", "AnswersInTwoSeconds")),
     ),
     Panel(
         "Outcomes",

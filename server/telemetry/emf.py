@@ -59,10 +59,12 @@ class EmfPublisher:
             by_name[sample.name].append(sample)
         rows: dict[str, list[Row]] = defaultdict(list)
         for number in NUMBERS:
+            totals = defaultdict(float, {"": 0.0} if number.kind is Kind.GROWN else {})
             for sample in by_name[number.sample]:
                 if number.labels == tuple((label, sample.labels[label]) for label, _ in number.labels):
-                    value = sample.labels[number.by] if number.by else ""
-                    rows[value].append((number, self._value(number, sample.value)))
+                    totals[sample.labels[number.by] if number.by else ""] += sample.value
+            for value, total in totals.items():
+                rows[value].append((number, self._value(number, total)))
         milliseconds = round(self._wall() * 1000)
         for value, row in rows.items():
             dimension = row[0][0].dimension

@@ -48,7 +48,7 @@ class Kind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Number:
     """`sample` is the name in /metrics, `labels` those that it has to have there; `dimension` is the name in CloudWatch of
-    the label `by`."""
+    the label `by`. Samples that differ in other labels are added up."""
 
     name: str
     sample: str
@@ -71,6 +71,8 @@ NUMBERS = (
     Number.verdicts("AnswersLate", IN_TIME, BAD),
     Number.verdicts("AnswersUsable", USABLE, GOOD),
     Number.verdicts("AnswersUnusable", USABLE, BAD),
+    Number("AnswersSent", "manga_answer_seconds_count", Kind.GROWN),
+    Number("AnswersInTwoSeconds", "manga_answer_seconds_bucket", Kind.GROWN, labels=(("le", "2.0"),)),
     UNDER_WAY,
     Number("Ready", "manga_ready", Kind.NOW),
     Number("RedisAway", "manga_breaker_state", Kind.NOW, labels=(("backend", "redis"),), open_from=1.0),

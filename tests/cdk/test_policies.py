@@ -199,7 +199,9 @@ def test_the_functions_of_the_door_may_what_their_code_asks(stage: Stage) -> Non
     told = {role: {action for action, _ in stage.roles[role].pairs()} for role in ("door", "outside", "traces")}
     assert told["door"] == own | {"dynamodb:GetItem", "dynamodb:UpdateItem"}
     assert told["outside"] == own | {"execute-api:ManageConnections"}
-    assert told["traces"] == {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
+    assert told["traces"] == own | {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
+    (log,) = {resource for action, resource in stage.roles["traces"].pairs() if action == "logs:PutLogEvents"}
+    assert log.endswith(f":log-group:{stage.shop.stage.metrics_log}:log-stream:*")
     for role in ("door", "outside"):
         assert all(resource != "*" for _, resource in stage.roles[role].pairs())
 

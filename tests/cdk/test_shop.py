@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from botocore.exceptions import ClientError
 
 from infra.cdk.stages import DEV
@@ -91,8 +92,9 @@ def asked(role: Role, action: str, arn: str) -> Asked:
     return Asked(role.arn, role.policy, action, arn)
 
 
-def test_a_stage_without_traces_has_no_collector_and_no_endpoint_for_it(changed: dict[str, Template]) -> None:
-    assert "collector" not in [each["Name"] for each, _ in containers(changed["pod"])]
+def test_a_stage_without_traces_collects_metrics_alone_and_has_no_endpoint_for_spans(changed: dict[str, Template]) -> None:
+    config = yaml.safe_load(environment(changed["pod"], container(changed["pod"], "collector"))["AOT_CONFIG_CONTENT"])
+    assert (list(config["service"]["pipelines"]), list(config["exporters"])) == (["metrics"], ["awsemf"])
     assert "OTEL_EXPORTER_OTLP_ENDPOINT" not in environment(changed["pod"], container(changed["pod"], "agent"))
     services = [
         changed["foundation"].value(each["Properties"]["ServiceName"])

@@ -4,12 +4,15 @@ DependsOn, and no health command without CMD."""
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import yaml
 
+from infra.alarms.rules import NAMES as RULED
 from infra.cdk.stages import STAGES
 from server.config.settings import Settings
+from server.telemetry.service_levels import NUMBERS
 from tests.support.cases import cases
 from tests.support.cdk import Template, containers, environment
 
@@ -134,15 +137,17 @@ def test_the_server_reads_its_settings(service: Template, stage: str, tmp_path: 
 
 
 def test_spans_leave_a_task_by_the_collector_beside(service: Template, agents: Template, stage: str) -> None:
-    """Server and agent tell it, the same share of turns; its config is YAML, goes to X-Ray, and has a role for that alone."""
+    """Server and agent tell it, the same share of turns; its config is YAML, goes to X-Ray, and has a role for that alone.
+    Beside a server it reads the metrics too."""
     for template in (service, agents):
         named = {each["Name"]: each for each, task in containers(template) if not task["Family"].endswith("seed")}
         collector = named["collector"]
         assert (collector["Essential"], collector["HealthCheck"]["Command"]) == (False, ["CMD", "/healthcheck"])
         config = yaml.safe_load(environment(template, collector)["AOT_CONFIG_CONTENT"])
+        metrics = {"receivers": ["prometheus"], "processors": ["memory_limiter"], "exporters": ["awsemf"]}
         assert config["service"]["pipelines"] == {
             "traces": {"receivers": ["otlp"], "processors": ["memory_limiter", "batch"], "exporters": ["awsxray"]}
-        }
+        } | ({"metrics": metrics} if "manga-tools" in named else {})
         exporter = config["exporters"]["awsxray"]
         assert (exporter["region"], "Traces" in exporter["role_arn"]) == (STAGES[stage].region, True)
         listens = config["receivers"]["otlp"]["protocols"]["http"]["endpoint"]
@@ -153,6 +158,48 @@ def test_spans_leave_a_task_by_the_collector_beside(service: Template, agents: T
                 "parentbased_traceidratio",
                 STAGES[stage].traces,
             )
+
+
+def test_each_rule_of_prometheus_has_an_alarm_of_which_cloudwatch_is_told(service: Template, stage: str) -> None:
+    """By the server's own lines, or by what the collector lets through, with the dimension that it gives it, to a log that
+    is there and is forgotten in time."""
+    (collector,) = [each for each, _ in containers(service) if each["Name"] == "collector"]
+    config = yaml.safe_load(environment(service, collector)["AOT_CONFIG_CONTENT"])
+    (scraped,) = config["receivers"]["prometheus"]["config"]["scrape_configs"]
+    (kept,) = scraped["metric_relabel_configs"]
+    assert (kept["action"], kept["source_labels"]) == ("keep", ["__name__", "tool", "outcome"])
+    assert (scraped["metrics_path"], scraped["scrape_interval"]) == ("/metrics", "60s")
+    (static,) = scraped["static_configs"]
+    assert static == {"targets": ["127.0.0.1:8080"], "labels": {"Service": "manga-tools"}}
+    exporter = config["exporters"]["awsemf"]
+    assert (exporter["namespace"], exporter["region"]) == (STAGES[stage].namespace, STAGES[stage].region)
+    (log,) = [
+        each["Properties"] for each in service.of("AWS::Logs::LogGroup").values()
+        if each["Properties"]["LogGroupName"] == exporter["log_group_name"]
+    ]  # fmt: skip
+    assert log["RetentionInDays"] == STAGES[stage].log_days
+    kinds = ("AWS::CloudWatch::Alarm", "AWS::CloudWatch::CompositeAlarm")
+    alarms = [each["Properties"] for kind in kinds for each in service.of(kind).values()]
+    for name in RULED:
+        assert any(each["AlarmName"].startswith(f"{STAGES[stage].service}-{name}") for each in alarms), name
+    own, seen = {number.name for number in NUMBERS}, set[str]()
+    parts = [part for each in alarms for part in each.get("Metrics", ()) if "MetricStat" in part]
+    for metric in [part["MetricStat"]["Metric"] for part in parts]:
+        name = metric["MetricName"]
+        if metric["Namespace"] != STAGES[stage].namespace or name in own:
+            continue
+        (dimension,) = metric["Dimensions"]
+        (declared,) = [
+            each["dimensions"] for each in exporter["metric_declarations"]
+            if any(re.search(selector, name) for selector in each["metric_name_selectors"])
+        ]  # fmt: skip
+        assert declared == [[dimension["Name"]]], name
+        of_a_call = dimension["Value"] if dimension["Name"] == "outcome" else ""
+        assert re.fullmatch(kept["regex"], f"{name};search_manga_catalog;{of_a_call}"), name
+        seen.add(name)
+    assert len(seen) == 7
+    for label in ("check_inventory;ok", "search_manga_catalog;TIMEOUT"):
+        assert not re.fullmatch(kept["regex"], f"manga_calls_total;{label}")
 
 
 def test_secrets_are_no_settings(service: Template, agents: Template) -> None:

@@ -133,7 +133,8 @@ def _value(alarm: Mapping[str, Any], timeline: Timeline, start: int, end: int) -
     values = {name: timeline.statistic(_key(each["Metric"]), each["Stat"], start, end) for name, each in stats.items()}
     (expression,) = (each["Expression"] for each in alarm["Metrics"] if "Expression" in each)
     known = {name: value for name, value in values.items() if value is not None}
-    return calculated(expression, known) if len(known) == len(values) else None
+    filled = set(re.findall(r"FILL\((\w+),", expression))
+    return calculated(expression, known) if known and values.keys() - known.keys() <= filled else None
 
 
 def _key(metric: Mapping[str, Any]) -> Key:
@@ -158,6 +159,8 @@ def _calculated(node: ast.expr, values: Mapping[str, float]) -> float:
             return float(OPERATORS[type(op)](_calculated(left, values), _calculated(right, values)))
         case ast.Call(func=ast.Name(id="IF"), args=[condition, then, otherwise]):
             return _calculated(then if _calculated(condition, values) else otherwise, values)
+        case ast.Call(func=ast.Name(id="FILL"), args=[ast.Name(id=name), ast.Constant(value=float(number) | int(number))]):
+            return values.get(name, number)
     raise NotImplementedError(ast.dump(node))
 
 

@@ -1,15 +1,20 @@
-"""The way of spans out of a task: AWS's collector beside the other containers, which sends them to X-Ray."""
+"""AWS's collector beside the other containers: sends spans to X-Ray, and to CloudWatch what alarms need of /metrics."""
 
 from __future__ import annotations
 
+import json
+
+import yaml  # type: ignore[import-untyped, unused-ignore]
+
 from infra.cdk.config import Stage
 from infra.cdk.constructs.containers import Containers, Kind
+from infra.cdk.constructs.keys import Keys
 from infra.cdk.constructs.repositories import COLLECTOR, Repositories
 from infra.cdk.constructs.roles import Roles
 from server.config.settings import ROOT
 
 NAME = "collector"
-CONFIG = "infra/observability/xray.yml"
+CONFIG = "infra/observability/aws.yml"
 USER = "10003"
 CPU, MEMORY = 32, 128
 ENDPOINT = "http://127.0.0.1:4318"
@@ -26,9 +31,15 @@ def spans(stage: Stage) -> dict[str, str]:
     }
 
 
-def add_collector(stage: Stage, containers: Containers, repositories: Repositories, roles: Roles) -> None:
-    """Not essential, and nobody waits for it: without it spans are lost, and nothing else."""
-    if not stage.traces:
+def add_collector(
+    stage: Stage, containers: Containers, repositories: Repositories, roles: Roles, keys: Keys | None = None
+) -> None:
+    """Not essential, and nobody waits for it: without it spans and these metrics are lost, and nothing else. `keys` are for
+    the log of the metrics, where there is a server in the task."""
+    if keys:
+        containers.log("Metrics", stage.metrics_log, keys.shop)
+    pipelines = [name for name, wanted in (("traces", stage.traces), ("metrics", keys)) if wanted]
+    if not pipelines:
         return
     containers.add(
         Kind(
@@ -39,14 +50,24 @@ def add_collector(stage: Stage, containers: Containers, repositories: Repositori
             memory=MEMORY,
             user=USER,
             essential=False,
-            environment={"AOT_CONFIG_CONTENT": _config(stage, roles)},
+            environment={"AOT_CONFIG_CONTENT": _config(stage, roles, pipelines)},
             health=("CMD", "/healthcheck"),
         )
     )
 
 
-def _config(stage: Stage, roles: Roles) -> str:
-    """With its values in their places: CloudFormation takes `${…}` for its own."""
-    told = (ROOT / CONFIG).read_text("utf-8")
-    text = "".join(line for line in told.splitlines(keepends=True) if not line.startswith("#"))
-    return text.replace("${env:AWS_REGION}", stage.region).replace("${env:TRACES_ROLE_ARN}", roles.traces.role_arn)
+def _config(stage: Stage, roles: Roles, pipelines: list[str]) -> str:
+    """With its values in their places, since CloudFormation takes `${…}` for its own, and only what these pipelines use."""
+    config = yaml.safe_load((ROOT / CONFIG).read_text("utf-8"))
+    chosen = config["service"]["pipelines"] = {name: config["service"]["pipelines"][name] for name in pipelines}
+    for kind in ("receivers", "processors", "exporters"):
+        config[kind] = {name: config[kind][name] for each in chosen.values() for name in each[kind]}
+    text = json.dumps(config)
+    for name, value in (
+        ("AWS_REGION", stage.region),
+        ("TRACES_ROLE_ARN", roles.traces.role_arn),
+        ("NAMESPACE", stage.namespace),
+        ("METRICS_LOG", stage.metrics_log),
+    ):
+        text = text.replace(f"${{env:{name}}}", value)
+    return text

@@ -105,6 +105,15 @@ def tells_of_spans() -> iam.PolicyStatement:
     return allow("Spans", ("xray:PutTraceSegments", "xray:PutTelemetryRecords"), ("*",))
 
 
+def tells_of_metrics(stack: cdk.Stack, log: str) -> iam.PolicyStatement:
+    """By the name of a log that is made later."""
+    streams = f"{log}:log-stream:*"
+    arn = stack.format_arn(
+        service="logs", resource="log-group", resource_name=streams, arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME
+    )
+    return allow("Metrics", ("logs:CreateLogStream", "logs:PutLogEvents"), (arn,))
+
+
 def converses(stack: cdk.Stack, model: str) -> iam.PolicyStatement:
     actions = ("bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream")
     return allow("Converse", actions, model_arns(stack, model))

@@ -38,6 +38,6 @@ class Pod(Construct):
         door = ecs.Secret.from_secrets_manager(secrets.door_read_by(self, self.task.obtain_execution_role()))
         agent = add_agent(stage, containers, repositories, stage.size, STORE, (("AGENT_DOOR_SECRET", door),))
         profiles.give(agent, "agent")
-        add_collector(stage, containers, repositories, roles)
+        add_collector(stage, containers, repositories, roles, data.keys)
         healthy = ecs.ContainerDependencyCondition.HEALTHY
         agent.add_container_dependencies(ecs.ContainerDependency(container=server, condition=healthy))

@@ -54,7 +54,9 @@ class Roles(Construct):
         theirs = tasks if stage.walled else self._one_of("pod")
         self.flags = self._role("flags", self._one_of("server" if stage.walled else "pod"), (may.reads_flags(data.flags),))
         traced = self._one_of(*(("server", "agent") if stage.walled else ("pod",)))
-        self.traces = self._role("traces", traced, (may.tells_of_spans(),))
+        self.traces = self._role(
+            "traces", traced, (may.tells_of_spans(), may.tells_of_metrics(self._stack, stage.metrics_log))
+        )
         helpers = [role.role_arn for role in (self.flags, self.traces)] if stage.walled else []
         becomes = (may.allow("BecomeOneThatHelps", ("sts:AssumeRole",), helpers),) if helpers else ()
         self.server = self._role("server", theirs, (*store, *rest, *classifier, *becomes))
@@ -93,6 +95,8 @@ class Roles(Construct):
         pages = "Pages are named by title and volume: all of one prefix, and nothing beside it."
         acknowledge(self.server, f"AwsSolutions-IAM5[Resource::{bucket}/{PAGES}/*]", pages)
         acknowledge(self.traces, "AwsSolutions-IAM5[Resource::*]", "Segments of X-Ray have no resource that could be named.")
+        streams = f"arn:aws:logs:{stage.region}:<AWS::AccountId>:log-group:{stage.metrics_log}:log-stream:*"
+        acknowledge(self.traces, f"AwsSolutions-IAM5[Resource::{streams}]", "Streams of the one log, which are few.")
         models = [bedrock_model(each) for each in (stage.embedder, stage.classifier)]
         for role, model in ((self.agent, stage.model), *((self.server, each) for each in models)):
             for arn in model_arns(self._stack, model) if model else ():

@@ -61,5 +61,5 @@ class Shared(StageStack):
         repositories, data = foundation.repositories, foundation.data
         server = add_server(stage, containers, repositories, data, foundation.roles, shape)
         add_files(stage, containers, repositories, data.files, server, region(stage))
-        add_collector(stage, containers, repositories, foundation.roles)
+        add_collector(stage, containers, repositories, foundation.roles, foundation.keys)
         return task

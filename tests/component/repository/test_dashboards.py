@@ -72,7 +72,10 @@ def test_cloudwatch_is_asked_for_what_is_told_and_for_all_of_it(told: tuple[set[
     shown = {name for panel in PANELS for each in panel.shown if not each.native for name in (each.number, *each.per)}
     watched = set(re.findall(r'"MetricName": "(\w+)"', json.dumps(alarms(Deployed("p", NAMESPACE, "page", "ticket")))))
     assert shown == numbers
-    assert watched <= numbers
+    assert {name for name in watched if not name.startswith("manga_")} <= numbers
+    assert families({re.sub("_total$", "", name) for name in watched - numbers}) <= {
+        re.sub("_total$", "", name) for name in told[0]
+    }
 
 
 def test_cloudwatchs_dashboard_is_one() -> None:
