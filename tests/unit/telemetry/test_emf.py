@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from server.call import Call
 from server.telemetry.emf import LOOKS, EmfPublisher, publish_emf
 from server.telemetry.metrics import Metrics
 from server.telemetry.service_levels import NUMBERS
@@ -58,6 +60,22 @@ def test_what_has_grown_is_told_once_and_states_each_time() -> None:
     for lines in (first, second):
         assert (lines[()]["RedisAway"], lines[()]["Ready"], lines[("flags",)]["ReplicaLag"]) == (1, 1, 4.5)
         assert [lines[(backend,)]["BackendLost"] for backend in ("catalog", "redis", "stock")] == [1, 1, 0]
+
+
+def test_samples_that_differ_in_other_labels_are_added_up() -> None:
+    """Answers by all transports, of which one took longer than two seconds; and there are none until there is one."""
+    metrics = measured()
+    teller = EmfPublisher(SPACE, metrics.registry)
+    names = ("AnswersSent", "AnswersInTwoSeconds")
+    lines = told(teller)
+    assert [lines[()][name] for name in names] == [0, 0]
+    for transport, milliseconds in (("sse", 10.0), ("sse", 2100.0), ("http", 20.0)):
+        call = SimpleNamespace(name="t", transport=transport, deadline=None, elapsed_ms=lambda taken=milliseconds: taken)
+        metrics.record_answer_sent(cast(Call, cast(Any, call)))
+    lines = told(teller)
+    assert [lines[()][name] for name in names] == [3, 2]
+    lines = told(teller)
+    assert [lines[()][name] for name in names] == [0, 0]
 
 
 def test_nothing_of_a_customer_and_no_new_dimension_whatever_is_called() -> None:
