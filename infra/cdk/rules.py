@@ -34,7 +34,7 @@ def check_pattern(field: str, pattern: str) -> None:
 FREE = (
     "workers", "tools", "adult", "turn_tokens", "result_tokens", "call_timeout_ms", "cache", "cache_ttl_s",
     "max_concurrent_calls", "max_sse_sessions", "websocket", "ops", "cover_hosts", "max_body_bytes", "rate_limit",
-    "log_level", "log_tool_calls",
+    "log_level", "log_tool_calls", "currency",
 )  # fmt: skip
 """Settings of the server that a stage may have besides those that are fields of its own, or follow from what is deployed."""
 

@@ -77,6 +77,9 @@ ROOMS: Sequence[Callable[[Settings, Application, int | None], Addon]] = [
     open_ops,
 ]
 """Paths served beside MCP."""
+IDLE_SECONDS = 75
+"""Longer than clients (httpx: 5) and load balancers (60) keep an idle connection: if the server closes first, a request that
+is just being sent is lost."""
 BACKLOG = 2048
 MOST_REQUESTS = 4000
 """Connections beside the SSE streams; more than Streamable HTTP sessions and subscriptions can take together."""
@@ -177,9 +180,7 @@ def _uvicorn(settings: Settings, served: HttpApp) -> PatientServer:
         lifespan="off",
         log_config=None,
         access_log=False,
-        # Longer than clients (httpx: 5) and load balancers (60) keep an idle connection: if the server closes
-        # first, a request that is just being sent is lost
-        timeout_keep_alive=75,
+        timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=1,
         server_header=False,
         proxy_headers=bool(settings.trusted_proxies),
