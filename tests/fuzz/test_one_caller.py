@@ -42,6 +42,9 @@ FAT = {
 async def test_forty_fat_introductions_leave_little(body: bytes, status: int) -> None:
     """On both transports that keep what a client says of itself. (They kept a gigabyte.)"""
     async with serving() as server, AsyncExitStack() as stack:
+        # The words of the catalogue are made ready beside the first calls: a search has waited for them.
+        first, headers = in_2026(call("search_manga_catalog", {"query": "pirates, not over 700 yen"}))
+        assert (await ask(server.port, "POST", "/mcp", json.dumps(first).encode(), {**BOTH, **headers})).status == 200
         before = server.memory_bytes()
         for _ in range(20):
             assert (await ask(server.port, "POST", "/mcp", body, BOTH)).status == status
