@@ -193,6 +193,13 @@ class SessionMemory:
             return False
         return True
 
+    async def add_refused(self, session: str, user: str | None, entry: HistoryEntry) -> bool:
+        """Adds a refused call to a history; no call waits for it. True if the session has listeners. Raises
+        `MemoryUnavailable`."""
+        listened = Command(("HGET", SessionKeys(session, user).base, "listened"))
+        _, reply = await self.background([self.record(session, user, entry, None), listened], TRIP_SECONDS)
+        return bool(reply)
+
     async def background(self, steps: Sequence[Step], seconds: float) -> list[Reply]:
         """A round trip that no call waits for. Raises `MemoryUnavailable`."""
         return await self._guarded.trip(steps, seconds)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from server.call import CACHE, LEAST_STEP, PAST_DEADLINE, STALE, Call, Handler, Outcome
@@ -25,6 +26,7 @@ from server.stages.cache import cache_key, unseal, words
 from server.stages.telemetry import remembered
 from session import keys
 from session.begin import BeginRequest, Begun, CachedResult, ClaimRequest, digest
+from session.failures import MemoryUnavailable
 from session.history import NOTHING, SHARED, HistoryEntry, LastShown, Recollection, as_fields, own_fields
 from session.memory import Conversation, SessionMemory
 from session.recent import StateWrite
@@ -346,8 +348,9 @@ class RefusedCalls:
         if session is None or (failure.name in FOR_LOAD and self._is_noted((session, user, failure.name), call.clock())):
             return
         entry = make_entry(call, Outcome(failure=failure), None, {}, self._wall())
-        if await self._memory.end([self._memory.record(session, user, entry, None)]):
-            self._recorded(session, user)
+        with suppress(MemoryUnavailable):
+            if await self._memory.add_refused(session, user, entry):
+                self._recorded(session, user)
 
     def _is_noted(self, what: tuple[str, str | None, str], now: float) -> bool:
         if (before := self._noted.peek(what)) is not None and now < before + SAME_SECONDS:
