@@ -126,3 +126,13 @@ async def test_without_a_session_or_without_redis_nothing_is_kept_and_nothing_fa
     await asyncio.sleep(60)
     await kit.ask(SEARCH, QUERY, **OWN)
     assert len(await calls(kit)) == 1
+
+
+async def test_a_refused_call_says_whether_its_session_has_listeners(kit: Kit) -> None:
+    await kit.ask(DETAILS, {"title_id": SECRET}, **OWN)
+    await told(kit)
+    (entry,) = await calls(kit)
+    assert not await kit.app.memory.add_refused("s", "u", entry)
+    await kit.app.memory.listen("s", "u")
+    assert await kit.app.memory.add_refused("s", "u", entry)
+    assert not await kit.app.memory.add_refused("s", "another", entry)
