@@ -25,6 +25,7 @@ from tests.support.raw import (
     in_2026,
     message,
     post_2026,
+    search_once,
 )
 from tests.support.sse import SseClient
 
@@ -237,7 +238,7 @@ async def test_a_stream_that_nobody_reads_takes_no_memory_without_end() -> None:
         async with Connection.to(server.port) as posts:
             for first in (INITIALIZE, INITIALIZED):
                 assert (await posts.request("POST", endpoint, first)).status == 202
-            await healthy(server.port)
+            await search_once(server.port)
             before = server.memory_bytes()
             taken = 0
             for number in range(calls):

@@ -14,7 +14,18 @@ import pytest
 from server.transport.http.bodies import MOST_BYTES
 from server.transport.messages import MOST_VALUES
 from tests.support.process import serving
-from tests.support.raw import BOTH, INITIALIZE, INITIALIZED, VERSION_2025, Connection, ask, call, in_2026, message
+from tests.support.raw import (
+    BOTH,
+    INITIALIZE,
+    INITIALIZED,
+    VERSION_2025,
+    Connection,
+    ask,
+    call,
+    in_2026,
+    message,
+    search_once,
+)
 from tests.support.sse import SseClient
 
 EMPTY_LISTS: list[list[Any]] = [[] for _ in range(330_000)]
@@ -42,9 +53,7 @@ FAT = {
 async def test_forty_fat_introductions_leave_little(body: bytes, status: int) -> None:
     """On both transports that keep what a client says of itself. (They kept a gigabyte.)"""
     async with serving() as server, AsyncExitStack() as stack:
-        # The words of the catalogue are made ready beside the first calls: a search has waited for them.
-        first, headers = in_2026(call("search_manga_catalog", {"query": "pirates, not over 700 yen"}))
-        assert (await ask(server.port, "POST", "/mcp", json.dumps(first).encode(), {**BOTH, **headers})).status == 200
+        await search_once(server.port)
         before = server.memory_bytes()
         for _ in range(20):
             assert (await ask(server.port, "POST", "/mcp", body, BOTH)).status == status
@@ -85,6 +94,7 @@ async def test_sessions_that_ended_keep_nobody_out() -> None:
                     statuses += [opened.status, ended.status]
             return statuses
 
+        await search_once(server.port)
         await churn(50)
         before = server.memory_bytes()
         assert set(sum(await asyncio.gather(*(churn(150) for _ in range(4))), [])) == {200}

@@ -158,3 +158,9 @@ async def post_2026(port: int, request: Json, **meta: object) -> Json:
     """A request of the stateless era and its answer."""
     body, headers = in_2026(request, **meta)
     return (await ask(port, "POST", "/mcp", body, headers)).json()
+
+
+async def search_once(port: int) -> None:
+    """Returns when the server has made the words of its catalogue ready, which it does beside its first calls."""
+    body, headers = in_2026(call("search_manga_catalog", {"query": "pirates, not over 700 yen"}))
+    assert (await ask(port, "POST", "/mcp", json.dumps(body).encode(), {**BOTH, **headers})).status == 200

@@ -186,6 +186,7 @@ async def test_by_the_titles_of_the_catalogue_stories_in_any_language_are_told_a
 async def test_by_words_alone_what_is_not_said_is_not_denied(tmp_path: Path) -> None:
     """A store without an encoder cannot tell what a story is like, and says no more than that."""
     async with open_app(Settings(embedder="none", data_dir=tmp_path), local=True) as app:
+        await app.prepared()
         found = (await called(app, TOOL, {"text": "He never came back from the lake."}))["structuredContent"]
     assert (found["readership"], found["tags"], found["note"]) == (None, [], WORDS_ALONE)
 
