@@ -29,6 +29,8 @@ _STOPS = ".!?;。！？\n|"
 _BITS, _ZERO = 20, 2_048
 """The weights of a feature are digits of one number, so that one sum adds all of them."""
 _MASK = (1 << _BITS) - 1
+_BATCH = 4_096
+"""Features that are loaded at a stretch."""
 
 _TIMES = 3
 """How often a feature of the operators counts: one of them says as much as a few words."""
@@ -62,8 +64,11 @@ class Stances:
         """The model that is shipped. The first half of the lines of its file are features, the second their weights."""
         read = files("tools.store.search.reading").joinpath("stances.txt.gz").read_bytes()
         lines = gzip.decompress(read).decode().split("\n")
-        half = len(lines) // 2
-        return cls(dict(zip(lines[:half], map(int, lines[half:], itertools.repeat(16)), strict=True)))
+        half, packed = len(lines) // 2, dict[str, int]()
+        for at in range(0, half, _BATCH):  # one call for all would keep the interpreter from the event loop for 25 ms
+            end = min(at + _BATCH, half)
+            packed.update(zip(lines[at:end], map(int, lines[half + at : half + end], itertools.repeat(16)), strict=True))
+        return cls(packed)
 
     def judge(self, around: Surroundings, at: int, kind: str) -> Judged:
         """Of the token at a place: `kind` is what it is, "name" or "fact"."""
