@@ -86,7 +86,7 @@ def build_pipeline(parts: Parts) -> Pipeline:
         wall=wall,
         recorded=parts.recorded,
     )
-    refused = RefusedCalls(parts.memory, parts.identifier, wall, parts.recorded)
+    refused = RefusedCalls(parts.memory, parts.identifier, monotonic, wall, parts.recorded)
     telemetry = TelemetryStage(parts.sinks, Audited(parts.audit) if parts.audit else None, parts.observers)
     shorten = ShortenStage(parts.memory, parts.result_tokens, parts.store.currency)
     stages: dict[str, Stage] = {

@@ -31,9 +31,10 @@ from session.history import NOTHING, SHARED, HistoryEntry, LastShown, Recollecti
 from session.memory import Conversation, SessionMemory
 from session.recent import StateWrite
 from session.redis.keyvalue import Command, Step
-from session.resilience.clocks import WallClock
+from session.resilience.clocks import Clock, WallClock
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
+from session.resilience.rate_limit import LocalLimits, Rate
 from session.resilience.tasks import start_task
 from session.stated_preferences import Preferences
 from session.turn import TurnRequest
@@ -315,8 +316,8 @@ class SessionStage:
 
 
 MOST_PENDING = 20
-SAME_SECONDS = 1.0
-"""For refusals of one kind in a session: a client that repeats itself does not push everything else out of its history."""
+REPEATED = Rate(1, 1)
+"""Refusals of one kind in a session: a client that repeats itself does not push everything else out of its history."""
 FOR_LOAD = (RateLimited.name, ServerBusy.name)
 
 
@@ -324,10 +325,12 @@ class RefusedCalls:
     """Records calls that were refused before their session was opened, as far as the caller can be proven. Nobody waits for
     it: beyond `MOST_PENDING` at once they are dropped."""
 
-    def __init__(self, memory: SessionMemory, identifier: Identifier, wall: WallClock, recorded: Recorded) -> None:
+    def __init__(
+        self, memory: SessionMemory, identifier: Identifier, clock: Clock, wall: WallClock, recorded: Recorded
+    ) -> None:
         self._memory, self._identifier, self._wall, self._recorded = memory, identifier, wall, recorded
         self._pending = set[asyncio.Task[None]]()
-        self._noted: Lru[tuple[str, str | None, str], float] = Lru(1_000)
+        self._repeated = LocalLimits(REPEATED, clock, capacity=1_000)
 
     def note(self, call: Call, failure: Failure) -> None:
         is_recorded = call.begun is not None and not call.begun.retry_after_ms
@@ -345,15 +348,11 @@ class RefusedCalls:
                 user = (await self._identifier.identify(call.metadata, call.bearer)).user
             except Failure:
                 return
-        if session is None or (failure.name in FOR_LOAD and self._is_noted((session, user, failure.name), call.clock())):
+        if session is None:
+            return
+        if failure.name in FOR_LOAD and self._repeated.wait_ms(f"{session}|{keys.user_hash(user)}|{failure.name}"):
             return
         entry = make_entry(call, Outcome(failure=failure), None, {}, self._wall())
         with suppress(MemoryUnavailable):
             if await self._memory.add_refused(session, user, entry):
                 self._recorded(session, user)
-
-    def _is_noted(self, what: tuple[str, str | None, str], now: float) -> bool:
-        if (before := self._noted.peek(what)) is not None and now < before + SAME_SECONDS:
-            return True
-        self._noted.put(what, now)
-        return False

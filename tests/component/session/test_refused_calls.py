@@ -10,7 +10,7 @@ import pytest
 
 from server.call import Principal, RequestMetadata
 from server.identity.identifier import TrustEverybody
-from server.stages.session import MOST_PENDING, SAME_SECONDS
+from server.stages.session import MOST_PENDING, REPEATED
 from session.history import HistoryEntry
 from session.redis.keyvalue import Step
 from session.resilience.deadline import Deadline
@@ -71,7 +71,7 @@ async def test_a_caller_over_the_limit_is_one_line_a_second(opener: Opener) -> N
     for _ in range(5):
         assert (await kit.ask(SEARCH, QUERY, **OWN)).failure == "RATE_LIMITED"
     assert (await told(kit, 2))[0] == (SEARCH, "RATE_LIMITED", False)
-    await asyncio.sleep(SAME_SECONDS)
+    await asyncio.sleep(1 / REPEATED.per_second)
     await kit.ask(SEARCH, QUERY, **OWN)
     lines = await told(kit, 3)
     assert [line[1] for line in lines[:2]] == ["RATE_LIMITED"] * 2
