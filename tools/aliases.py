@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 SETTINGS = "settings"
 
@@ -26,3 +27,10 @@ ALIASES: tuple[Alias, ...] = ()
 def renamed(of: str, aliases: Iterable[Alias] | None = None) -> Mapping[str, str]:
     """The new name of each old one."""
     return {each.old: each.new for each in (ALIASES if aliases is None else aliases) if each.of == of}
+
+
+def rename_keys(given: dict[str, Any], names: Mapping[str, str]) -> None:
+    """Moves each value from an old name to the new one of `names`, unless there is a value already."""
+    for old, new in names.items():
+        if old in given:
+            given.setdefault(new, given.pop(old))

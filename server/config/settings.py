@@ -44,7 +44,7 @@ from server.config.urls import (
 from session.redis.address import SCHEMES as REDIS_SCHEMES
 from session.redis.address import RedisAddress
 from session.turn import TurnClock
-from tools.aliases import SETTINGS, renamed
+from tools.aliases import SETTINGS, rename_keys, renamed
 from tools.store.backends.aws_address import S3Address
 from tools.store.backends.dynamodb.tables import DynamoAddress
 from tools.store.backends.opensearch.address import OpenSearchAddress
@@ -283,9 +283,7 @@ class Settings:
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
         """Reads all settings. Raises `SettingError` for a value that cannot be used."""
         given = {name: text for name, text in environment.items() if name.startswith(PREFIX) and text.strip()}
-        for old, new in renamed(SETTINGS).items():
-            if old in given:
-                given.setdefault(new, given.pop(old))
+        rename_keys(given, renamed(SETTINGS))
         if replaced := next((name for name in REPLACED if name in given), None):
             raise SettingError(f"{replaced}: it is no setting any more; {REPLACED[replaced]}")
         stated = {each.name: (name, each.metadata["parse"]) for name, each in DECLARED.items() if name in given}

@@ -14,6 +14,7 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
+from tools.aliases import rename_keys
 from tools.schema.parts import Json
 from tools.schema.text import MOST_VALUES, clean, clean_text, holds_more_than
 from tools.store.failures import InvalidArguments, Violation
@@ -270,9 +271,7 @@ class ArgumentsValidator:
         return [name for name in map(clean_text, given) if self._names_caller(name)]
 
     def _normalise(self, cleaned: Json) -> Json:
-        for old, new in self._renamed.items():
-            if old in cleaned:
-                cleaned.setdefault(new, cleaned.pop(old))
+        rename_keys(cleaned, self._renamed)
         meant = {
             name: value
             for name, value in cleaned.items()
