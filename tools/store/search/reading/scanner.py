@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from rapidfuzz.distance import OSA
@@ -357,15 +356,3 @@ def _script(character: str) -> str:
     if "\u30a1" <= character <= "\u30fc":
         return "katakana"
     return "hiragana" if "\u3041" <= character <= "\u309f" else "kanji"
-
-
-def each_sentence(tokens: list[Token]) -> Iterator[list[Token]]:
-    """Tokens up to a stop."""
-    held: list[Token] = []
-    for token in tokens:
-        held.append(token)
-        if token.kind is Is.BREAK and token.entries[0].name == "stop":
-            yield held
-            held = []
-    if held:
-        yield held
