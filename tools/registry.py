@@ -22,8 +22,8 @@ from tools import (
     remember_preference,
     search_manga_catalog,
 )
-from tools.aliases import renamed
 from tools.contract import Tool
+from tools.schema.aliases import renamed
 from tools.schema.problem import find_problem, list_sheddable
 from tools.schema.validation import ArgumentsValidator, Check, compile_success_check
 from tools.store.identifiers import Identifiers

@@ -44,7 +44,7 @@ from server.config.urls import (
 from session.redis.address import SCHEMES as REDIS_SCHEMES
 from session.redis.address import RedisAddress
 from session.turn import TurnClock
-from tools.aliases import SETTINGS, rename_keys, renamed
+from tools.schema.aliases import SETTINGS, rename_keys, renamed
 from tools.store.backends.aws_address import S3Address
 from tools.store.backends.dynamodb.tables import DynamoAddress
 from tools.store.backends.opensearch.address import OpenSearchAddress

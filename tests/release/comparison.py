@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tools.aliases import Alias
+from tools.schema.aliases import Alias
 
 Json = dict[str, Any]
 MEND = (
-    "Keep it. Where something replaces it, keep the old name in ALIASES (tools/aliases.py) with the day until which it is taken;"
+    "Keep it. Where something replaces it, keep the old name in ALIASES (tools/schema/aliases.py) with the day until which it is taken;"
     " else raise CONTRACT (server/version.py), say so in CHANGELOG.md, and write the release anew: python -m tests.release.write"
 )
 LEAST, MOST = ("minimum", "minLength", "minItems"), ("maximum", "maxLength", "maxItems")

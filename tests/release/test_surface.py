@@ -19,9 +19,9 @@ from tests.release.comparison import MEND, differences
 from tests.release.surface import surface
 from tests.release.write import LAST
 from tests.support.cases import cases
-from tools import aliases
-from tools.aliases import ALIASES, Alias
 from tools.registry import TOOLS, compile_tool
+from tools.schema import aliases
+from tools.schema.aliases import ALIASES, Alias
 
 BEFORE: dict[str, Any] = json.loads(LAST.read_text("utf-8"))
 SEARCH = "search_manga_catalog"

@@ -14,7 +14,7 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
-from tools.aliases import rename_keys
+from tools.schema.aliases import rename_keys
 from tools.schema.parts import Json
 from tools.schema.text import MOST_VALUES, clean, clean_text, holds_more_than
 from tools.store.failures import InvalidArguments, Violation
