@@ -165,3 +165,15 @@ def test_a_fact_in_a_complaint_is_refused_or_doubted() -> None:
 def test_an_amount_that_is_called_too_much_of_its_measure_is_refused() -> None:
     assert read("less than five volumes is too short for me").conditions.volumes.least == 5
     assert read("2000年より前のは古すぎる").conditions.years.least == 2000
+
+
+def test_only_with_a_negation_asks_for_each_fact() -> None:
+    assert [fact for fact in JAPANESE[:4] if not asks_for(read(f"{fact}しか読まない", READER), fact)] == []
+    assert read("10巻以内しか買いません", READER).conditions == Conditions(volumes=Range(None, 10))
+
+
+def test_what_precedes_a_refusal_of_anything_is_not_refused() -> None:
+    for fact in ("shonen", "ongoing", "digital"):
+        found = read(f"{fact}, I don't want anything with gore", READER)
+        assert asks_for(found, fact)
+        assert "without Gore" in [each.condition for each in found.understood if each.obeyed]

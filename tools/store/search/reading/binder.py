@@ -328,7 +328,7 @@ class Binder:
     def _ends_clause(self, i: int) -> bool:
         for token in self._tokens[i + 1 :]:
             if token.kind is Is.BREAK:
-                return True
+                return token.entries[0].name != "condition"
             if token.kind is not Is.GLUE:
                 return False
         return True
