@@ -20,9 +20,10 @@ from tools.store.search.query.parser import whole_names
 from tools.store.search.query.themes import ThemeTable
 from tools.store.search.reading.reading import Understood
 from tools.store.search.text.characters import normalise
+from tools.store.search.text.readings import Dictionary
 from tools.store.search.titles.names import names_of
 
-LONGEST_NAME = 3
+LONGEST_SLIP = 3
 """Words that may be a name with slips: more are talk."""
 UNHEARD = "nothing was found by {}"
 
@@ -53,7 +54,7 @@ async def find(context: ToolContext, want: Want, limit: int) -> Found:
     ):
         plain = replace(want, text="")
         known = () if want.conditions.tags else ThemeTable.load().themes(want.text)
-        named = page.near and len(want.text.split()) <= LONGEST_NAME
+        named = page.near and _may_be_slip(want.text)
         if not known and not named and (anyway := await _page(context, plain, limit)).total:
             unheard = Understood(UNHEARD.format(want.text), want.text, obeyed=False)
             return Found(anyway, replace(plain, understood=(*want.understood, unheard)))
@@ -124,6 +125,12 @@ def goes_by(title: Title, text: str) -> bool:
     """Whether a text is, as it is written, one of the title's names, with or without words that only ask."""
     names = whole_names(text)
     return any(normalise(name) in names for name in names_of(title))
+
+
+def _may_be_slip(text: str) -> bool:
+    """Whether a few words, not all of them ordinary, may be a name with slips."""
+    words, ordinary = normalise(text).split(), Dictionary.english_words()
+    return len(words) <= LONGEST_SLIP and any(len(word) > 1 and word not in ordinary for word in words)
 
 
 def _may_be_name(text: str) -> bool:

@@ -105,7 +105,7 @@ class Shelf:
             right = bool(titles) and titles[0].en in where["titles"]
         else:
             fits = [satisfies(title, self._offers[title.title_id], where) for title in titles]
-            right = bool(titles) and all(fits) and in_order(titles, self._offers, where)
+            right = bool(titles) and all(fits) and in_order(titles, self._offers, where) and _offers_other(where, result)
         if right:
             return "right"
         if doubted:
@@ -126,6 +126,12 @@ class Shelf:
             return False
         shared = [title for title in titles if set(where["share_tags"]).intersection(title.tags)]
         return not where["share_tags"] or len(shared) >= min(SHARED, len(titles))
+
+
+def _offers_other(where: Json, result: Json) -> bool:
+    """Whether the answer is of the format that is left where one is refused: each title is sold in both."""
+    left = {"digital": ("on paper", "physical"), "physical": ("digital",)}.get(where.get("no_format", ""), ())
+    return not left or any(each["condition"] in left for each in result.get("understood", ()))
 
 
 async def report(options: argparse.Namespace) -> None:

@@ -10,6 +10,7 @@ from tools.store.models import DIGITAL, PAPER, Offer, Title
 
 Json = Mapping[str, Any]
 _STEPS = ("all_ages", "teen", "older_teen", "adult")
+_OTHER = {PAPER: DIGITAL, DIGITAL: PAPER}
 
 
 def offer_of(offers: Sequence[Offer], format_: str) -> Offer | None:
@@ -40,7 +41,7 @@ def satisfies(title: Title, offers: Sequence[Offer], where: Json) -> bool:
         _within(price, where.get("min_price"), where.get("max_price")),
         _within(price * title.volumes if price and title.volumes else None, None, where.get("max_series_price")),
         "format" not in where or offer_of(offers, where["format"]) is not None,
-        "no_format" not in where or offer_of(offers, where["no_format"]) is None,
+        "no_format" not in where or offer_of(offers, _OTHER[where["no_format"]]) is not None,
         "in_stock" not in where or (paper is not None and bool(paper.stock)) == where["in_stock"],
         "audience" not in where or (audience is not None and _STEPS.index(audience) <= _STEPS.index(where["audience"])),
         title.en not in where.get("no_titles", ()),

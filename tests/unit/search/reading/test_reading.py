@@ -58,6 +58,14 @@ def test_no_refusing_word_of_the_tables_asks_for_what_it_refuses() -> None:
         ("nothing over 10 volumes", Conditions(volumes=Range(None, 10))),
         ("I never read anything from before 2000", Conditions(years=Range(2000, None))),
         ("700円以上は出せない", Conditions(price=Range(None, 699))),
+        ("nothing over 20 volumes and nothing under 3", Conditions(volumes=Range(3, 20))),
+        ("finished and less than 15 volumes", Conditions(statuses=(Status.FINISHED,), volumes=Range(None, 14))),
+        ("6..12 volumes", Conditions(volumes=Range(6, 12))),
+        ("manga from the 80's", Conditions(years=Range(1980, 1989))),
+        ("no e-books, I look at screens at work", Conditions(format="physical")),
+        ("nothing that's going to be horror", Conditions(without_tags=read("no horror", READER).conditions.without_tags)),
+        ("no romance unless it's short", Conditions(without_tags=read("no romance", READER).conditions.without_tags)),
+        ("完結済みの漫画で、巻数は10巻まで", Conditions(statuses=(Status.FINISHED,), volumes=Range(None, 10))),
         ("10巻以上は読まない", Conditions(volumes=Range(None, 9))),
         ("unfinished is a no-go", Conditions(statuses=(Status.FINISHED,))),
         ("連載中はNG", Conditions(statuses=(Status.FINISHED,))),
@@ -87,6 +95,12 @@ def test_what_is_not_minded_is_no_condition_and_is_welcome(said: str) -> None:
     found = read(said, READER)
     assert not found.conditions.stated
     assert "Horror" in found.welcome
+
+
+def test_a_list_behind_a_colon_is_refused_to_its_end() -> None:
+    refused = read("comedy, exclude: horror, sports", READER).conditions
+    assert {"Horror", "Sports"} <= set(refused.without_tags)
+    assert ("Comedy",) in refused.tags
 
 
 @pytest.mark.parametrize("said", ["no tentacles", "without the usual nonsense", "触手抜き"])

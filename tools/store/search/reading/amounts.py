@@ -12,7 +12,7 @@ from tools.store.search.reading.tokens import Amount, Bound, Is, Sense, Token
 _FIRST_YEAR, _LAST_YEAR = 1900, 2099
 _OLDEST = 19
 _STEPS = {"stars": 0.01}
-_TO = frozenset(("to", "-", "~", "〜", "～", "から", "and", "an", "through", "、", "or", ","))
+_TO = frozenset(("to", "-", "..", "...", "~", "〜", "～", "から", "and", "an", "through", "、", "or", ","))
 _SMALL_GLUE = words_of("measured")
 _SCHOOLS = {"小": 5, "小学": 5, "小学校": 5, "中": 11, "中学": 11, "中学校": 11, "高": 14, "高校": 14}
 _PERSONS = (
@@ -316,7 +316,13 @@ class _Amounts:
             return "money"
         if value <= _OLDEST and bound is None and self._tells_of_somebody():
             return "age"
-        return None
+        return self._unit_before(value) if bound else None
+
+    def _unit_before(self, value: float) -> str | None:
+        """The unit of the bounded amount before, where this number goes on with it: "under 20 volumes and over 3"."""
+        last = next((token.amount for token in reversed(self._made) if token.amount is not None), None)
+        goes_on = last is not None and last.unit == "volumes" and last.bound is not None and value < 1_000
+        return "volumes" if goes_on else None
 
     def _is_limited(self, j: int) -> bool:
         """Whether a number of no unit is what may be spent: "budget 15", not "spend 2 hours"."""

@@ -13,6 +13,7 @@ from enum import Enum
 
 from tools.store.search.reading.tables import words_of
 from tools.store.search.reading.tokens import Entry, Fact, Is, Sense, Token
+from tools.store.search.text.tokens import stem
 
 POLAR = frozenset({Sense.NOT, Sense.REFUSE, Sense.WANT, Sense.TASTE, Sense.REQUIRE, Sense.FREE, Sense.KNOWN})
 _PRONOUNS = words_of("subjects")
@@ -66,7 +67,7 @@ class Chain:
         inward = self.operators if self.japanese else list(reversed(self.operators))
         state: tuple[Stance, bool] | None = None
         for each in inward:
-            state = _outer(each.sense or Sense.WANT, state)
+            state = _outer(each, state)
         return state[0] if state else Stance.WANTED
 
     @property
@@ -77,14 +78,15 @@ class Chain:
         )
 
 
-def _outer(sense: Sense, inner: tuple[Stance, bool] | None) -> tuple[Stance, bool]:
+def _outer(operator: Entry, inner: tuple[Stance, bool] | None) -> tuple[Stance, bool]:
     """What an operator makes of the stance inside it; with whether that is a bare negation."""
     stance, bare = inner or (None, False)
-    match sense:
+    match operator.sense:
         case Sense.NOT:
             if stance is Stance.REFUSED:
                 return (Stance.WANTED, False) if bare else (Stance.FREE, False)
-            return (Stance.FREE, False) if stance is Stance.REQUIRED else (Stance.REFUSED, stance is None)
+            freed = stance is Stance.REQUIRED and operator.side != "none"  # "need not be", and not "nothing that is"
+            return (Stance.FREE, False) if freed else (Stance.REFUSED, stance is None)
         case Sense.REFUSE:
             if stance is Stance.REFUSED:
                 return (Stance.WANTED, False) if bare else (Stance.REFUSED, False)
@@ -118,6 +120,8 @@ class Item:
     limited: bool = False
     freed: str = ""
     but: bool = False
+    hedged: bool = False
+    """Whether it lifts what is said before it: "no romance unless it's short"."""
 
     @property
     def matter(self) -> str:
@@ -174,7 +178,7 @@ class Binder:
         self._mild = False
         self._condition: int | None = None
         self._in_story = ""
-        self._contrast, self._spoken = False, False
+        self._contrast, self._spoken, self._hedged = False, False, False
         self._like_at: int | None = None
 
     def bind(self) -> Binding:
@@ -217,13 +221,7 @@ class Binder:
             self._finish(i)
         fact = self._is_fact(i, token)
         operator = self._operator(i, token)
-        if (
-            operator is not None
-            and operator.name == "before"
-            and token.text == "no"
-            and i
-            and self._tokens[i - 1].kind is Is.NAMED
-        ):
+        if operator is not None and token.text == "no" and i and self._tokens[i - 1].kind is Is.NAMED:
             return
         if fact is not None and operator is not None:
             if self._prefers_operator(i, token, operator):
@@ -254,7 +252,7 @@ class Binder:
         name = (token.entry(Is.BREAK) or token.entries[0]).name
         if token.text == "でも":
             return i == 0 or self._tokens[i - 1].kind is Is.BREAK
-        return name in ("strong", "reason", "soft", "join", "condition", "comma", "stop")
+        return name in ("strong", "reason", "soft", "join", "condition", "comma", "stop", "unless")
 
     def _is_fact(self, i: int, token: Token) -> Fact | None:
         """The fact that a token states here: not one that a particle or a missing cue makes a mere word."""
@@ -323,6 +321,8 @@ class Binder:
             return False
         if token.cjk or operator.sense in (Sense.NOT, Sense.REFUSE):
             return bool(self._items) or not token.cjk
+        if " " not in token.text and token.text != stem(token.text):
+            return True  # "loves", and not "love"
         return bool(i) and (self._tokens[i - 1].text in _PRONOUNS or self._tokens[i - 1].operator(Sense.NOT) is not None)
 
     def _ends_clause(self, i: int) -> bool:
@@ -344,6 +344,7 @@ class Binder:
                 self._reasons.add(self._segment if entry.japanese else self._segment + 1)
                 name = "strong"
             self._segment += 1
+            self._hedged = False
             self._gap, self._in_story, self._limit_at, self._like_at = "strong", "", None, None
             if (
                 name == "strong"
@@ -357,9 +358,13 @@ class Binder:
                 False,
             )
             if name == "stop":
-                self._condition = self._condition if token.text in "?？" else None
-                if token.text in "?？":
+                self._condition = self._condition if token.text[-1] in "?？" else None
+                if token.text[-1] in "?？":
                     self._condition = self._segment - 1
+            return
+        if name == "unless":
+            self._finish(i)
+            self._gap, self._hedged = "strong", bool(self._items)
             return
         if name == "condition":
             self._condition = self._segment
@@ -372,9 +377,7 @@ class Binder:
         self._in_story = ""
         if name == "comma":
             self._gap = self._gap or "comma"
-            if self._scope is not None:
-                if not self._scope.objects and not self._scope.words:
-                    pass
+            if self._scope is not None and token.text != ":":
                 self._scope.comma = True
         elif name == "soft":
             self._gap = "soft"
@@ -391,7 +394,7 @@ class Binder:
     def _item(self, i: int, token: Token, fact: Fact | None, freed: str = "") -> None:
         if len(self._items) == _MOST_ITEMS:
             return
-        item = Item(i, token, fact, self._segment, self._gap, self._join, freed=freed)
+        item = Item(i, token, fact, self._segment, self._gap, self._join, freed=freed, hedged=self._hedged)
         if token.kind is Is.NAMED and self._like_at is not None:
             item.stance = Stance.LIKED
         self._gap, self._join = "", ""
@@ -509,10 +512,7 @@ class Binder:
                 self._items[-1].limited = True
             return
         if sense is Sense.STORY:
-            if (
-                not any(each.fact and each.fact.matter in ("audience", "person") for each in self._items)
-                and self._scope is None
-            ):
+            if not any(each.matter in ("audience", "person", "age") for each in self._items) and self._scope is None:
                 self._in_story = "where" if token.text.startswith(("where", "in which")) else "story"
             return
         if sense is Sense.LIKE:

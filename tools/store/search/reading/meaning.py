@@ -13,7 +13,7 @@ from tools.store.models import Audience, CatalogTerms, Conditions, NameMatches, 
 from tools.store.search.conditions.wording import describe_condition
 from tools.store.search.query.parser import without_filler
 from tools.store.search.query.themes import ThemeTable
-from tools.store.search.reading.binder import POLAR, Binder, Binding, Item, Stance
+from tools.store.search.reading.binder import Binder, Binding, Item, Stance
 from tools.store.search.reading.reading import Freedom, Reading, Understood
 from tools.store.search.reading.stances import Stances, Surroundings, of_name, settled
 from tools.store.search.reading.tables import words_of
@@ -85,10 +85,15 @@ class Meaning:
         items = self.bound.items = [item for item in self.bound.items if item.at not in aside]
         self._dislikes(items)
         self._correct(items)
-        asked = {tag for item in items if self._is_asked(item) and item.fact for tag in item.fact.tags}
+        self._overrule(items)
+        wanted = [item.fact for item in items if item.fact and self._is_asked(item)]
+        asked = {tag for fact in wanted for tag in fact.tags}
+        plain = {tag for fact in wanted if not fact.mood for tag in fact.tags}
         aged = [item for item in items if item.token.amount is not None and item.token.amount.unit == "age"]
         for item in items:
-            if item.token.kind is Is.NAMED:
+            if item.hedged:
+                self._doubt(item)
+            elif item.token.kind is Is.NAMED:
                 self._name(item)
             elif item.token.amount is not None:
                 self._amount(item)
@@ -96,7 +101,7 @@ class Meaning:
                 if item.stance is Stance.FREE:
                     self._free(item, Freedom(matters=_FREED[item.freed]))
             elif item.fact is not None and item.fact.matter == "themes":
-                self._theme(item, asked)
+                self._theme(item, asked, plain)
             elif item.fact is not None and not (item.fact.matter == "audience" and aged):
                 self._fact(item)
             elif item.fact is not None:
@@ -111,7 +116,7 @@ class Meaning:
 
     def _judge(self) -> set[int]:
         """Weighs what the model says of each fact against what the operators say. Returns where they leave a doubt."""
-        if not any(token.kind is Is.WORD or token.operator(*POLAR) for token in self.tokens):
+        if not any(token.kind in (Is.WORD, Is.GLUE, Is.OPERATOR) for token in self.tokens):
             return set()  # facts in a row say all there is
         doubted, around, model = set[int](), Surroundings(self.tokens, self.bound.items), Stances.load()
         for item in self.bound.items:
@@ -198,6 +203,14 @@ class Meaning:
                 self.gone.update(range(before[-1].at, i + 1))
                 items.remove(before[-1])
 
+    def _overrule(self, items: list[Item]) -> None:
+        """Leaves out what is only mentioned where an operator refuses the same: "no e-books, I stare at screens all day"."""
+        refused = [item for item in items if item.chain is not None and item.stance is Stance.REFUSED and item.fact]
+        for item in [each for each in items if each.stance is Stance.WANTED and each.fact]:
+            if any(_is_same(item, other) for other in refused):
+                self.gone.add(item.at)
+                items.remove(item)
+
     # Names
 
     def _dislikes(self, items: Sequence[Item]) -> None:
@@ -228,6 +241,9 @@ class Meaning:
             self.bound.roles.get(k, "").startswith("name:person") or self.bound.roles.get(k, "").startswith("name:hand")
             for k in range(item.at - 2, item.at + 3)
         )
+        if not ids and person and self._is_its_author(item):
+            self.gone.add(item.at)
+            return
         if item.stance is Stance.REFUSED:
             if ids:
                 self._claim(item, Conditions(without_titles=ids), f"without {name}")
@@ -254,6 +270,13 @@ class Meaning:
         elif item.stance is Stance.KNOWN:
             self.known.extend(ids)
             self._claim(item, Conditions(without_titles=ids), f"without {name}")
+
+    def _is_its_author(self, item: Item) -> bool:
+        """Whether a person only tells which title is refused: "without Monster by Naoki Urasawa"."""
+        before = self.tokens[max(0, item.at - 2) : item.at]
+        held = next((each for each in self.bound.items if before and each.token is before[0]), None)
+        told = (Stance.REFUSED, Stance.KNOWN, Stance.LIKED)
+        return held is not None and bool(held.token.title_ids) and held.stance in told
 
     # Amounts
 
@@ -358,7 +381,9 @@ class Meaning:
         need_not = need_not or any(word in said for word in ("need", "required", "necessary", "optional", "なくて"))
         return Freedom(unneeded=conditions) if need_not else Freedom(allowed=conditions)
 
-    def _theme(self, item: Item, asked: set[str]) -> None:
+    def _theme(self, item: Item, asked: set[str], plain: set[str]) -> None:
+        """`asked`: the tags of all that is wanted, moods included; `plain`: without those of moods, which keep no theme from
+        being refused that is named itself."""
         fact = item.fact
         if fact is None:
             return None
@@ -368,7 +393,8 @@ class Meaning:
             self.endorsed.update(fact.against[:1])
             return self._free(item, Freedom(unneeded=Conditions(without_tags=(*fact.against, *fact.also))))
         if not self._is_asked(item):
-            tags = tuple(tag for tag in fact.against if tag not in asked) or (
+            called = "" if fact.mood else next((tag for tag in fact.against if tag in self.terms.tags), "")
+            tags = tuple(tag for tag in fact.against if tag not in (plain if tag == called else asked)) or (
                 () if fact.also and item.mild else fact.against
             )
             also = () if item.mild else tuple(tag for tag in fact.also if tag not in asked)
@@ -709,6 +735,17 @@ _WAYS: Mapping[str, tuple[str, ...]] = {
     "older": ("older", "earlier", "古", "昔"),
 }  # fmt: skip
 _FEW = 10
+
+
+def _is_same(mentioned: Item, refused: Item) -> bool:
+    """Whether what is refused is what is mentioned, unless a theme is called by its own name and refused by another's."""
+    one, other = mentioned.fact, refused.fact
+    if one is None or other is None or one.matter != other.matter or one.mood or mentioned.token.text == refused.token.text:
+        return False
+    if one.matter != "themes":  # of which there is one: who wants both ways has only told of the other
+        return one.matter in ("format", "statuses") and one.conditions == other.conditions
+    mere = mentioned.chain is None and mentioned.token.text != "".join(one.tags[:1]).casefold()
+    return mere and one.tags[:1] == other.against[:1]
 
 
 def _beside(title: Title, way: str, *, than: bool) -> Conditions | None:

@@ -178,10 +178,9 @@ def _is_beside(tokens: Sequence[Token], i: int, *, before: bool) -> bool:
 def _clauses(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
     start = 0
     for i, token in enumerate(tokens):
-        if (
-            token.kind is Is.BREAK
-            and token.entries[0].name in ("stop", "strong", "reason")
-            and token.text not in ("!", "？")
+        name = token.entries[0].name if token.entries else ""
+        if name == "sign" or (
+            token.kind is Is.BREAK and name in ("stop", "strong", "reason") and token.text not in ("!", "？")
         ):
             yield start, i
             start = i + 1

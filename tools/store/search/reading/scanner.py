@@ -68,6 +68,9 @@ class Scanner:
                 token.kind, token.entries = Is.OPERATOR, (_NOT,)
             if romaji and token.text == "no":
                 token.kind, token.entries = Is.GLUE, ()
+            if token.entries == (tokens[-1].entries if tokens else ()) == (_STOP,):
+                tokens[-1].end, tokens[-1].text = token.end, text[tokens[-1].start : token.end]  # "...", "?!"
+                continue
             tokens.append(token)
         return with_amounts(_joined(tokens, text), self._number_words, self.currency)
 
@@ -85,9 +88,12 @@ class Scanner:
                 entries = self.lexicon.japanese.get(key)
                 if entries is None and folded.startswith(("すぎ", "過ぎ"), start + size):
                     entries = self.lexicon.stems.get(key)
-                if entries and self._stands(text, key, start, start + size):
+                stands = entries and self._stands(text, key, start, start + size)
+                if entries and stands and not self._cuts_fact(entries, folded, start, size):
                     return Token(start, start + size, text[start : start + size], entries[0].kind, entries, cjk=True)
         character = text[start]
+        if character == "・":
+            return None
         if character in NUMBERS_JA:
             end = start
             while end < len(text) and text[end] in NUMBERS_JA:
@@ -114,6 +120,19 @@ class Scanner:
         ):
             return is_word(text, start, end)
         return True
+
+    def _cuts_fact(self, entries: tuple[Entry, ...], folded: str, start: int, size: int) -> bool:
+        """Whether words that state nothing end within a longer one that states something: で連載 of 漫画で連載中."""
+        if size < 2 or any(entry.kind in (Is.FACT, Is.UNIT, Is.BOUND) or entry.sense is Sense.REFUSE for entry in entries):
+            return False
+        known = self.lexicon.japanese
+        for at in range(1, size):
+            if folded[start : start + at] not in known:
+                continue
+            for end in range(size + 1, at + self.lexicon.japanese_starts.get(folded[start + at], 0) + 1):
+                if any(entry.kind is Is.FACT for entry in known.get(folded[start + at : start + end], ())):
+                    return True
+        return False
 
     def _magazine_kanji(self, text: str, start: int) -> Token | None:
         """A magazine whose name holds kanji, or is a plain word in hiragana beside a word that says what it is."""
@@ -189,13 +208,13 @@ class Scanner:
         made = stem(first) if first[0].isalpha() else first
         most = max(lexicon.starts.get(made, 0), lexicon.starts.get(first, 0))
         rows: list[list[str]] = [[first]]
-        for _, other in words[i + 1 : i + most]:
+        for _, other in words[i + 1 : i + most + 1]:
             rows.append([other])
         exact = [row[0] for row in rows]
         stems = [made, *(self._stem(other) for other in exact[1:])]
         for size in range(min(most, len(stems)), 0, -1):
             entries = (*lexicon.exact.get(" ".join(exact[:size]), ()), *lexicon.latin.get(" ".join(stems[:size]), ()))
-            if entries:
+            if entries and not (exact[size : size + 1] == ["than"] and all(each.kind is Is.BOUND for each in entries)):
                 return entries, size
         return (), 0
 

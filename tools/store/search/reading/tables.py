@@ -118,7 +118,7 @@ class Lexicon:
             _append(self.japanese, key, entry)
             self.japanese_starts[key[0]] = max(self.japanese_starts.get(key[0], 0), len(key) + 1)
             self.written.add(normalise(said))
-            if key.endswith("い") and entry.kind is Is.FACT and len(key) > 1:
+            if key.endswith("い") and (entry.kind is Is.FACT or entry.sense is Sense.REFUSE) and len(key) > 1:
                 for ending in ("く", "くて", "かった", "ければ"):
                     _append(self.japanese, key[:-1] + ending, entry)
                 _append(self.stems, key[:-1], entry)

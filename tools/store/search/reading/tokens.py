@@ -11,7 +11,7 @@ from tools.store.models import Conditions, Ordering, Range
 NOTHING = Conditions()
 # A run of letters and digits in turn, an identifier, is one word: no number in it is an amount.
 _WORDS = re.compile(
-    r"(?:[0-9]++[a-z]++|[a-z]++[0-9]++){3,}+[0-9a-z]*+|[0-9]+(?:[.,][0-9]+)*|[a-z\u00df-\u024f]+(?:'[a-z]+)*|[<>]=|\S"
+    r"(?:[0-9]++[a-z]++|[a-z]++[0-9]++){3,}+[0-9a-z]*+|[0-9]+(?:[.,][0-9]+)*|[a-z\u00df-\u024f]+(?:'[a-z]+)*|[<>]=|'s\b|\S"
 )
 
 
