@@ -93,6 +93,11 @@ class Posted:
         request_id = number if isinstance(number, str | int) else None
         return cls(method, request_id, params if isinstance(params, dict) else {}, len(body), message, is_strict)
 
+    @property
+    def has_bad_id(self) -> bool:
+        """True for a request whose id is neither a string nor a whole number: the SDK would take it for a notification."""
+        return self.number is None and self.message is not None and "id" in self.message
+
     @classmethod
     def from_message(cls, message: types.JSONRPCMessage, size: int) -> Posted | None:
         """Returns None for an answer."""
@@ -179,6 +184,7 @@ LAST_VERSION = "2025-03-26"
 VERSIONS = frozenset(each for each in HANDSHAKE_PROTOCOL_VERSIONS if each <= LAST_VERSION)
 """Those with batches; 2025-06-18 removed them."""
 NO_MESSAGE = "This is no JSON-RPC message."
+BAD_ID = "The id of a request is a string or a whole number."
 DUPLICATE_ID = "There is a request with this id under way in this session."
 
 
@@ -232,6 +238,8 @@ def _check_entry(entry: Any, ids: set[types.RequestId]) -> bytes | types.JSONRPC
         message = types.jsonrpc_message_adapter.validate_python(entry, by_name=False)
     except ValidationError:
         return error_for(NO_MESSAGE, number)
+    if isinstance(message, types.JSONRPCNotification) and "id" in entry:
+        return error_for(BAD_ID)
     if isinstance(message, types.JSONRPCRequest):
         if message.method == "initialize":
             return error_for("initialize is no part of a batch.", number)

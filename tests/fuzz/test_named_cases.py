@@ -54,6 +54,9 @@ NO_MESSAGES = {
     "an empty batch": b"[]",
     "no JSON-RPC": b'{"hello": "world"}',
     "another version": b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}',
+    "an id that is null": b'{"jsonrpc": "2.0", "id": null, "method": "ping"}',
+    "an id that is a fraction": b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}',
+    "an id that is an object": b'{"jsonrpc": "2.0", "id": {}, "method": "ping"}',
     "brackets that are not closed": b"[" * 30,
 }
 

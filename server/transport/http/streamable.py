@@ -28,6 +28,7 @@ from server.transport.http.streamable_sessions import Sessions
 from server.transport.http.streams import HEADERS, frame_event
 from server.transport.listeners import SessionStreams
 from server.transport.messages import (
+    BAD_ID,
     InvalidBatch,
     Json,
     Posted,
@@ -188,7 +189,8 @@ class McpEndpoint:
         send = notifying_send(scope, PlainRefusals(send))
         posted = Posted.from_body(body)
         if posted is not None:
-            refused = self._admission.refusal(scope, posted)
+            bad = refusal(types.INVALID_REQUEST, BAD_ID) if posted.has_bad_id else None
+            refused = bad or self._admission.refusal(scope, posted)
             if refused is None and self._scopes is not None:
                 refused = await self._scopes.refusal(scope, posted)
             if refused is not None:

@@ -20,7 +20,7 @@ import mcp_types as types
 from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from pydantic import ValidationError
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Scope, Send
@@ -29,6 +29,7 @@ from server.transport.http.bodies import Admission
 from server.transport.http.responses import busy, notify_sent, plain
 from server.transport.http.slots import Slot
 from server.transport.messages import (
+    BAD_ID,
     DUPLICATE_ID,
     NO_MESSAGE,
     InvalidBatch,
@@ -304,6 +305,8 @@ def _admit_one(body: bytes, stream: Stream, scope: Scope, admission: Admission) 
         message = types.jsonrpc_message_adapter.validate_json(body, by_name=False)
     except ValidationError:
         raise Refused(plain(400, NO_MESSAGE)) from None
+    if isinstance(message, types.JSONRPCNotification) and b'"id"' in body and "id" in from_json(body):
+        raise Refused(plain(400, BAD_ID))
     posted = Posted.from_message(message, len(body))
     if posted is not None and (refusal := admission.refusal(scope, posted)) is not None:
         raise Refused(refusal)
