@@ -110,7 +110,7 @@ class Meaning:
         self._unknown()
         if self._asks_of_a_title():
             return Reading(self.text, self._title_names()[0], known=tuple(self.known), named=self._named())
-        if self.known and not self.like and not any(item.fact or item.token.amount for item in items):
+        if self.known and not self.like and not any(item.token.amount or self._is_asked(item) for item in items):
             self.like = [item.token.title_ids[0] for item in items if item.stance is Stance.KNOWN and item.token.title_ids]
         return self._reading()
 
