@@ -15,6 +15,7 @@ from functools import partial
 from server.application import Application, Environment
 from server.backends import OpenPorts, open_ports, open_redis
 from server.backends.guarded_store import POLICIES, REDIS, guarded_store, stock_snapshot
+from server.config.followed_file import follow_file
 from server.config.parsing import SettingError
 from server.config.settings import Settings, read_policies, read_vocabulary
 from server.flags.follower import Follower, open_flags
@@ -177,6 +178,9 @@ async def _open_env(
     key = FleetKey(settings.fleet_key, None if local else redis)
     policies = await asyncio.to_thread(read_policies, settings)
     background.run("key of the fleet", key.keep)
+    if settings.policies_file is not None:
+        read = partial(read_policies, settings)
+        background.run("policies", partial(follow_file, "MANGA_POLICIES_FILE", read, policies.take_texts))
     return Environment(
         identifier=identifier,
         redis=redis,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import hmac
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from server.call import Bearer, Principal, RequestMetadata, Vouched
+from server.config.followed_file import follow_file
 from server.config.parsing import SettingError
 from server.identity.request_metadata import checked_user
 from session.keys import user_hash
@@ -58,10 +57,6 @@ class TrustEverybody:
         return Vouched()
 
 
-logger = logging.getLogger(__name__)
-POLL_SECONDS = 1.0
-
-
 class TrustTokens:
     """One of several secrets proves the agent, which may then state the user. Several allow rotation without a gap; all are
     compared each time, in constant time."""
@@ -86,23 +81,20 @@ class TrustTokens:
     async def follow(self, read: Callable[[], Sequence[str]]) -> None:
         """Replaces the secrets as their file changes, until cancelled. A file that is unreadable or empty changes
         nothing."""
-        failed = False
-        while True:
-            await asyncio.sleep(POLL_SECONDS)
-            why = "MANGA_AUTH_TOKENS_FILE: there is no token in it"
-            try:
-                tokens = await asyncio.to_thread(read)
-            except SettingError as error:
-                tokens, why = (), str(error)
-            if not tokens and not failed:
-                logger.warning("%s; the tokens stay as they were", why)
-            if tokens and failed:
-                logger.info("MANGA_AUTH_TOKENS_FILE can be read again")
-            failed = not tokens
-            fresh = tuple(token.encode() for token in tokens) or self._tokens
-            if fresh != self._tokens:
-                self._tokens = fresh
-                logger.info("the accepted tokens have changed; there are %d", len(fresh))
+
+        def read_any() -> Sequence[str]:
+            if not (tokens := read()):
+                raise SettingError("MANGA_AUTH_TOKENS_FILE: there is no token in it")
+            return tokens
+
+        await follow_file("MANGA_AUTH_TOKENS_FILE", read_any, self._replace)
+
+    def _replace(self, tokens: Sequence[str]) -> str | None:
+        fresh = tuple(token.encode() for token in tokens)
+        if fresh == self._tokens:
+            return None
+        self._tokens = fresh
+        return f"the accepted tokens have changed; there are {len(fresh)}"
 
     def _is_valid(self, bearer: str) -> bool:
         given = bearer.encode("utf-8", "surrogatepass")

@@ -14,8 +14,8 @@ from tools.store.failures import NotFound
 from tools.store.models.order import Policies
 
 MARKDOWN = "text/markdown"
-HOUR_MS = 3_600_000
-"""The file is read at the start of the server alone."""
+TTL_MS = 300_000
+"""The time in which a changed text reaches clients that keep it."""
 ABOUT = {
     "shipping": ("Shipping", "What shipping costs, how long it takes, carriers, pre-orders and back-orders"),
     "returns": ("Returns and cancellations", "What can be returned until when, what is damaged or wrong, cancelling"),
@@ -58,7 +58,7 @@ def _make_resource(policies: Policies, topic: str) -> Resource:
         description=" ".join(filter(None, (f"The shop's own text, in {languages}.", about and f"{about}."))),
         handler=_make_reader(topic),
         mime_type=MARKDOWN,
-        ttl_ms=HOUR_MS,
+        ttl_ms=TTL_MS,
         subscribable=False,
     )
 
@@ -72,6 +72,6 @@ def _make_template(policies: Policies) -> ResourceTemplate:
         handler=_make_reader(),
         mime_type=MARKDOWN,
         completions={"topic": complete_topic},
-        ttl_ms=HOUR_MS,
+        ttl_ms=TTL_MS,
         subscribable=False,
     )

@@ -61,7 +61,7 @@ async def test_secrets_of_a_file_are_followed_without_a_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The new one proves the agent, the one that is gone no more; a file that is away for a moment changes nothing."""
-    monkeypatch.setattr("server.identity.identifier.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("server.config.followed_file.POLL_SECONDS", 0.01)
     file = tmp_path / "tokens"
     file.write_text("the-old-secret\n")
     settings = Settings(auth="token", auth_tokens_file=file)
@@ -77,7 +77,7 @@ async def test_secrets_of_a_file_are_followed_without_a_restart(
         await until(
             lambda: "there is no token in it" in caplog.text or f"{file} cannot be read" in caplog.text, 10, "it is told"
         )
-        assert "stay as they were" in caplog.text
+        assert "what was read before stays in use" in caplog.text
         assert await accepted(tokens, "the-new-secret")
         file.write_text("the-newest-secret\n")
         await until(lambda: accepted(tokens, "the-newest-secret"), 30, "it goes on")

@@ -114,9 +114,9 @@ TOPICS = ("shipping", "returns", "payment", "languages")
 LANGUAGES = ("en", "ja")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Policies:
-    """`texts` are Markdown, by topic and language; `shop` is its name."""
+    """`texts` are Markdown, by topic and language; `shop` is its name. The texts are replaced when their file changes."""
 
     texts: Mapping[tuple[str, str], str] = field(default_factory=dict)
     shop: str = "MangaAssist"
@@ -125,6 +125,13 @@ class Policies:
     def topics(self) -> tuple[str, ...]:
         """In the order of the texts."""
         return tuple(dict.fromkeys(topic for topic, _ in self.texts))
+
+    def take_texts(self, other: Policies) -> str | None:
+        """Takes over the texts of another reading. Returns the change in words; None where nothing has changed."""
+        if other.texts == self.texts:
+            return None
+        self.texts = other.texts
+        return f"the shop's policies have changed; their topics are {', '.join(self.topics)}"
 
     def languages(self, topic: str) -> tuple[str, ...]:
         """Languages that have a text on the topic."""

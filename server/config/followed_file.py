@@ -1,0 +1,34 @@
+"""Following a file that an operator changes while the server runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+from server.config.parsing import SettingError
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+POLL_SECONDS = 1.0
+
+
+async def follow_file(setting: str, read: Callable[[], T], take: Callable[[T], str | None]) -> None:
+    """Reads the file of a setting each second and passes its content on, until cancelled. `take` returns the change in words
+    for the log, or None. A file for which `read` raises `SettingError` changes nothing; the log says so once."""
+    failed = False
+    while True:
+        await asyncio.sleep(POLL_SECONDS)
+        try:
+            content = await asyncio.to_thread(read)
+        except SettingError as error:
+            if not failed:
+                logger.warning("%s; what was read before stays in use", error)
+            failed = True
+            continue
+        if failed:
+            logger.info("%s can be read again", setting)
+        failed = False
+        if change := take(content):
+            logger.info("%s", change)
