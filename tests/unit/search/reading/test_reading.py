@@ -60,6 +60,8 @@ def test_no_refusing_word_of_the_tables_asks_for_what_it_refuses() -> None:
         ("700円以上は出せない", Conditions(price=Range(None, 699))),
         ("nothing over 20 volumes and nothing under 3", Conditions(volumes=Range(3, 20))),
         ("finished and less than 15 volumes", Conditions(statuses=(Status.FINISHED,), volumes=Range(None, 14))),
+        ("half a dozen volumes at most", Conditions(volumes=Range(None, 6))),
+        ("never mind, shonen instead", Conditions(genres=("shonen",))),
         ("6..12 volumes", Conditions(volumes=Range(6, 12))),
         ("manga from the 80's", Conditions(years=Range(1980, 1989))),
         ("no e-books, I look at screens at work", Conditions(format="physical")),
@@ -191,3 +193,17 @@ def test_what_precedes_a_refusal_of_anything_is_not_refused() -> None:
         found = read(f"{fact}, I don't want anything with gore", READER)
         assert asks_for(found, fact)
         assert "without Gore" in [each.condition for each in found.understood if each.obeyed]
+
+
+@pytest.mark.parametrize("said", ["mystery by a woman", "女性作家のミステリー"])
+def test_a_wish_that_no_record_tells_of_is_named_and_not_obeyed(said: str) -> None:
+    found = read(said, READER)
+    assert found.doubted
+    assert any("Mystery" in each for each in found.conditions.tags)
+
+
+@pytest.mark.parametrize(
+    ("said", "asks"), [("a birthday present", True), ("誕生日プレゼント", True), ("horror for a friend", False)]
+)
+def test_a_present_of_which_nothing_is_known_is_a_question(said: str, asks: bool) -> None:
+    assert any("somebody else" in each for each in read(said, READER).remarks) == asks

@@ -156,8 +156,10 @@ class _Amounts:
     def _amount(self, i: int) -> int:
         """Takes the amount that the number at `i` belongs to; returns where to go on."""
         first = self._tokens[i]
+        halved = [token.text for token in self._made[-2:]] == ["half", "a"]  # half a dozen
+        del self._made[-2 if halved else len(self._made) :]
         start, before, unit_before = self._before()
-        value, other, j = first.number or 0.0, None, i + 1
+        value, other, j = (first.number or 0.0) / (2 if halved else 1), None, i + 1
         bound, j = self._bound_after(j) if (t := self._at(j)) is not None and t.text == "+" else (None, j)
         unit = self._unit(j)
         sign = self._at(j)

@@ -410,13 +410,12 @@ class Binder:
         self._too_at = None
         if self._limit_at is not None and token.amount is not None and token.amount.unit == "money":
             item.limited = True
+        if self._scope is not None and not self._accepts(self._scope, item):
+            self._finish(i)
         self._items.append(item)
         self._since_last_items += 1
         if self._scope is not None:
-            if self._accepts(self._scope, item):
-                self._bind(self._scope, item)
-            else:
-                self._finish(i)
+            self._bind(self._scope, item)
 
     def _refuse_measure(self, item: Item) -> None:
         """Refuses an amount that is called too much of its own measure: "less than five volumes is too short"."""

@@ -21,6 +21,7 @@ from tools.store.search.reading.tokens import NOTHING, Amount, Bound, Is, Sense,
 
 DOUBT = "Part of what was said could not be read for sure and was not obeyed ({}): ask the customer what is meant."
 BOTH = "Nothing can be both {} and {}: ask the customer which of the two is meant."
+WHOM = "It is for somebody else, and nothing says what they like: ask that, and how old they are."
 UNTAGGED = "No title here is tagged {}, so that nothing tells which have none of it. Say so; promise nothing."
 ABSENT = "No title here is tagged with {}: what is shown was found by words alone. Say so."
 _ASKED = (Stance.WANTED, Stance.REQUIRED)
@@ -91,7 +92,7 @@ class Meaning:
         plain = {tag for fact in wanted if not fact.mood for tag in fact.tags}
         aged = [item for item in items if item.token.amount is not None and item.token.amount.unit == "age"]
         for item in items:
-            if item.hedged:
+            if item.hedged or item.matter == "unheld":
                 self._doubt(item)
             elif item.token.kind is Is.NAMED:
                 self._name(item)
@@ -407,6 +408,9 @@ class Meaning:
             return self._claim(item, Conditions(without_tags=here), says)
         if fact.alone:
             return None
+        if fact.mood and not fact.tags:  # somebody new to manga: nothing to search by, and some things to leave out
+            left_out = tuple(tag for tag in fact.also if tag in self.terms.tags)
+            return self._claim(item, Conditions(without_tags=left_out), f"{fact.says}: without {' or '.join(left_out)}")
         tags = tuple(tag for tag in fact.tags if tag in self.terms.tags or not self.terms.tags)
         named = (*fact.against[:1], *fact.tags[:1])
         self.welcome.update(named)
@@ -638,6 +642,10 @@ class Meaning:
             between = self.text[one.end : other.start]
             if set(one.conditions.statuses).isdisjoint(other.conditions.statuses) and not _EITHER.search(between):
                 yield BOTH.format(one.says, other.says)
+        bare = all(set(each.conditions.stated) <= {"audience"} for each in kept)
+        told = any(token.kind in (Is.WORD, Is.NAMED) for token in self.tokens)
+        if bare and not told and any(self._is_of_another(item) for item in self.bound.items):
+            yield WHOM
         if self.adult and any(each.conditions.audience for each in kept):
             yield BOTH.format("for adults alone", "fit for the young")
         for each in self.untagged[:1]:

@@ -88,12 +88,9 @@ class Scanner:
                 entries = self.lexicon.japanese.get(key)
                 if entries is None and folded.startswith(("すぎ", "過ぎ"), start + size):
                     entries = self.lexicon.stems.get(key)
-                stands = entries and self._stands(text, key, start, start + size)
-                if entries and stands and not self._cuts_fact(entries, folded, start, size):
+                if entries and self._stands(text, key, start, start + size) and not self._cuts(entries, folded, start, size):
                     return Token(start, start + size, text[start : start + size], entries[0].kind, entries, cjk=True)
         character = text[start]
-        if character == "・":
-            return None
         if character in NUMBERS_JA:
             end = start
             while end < len(text) and text[end] in NUMBERS_JA:
@@ -101,7 +98,7 @@ class Scanner:
             value = number_of(text[start:end])
             if value is not None:
                 return Token(start, end, text[start:end], Is.NUMBER, number=value, cjk=True)
-        if has_cjk(character):
+        if has_cjk(character) and character != "・":
             return self._magazine_ja(text, start) or Token(start, start + 1, character, Is.WORD, cjk=True)
         return None
 
@@ -121,7 +118,7 @@ class Scanner:
             return is_word(text, start, end)
         return True
 
-    def _cuts_fact(self, entries: tuple[Entry, ...], folded: str, start: int, size: int) -> bool:
+    def _cuts(self, entries: tuple[Entry, ...], folded: str, start: int, size: int) -> bool:
         """Whether words that state nothing end within a longer one that states something: で連載 of 漫画で連載中."""
         if size < 2 or any(entry.kind in (Is.FACT, Is.UNIT, Is.BOUND) or entry.sense is Sense.REFUSE for entry in entries):
             return False

@@ -327,6 +327,7 @@ def _facts(year: int) -> dict[str, dict[str, Fact]]:
             "high": _of("min_rating", f"rated at least {WELL_RATED:g}", min_rating=WELL_RATED, loose=True),
             "low": Fact("min_rating", "badly rated", Conditions(), Conditions(min_rating=WELL_RATED)),
         },
+        "unheld": {"plain": Fact("unheld", "")},
         "price": {"expensive": Fact("ordering", "expensive", opposite_ordering=Ordering.PRICE)},
     }  # fmt: skip
 
@@ -384,7 +385,7 @@ def _themes(terms: CatalogTerms, own: Mapping[str, Tag]) -> Iterator[tuple[str, 
         groups = combined.get(key, ())
         if not tags and not alone:
             tags = mood[0] if mood else refused.tags if refused else ()
-        also = refused.also if refused else ()
+        also = refused.also if refused else mood[1] if mood and not mood[0] else ()
         unpleasant = refused is not None and refused.kind is Kind.UNPLEASANT
         if (closest := listed.get(phrase) or same) and mood is None:
             tags = closest
