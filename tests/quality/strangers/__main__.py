@@ -4,7 +4,8 @@ right: each answer is what a bookseller would give; honest: not so, and the answ
 nothing with a note; wrong: the rest; inverted: wrong, and most of the answers are what was refused.
 
 The sets were written by people who had seen neither the code nor its tests. Half of each is locked: it is measured and never
-looked at, and its text is never printed. The second set came when the first had been learnt from; the third is measured only.
+looked at, and its text is never printed. The second set came when the first had been learnt from, the third after that; both
+have been read since.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from tools.store.store import Store
 Json = Mapping[str, Any]
 HERE = Path(__file__).parent
 PARTS = {"open": HERE, "locked": HERE / "locked", "second": HERE / "second", "third": HERE / "third"}
-UNREAD = ("locked", "third")
+UNREAD = ("locked",)
 """Measured only: their questions are never printed."""
 SETS = ("refusals", "conditions", "dialogues", "likes")
 DEPTH, SHARED = 5, 3
@@ -176,7 +177,7 @@ def main() -> int:
     parser.add_argument("--set", choices=SETS, default=None)
     parser.add_argument("--file", type=Path, default=None, help="another file of questions")
     parser.add_argument(
-        "--part", choices=PARTS, default="open", help="locked, third: measured, never looked at; second: written later"
+        "--part", choices=PARTS, default="open", help="locked: measured, never looked at; second, third: written later"
     )
     parser.add_argument("--catalog", choices=sorted(CATALOGUES), default="demo")
     parser.add_argument("--cache-dir", type=Path, default=None)
