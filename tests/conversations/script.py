@@ -1,4 +1,23 @@
-"""A conversation as it stands in its file: what the customer says, what the agent asks for, what each answer must hold."""
+"""Conversations as TOML: what may stand in a file of `open` and `locked`.
+
+A `[[conversation]]` has a `title`, a `language` (en, ja, mixed) and perhaps a `customer` who is signed in. A `[[conversation.turn]]`
+has what the customer `says`, and `must` and `must_not`, lists of expectations. Without `tool` a turn searches, with the words as
+`query`; `with` holds arguments, `reads` the address of a resource, `prompt` the name of one. Further calls of a turn stand under
+`[[conversation.turn.then]]`. A turn with a `customer` of its own is theirs from then on. An unknown key, field, tag, title or tool
+is refused with the nearest one.
+
+In arguments and expectations `{first}` to `{fifth}`, `{last}`, `{all}`, `{second of turn 1}` and `{id of Death Note}` are ids of
+titles that were shown, `{words}` and `{words of turn 1}` the customer's words, `{result_set}` and `{next_offset}` as the latest answer
+gave them. Expectations are:
+
+    every result: status = Finished       also some, no, first, last; of result, item, rating, volume, order, parcel, line, offer
+    at least 3 results: tagged Mystery    also at most, exactly; `no parcels`
+    price_jpy <= 600; tagged A | B        fields by =, !=, <=, >=, <, >; `|` between alternatives, `;` between conditions
+    author mentions Urasawa; note is known; not tagged Gore
+    shows all of: Touch | Cross Game      also one of, none of; titles by name or reference
+    results by price_jpy, lowest first; says 16335 | 16,335; error NOT_FOUND
+    either no results or else note is known
+"""
 
 from __future__ import annotations
 
