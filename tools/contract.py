@@ -118,6 +118,8 @@ class ToolContext:
     """Values that earlier calls left under the keys of `Tool.reads`."""
     session: Conversation | None = None
     """The session's history; None for a caller without a session."""
+    turn_over: bool = False
+    """True if the turn's time is used up, so that no backend was asked."""
     stock: asyncio.Task[StockReading] | None = None
     """The read of `Tool.stock_of`, for `Tool.complete`; None if it was not begun."""
 
@@ -219,6 +221,8 @@ class Tool:
     looks_up: bool = False
     """Reads a few records by their keys, and has slots beside those of other tools."""
     effect: Effect = Effect.READS
+    replayed: Callable[[Json], Json | None] = lambda result: result
+    """The part of a result that an idempotency key keeps for a repeat; None where a repeat runs again."""
     instead: str = "Tell the customer that this is not available right now."
     """What a model is told to do while the tool is off."""
 

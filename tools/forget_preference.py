@@ -67,6 +67,7 @@ OUTPUT = answer({"removed": STRINGS, **KEPT}, required=["removed", "preferences"
 NOTHING_LIKE_IT = "Nothing like that is remembered, so nothing was removed. What is, is in preferences."
 NOTHING_AT_ALL = "Nothing is remembered of this customer's preferences."
 REMOVED = "{} removed."
+REPEATED = "This call was repeated: it had removed them the first time. Their words are kept nowhere."
 MOST_NAMED = 5
 SEVERAL = "More than one could be meant, so nothing was removed: ask which, and give its words whole. "
 
@@ -97,6 +98,13 @@ def _note(found: Meant, after: Preferences) -> str:
     return NOTHING_LIKE_IT if after else NOTHING_AT_ALL
 
 
+def without_words(result: Json) -> Json | None:
+    """The answer to a repeat of a call that removed something. Others may run again."""
+    if not result["removed"]:
+        return None
+    return {"removed": [], "preferences": [], "note": f"{result['note']} {REPEATED}", "truncated": True}
+
+
 TOOL = Tool(
     name="forget_preference",
     title="Forget a preference",
@@ -109,6 +117,7 @@ TOOL = Tool(
     summary=lambda result: f"{len(result['removed'])} preferences removed",
     personal=True,
     effect=Effect.REMOVES,
+    replayed=without_words,
     sheds=worth.FORGOTTEN,
     instead="Say that it cannot be forgotten now, and that the shop's staff can remove it.",
 )

@@ -98,6 +98,7 @@ TOOL = Tool(
     summary=lambda result: f"{len(result['preferences'])} preferences kept",
     personal=True,
     effect=Effect.ADDS,
+    replayed=lambda result: None,  # it holds the customer's words; the same again changes nothing
     sheds=worth.REMEMBERED,
     instead="Say that it cannot be remembered now, and put the wish into each search.",
 )

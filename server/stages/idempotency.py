@@ -1,7 +1,7 @@
 """Idempotency: the same key, user, tool and arguments within ten minutes get the same answer.
 
 A key that runs in this process is joined; one that runs elsewhere is answered SERVER_BUSY; one that was used with other
-arguments is a VALIDATION_ERROR. Only live successes are recorded, and orders never are.
+arguments is a VALIDATION_ERROR. Only live successes are recorded; orders never are, and of preferences no words.
 """
 
 from __future__ import annotations
@@ -132,4 +132,5 @@ def _encode_replay(call: Call, outcome: Outcome) -> bytes | None:
     whole = outcome.source == LIVE and not call.degraded - OWN
     if not whole or outcome.value is None or outcome.as_of is None or outcome.content or call.preferences:
         return None
-    return encode(outcome.value, outcome.as_of)
+    kept = call.tool.tool.replayed(outcome.value)
+    return encode(kept, outcome.as_of) if kept is not None else None

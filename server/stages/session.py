@@ -38,7 +38,7 @@ from session.resilience.rate_limit import LocalLimits, Rate
 from session.resilience.tasks import start_task
 from session.stated_preferences import Preferences
 from session.turn import TurnRequest
-from tools.contract import CachePolicy
+from tools.contract import CachePolicy, Effect
 from tools.results.history import About, customer_words, select_relevant, summarise
 from tools.results.referred import single_title
 from tools.store.failures import BackendFailure, Failure, RateLimited, ServerBusy
@@ -127,7 +127,8 @@ def make_request(call: Call, *, cache: bool) -> BeginRequest:
 
 def _claim(call: Call) -> ClaimRequest | None:
     key, user, session, tool = checked_key(call.metadata.idempotency_key), call.principal.user, call.session, call.tool.tool
-    if key is None or tool.personal or not tool.recorded or (user is None and session is None):
+    reads_personal = tool.personal and tool.effect is Effect.READS
+    if key is None or reads_personal or not tool.recorded or (user is None and session is None):
         return None
     impersonal = ("impersonal",) if call.impersonal else ()
     return ClaimRequest(keys.idempotency(user, session, key), digest(call.name, call.arguments, *impersonal), call.call_id)
