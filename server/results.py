@@ -184,7 +184,9 @@ def _notes(call: Call, outcome: Outcome) -> list[str]:
 
 def _source_notes(call: Call, outcome: Outcome) -> list[str]:
     if outcome.source == FALLBACK:
-        return [f"This is a fallback ({outcome.fallback}), because the usual source gave no answer in time."]
+        over = call.turn is not None and call.turn.exhausted
+        why = "the time for this turn is used up" if over else "the usual source gave no answer in time"
+        return [f"This is a fallback ({outcome.fallback}), because {why}."]
     if outcome.source == STALE and outcome.as_of is not None:
         return [f"This was recorded at {iso(outcome.as_of)} and may be out of date."]
     without = [PLAIN_WORDS.get(what, what) for what in sorted(call.degraded - {SESSION, PREFERENCES})]

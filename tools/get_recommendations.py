@@ -70,7 +70,9 @@ NOTHING_FITS = (
 NO_HISTORY = "Nothing is known of what this customer had before: say so, and ask which title they mean."
 NOTHING_LEFT = "Nothing is left under these conditions. Say so, and ask which of them could go."
 MAY_BE_OWNED = "What the customer owns is not known just now, and may be among these: say so."
-UNAVAILABLE = "Personal recommendations are not available right now: these are popular titles that satisfy the conditions."
+INSTEAD = "these are popular titles that satisfy the conditions."
+UNAVAILABLE = f"Personal recommendations are not available right now: {INSTEAD}"
+TURN_OVER = f"Nothing was looked for, because the time for this turn is over: {INSTEAD}"
 
 
 async def recommend(context: ToolContext, asked: Json) -> Json:
@@ -118,7 +120,7 @@ async def trending(context: ToolContext, asked: Json) -> Json:
     answer = (
         _answer([_card(title, standing(title)) for title in titles], ["popularity"])
         | said
-        | noted(said.get("note"), UNAVAILABLE, _owned(context))
+        | noted(said.get("note"), TURN_OVER if context.turn_over else UNAVAILABLE, _owned(context))
     )
     return answer | ({PENDING: pending.as_json()} if pending else {})
 

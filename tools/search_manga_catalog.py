@@ -27,6 +27,7 @@ from tools.store.search.query.wordings import GENRE_WORDINGS as WORDINGS
 from tools.store.search.text.characters import normalise
 
 UNAVAILABLE = "The search is not available right now;"
+TURN_OVER = "Nothing was searched for, because the time for this turn is over;"
 LONGEST_TRACE = 100
 """Characters of a query that a profile keeps."""
 
@@ -124,7 +125,8 @@ async def popular_instead(context: ToolContext, asked: Json) -> Json:
     found = len(set(named).intersection(given))
     if want.text and not found:
         context.degraded.add("matches")
-    note = f"{_note(found, len(given))} {_of_named(want, asked_for)}".rstrip()
+    reason = TURN_OVER if context.turn_over else UNAVAILABLE
+    note = f"{reason} {_note(found, len(given))} {_of_named(want, asked_for)}".rstrip()
     said = told(want)
     answer = (
         results(titles, len(titles)) | said | mark_pointers(asked["query"], titles, text) | noted(said.get("note"), note)
@@ -156,9 +158,9 @@ def _of_named(want: Want, named: Sequence[str]) -> str:
 def _note(named: int, given: int) -> str:
     rest = "popular titles that satisfy the conditions, not matches."
     if not named:
-        return f"{UNAVAILABLE} these are {rest}"
+        return f"these are {rest}"
     first = "the first one matches" if named == 1 else f"the first {named} match"
-    return f"{UNAVAILABLE} {first} by name" + (f"; the others are {rest}" if given > named else ".")
+    return f"{first} by name" + (f"; the others are {rest}" if given > named else ".")
 
 
 def results(titles: tuple[Title, ...], total: int) -> Json:

@@ -42,6 +42,7 @@ def context_of(call: Call, store: Store, deadline: Deadline) -> ToolContext:
         may_use=call.may_use,
         shared={key: begun.shared[key] for key in call.tool.tool.reads if key in begun.shared} if begun else {},
         session=call.conversation,
+        turn_over=call.turn is not None and call.turn.exhausted,
     )
 
 

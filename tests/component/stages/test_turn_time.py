@@ -37,6 +37,8 @@ async def test_in_a_turn_that_is_used_up_the_ladder_answers(kit: Kit) -> None:
         answer = await kit.ask(tool, ARGUMENTS[tool], **who)
         assert (answer.failure, answer.meta["source"]) == (None, "fallback")
         assert answer.meta["degraded"] == without
+        assert "the time for this turn" in answer.note
+        assert "available right now" not in answer.note, "nothing is wrong with the search"
     assert kit.calls_of("availability") == 0, "price and stock were asked when nothing may be started"
     assert kit.calls_of("search") + kit.calls_of("get") == 0
 
