@@ -137,6 +137,8 @@ async def open_app(
         app = wire(settings, replace(env, probes=probes))
         stack.push_async_callback(app.pipeline.cache.aclose)
         stack.push_async_callback(app.pipeline.profile_queue.aclose)
+        if not local:  # a client of stdio waits for its handshake meanwhile
+            await app.pipeline.store.reader.warm()
         _run_beside(app, background, packages, follower)
         publish_emf(settings.emf, metrics.registry, background.run)
         if reloads is not None:

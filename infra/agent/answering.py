@@ -26,8 +26,6 @@ logger = logging.getLogger(__name__)
 MOST_CONVERSATIONS = 1000
 FIRST_WORDS_SECONDS = 0.8
 """A customer who has heard nothing by then hears that we are looking."""
-GRACE_SECONDS = 0.12
-"""A turn ends by itself when its time is over. One that has not by then is given up."""
 AGAIN_SECONDS = 0.1
 A_STEP_MS = 500
 """Of the model: with less left it is not asked once more."""
@@ -76,7 +74,7 @@ class Answering:
         heard = False
         try:
             while True:
-                until = began + (self._patience + GRACE_SECONDS if heard else min(FIRST_WORDS_SECONDS, self._patience))
+                until = began + (self._patience if heard else min(FIRST_WORDS_SECONDS, self._patience))
                 try:
                     text = await asyncio.wait_for(speech.words.get(), max(0.0, until - time.monotonic()))
                 except TimeoutError:
@@ -154,7 +152,8 @@ class Speech:
 
     def done(self, began: float) -> Done:
         ms, turn = round((time.monotonic() - began) * 1000), self.tools.turn
-        spent = {"model": round(turn.model_ms), "tools": round(turn.tools_ms)}
+        turn.wait_for(None)
+        spent = {part: turn.spent[part] for part in ("model", "tools")}
         return Done(turn.name, ms, self.outcome, turn.made, {**spent, "ours": max(0, ms - sum(spent.values()))})
 
     def _hear(self, event: dict[str, Any]) -> None:

@@ -14,6 +14,7 @@ import asyncio
 import logging
 import time
 import uuid
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -80,10 +81,10 @@ class Turn:
     repeated: set[str] = field(default_factory=set)
     results: list[Json] = field(default_factory=list)
     made: list[Json] = field(default_factory=list)
-    model_ms: float = 0.0
-    tools_ms: float = 0.0
+    spent: Counter[str] = field(default_factory=Counter)
     began: float = field(default_factory=time.monotonic)
     marked: float = 0.0
+    waits_for: str | None = None
 
     def __post_init__(self) -> None:
         # With something of its own: this process may have forgotten how many turns there were.
@@ -92,6 +93,13 @@ class Turn:
     @property
     def left_ms(self) -> int:
         return max(0, self.budget_ms - round((time.monotonic() - self.began) * 1000))
+
+    def wait_for(self, part: str | None) -> None:
+        """Counts the milliseconds since the last one to what was waited for until now: "model" or "tools"."""
+        now = time.monotonic()
+        if self.waits_for is not None:
+            self.spent[self.waits_for] += round((now - self.marked) * 1000)
+        self.marked, self.waits_for = now, part
 
     def meta(self) -> Json:
         """What a call states."""
@@ -235,16 +243,16 @@ class StoreTools(Plugin):
 
     def think(self, event: BeforeModelCallEvent) -> None:
         self.turn.rounds += 1
-        self.turn.marked = time.monotonic()
+        self.turn.wait_for("model")
 
     def thought(self, event: AfterModelCallEvent) -> None:
-        self.turn.model_ms += (time.monotonic() - self.turn.marked) * 1000
-        self.turn.marked = time.monotonic()
+        self.turn.wait_for(None)
         if event.exception is not None:
             self.turn.rounds -= 1
 
     async def state(self, event: BeforeToolCallEvent) -> None:
         """Sends a call of the store's on its way, with what the turn states."""
+        self.turn.wait_for("tools")
         called, use, turn = event.selected_tool, event.tool_use["toolUseId"], self.turn
         if not isinstance(called, MCPAgentTool) or self._known is None or called not in self._known.tools:
             return
@@ -301,7 +309,7 @@ class StoreTools(Plugin):
         return True
 
     def end_of_round(self, event: AfterToolsEvent) -> None:
-        self.turn.tools_ms += (time.monotonic() - self.turn.marked) * 1000
+        self.turn.wait_for(None)
         if self.turn.refused > 1:
             event.end_turn = self.turn.words()
 

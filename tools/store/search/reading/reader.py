@@ -36,8 +36,8 @@ _AT_ONCE = 120
 """Characters that are read at a stretch, in one piece of work."""
 _NO_TERMS = CatalogTerms({}, {})
 _MOST_SERIES = 4
-_MOST_WARMING, _WARM_AGAIN = 5.0, 300.0
-"""Seconds that the catalogue has to tell its words beside the calls, and until it is asked again."""
+_MOST_STARTING, _MOST_WARMING, _WARM_AGAIN = 0.5, 5.0, 300.0
+"""Seconds that the catalogue has to tell its words at the start, beside the calls, and until it is asked again."""
 
 
 class Names(Protocol):
@@ -95,12 +95,17 @@ class Reader:
         """The shop's reader with the words of another catalogue."""
         return Reader(catalog, self._now, self._at_hand, self._vocabulary, self._currency)
 
+    async def warm(self, seconds: float = _MOST_STARTING) -> None:
+        """Makes the tables of the words, on a thread, before a customer speaks: with the catalogue's, if it tells them in
+        time."""
+        await self._scanner(await self.terms(Deadline.after(seconds)))
+
     async def keep_warm(self) -> None:
-        """Makes the tables of the catalogue's words before a customer speaks. Runs until cancelled."""
+        """Makes them anew when the catalogue has other words. Runs until cancelled."""
         await run_periodically("words of the catalogue", self._round)
 
     async def _round(self) -> float:
-        await self._scanner(await self.terms(Deadline.after(_MOST_WARMING)))
+        await self.warm(_MOST_WARMING)
         return _MOST_WARMING if self._told is _NO_TERMS else _WARM_AGAIN
 
     async def read(self, text: str, deadline: Deadline) -> Reading:
