@@ -111,7 +111,8 @@ show_quality() { # where the answer is from, how long it took, and what the turn
     whole=$answer
     answer=$data
     without=${data#*\"degraded\":[}
-    without=${without%%]*}
+    without=$(printf %s "${without%%]*}" | tr -d '"')
+    case $without in *vector*) without="$without (search by meaning is loaded after the start)" ;; esac
     show "$(value source), $(value latencyMs) ms, $(value remainingMs) ms of the turn left${without:+, without $without}"
     answer=$whole
 }
