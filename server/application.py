@@ -63,7 +63,7 @@ class Environment:
     listeners: Listeners = field(default_factory=Listeners)
 
     def all_probes(self) -> Mapping[str, Probe]:
-        """The probes of what has no breaker, the embedder's included."""
+        """The probes of dependencies without a breaker, the embedder's included."""
         embedder = self.ports.embedder
         return {"embedder": embedder.health, **self.probes} if embedder else self.probes
 

@@ -19,7 +19,7 @@ from tools.store.failures import BudgetExhausted, Failure, InputRequired
 
 Json = dict[str, Any]
 MOST_ENVELOPE_BYTES = 1800
-"""Leaves room for the notes of a call."""
+"""Most bytes of an error's envelope, with room for the notes of a call."""
 LONGEST_MESSAGE = 600
 VIOLATIONS = "violations"
 
@@ -71,7 +71,7 @@ ALT = "com.mangaassist/alt"
 FROM_ELSEWHERE: Json = {"annotations": {"audience": ["assistant"]}, "_meta": {UNTRUSTED: True}}
 """Marks text that others wrote: data for the model, not instructions to an agent."""
 FOR_BOTH: Json = {"annotations": {"audience": ["user", "assistant"]}, "_meta": {UNTRUSTED: True}}
-"""The same for content that a customer sees or hears."""
+"""Annotations of content that a customer also sees or hears."""
 
 
 def within_bounds(content: Iterable[Content]) -> tuple[Content, ...]:
@@ -134,8 +134,7 @@ TOKENS_NEARLY_GONE = "No further result can be read in this turn: answer now wit
 
 
 def note_for_model(call: Call, outcome: Outcome) -> str | None:
-    """The tool's own note, ignored arguments, the quality of the answer, and the end of the turn, as far as there is
-    room."""
+    """Joins the tool's note, ignored arguments, the quality of the answer, and the end of the turn, as far as they fit."""
     return " ".join([*_own_note(outcome), *_affordable(call, outcome)]) or None
 
 
@@ -178,7 +177,7 @@ def _notes(call: Call, outcome: Outcome) -> list[str]:
     if call.turn is not None and not isinstance(outcome.failure, BudgetExhausted):
         notes += [TIME_NEARLY_GONE] if call.turn.remaining_ms() < NEARLY_GONE_MS else []
         tokens = call.turn.tokens
-        notes += [TOKENS_NEARLY_GONE] if tokens is not None and tokens.after(call.tokens).exhausted else []
+        notes += [TOKENS_NEARLY_GONE] if tokens is not None and tokens.spend(call.tokens).exhausted else []
     return notes
 
 
@@ -204,7 +203,7 @@ HISTORY_KEY = "com.mangaassist/history"
 TOO_LARGE = "Some of what goes with this answer is too large to be sent."
 
 
-def finished(outcome: Outcome) -> Outcome:
+def finish_outcome(outcome: Outcome) -> Outcome:
     """The outcome with its text and weight; its value is bounded and without hidden characters, since backends' texts come
     from elsewhere."""
     if outcome.value is None:
@@ -254,7 +253,7 @@ def _budget(turn: Turn, given: int) -> Json:
     turn_id = None if turn.name.kind is TurnKind.IMPLICIT else turn.name.value
     budget: Json = {"turnId": turn_id, "totalMs": turn.total_ms, "remainingMs": turn.remaining_ms()}
     if turn.tokens is not None:
-        budget["tokens"] = {"total": turn.tokens.total, "remaining": turn.tokens.after(given).remaining}
+        budget["tokens"] = {"total": turn.tokens.total, "remaining": turn.tokens.spend(given).remaining}
     return budget
 
 

@@ -60,7 +60,7 @@ EXTENSIONS: Sequence[Callable[[Sequence[str]], Extension]] = [
     cards,
     served_skills,
 ]
-"""Each takes the hosts that the shop has its pictures of covers on."""
+"""Factories of extensions; each takes the hosts of the shop's covers."""
 
 
 async def open_extensions(
@@ -206,7 +206,7 @@ async def _open_env(
 def wire(settings: Settings, env: Environment) -> Application:
     """Wires the application over its environment: the one composition of the server and of tests."""
     clock, metrics = env.clocks.monotonic, env.metrics
-    on_change = Breakers(clock).changed
+    on_change = Breakers(clock).record_breaker_change
     backends = {name: Backend(name, policy, clock, on_change=on_change) for name, policy in POLICIES.items()}
     breakers = {name: backend.breaker for name, backend in backends.items()}
     breakers["redis"] = CircuitBreaker("redis", REDIS, clock, on_change=on_change)
@@ -244,7 +244,7 @@ def wire(settings: Settings, env: Environment) -> Application:
             result_tokens=settings.result_tokens,
             cache=settings.cache,
             clocks=env.clocks,
-            recorded=own_updates.recorded,
+            recorded=own_updates.note_call,
             audit=env.audit,
             second=env.second,
         )

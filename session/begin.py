@@ -46,7 +46,7 @@ def encode(value: Mapping[str, Any], now: float) -> bytes | None:
 
 
 def decode(stored: bytes | None) -> CachedResult | None:
-    """None for nothing and for anything that is not of the stored form."""
+    """Decodes a stored result; None without one, or for any other form."""
     if not stored:
         return None
     made_at, _, text = stored.partition(b" ")

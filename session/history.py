@@ -20,7 +20,7 @@ def compact(value: Any) -> str:
 
 SEARCH, RECOMMENDATIONS = "search", "recommendations"
 NOTHING = "-"
-"""Stands for an empty list of ids: a search that found nothing, in contrast to no search."""
+"""An empty list of ids: a search that found nothing, in contrast to no search."""
 MOST_CALLS = 20
 SHARED = ("title_id", "title", "order_id")
 """Values that tools share, by the argument that each can stand in for: the conversation's one title, and its last order."""
@@ -90,7 +90,7 @@ class LastShown:
 
     @classmethod
     def read(cls, fields: Mapping[bytes, bytes | None]) -> LastShown | None:
-        """None where nothing was shown. Records of older versions have no `by`."""
+        """Decodes the titles shown last; None if none were shown. Records of older versions have no `by`."""
         ids = read_ids(fields.get(b"ids"))
         if ids is None:
             return None

@@ -112,6 +112,6 @@ def result_set(name: str) -> str:
 
 
 def idempotency(user: str | None, session: str | None, key: str) -> str:
-    """By user; anonymous callers share nothing but their session."""
+    """The key of an idempotency record, by user; anonymous callers share only their session."""
     owner = user_hash(user) if user is not None else f"session:{session}"
     return f"{PREFIX}:once:{{{owner}}}:{key}"

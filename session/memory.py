@@ -78,7 +78,7 @@ class SessionMemory:
         return self.recent.fill(request, await self._ask(request), asked_at)
 
     async def _ask(self, request: BeginRequest) -> Begun:
-        late = self.recent.unwritten(request.session, request.user)
+        late = self.recent.list_unwritten(request.session, request.user)
         questions = self._questions(request, state_arguments(self._groups(late)))
         sent = self._clock()
         if not questions:
@@ -98,7 +98,7 @@ class SessionMemory:
             await self._take_back(request, answers)
         if begun.clock_ms is not None:
             self._ahead_ms = begun.clock_ms - sent * 1000
-            self.recent.written(late)
+            self.recent.mark_written(late)
         return begun
 
     def _questions(self, request: BeginRequest, late: Sequence[Argument]) -> dict[str, Step]:
@@ -144,7 +144,7 @@ class SessionMemory:
         if answer is not None:
             _, elapsed, total, renewed, clock_ms, tokens, spent, *rest = answer
             counted = None if tokens < 0 else TokenBudget(tokens, spent)
-            turn = self._turns.confirmed(request.turn, sent, Confirmation(elapsed, total, bool(renewed), clock_ms, counted))
+            turn = self._turns.confirm(request.turn, sent, Confirmation(elapsed, total, bool(renewed), clock_ms, counted))
             names = (*REMEMBERED, *(each.encode() for each in request.own_fields))
             fields = dict(zip(names, rest, strict=False)) | {b"titles": answers.get("titles")}
         history = answers.get("history")
@@ -228,13 +228,13 @@ class SessionMemory:
         await run_periodically("state that Redis did not take", self._catch_up)
 
     async def _catch_up(self) -> float:
-        behind, self._behind = self.recent.behind() if self._behind else [], False
+        behind, self._behind = self.recent.list_owners_behind() if self._behind else [], False
         for session, user in behind:
-            late = self.recent.unwritten(session, user)
+            late = self.recent.list_unwritten(session, user)
             arguments = (SESSION_TTL_MS, *state_arguments(self._groups(late)))
             step = self._evaluation("remember", (SessionKeys(session, user).base,), arguments)
             if late and await self.end([step]):
-                self.recent.written(late)
+                self.recent.mark_written(late)
         return CATCH_UP_SECONDS
 
     def _groups(self, writes: Iterable[StateWrite]) -> list[Group]:
@@ -335,7 +335,7 @@ class Conversation:
 SNAPSHOT_SECONDS = 0.5
 LARGEST_PACKED = 1024 * 1024
 LARGEST_BYTES = 16 * LARGEST_PACKED
-"""Bounds of what is stored, and of what is unpacked: stored bytes may be anybody's."""
+"""Bounds of stored and of unpacked bytes: another writer may have stored them."""
 
 
 class Snapshots:
@@ -366,7 +366,7 @@ def pack(content: bytes) -> bytes:
 
 
 def unpack(packed: bytes) -> bytes | None:
-    """None for bytes that `pack` did not make."""
+    """The packed value; None for bytes that `pack` did not make."""
     unpacking = zlib.decompressobj()
     try:
         content = unpacking.decompress(packed, LARGEST_BYTES)

@@ -46,7 +46,7 @@ class Preference:
         date.fromisoformat(self.at)
 
     @classmethod
-    def stated(cls, text: str, moment: datetime) -> Preference:
+    def from_text(cls, text: str, moment: datetime) -> Preference:
         return cls(text, moment.astimezone(UTC).date().isoformat())
 
     @property
@@ -67,7 +67,7 @@ def encode(preferences: Sequence[Preference]) -> bytes:
 
 
 def decode(copy: object) -> tuple[Preference, ...] | None:
-    """None for no copy, or a malformed one."""
+    """Decodes a copy; None without one, or for a malformed one."""
     if not isinstance(copy, bytes):
         return None
     try:

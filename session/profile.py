@@ -17,7 +17,7 @@ from session.resilience.deadline import Deadline
 
 KEPT_DAYS = 180
 RECALLED = 100
-"""Most events that a recall answers: the latest."""
+"""Most events of a recall: the latest."""
 
 LONGEST_SUBJECT = 500
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
@@ -45,16 +45,16 @@ class Event:
         datetime.fromisoformat(self.at)
 
     @classmethod
-    def happened(cls, kind: EventKind, subject: str, moment: datetime) -> Event:
+    def make_event(cls, kind: EventKind, subject: str, moment: datetime) -> Event:
         """Makes an event; a longer subject is cut."""
-        return cls(kind, subject[:LONGEST_SUBJECT], written(moment))
+        return cls(kind, subject[:LONGEST_SUBJECT], format_moment(moment))
 
     def days_old(self, now: datetime) -> float:
         """Days before `now`; 0 for one dated into the future."""
         return max(0.0, (now - datetime.fromisoformat(self.at)) / timedelta(days=1))
 
 
-def written(moment: datetime) -> str:
+def format_moment(moment: datetime) -> str:
     """The time format of events."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 

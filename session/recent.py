@@ -49,26 +49,26 @@ class RecentState:
         self._sets: Lru[str, tuple[str, ...]] = Lru(CAPACITY, MOST_BYTES, _size_of_texts)
 
     def keep(self, request: BeginRequest, last: LastShown | None, shared: Mapping[str, str]) -> list[StateWrite]:
-        """Notes what a call shows and what it changes of the shared values, as not yet written."""
+        """Records the titles that a call shows and its changes of shared values, as not yet written."""
         groups = by_groups({**(last.fields if last else {}), **shared})
         return [self._put(request, group, fields) for group, fields in groups.items() if request.session is not None]
 
     def keep_set(self, key: str, title_ids: tuple[str, ...]) -> None:
         self._sets.put(key, title_ids)
 
-    def written(self, left: Iterable[StateWrite]) -> None:
+    def mark_written(self, left: Iterable[StateWrite]) -> None:
         """Marks state as written to Redis."""
         for each in left:
             each.written_at = self._clock()
 
-    def unwritten(self, session: str | None, user: str | None) -> list[StateWrite]:
+    def list_unwritten(self, session: str | None, user: str | None) -> list[StateWrite]:
         """The conversation's state that Redis does not have."""
         known = self.left.peek((session, user)) if session is not None else None
         return [each for each in (known or {}).values() if not each.written and self._is_fresh(each)]
 
-    def behind(self) -> list[tuple[str, str | None]]:
+    def list_owners_behind(self) -> list[tuple[str, str | None]]:
         """The conversations with unwritten state."""
-        return [owner for owner in self.left if self.unwritten(*owner)]
+        return [owner for owner in self.left if self.list_unwritten(*owner)]
 
     def forget(self, session: str, user: str | None) -> None:
         self.left.pop((session, user))
@@ -113,7 +113,7 @@ class RecentState:
         """Notes Redis's state, unless a call under way is about to change it."""
         fields = {name: value.decode() for name in names if (value := said.get(name.encode())) is not None}
         if left is None or (left.written and not fields.items() <= left.fields.items()):
-            self.written([self._put(request, group, fields)])
+            self.mark_written([self._put(request, group, fields)])
 
     def _put(self, request: BeginRequest, group: str, fields: Mapping[str, str]) -> StateWrite:
         assert request.session is not None

@@ -57,7 +57,7 @@ class StatedPreferences:
         return still_kept(preferences, self._now())
 
     def copy(self, user: str, preferences: Preferences) -> Step:
-        """The write of a copy, also of no preferences, where there is none yet."""
+        """The write of a copy, also of no preferences, if Redis has none yet."""
         return Command(("SET", keys.preferences(user), encode(preferences), "NX", "EX", COPY_SECONDS))
 
     async def change(self, user: str, change: Change, deadline: Deadline) -> Changed | None:

@@ -11,7 +11,7 @@ from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
 
 LEAST_TOKENS = 150
-"""With fewer left nothing is started: no result says anything in them."""
+"""Fewer tokens left start no call: no result fits."""
 FLOOR_TOKENS = 200
 """Fewest tokens that a call gets while so many are left, however many calls are expected."""
 
@@ -37,7 +37,7 @@ class TokenBudget:
         share = max(FLOOR_TOKENS, self.remaining // max(1, expected_calls))
         return min(most, share, self.remaining)
 
-    def after(self, tokens: int) -> TokenBudget:
+    def spend(self, tokens: int) -> TokenBudget:
         return replace(self, spent=self.spent + tokens)
 
 
@@ -61,7 +61,7 @@ def merge_token_budgets(one: TokenBudget | None, other: TokenBudget | None) -> T
 RESERVE_MS = 200
 """Kept for the agent's own answer."""
 FLOOR_MS = 100
-"""With this or less left no call is started."""
+"""No call is started with this much or less left."""
 LADDER_MS = 50
 """Kept of a call's time for a fallback and the record."""
 FORGET_MS = 60_000
@@ -80,7 +80,7 @@ class TurnClock(StrEnum):
 
 
 class TurnKind(StrEnum):
-    """How a call states its turn: by name, by its W3C trace, or not at all, so that it is its session's."""
+    """How a call states its turn: by name, by its W3C trace, or by its session where it states none."""
 
     NAMED = "named"
     TRACE = "trace"
@@ -256,15 +256,15 @@ class TurnShadows:
         """Counts a call's tokens, where its turn counts them."""
         shadow = self._shadows.peek(key)
         if shadow is not None and shadow.tokens is not None:
-            self._shadows.put(key, replace(shadow, tokens=shadow.tokens.after(tokens)))
+            self._shadows.put(key, replace(shadow, tokens=shadow.tokens.spend(tokens)))
 
     def latest_end(self) -> float:
-        """When the last turn ends, in monotonic seconds: a draining server waits for it."""
+        """The end of the last turn, in monotonic seconds: a draining server waits for it."""
         return max((shadow.ends for shadow in self._shadows.values()), default=0.0)
 
 
 STEP_MS = 250
-"""Most that the two clocks drift apart within a turn, round trips included; more is a step of one of them."""
+"""The most by which the two clocks drift apart within a turn, round trips included; more is a step of one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +307,7 @@ class TurnArithmetic:
         shadow = self.shadows.live(request.key, request.name) if request.name.named else None
         return shadow is not None and (shadow.ends - self._clock()) * 1000 <= RESERVE_MS + FLOOR_MS
 
-    def confirmed(self, request: TurnRequest, sent: float, said: Confirmation) -> Turn:
+    def confirm(self, request: TurnRequest, sent: float, said: Confirmation) -> Turn:
         """The turn by Redis's answer, anchored at the moment the script was sent."""
         if said.renewed:
             self.shadows.renew(request.key)
@@ -325,16 +325,16 @@ class TurnArithmetic:
     def alone(self, request: TurnRequest, now: float) -> Turn:
         """The turn without Redis."""
         shadow = self.shadows.live(request.key, request.name)
-        return self._or_anew(request, self._seen(request, shadow, now))
+        return self._or_anew(request, self._start_turn(request, shadow, now))
 
     def _or_anew(self, request: TurnRequest, turn: Turn) -> Turn:
         """The turn, or a new one from this call on if it is unnamed and used up: the trip itself may have used the rest."""
         if request.name.named or not turn.exhausted:
             return turn
         self.shadows.renew(request.key)
-        return self._seen(request, None, self._clock())
+        return self._start_turn(request, None, self._clock())
 
-    def _seen(self, request: TurnRequest, shadow: Shadow | None, now: float) -> Turn:
+    def _start_turn(self, request: TurnRequest, shadow: Shadow | None, now: float) -> Turn:
         first_seen = min(request.arrived, shadow.first_seen if shadow else now)
         total_ms = shadow.total_ms if shadow else self.budget_ms
         if request.stated_ms is not None:

@@ -43,7 +43,7 @@ ITEM = record(
 
 def item(row: Availability, names: Mapping[str, str]) -> Json:
     printed = [volume for volume in row.volumes if volume.format != DIGITAL]
-    paper = [volume for volume in printed if not row.awaited(volume)]
+    paper = [volume for volume in printed if not row.is_awaited(volume)]
     missing = [volume.volume for volume in paper if volume.stock == 0]
     available = in_stock(row)
     return {
@@ -56,21 +56,21 @@ def item(row: Availability, names: Mapping[str, str]) -> Json:
         "volumes_in_stock": len(paper) - len(missing) if paper else None,
         "volumes_total": len(paper) or None,
         "missing_volumes": missing,
-        "restock": _dated((volume, volume.restock_date) for volume in paper if not volume.stock),
-        "upcoming": _dated((volume, volume.release_date) for volume in printed if row.awaited(volume)),
+        "restock": _group_by_date((volume, volume.restock_date) for volume in paper if not volume.stock),
+        "upcoming": _group_by_date((volume, volume.release_date) for volume in printed if row.is_awaited(volume)),
         "as_of": row.as_of,
     }
 
 
 def _availability(row: Availability, *, available: bool, some_missing: bool) -> str:
-    """One of the schema's states. A title without a paper edition is `available` as a download."""
+    """The availability as the schema states it. A title without a paper edition is `available` as a download."""
     if available and any(offer.format != DIGITAL and offer.stock != 0 for offer in row.offers):
         return "partly_in_stock" if some_missing else "in_stock"
     digital = any(offer.format == DIGITAL and offer.stock != 0 for offer in row.offers)
     return "digital_only" if digital else "out_of_stock"
 
 
-def _dated(volumes: Iterable[tuple[VolumeStock, str | None]]) -> list[Json]:
+def _group_by_date(volumes: Iterable[tuple[VolumeStock, str | None]]) -> list[Json]:
     """Volumes grouped by date, the soonest first."""
     on: dict[str, list[int]] = defaultdict(list)
     for volume, date in volumes:

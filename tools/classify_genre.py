@@ -48,7 +48,7 @@ WORDS_ALONE = "The text could not be compared with titles: this goes by what it 
 
 async def classify(context: ToolContext, asked: Json) -> Json:
     found = await context.store.classifying.classify(asked["text"], context.deadline)
-    return _presented(context, found, asked["text"])
+    return _present_result(context, found, asked["text"])
 
 
 async def locally(context: ToolContext, asked: Json) -> Json:
@@ -56,21 +56,21 @@ async def locally(context: ToolContext, asked: Json) -> Json:
     found = await context.store.classifying.fall_back(asked["text"])
     if context.store.classifying.remote is not None:
         context.degraded.add("bedrock")
-    return _presented(context, found, asked["text"])
+    return _present_result(context, found, asked["text"])
 
 
-def _presented(context: ToolContext, found: Classification, text: str) -> Json:
+def _present_result(context: ToolContext, found: Classification, text: str) -> Json:
     context.degraded |= set(found.degraded)
-    readerships = _labelled("name", found.readerships)
+    readerships = _list_labels("name", found.readerships)
     likely = {tag: confidence for tag, confidence in found.tags.items() if confidence >= LEAST_CONFIDENCE}
-    tags = _labelled("tag", likely)[:MOST_TAGS]
+    tags = _list_labels("tag", likely)[:MOST_TAGS]
     best = next(iter(found.readerships), None)
     result: Json = {"readership": best, "readerships": readerships, "tags": tags, "by": found.by}
     note = _note(found, tags, text)
     return result | ({"note": note} if note else {})
 
 
-def _labelled(name: str, confidences: Mapping[str, float]) -> list[Json]:
+def _list_labels(name: str, confidences: Mapping[str, float]) -> list[Json]:
     return [{name: label, "confidence": round(confidence, 2)} for label, confidence in confidences.items()]
 
 

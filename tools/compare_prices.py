@@ -32,7 +32,7 @@ class Saving:
 
 
 def saving_of(offer: Offer, singles: int | None) -> Saving | None:
-    """`singles` is the price of all new volumes one by one; without it the saving is None."""
+    """The saving against `singles`, the price of all new volumes one by one; None without it."""
     if not singles:
         return None
     if offer.format != USED_SET and offer.list_price_jpy is None:
@@ -63,7 +63,7 @@ class FormatPrice:
 
 
 def format_prices(row: Availability, volumes: int | None) -> tuple[FormatPrice, ...]:
-    """One for each offer, paper first. `volumes` is the number of the title's volumes, None if unknown."""
+    """A row for each offer, paper first. `volumes` is the number of the title's volumes, None if unknown."""
     single = [_by_volume(offer, row, volumes) for offer in row.offers if offer.format not in WHOLE]
     singles = next((price.series for price in single if price.format == PAPER), None)
     whole = [_of_set(offer, singles) for offer in row.offers if offer.format in WHOLE]
@@ -72,9 +72,9 @@ def format_prices(row: Availability, volumes: int | None) -> tuple[FormatPrice, 
 
 
 def _by_volume(offer: Offer, row: Availability, volumes: int | None) -> FormatPrice:
-    out = [volume for volume in row.volumes if volume.format == offer.format and not row.awaited(volume)]
+    out = [volume for volume in row.volumes if volume.format == offer.format and not row.is_awaited(volume)]
     if not out:
-        left, series = _left(offer), _times(offer.price_jpy, volumes)
+        left, series = _has_stock(offer), _times(offer.price_jpy, volumes)
         return FormatPrice(offer, offer.price_jpy, offer.price_jpy, series, left, left, left)
     there = [volume for volume in out if volume.stock]
     first = next((volume for volume in out if volume.volume == 1), None)
@@ -91,7 +91,7 @@ def _by_volume(offer: Offer, row: Availability, volumes: int | None) -> FormatPr
 
 
 def _times(price: int, volumes: int | None) -> int | None:
-    """None for a free volume of several: a digital series often begins with one."""
+    """How many volumes the price buys; None for a free volume of several: a digital series often begins with one."""
     return None if volumes is None or (price == 0 and volumes > 1) else price * volumes
 
 
@@ -105,16 +105,16 @@ def _sum(out: Sequence[VolumeStock], volumes: int | None) -> int | None:
 
 def _of_set(offer: Offer, singles: int | None) -> FormatPrice:
     price = new_set_price(offer, singles) if offer.format == SET and singles is not None else offer.price_jpy
-    left, as_sold = _left(offer), replace(offer, price_jpy=price)
+    left, as_sold = _has_stock(offer), replace(offer, price_jpy=price)
     return FormatPrice(as_sold, None, None, price, left, begins=False, whole=left, saving=saving_of(as_sold, singles))
 
 
-def _left(offer: Offer) -> bool:
+def _has_stock(offer: Offer) -> bool:
     return offer.stock is None or offer.stock > 0
 
 
 Buy = tuple[str, int]
-"""A format and its price in yen, of what can be bought now."""
+"""A format and its price in yen, available now."""
 
 
 def cheapest_volume(prices: Sequence[FormatPrice]) -> Buy | None:
@@ -122,12 +122,12 @@ def cheapest_volume(prices: Sequence[FormatPrice]) -> Buy | None:
 
 
 def cheapest_start(prices: Sequence[FormatPrice]) -> Buy | None:
-    """Of volume 1."""
+    """The cheapest format of volume 1."""
     return _least((each.format, each.first) for each in prices if each.begins)
 
 
 def cheapest_whole(prices: Sequence[FormatPrice]) -> Buy | None:
-    """Of all volumes that are out."""
+    """The cheapest format of all volumes that are out."""
     return _least((each.format, each.series) for each in prices if each.whole)
 
 
@@ -180,7 +180,7 @@ class Priced:
 
     @property
     def volumes(self) -> int | None:
-        """None if unknown; 0 counts as unknown, since the title is sold."""
+        """The number of volumes; None if unknown. 0 counts as unknown, since the title is sold."""
         return (self.title.volumes or None) if self.title else None
 
     @property
@@ -277,7 +277,7 @@ async def compare(context: ToolContext, asked: Json) -> Json:
         context.degraded.add("stock")
     sold = [reading.rows[i] for i in ids if i in reading.rows]
     titles = await _titles(context, [row.title_id for row in sold])
-    return _answer(asked_for, _priced(context, sold, titles), reading.unknown, reading.unanswered)
+    return _answer(asked_for, _price_rows(context, sold, titles), reading.unknown, reading.unanswered)
 
 
 async def snapshot(context: ToolContext, asked: Json) -> Json:
@@ -286,7 +286,7 @@ async def snapshot(context: ToolContext, asked: Json) -> Json:
     known = context.store.stock.last_known(ids)
     if not known:
         raise DependencyFailure("Prices cannot be checked right now.", dependency="stock", retry_after_ms=1000)
-    priced = _priced(context, list(known.values()), _known(context, ids))
+    priced = _price_rows(context, list(known.values()), _find_known(context, ids))
     answered = _answer(asked_for, priced, unanswered=[i for i in ids if i not in known])
     items = [
         row | {"availability": "last_known", "formats": [each | {"in_stock": None} for each in row["formats"]]}
@@ -321,19 +321,19 @@ async def _titles(context: ToolContext, title_ids: Sequence[str]) -> Mapping[str
         reading = await context.store.titles.read(title_ids, half)
     except BackendFailure:
         context.degraded.add("catalog")
-        return _known(context, title_ids)
+        return _find_known(context, title_ids)
     if reading.from_records:
         context.degraded.add("catalog")
     context.store.names.note((title_id, title.display) for title_id, title in reading.titles.items())
     return reading.titles
 
 
-def _known(context: ToolContext, title_ids: Sequence[str]) -> dict[str, Title]:
+def _find_known(context: ToolContext, title_ids: Sequence[str]) -> dict[str, Title]:
     popular = context.store.popular
     return {i: title for i in title_ids if (title := popular.index.by_id.get(i)) is not None}
 
 
-def _priced(context: ToolContext, rows: Sequence[Availability], titles: Mapping[str, Title]) -> list[Priced]:
+def _price_rows(context: ToolContext, rows: Sequence[Availability], titles: Mapping[str, Title]) -> list[Priced]:
     names = recall_names(context, [row.title_id for row in rows])
     return [Priced(row, titles.get(row.title_id), names.get(row.title_id)) for row in rows]
 

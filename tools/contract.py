@@ -59,7 +59,7 @@ class Client(Protocol):
 
 
 class SilentClient:
-    """Stands for the client where none waits for the call."""
+    """The client of a call that none waits for."""
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         pass
@@ -81,7 +81,7 @@ Schema = Mapping[str, Any]
 
 
 class Effect(Enum):
-    """How a call changes the store's data. ADDS replaces at most what the same customer said of the same before."""
+    """How a call changes the store's data. ADDS replaces at most what the same customer stated before."""
 
     READS = "reads"
     ADDS = "adds"
@@ -102,7 +102,7 @@ class ToolContext:
     """The proven user; None for an anonymous caller."""
     deadline: Deadline
     degraded: set[str] = field(default_factory=set)
-    """Collects the backends that the result does without."""
+    """Collects the backends missing from the result."""
     last: LastShown | None = None
     """The list that the session was shown last."""
     result_set: tuple[str, ...] | None = None
@@ -203,7 +203,7 @@ class Tool:
     check: Callable[[Json], Sequence[Violation]] | None = None
     """Rules between arguments that a schema would state less clearly."""
     spelled: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
-    """By argument: brings text into its one form before it is checked."""
+    """For each argument a function that brings its text into one form before it is checked."""
     personal: bool = False
     """Every call leaves a line in the audit."""
     default_on: bool = True
@@ -217,17 +217,17 @@ class Tool:
     sheds: tuple[str, ...] | None = None
     """Fields that a result which is too long loses, in this order; None: by the output schema, from its end."""
     obeys_preferences: bool = False
-    """Is given what its customer asked to be remembered."""
+    """True if the tool receives the customer's remembered preferences."""
     looks_up: bool = False
     """Reads a few records by their keys, and has slots beside those of other tools."""
     effect: Effect = Effect.READS
     replayed: Callable[[Json], Json | None] = lambda result: result
     """The part of a result that an idempotency key keeps for a repeat; None where a repeat runs again."""
     instead: str = "Tell the customer that this is not available right now."
-    """What a model is told to do while the tool is off."""
+    """Advice for the model while the tool is off."""
 
     def is_about_last(self, arguments: Json) -> bool:
-        """True if a call with these arguments is about what was shown last, so that its result is the session's own."""
+        """True if a call with these arguments is about the titles shown last, so that its result is the session's own."""
         return bool(self.named_by) and not any(arguments.get(name) for name in self.named_by)
 
     @property

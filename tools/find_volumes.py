@@ -64,7 +64,7 @@ OUTPUT = answer(
 async def find(context: ToolContext, given: Json) -> Json:
     given, note = _with_title(context, given)
     asked = VolumeQuery.read(given, day_in_japan(context.store.now()).isoformat())
-    return _noted(await (find_month if asked.title_id is None else find_title)(context, asked), note)
+    return _add_note(await (find_month if asked.title_id is None else find_title)(context, asked), note)
 
 
 async def last_known(context: ToolContext, given: Json) -> Json:
@@ -73,7 +73,7 @@ async def last_known(context: ToolContext, given: Json) -> Json:
     known = (recall_month if asked.title_id is None else recall_title)(context, asked)
     if known is None:
         raise DependencyFailure("Volumes cannot be looked up right now.", dependency="stock", retry_after_ms=1000)
-    return _noted(known, note)
+    return _add_note(known, note)
 
 
 def _with_title(context: ToolContext, given: Json) -> tuple[Json, str]:
@@ -84,7 +84,7 @@ def _with_title(context: ToolContext, given: Json) -> tuple[Json, str]:
     return {**given, "title_id": title_id}, note
 
 
-def _noted(result: Json, note: str) -> Json:
+def _add_note(result: Json, note: str) -> Json:
     return result | {"note": " ".join(filter(None, (note, result.get("note"))))} if note else result
 
 

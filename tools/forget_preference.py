@@ -30,7 +30,7 @@ class Meant:
     several: tuple[Preference, ...] = ()
 
 
-def meant(text: str, asked: Stance, remembered: Sequence[Heard]) -> Meant:
+def match_preferences(text: str, asked: Stance, remembered: Sequence[Heard]) -> Meant:
     """Matches the text by its words, then by a part of them, then by its topic. `asked` is the stance that it states."""
     said = normalise(text)
     if ALL.fullmatch(said):
@@ -80,7 +80,7 @@ async def forget(context: ToolContext, asked: Json) -> Json:
     async def without_it(before: Preferences) -> Preferences:
         nonlocal found
         asked_for = reader.call(await context.store.reader.read(text, deadline))
-        found = meant(text, asked_for, await reader.all(before, deadline))
+        found = match_preferences(text, asked_for, await reader.all(before, deadline))
         return tuple(each for each in before if each not in found.preferences)
 
     done = await change_preferences(context, without_it)

@@ -29,14 +29,14 @@ _ROW = record(
 async def ratings(context: ToolContext, asked: Json) -> Json:
     about = resolve_titles(context, asked)
     if not about.ids:
-        return rated(about, {}, "")
+        return present_ratings(about, {}, "")
     reading = await context.store.titles.read(about.ids, context.deadline)
     if reading.from_records:  # which may lack what the catalogue has
         context.degraded.add("catalog")
-        return rated(about, reading.titles, NOT_KNOWN_NOW)
+        return present_ratings(about, reading.titles, NOT_KNOWN_NOW)
     if not reading.titles:
         raise NotFound("No title here has any of these ids. Find ids with search_manga_catalog.")
-    return rated(about, reading.titles, NO_SUCH_IDS)
+    return present_ratings(about, reading.titles, NO_SUCH_IDS)
 
 
 async def last_known(context: ToolContext, asked: Json) -> Json:
@@ -44,10 +44,10 @@ async def last_known(context: ToolContext, asked: Json) -> Json:
     known = {i: title for i in about.ids if (title := popular.index.by_id.get(i)) is not None}
     if about.ids and not known:
         raise DependencyFailure("Ratings are not available right now.", dependency="catalog", retry_after_ms=1000)
-    return rated(about, known, NOT_KNOWN_NOW)
+    return present_ratings(about, known, NOT_KNOWN_NOW)
 
 
-def rated(about: TitleReference, titles: Mapping[str, Title], about_missing: str) -> Json:
+def present_ratings(about: TitleReference, titles: Mapping[str, Title], about_missing: str) -> Json:
     missing = [i for i in about.ids if i not in titles]
     notes = [about.as_note(), about_missing if missing else ""]
     rows = [row(titles[i]) for i in about.ids if i in titles]

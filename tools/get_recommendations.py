@@ -8,11 +8,11 @@ from session.begin import result_set_name
 from session.history import RECOMMENDATIONS, LastShown
 from tools.conditions.arguments import CONDITIONS, FACTS, SPELLED, contradictions
 from tools.conditions.offers import MORE, PENDING, SALE, Pending, with_offers
-from tools.conditions.understood import NEXT_OFFSET, UNDERSTOOD, next_offset, noted, told
-from tools.conditions.wanted import wanted
+from tools.conditions.understood import NEXT_OFFSET, UNDERSTOOD, describe_understood, join_notes, next_offset
+from tools.conditions.wanted import read_want
 from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
 from tools.recommend.chosen import Chosen, choose
-from tools.recommend.customer import purchased
+from tools.recommend.customer import read_purchases
 from tools.recommend.excluded import Excluded
 from tools.recommend.reasons import reason, standing
 from tools.results import shortening as worth
@@ -76,19 +76,21 @@ TURN_OVER = f"Nothing was looked for, because the time for this turn is over: {I
 
 
 async def recommend(context: ToolContext, asked: Json) -> Json:
-    want, most = await wanted(context, asked["criteria"], asked), asked["count"]
-    pending = Pending.of(want.conditions, most, want.offset)
+    want, most = await read_want(context, asked["criteria"], asked), asked["count"]
+    pending = Pending.from_conditions(want.conditions, most, want.offset)
     chosen = await choose(context, want, asked, want.offset + most + (MORE if pending else 0))
-    still = Pending.of(chosen.wish.conditions, most, want.offset)  # what was let go needs no more to choose from
+    still = Pending.from_conditions(
+        chosen.wish.conditions, most, want.offset
+    )  # what was let go needs no more to choose from
     last = want.offset + most + (MORE if still else 0)
     cards = [_card(title, reason(title, chosen.wish, chosen.customer)) for title in chosen.titles[want.offset : last]]
-    said = told(want, chosen.let_go)
+    said = describe_understood(want, chosen.let_go)
     answer = _answer(cards, _based_on(chosen)) | said | next_offset(want, len(cards), len(chosen.titles))
     note = (NOTHING_FITS if cards else NOTHING_LEFT) if chosen.nothing_fits or not cards else None
     known = any((chosen.customer.owned, chosen.customer.viewed, chosen.customer.searched))
     return (
         answer
-        | noted(said.get("note"), NO_HISTORY if want.again and not known else None, note, _owned(context))
+        | join_notes(said.get("note"), NO_HISTORY if want.again and not known else None, note, _note_ownership(context))
         | ({PENDING: still.as_json()} if still else {})
     )
 
@@ -109,23 +111,23 @@ async def trending(context: ToolContext, asked: Json) -> Json:
     popular, most = context.store.popular, asked["count"]
     if not popular.index.titles:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
-    want = await wanted(context, asked["criteria"], asked)
-    bought = await purchased(context, context.user, context.deadline) if context.user is not None else ()
+    want = await read_want(context, asked["criteria"], asked)
+    bought = await read_purchases(context, context.user, context.deadline) if context.user is not None else ()
     excluded = Excluded((*bought, *want.known, *want.like), asked["exclude_titles"])
     # What is kept of popular titles knows no offers: live stock alone says what can be had.
-    pending = Pending.of(want.conditions, most, want.offset, recorded=False)
-    matching = popular.index.ordered(want.conditions.but(*SALE), want.ordering, len(popular.index.titles))
+    pending = Pending.from_conditions(want.conditions, most, want.offset, recorded=False)
+    matching = popular.index.list_ordered(want.conditions.but(*SALE), want.ordering, len(popular.index.titles))
     titles = excluded.first(matching, want.offset + most + (MORE if pending else 0))[want.offset :]
-    said = told(want)
+    said = describe_understood(want)
     answer = (
         _answer([_card(title, standing(title)) for title in titles], ["popularity"])
         | said
-        | noted(said.get("note"), TURN_OVER if context.turn_over else UNAVAILABLE, _owned(context))
+        | join_notes(said.get("note"), TURN_OVER if context.turn_over else UNAVAILABLE, _note_ownership(context))
     )
     return answer | ({PENDING: pending.as_json()} if pending else {})
 
 
-def _owned(context: ToolContext) -> str | None:
+def _note_ownership(context: ToolContext) -> str | None:
     return MAY_BE_OWNED if "orders" in context.degraded else None
 
 
@@ -142,7 +144,7 @@ async def complete(context: ToolContext, result: Json) -> Json:
     return await with_offers(context, result, "recommendations")
 
 
-def shown(asked: Json, result: Json) -> LastShown:
+def list_shown(asked: Json, result: Json) -> LastShown:
     cards = result["recommendations"]
     ids, titles = tuple(card["title_id"] for card in cards), tuple(card["title"] for card in cards)
     return LastShown(ids, titles, asked["criteria"], RECOMMENDATIONS)
@@ -168,7 +170,7 @@ TOOL = Tool(
     check=contradictions,
     echoes=("understood", "relaxed"),
     obeys_preferences=True,
-    shown=shown,
+    shown=list_shown,
     sheds=worth.RECOMMENDATIONS,
     instead="Use search_manga_catalog with a theme in plain words.",
 )

@@ -37,7 +37,7 @@ OUTPUT = answer(
 )
 
 
-async def previewed(context: ToolContext, asked: Json) -> Json:
+async def preview_volume(context: ToolContext, asked: Json) -> Json:
     title_id = asked["title_id"]
     reading = await context.store.titles.read([title_id], context.deadline.within(TITLE_SECONDS))
     if reading.from_records:
@@ -74,7 +74,7 @@ async def with_pages(context: ToolContext, result: Json) -> Json:
     alts = [alt_of(page, result) for page in preview.pages]
     context.content += [Image(page.data, page.media_type, alt) for page, alt in zip(preview.pages, alts, strict=True)]
     pages = [{"page": page.number, "alt": alt} for page, alt in zip(preview.pages, alts, strict=True)]
-    return result | {"pages": pages} | ({"note": without(preview.left_out)} if preview.left_out else {})
+    return result | {"pages": pages} | ({"note": word_missing_pages(preview.left_out)} if preview.left_out else {})
 
 
 def alt_of(page: Page, result: Json) -> str:
@@ -82,7 +82,7 @@ def alt_of(page: Page, result: Json) -> str:
     return f"{where}: {page.alt}" if page.alt else f"{where}."
 
 
-def without(numbers: tuple[int, ...]) -> str:
+def word_missing_pages(numbers: tuple[int, ...]) -> str:
     return f"{'Page' if len(numbers) == 1 else 'Pages'} {format_ranges(numbers)} cannot be shown."
 
 
@@ -93,7 +93,7 @@ TOOL = Tool(
     "drawn. Some volumes have no preview.",
     input_schema=INPUT,
     output_schema=OUTPUT,
-    handler=previewed,
+    handler=preview_volume,
     complete=with_pages,
     timeout_ms=800,
     cache=TEXT,

@@ -68,13 +68,13 @@ class PrimitiveRegistry:
     def register(self, primitive: Primitive) -> None:
         """Raises `NameTaken`."""
         if isinstance(primitive, Resource):
-            self.resources.register(primitive.uri, Served(primitive, _registered(tool_for_resource(primitive))))
+            self.resources.register(primitive.uri, Served(primitive, _register_read(tool_for_resource(primitive))))
         elif isinstance(primitive, ResourceTemplate):
-            served = Served(primitive, _registered(tool_for_resource(primitive)), _completions(primitive))
+            served = Served(primitive, _register_read(tool_for_resource(primitive)), _completions(primitive))
             self.templates.register(primitive.uri_template.text, served)
         else:
             self.prompts.register(
-                primitive.name, Served(primitive, _registered(tool_for_prompt(primitive)), _completions(primitive))
+                primitive.name, Served(primitive, _register_read(tool_for_prompt(primitive)), _completions(primitive))
             )
 
     def withdraw(self, primitive: Primitive) -> None:
@@ -87,7 +87,7 @@ class PrimitiveRegistry:
         self.templates.on_change(partial(observer, "resources"))
         self.prompts.on_change(partial(observer, "prompts"))
 
-    def at(self, uri: str) -> tuple[Served[Resource] | Served[ResourceTemplate], dict[str, str]] | None:
+    def find_resource(self, uri: str) -> tuple[Served[Resource] | Served[ResourceTemplate], dict[str, str]] | None:
         """The resource with this address, else the first template that matches, and its variables."""
         if uri in self.resources and (resource := self.resources.get(uri)) is not None:
             return resource, {}
@@ -98,7 +98,7 @@ class PrimitiveRegistry:
 
     def tells(self, uri: str) -> bool:
         """True if clients can subscribe to the address."""
-        return (found := self.at(uri)) is not None and found[0].value.subscribable
+        return (found := self.find_resource(uri)) is not None and found[0].value.subscribable
 
     def prompt(self, name: str) -> Served[Prompt] | None:
         return self.prompts.get(name) if name in self.prompts else None
@@ -126,12 +126,12 @@ def _key(primitive: Primitive) -> str:
 
 
 def registered_method(method: Method) -> Registered:
-    return _registered(tool_for_method(method))
+    return _register_read(tool_for_method(method))
 
 
 def _completions(owner: ResourceTemplate | Prompt) -> dict[str, Registered]:
-    return {name: _registered(tool_for_completion(owner, name, each)) for name, each in completers_of(owner).items()}
+    return {name: _register_read(tool_for_completion(owner, name, each)) for name, each in completers_of(owner).items()}
 
 
-def _registered(read: Read) -> Registered:
+def _register_read(read: Read) -> Registered:
     return Registered(read, ArgumentsValidator(read.input_schema), "", compile_success_check(read.output_schema))

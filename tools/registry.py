@@ -23,7 +23,7 @@ from tools import (
     search_manga_catalog,
 )
 from tools.contract import Tool
-from tools.schema.aliases import renamed
+from tools.schema.aliases import map_renames
 from tools.schema.problem import find_problem, list_sheddable
 from tools.schema.validation import ArgumentsValidator, Check, compile_success_check
 from tools.store.identifiers import Identifiers
@@ -150,7 +150,7 @@ def compile_tool(tool: Tool) -> Registered:
     """Raises `ToolRefused`."""
     if problem := find_problem(tool):
         raise ToolRefused(f"{tool.name!s:.80}: {problem}")
-    validator = ArgumentsValidator(tool.input_schema, tool.check, tool.spelled, renamed(tool.name))
+    validator = ArgumentsValidator(tool.input_schema, tool.check, tool.spelled, map_renames(tool.name))
     sheds = list_sheddable(tool.output_schema) if tool.sheds is None else tool.sheds
     return Registered(tool, validator, digest(tool.output_schema)[:FORM], compile_success_check(tool.output_schema), sheds)
 
@@ -186,18 +186,18 @@ class Registry:
         """Adds a tool, by default of the built-in version. Raises `ToolRefused`, `NameTaken`."""
         if tool.name in self._register:
             raise NameTaken(f"two tools have the same name, {tool.name}: give one of them another")
-        self.exchange([self.made(tool, version)])
+        self.exchange([self.compile_tool(tool, version)])
 
     def replace(self, tool: Tool, version: str) -> None:
         """Replaces a tool. Running calls end on their version; its cached results are not served any more. Raises
         `ToolRefused`, `NotRegistered`."""
-        self._register.replace(tool.name, self.made(tool, version))
+        self._register.replace(tool.name, self.compile_tool(tool, version))
 
     def withdraw(self, name: str) -> None:
         """Raises `NotRegistered`."""
         self._register.withdraw(name)
 
-    def made(self, tool: Tool, version: str | None = None, package: str | None = None) -> Registered:
+    def compile_tool(self, tool: Tool, version: str | None = None, package: str | None = None) -> Registered:
         """Compiles a tool, which takes some milliseconds and may run on another thread. Raises `ToolRefused`."""
         own = self._compiled(self._with_freshness(self._with_identifiers(tool)))
         if own.tool.output_schema is not tool.output_schema:  # what is kept of a result has its names inside the server

@@ -52,14 +52,14 @@ TOO_MANY = Violation(
 
 
 def may_be_kept(asked: Json) -> Sequence[Violation]:
-    """A card number in it is a slip of whoever wrote it down."""
+    """The violations of a blank text, or of one with a card number, which was written down by mistake."""
     return check_not_blank(asked) or ([A_CARD] if contains_card_number(str(asked.get("preference", ""))) else [])
 
 
 async def remember(context: ToolContext, asked: Json) -> Json:
-    """Kept only when the store has confirmed it; there is no lesser way to remember, so no fallback."""
+    """Remembers a preference once the store has confirmed it; there is no fallback."""
     reader, deadline = context.store.preference_reader, context.deadline
-    new = await reader.read(Preference.stated(one_line(asked["preference"]), context.store.now()), deadline)
+    new = await reader.read(Preference.from_text(one_line(asked["preference"]), context.store.now()), deadline)
 
     async def with_it(before: Preferences) -> Preferences:
         others = drop_replaced(await reader.all(before, deadline), new)

@@ -11,8 +11,8 @@ from tools.conditions.arguments import CONDITIONS, FACTS, SPELLED, contradiction
 from tools.conditions.finding import NEARLY, find, goes_by, nearly
 from tools.conditions.offers import MORE, PENDING, SALE, Pending, with_offers
 from tools.conditions.releases import without_releases
-from tools.conditions.understood import NEXT_OFFSET, UNDERSTOOD, next_offset, noted, told
-from tools.conditions.wanted import Want, differing, wanted
+from tools.conditions.understood import NEXT_OFFSET, UNDERSTOOD, describe_understood, join_notes, next_offset
+from tools.conditions.wanted import Want, differing, read_want
 from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
 from tools.results import shortening as worth
 from tools.results.elsewhere import add_pointers, mark_pointers
@@ -92,19 +92,19 @@ async def search(context: ToolContext, asked: Json) -> Json:
     text = await without_releases(context, asked["query"])
     if not text:
         return no_title_asked_for(asked["query"])
-    want, most = await differing(context, await wanted(context, text, asked)), asked["max_results"]
-    found = await find(context, want, most + (MORE if Pending.of(want.conditions, most, want.offset) else 0))
-    page, said = found.page, told(found.want if found.want.text != want.text else want, found.let_go)
+    want, most = await differing(context, await read_want(context, text, asked)), asked["max_results"]
+    found = await find(context, want, most + (MORE if Pending.from_conditions(want.conditions, most, want.offset) else 0))
+    page, said = found.page, describe_understood(found.want if found.want.text != want.text else want, found.let_go)
     said |= mark_pointers(asked["query"], page.titles, text)
     if not page.total:
         instead = await nearly(context, found.want, page.near)
-        return results((), 0) | said | instead | noted(said.get("note"), instead.get("note"))
-    left = Pending.of(found.want.conditions, most, want.offset)
+        return results((), 0) | said | instead | join_notes(said.get("note"), instead.get("note"))
+    left = Pending.from_conditions(found.want.conditions, most, want.offset)
     still = left and left.but_for(found.named, found.want.by_name)
     titles = page.titles if still else page.titles[:most]  # what was let go needs no more to choose from
     answer = results(titles, page.total) | said | next_offset(want, len(titles), page.total)
     note = AT_THE_END if not titles else GUESSED if page.guessed else _of_named(found.want, found.named)
-    return answer | ({PENDING: still.as_json()} if still else {}) | noted(said.get("note"), note)
+    return answer | ({PENDING: still.as_json()} if still else {}) | join_notes(said.get("note"), note)
 
 
 async def popular_instead(context: ToolContext, asked: Json) -> Json:
@@ -114,12 +114,15 @@ async def popular_instead(context: ToolContext, asked: Json) -> Json:
         return no_title_asked_for(asked["query"])
     if not popular.index.titles:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
-    want = await differing(context, await wanted(context, text, asked))
+    want = await differing(context, await read_want(context, text, asked))
     # What is kept of popular titles knows no offers: live stock alone says what can be had.
-    conditions, pending = want.conditions.but(*SALE), Pending.of(want.conditions, most, want.offset, recorded=False)
+    conditions, pending = (
+        want.conditions.but(*SALE),
+        Pending.from_conditions(want.conditions, most, want.offset, recorded=False),
+    )
     last = want.offset + most + (MORE if pending else 0)
-    named = _called(popular, want, conditions, last)
-    titles = tuple(dict.fromkeys((*named, *popular.index.ordered(conditions, want.ordering, last))))[want.offset : last]
+    named = _find_named(popular, want, conditions, last)
+    titles = tuple(dict.fromkeys((*named, *popular.index.list_ordered(conditions, want.ordering, last))))[want.offset : last]
     given = titles[:most]
     asked_for = [title.title_id for title in named if goes_by(title, want.text)] if want.by_name else []
     found = len(set(named).intersection(given))
@@ -127,20 +130,23 @@ async def popular_instead(context: ToolContext, asked: Json) -> Json:
         context.degraded.add("matches")
     reason = TURN_OVER if context.turn_over else UNAVAILABLE
     note = f"{reason} {_note(found, len(given))} {_of_named(want, asked_for)}".rstrip()
-    said = told(want)
+    said = describe_understood(want)
     answer = (
-        results(titles, len(titles)) | said | mark_pointers(asked["query"], titles, text) | noted(said.get("note"), note)
+        results(titles, len(titles))
+        | said
+        | mark_pointers(asked["query"], titles, text)
+        | join_notes(said.get("note"), note)
     )
     pending = pending.but_for(asked_for, want.by_name) if pending else None
     return answer | ({PENDING: pending.as_json()} if pending else {})
 
 
 def no_title_asked_for(query: str) -> Json:
-    """For a question about releases alone, to which any title would be unrelated."""
+    """True for a question about releases alone, to which any title would be unrelated."""
     return results((), 0) | mark_pointers(query, (), "") | {"note": NOT_A_TITLE}
 
 
-def _called(popular: PopularTitles, want: Want, conditions: Conditions, most: int) -> tuple[Title, ...]:
+def _find_named(popular: PopularTitles, want: Want, conditions: Conditions, most: int) -> tuple[Title, ...]:
     """Titles that the text names. Conditions lifted for names are lifted only where the text is the whole name."""
     if len(want.named) > 1 and not want.like:
         by_id, check = popular.index.by_id, Check(conditions)
@@ -172,7 +178,7 @@ async def complete(context: ToolContext, result: Json) -> Json:
     return add_pointers(context, await with_offers(context, result, "results"))
 
 
-def shown(asked: Json, result: Json) -> LastShown:
+def list_shown(asked: Json, result: Json) -> LastShown:
     cards = result["results"]
     return LastShown(tuple(c["title_id"] for c in cards), tuple(c["title"] for c in cards), asked["query"])
 
@@ -197,7 +203,7 @@ TOOL = Tool(
     check=contradictions,
     echoes=("understood", "relaxed"),
     obeys_preferences=True,
-    shown=shown,
+    shown=list_shown,
     leaves_in_profile=ProfileRule(EventKind.SEARCHED, lambda asked: normalise(asked["query"])[:LONGEST_TRACE]),
     sheds=worth.SEARCH,
     instead="Ask for a title id and use get_manga_details, or offer get_recommendations.",

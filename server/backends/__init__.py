@@ -1,4 +1,4 @@
-"""What stands behind each port, chosen by URL. A driver is imported only when it is chosen."""
+"""Opens the backend of each port, chosen by URL. A driver is imported only when it is chosen."""
 
 from server.backends.opening import (
     EMBEDDED,

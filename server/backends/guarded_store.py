@@ -1,4 +1,4 @@
-"""The store as tools reach it: every port behind its guard, with what is kept of them in the process."""
+"""The store as tools reach it: a guard before every port, with caches in the process."""
 
 from __future__ import annotations
 
@@ -67,16 +67,16 @@ def guarded_store(
     identifiers: Identifiers,
     vocabulary: Vocabulary | None = None,
 ) -> Store:
-    """Puts a guard before every port. Without `cache` every question is asked; what is only for bad times is kept all the
-    same. Where titles for adults are `off`, there are none behind any of these doors."""
+    """Puts a guard before every port. Without `cache` every question goes to the backend; copies for outages are still kept.
+    With adult titles `off`, no port returns any."""
     clock = clocks.monotonic
     names = Backend("names", BESIDE["names"], clock)
     guarded = guard_port(ports.catalog, backends["catalog"], names)
-    unhurried = StoreCatalog(guard_port(ports.catalog, _behind("catalog", clock), names), clocks.now, adult)
+    unhurried = StoreCatalog(guard_port(ports.catalog, _guard_background("catalog", clock), names), clocks.now, adult)
     catalog = StoreCatalog(guarded, clocks.now, adult, AbsentIds(clock) if cache else None)
     stock: StockPort = guard_port(ports.stock, backends["stock"])
     records: TitlesPort = guard_port(ports.titles, backends["titles"])
-    unhurried_records: TitlesPort = guard_port(ports.titles, _behind("titles", clock))
+    unhurried_records: TitlesPort = guard_port(ports.titles, _guard_background("titles", clock))
     if adult is Adult.OFF:
         stock = StockWithoutAdult(stock, TitleReader(guarded, records))
         records, unhurried_records = TitlesWithoutAdult(records), TitlesWithoutAdult(unhurried_records)
@@ -106,7 +106,7 @@ def guarded_store(
 
 
 def stock_snapshot(store: Store, memory: SessionMemory, port: StockPort, clocks: Clocks) -> StockSnapshot:
-    guarded = guard_port(port, _behind("stock", clocks.monotonic))
+    guarded = guard_port(port, _guard_background("stock", clocks.monotonic))
     return StockSnapshot(
         guarded, store.stock, store.popular, rows_snapshot(Snapshots(memory), _variant(store.adult)), clocks.wall
     )
@@ -117,7 +117,7 @@ def _variant(adult: Adult) -> str:
     return "-no-adult" if adult is Adult.OFF else ""
 
 
-def _behind(name: str, clock: Clock) -> Backend:
+def _guard_background(name: str, clock: Clock) -> Backend:
     """Makes a guard for background work alone: what becomes of that neither opens the breaker of the calls nor takes one
     of their places."""
     return Backend(name, BEHIND[name], clock)

@@ -210,7 +210,7 @@ async def _open_store(settings: Settings, stack: AsyncExitStack, catalog: Catalo
 
 
 async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:
-    """Fills the store from the catalogue file, which says what is sold even if OpenSearch searches."""
+    """Fills the store from the catalogue file, which has the stock even if OpenSearch searches."""
     from tools.store.backends.embedded.customers import CustomerDatabase, EmbeddedPreferences, EmbeddedProfiles
     from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedStore, EmbeddedTitles
     from tools.store.records.catalog_file import CatalogFileError

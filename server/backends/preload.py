@@ -55,7 +55,7 @@ def _catalog(settings: Settings, progress: Progress | None) -> Loaded:
 
     computed = ComputedStore(settings.data_dir or default_data_dir())
     loaded = load_catalog(settings.catalog_file, computed, progress, read_vocabulary(settings), settings.currency)
-    return replace(loaded, plan=loaded.planned()) if settings.embedder != "none" else loaded
+    return replace(loaded, plan=loaded.make_plan()) if settings.embedder != "none" else loaded
 
 
 def _store(settings: Settings, catalog: Loaded | None, folder: Path) -> SharedStore:

@@ -1,4 +1,4 @@
-"""`python -m server forget --user ID`: what is remembered of a customer beyond a conversation is removed, for good."""
+"""`python -m server forget --user ID`: removes a customer's remembered data beyond conversations, for good."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COPY_LEFT = (
     "Run it again. `python -m server doctor` tells how Redis fares"
 )
 COPY_SECONDS = 60
-"""How long the copy says that there is nothing, so that no call under way puts there what it read before."""
+"""How long Redis keeps an empty copy, so that no call under way can store what it read before the removal."""
 REDIS_SECONDS = 1.0
 AGAIN = "What was removed stays removed; run it again. `python -m server doctor` tells how the store fares"
 NOT_REACHED = f"""\
@@ -51,7 +51,7 @@ sign them out first. Nobody's profile keeps an event longer than {KEPT_DAYS} day
 
 
 async def forget_user(settings: Settings, user: str) -> int:
-    """Prints what was removed and what was not. Exit status 0 if nothing is left, 1 if something may be, 2 without a
+    """Prints the removed and the remaining data. Exit status 0 if nothing is left, 1 if something may be, 2 without a
     user."""
     try:
         if not checked_user(user):

@@ -46,10 +46,10 @@ def connection_class() -> Callable[..., asyncio.Protocol]:
 
 
 class Listening:
-    """How a process gets its connections: from its own `listeners`. A worker's come from its supervisor."""
+    """How a process gets its connections: from its own `listeners`, or, as a worker, from its supervisor."""
 
     number: int | None = None
-    """Of a worker."""
+    """The worker's number."""
 
     def __init__(
         self, settings: Settings, port: int, listeners: Sequence[socket.socket], ports: OpenPorts, reloads: Reloads
@@ -129,7 +129,7 @@ class PatientServer(uvicorn.Server):
 
 
 async def serve(settings: Settings, progress: Progress | None = None) -> None:
-    """Serves until SIGTERM or SIGINT, then answers what is open for one turn's budget and returns."""
+    """Serves until SIGTERM or SIGINT, then answers open calls for one turn's budget and returns."""
     stop = asyncio.Event()
     stop_on_signals(stop)
     with listen(settings) as listener:

@@ -1,6 +1,5 @@
-"""`python -m server tools`: which tools there are, those of installed packages included; and their schemas, for whoever
-registers them without asking a server.
-"""
+"""`python -m server tools`: the tools, those of installed packages included, and their schemas, for registries that ask no
+server."""
 
 from __future__ import annotations
 
@@ -36,8 +35,8 @@ async def load_tools(settings: Settings, import_seconds: float = IMPORT_SECONDS)
 
 
 async def show_tools(settings: Settings, *, as_json: bool) -> int:
-    """Prints a table, or the schemas as `tools/list` has them where every tool is on. Exit status 1 when a package was
-    refused: the tools of the others are there all the same."""
+    """Prints a table, or the schemas as `tools/list` has them where every tool is on. Exit status 1 if a package was
+    refused; the other tools are printed."""
     registry, report = await load_tools(settings)
     found = registry.all()
     if as_json:
@@ -86,7 +85,7 @@ async def call_once(settings: Settings, tool: str, arguments: str, user: str | N
 
 
 async def reload_tools(settings: Settings, *, as_json: bool) -> int:
-    """Prints what the server did. Exit status 1 when it refused a package, and when there is no server."""
+    """Prints the server's report. Exit status 1 if it refused a package, and without a server."""
     try:
         report = await ask_to_reload(settings.host, settings.port)
     except TimeoutError:

@@ -44,7 +44,7 @@ from server.config.urls import (
 from session.redis.address import SCHEMES as REDIS_SCHEMES
 from session.redis.address import RedisAddress
 from session.turn import TurnClock
-from tools.schema.aliases import SETTINGS, rename_keys, renamed
+from tools.schema.aliases import SETTINGS, map_renames, rename_keys
 from tools.store.backends.aws_address import S3Address
 from tools.store.backends.dynamodb.tables import DynamoAddress
 from tools.store.backends.opensearch.address import OpenSearchAddress
@@ -283,7 +283,7 @@ class Settings:
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
         """Reads all settings. Raises `SettingError` for a value that cannot be used."""
         given = {name: text for name, text in environment.items() if name.startswith(PREFIX) and text.strip()}
-        rename_keys(given, renamed(SETTINGS))
+        rename_keys(given, map_renames(SETTINGS))
         if replaced := next((name for name in REPLACED if name in given), None):
             raise SettingError(f"{replaced}: it is no setting any more; {REPLACED[replaced]}")
         stated = {each.name: (name, each.metadata["parse"]) for name, each in DECLARED.items() if name in given}
@@ -317,7 +317,7 @@ DECLARED = {PREFIX + each.name.upper(): each for each in fields(Settings) if eac
 def unknown_settings(environment: Mapping[str, str]) -> dict[str, str | None]:
     """Returns MANGA_ variables that are no settings, each with the most similar setting. Other programs may share the
     prefix, so they only cause a warning."""
-    known = DECLARED.keys() | renamed(SETTINGS).keys()
+    known = DECLARED.keys() | map_renames(SETTINGS).keys()
     unknown = (name for name in sorted(environment) if name.startswith(PREFIX) and name not in known)
     return {name: next(iter(get_close_matches(name, DECLARED, n=1, cutoff=0.8)), None) for name in unknown}
 

@@ -103,7 +103,7 @@ class Flags:
         self.known = True
 
     def decide(self, tool: Tool, principal: Principal, session: str | None = None) -> Decision:
-        """Without a session it decides as for lists, which do not depend on sessions."""
+        """Decides one tool for a caller. Without a session it decides as for lists, which do not depend on sessions."""
         flag = self.document.flags.get(tool.flag)
         if not self.known:
             return NOT_KNOWN

@@ -54,7 +54,7 @@ class LastGood:
         self._key = keys.flags(url)
 
     async def read(self) -> bytes | None:
-        """Returns None if there is none or Redis does not answer."""
+        """Reads the document; None without one or without Redis."""
         try:
             (stored,) = await self._redis.trip([Command(("GET", self._key))], Deadline.after(TRIP_SECONDS))
         except MemoryUnavailable:
@@ -62,7 +62,7 @@ class LastGood:
         return stored if isinstance(stored, bytes) else None
 
     async def write(self, content: bytes, *, newest: bool) -> None:
-        """Stores the newest document, or another one only if there is none. A failed write is repeated by the next round."""
+        """Stores the newest document, or another one only if none is stored. The next round repeats a failed write."""
         only_if = () if newest else ("NX",)
         with suppress(MemoryUnavailable):
             await self._redis.trip([Command(("SET", self._key, content, *only_if))], Deadline.after(TRIP_SECONDS))
@@ -114,7 +114,7 @@ class Follower:
         return changed
 
     async def look_and_tell(self) -> bool:
-        """The same, with errors logged once each."""
+        """Looks and publishes, logging each error once."""
         try:
             return await self.look()
         except DocumentError as error:

@@ -1,4 +1,4 @@
-"""Who is believed: one identifier for each value of MANGA_AUTH."""
+"""Identification of callers: one identifier for each value of MANGA_AUTH."""
 
 from server.identity.identifier import CannotTell, Identifier, TrustEverybody, TrustTokens, Unproven
 

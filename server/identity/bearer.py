@@ -10,7 +10,7 @@ from starlette.types import Scope
 from server.call import Bearer
 
 VOUCHED = "manga.vouched"
-"""The scope's key of what another process, which relayed the request, has verified."""
+"""The scope's key of the identity that a relaying process has verified."""
 
 
 def bearer_of(headers: Mapping[str, str]) -> str | None:
@@ -19,5 +19,5 @@ def bearer_of(headers: Mapping[str, str]) -> str | None:
 
 
 def bearer_in(scope: Scope) -> Bearer | None:
-    """Returns the bearer token, or what a relaying process has verified."""
+    """Returns the bearer token, or the identity that a relaying process has verified."""
     return scope.get(VOUCHED) or bearer_of(Headers(scope=scope))

@@ -1,4 +1,4 @@
-"""Who is calling: the interface, and the identifiers of MANGA_AUTH=none and token."""
+"""Identification of callers: the interface, and the identifiers of MANGA_AUTH=none and token."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Unproven(Exception):
 
 
 class CannotTell(Exception):
-    """Nobody can be verified now: the issuer's keys are not there."""
+    """Callers cannot be verified at the moment: the issuer's keys are missing."""
 
 
 class Identifier(Protocol):

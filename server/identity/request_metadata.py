@@ -58,9 +58,9 @@ def checked_key(key: str | None) -> str | None:
 
 def checked_user(user: str | None) -> str | None:
     if user == NOT_TEXT:
-        raise _malformed("userId", "X-User-ID", "it is no text", "give the user's id as text")
+        raise _make_format_error("userId", "X-User-ID", "it is no text", "give the user's id as text")
     if user is not None and len(user) > LONGEST_USER:
-        raise _malformed("userId", "X-User-ID", "it is too long", f"use at most {LONGEST_USER} characters")
+        raise _make_format_error("userId", "X-User-ID", "it is too long", f"use at most {LONGEST_USER} characters")
     return user
 
 
@@ -99,7 +99,7 @@ def checked_history(history: str | int | float | None) -> int | None:
 
 def _checked_name(value: str | None, key: str, header: str) -> str | None:
     if value is not None and not NAME.fullmatch(value):
-        raise _malformed(key, header, "it is malformed", "use 1 to 128 of A-Z a-z 0-9 . _ : -")
+        raise _make_format_error(key, header, "it is malformed", "use 1 to 128 of A-Z a-z 0-9 . _ : -")
     return value
 
 
@@ -109,11 +109,11 @@ def _checked_number(value: str | int | float, least: int, most: int, key: str, h
     except (ValueError, OverflowError):
         number = -1
     if not least <= number <= most:
-        raise _malformed(key, header, "it is not a number in range", f"use a whole number from {least} to {most}")
+        raise _make_format_error(key, header, "it is not a number in range", f"use a whole number from {least} to {most}")
     return number
 
 
-def _malformed(key: str, header: str, message: str, fix: str) -> InvalidArguments:
+def _make_format_error(key: str, header: str, message: str, fix: str) -> InvalidArguments:
     where = f"$._meta['{PREFIX}{key}']" + (f" or {header}" if header else "")
     return InvalidArguments([Violation(where, "format", message, fix)])
 

@@ -1,4 +1,4 @@
-"""Which tools a caller may use: by scopes and by flags."""
+"""Which tools a caller may use, by scopes and by flags."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COGNITO = "https://cognito-idp."
 def granted_scopes(claims: Mapping[str, Any], audiences: Collection[str]) -> frozenset[str]:
     """Returns the claims' scopes in this server's form. Amazon Cognito writes RESOURCE-SERVER/SCOPE: accepted are a resource
     server `mcp:manga-tools` with the tools as its scopes, and one that is named like an audience with whole scopes."""
-    return frozenset(ours for each in _scopes_in(claims) if (ours := _normalised(each, audiences)))
+    return frozenset(ours for each in _scopes_in(claims) if (ours := _normalise_scope(each, audiences)))
 
 
 def as_issued(scope: str, issuer: str) -> str:
@@ -27,7 +27,7 @@ def as_issued(scope: str, issuer: str) -> str:
     return scope.replace(f"{SERVER}:", f"{SERVER}/", 1) if issuer.startswith(COGNITO) else scope
 
 
-def _normalised(scope: str, audiences: Collection[str]) -> str | None:
+def _normalise_scope(scope: str, audiences: Collection[str]) -> str | None:
     server, slash, name = scope.rpartition("/")
     if server == SERVER and name:
         return f"{SERVER}:{name}"
@@ -59,7 +59,7 @@ class ToolAccess:
     def list_tools(self, principal: Principal) -> list[Tool]:
         """Returns the caller's tools in the registry's order. Lists depend on the proven user alone, not on the session;
         without one they hold the tools that are on for everyone."""
-        return [t for t in self._registry if self.decision(t, principal).on and granted(t, principal)]
+        return [t for t in self._registry if self.decision(t, principal).on and allows_tool(t, principal)]
 
     def decision(self, tool: Tool, principal: Principal, session: str | None = None) -> Decision:
         """Decides for a call whether the tool is registered and on. The session stands in for a missing user."""
@@ -74,20 +74,20 @@ class ToolAccess:
     def may_use(self, principal: Principal, session: str | None, name: str) -> bool:
         """True if a call to the named tool would be admitted."""
         found = self._registry.get(name)
-        return found is not None and self.decision(found.tool, principal, session).on and granted(found.tool, principal)
+        return found is not None and self.decision(found.tool, principal, session).on and allows_tool(found.tool, principal)
 
     def check(self, tool: Tool, principal: Principal, decision: Decision) -> None:
         """Raises `ToolNotFound` for a tool that is off or withdrawn, `Forbidden` for a missing scope."""
         if not decision.on:
             state = "was withdrawn" if decision is WITHDRAWN else "is switched off"
             raise ToolNotFound(f"{tool.name} {state}. {tool.instead}", details={"instead": tool.instead})
-        if not granted(tool, principal):
+        if not allows_tool(tool, principal):
             raise Forbidden(f"This needs the scope {tool.scope}.", details={"scope": tool.scope})
 
     def depends_on_user(self) -> bool:
         return any(self._flags.depends_on_user(tool) for tool in self._registry)
 
 
-def granted(tool: Tool, principal: Principal) -> bool:
+def allows_tool(tool: Tool, principal: Principal) -> bool:
     """True if the caller's scopes allow the tool; tools without a scope are public."""
     return principal.scopes is None or not tool.scope or tool.scope in principal.scopes

@@ -37,7 +37,7 @@ FAILURES = {
         "A fault in this server: the log has it with its trace, by the call's id.", "MangaInternalErrors"
     ),
 }
-"""By the name that a client is told."""
+"""Advice for each failure, by the name in its envelope."""
 UNKNOWN_FAILURE = _advise("A name that this version does not know: look into the log.", "MangaCallsFail")
 _LOST = {
     "catalog": ("The standby catalogue answers where there is one; else searches fall back to popular titles.", "Lost"),

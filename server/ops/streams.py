@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 MOST_PAGES = 8
 MOST_WAITING_BYTES = 2**17
-"""Of calls, for a page that does not read. Of states only the newest waits."""
+"""Most unread bytes of calls for one page. Of states only the newest waits."""
 TICK_SECONDS = 0.5
 LINGER_SECONDS = 3.0
 """The publisher outlives its last subscriber by this, so that a page that is loaded again finds what it showed before."""
 FINISH_SECONDS = 0.5
 CHECK_SECONDS = 5.0
-"""Between two checks that a subscriber's token is still valid."""
+"""Seconds between two checks that a subscriber's token is still valid."""
 FULL = f"{MOST_PAGES} pages are open, which is all that this server shows. Close one."
 
 

@@ -23,7 +23,7 @@ class Hashes:
     def __init__(self) -> None:
         self._key = secrets.token_bytes(16)
 
-    def of(self, kind: str, text: str) -> str:
+    def hash_text(self, kind: str, text: str) -> str:
         """Returns 8 hexadecimal digits, different for each `kind`."""
         said = f"{kind}\0{text}".encode("utf-8", "surrogatepass")
         return blake2b(said, digest_size=4, key=self._key).hexdigest()
@@ -34,7 +34,7 @@ BURST = 10
 """Turns. A watched call costs a fifth more, and to send it as much again: this keeps the page under 3 % of the server's time
 (`tests/load/ops.py`)."""
 MOST_CALLS = 32
-"""Of one turn: more than a model makes. It bounds a client that names the same turn for every call."""
+"""Most calls of one turn, more than a model makes. It bounds a client that names the same turn for every call."""
 HOLDS_SECONDS = 10.0
 """How long a decision about a turn is valid. Calls without a turn go by their session, which has one after another."""
 
@@ -114,8 +114,8 @@ class Waterfalls:
         return {
             "call_id": event.call_id,
             "turn": self._turn(call),
-            "session": self._hashes.of("session", session) if session else None,
-            "user": self._hashes.of("user", user) if user else None,
+            "session": self._hashes.hash_text("session", session) if session else None,
+            "user": self._hashes.hash_text("user", user) if user else None,
             "tool": event.tool,
             "transport": event.transport,
             "at": round(at, 3),
@@ -139,7 +139,7 @@ class Waterfalls:
             number += abs(call.turn.ends.at - ends) > 0.25  # calls of one turn differ this much about its end
             self._implicit.put(turn, (number, call.turn.ends.at))
             turn = f"{turn}\0{number}"
-        return self._hashes.of("turn", turn)
+        return self._hashes.hash_text("turn", turn)
 
 
 def _name(call: Call) -> str:

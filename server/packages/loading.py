@@ -20,14 +20,14 @@ from tools.registry import Registered, ToolRefused
 GROUP = "manga_tools.tools"
 UNKNOWN = "unknown"
 MOST_TOOLS = 50
-"""Of one package. Each is read by every model in every turn."""
+"""Most tools of one package: every model reads each of them in every turn."""
 Compile = Callable[[Tool, str, str], Registered]
 """(tool, version, package) to what can be registered."""
 
 
 class Refused(Exception):
-    """`reason` is one line for everybody: what is wrong and how to mend it. `detail` is what the package's code raised, for
-    operators alone: nobody knows what it holds."""
+    """`reason`, one line, is public: the problem and its remedy. `detail` is the exception of the package's code, for
+    operators alone, since it may hold anything."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(reason)
@@ -99,7 +99,7 @@ class FreshImports:
         self._others = {name: module for name, module in sys.modules.copy().items() if not _is_half_imported(module)}
 
     def end(self) -> None:
-        """Nothing more will be imported."""
+        """Ends the imports."""
         self._put_back()
         if self._abandoned:
             self.undo()
@@ -111,7 +111,7 @@ class FreshImports:
         self.undo()
 
     def keep(self) -> None:
-        """Drops the version before: there is no way back."""
+        """Drops the version before."""
         self._before = {}
 
     def undo(self) -> None:

@@ -74,7 +74,7 @@ class Packages:
 
     def __init__(self, registry: Registry, import_seconds: float = IMPORT_SECONDS) -> None:
         self._registry = registry
-        self._importer = Importer(registry.made, import_seconds)
+        self._importer = Importer(registry.compile_tool, import_seconds)
         self._own_modules = frozenset(sys.modules)
         self._loaded: dict[str, Loaded] = {}
         self._refused: dict[str, Refused] = {}

@@ -21,9 +21,9 @@ logger = logging.getLogger(__name__)
 QUESTION = b"reload\n"
 IO_SECONDS = 1.0
 ANSWER_SECONDS = 120.0
-"""For the reload itself, which bounds each package."""
+"""Seconds for the reload itself, which bounds each package."""
 MOST_CLIENTS = 128
-"""That wait for an answer at once; others wait to be accepted. They share reloads, so that a flood causes a few."""
+"""Most clients that wait for an answer; others wait to be accepted. They share reloads, so a flood causes a few."""
 
 NONE_INSTALLED = "no package that is installed brings tools (entry point group manga_tools.tools)"
 T = TypeVar("T")
@@ -83,7 +83,7 @@ Reloads = Callable[[Reload], Coroutine[Any, Any, None]]
 
 
 class NoServer(Exception):
-    """Nobody answers at the socket that the message names."""
+    """No server answers at the socket that the message names."""
 
 
 class Coalesced(Generic[T]):

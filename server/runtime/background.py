@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def run_on_thread(work: Callable[[], T], name: str) -> Future[T]:
-    """Runs it on a daemon thread of its own: Python waits at its end for the threads of executors, not for this one."""
+    """Runs a function on a daemon thread: at its end Python waits for executors' threads, not for this one."""
     promised: Future[T] = Future()
 
     def run() -> None:
@@ -59,7 +59,7 @@ class Background:
         self._stack.push_async_callback(end)
 
     async def health(self, deadline: Deadline) -> Health:
-        """Not ok as long as a task waits to be restarted."""
+        """Unhealthy while a task waits to be restarted."""
         resting = ", ".join(sorted(self._resting))
         return Health(not resting, f"to be begun again: {resting}" if resting else "")
 

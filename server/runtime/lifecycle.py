@@ -55,7 +55,7 @@ async def wait_for_either(work: asyncio.Task[Any], stop: asyncio.Event) -> None:
 
 
 GRACE_SECONDS = 0.2
-"""How long a request on its way may take to arrive after the last call has ended."""
+"""Seconds in which a request on its way may still arrive after the last call has ended."""
 
 
 @dataclass(slots=True)

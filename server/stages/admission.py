@@ -1,4 +1,4 @@
-"""Admission control: refuse early what would be answered late, and cancel what is late."""
+"""Admission control: refuses early the calls that would be answered late, and cancels late ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where an answer comes from: the tool, the rungs of the fallback ladder, and the join with price and stock."""
+"""Sources of an answer: the tool, the rungs of the fallback ladder, and the join with price and stock."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Work = Callable[[ToolContext, Json], Awaitable[Json]]
 
 
 async def work(call: Call, name: str, run: Work, context: ToolContext, given: Json) -> Json:
-    """Runs it within a span of this `name` where the call is observed. Raises what it raises."""
+    """Runs the work, within a span of this `name` where the call is observed. Raises its errors."""
     if call.span is None:
         return await run(context, given)
     with call.span.begin("work", name) as span:
@@ -123,7 +123,7 @@ class Standby:
 
 
 StandbyLookup = Callable[[str, Store], Standby | None]
-"""Returns the standby for a tool, by its name, in place of the usual store; None where there is none now."""
+"""Returns a tool's standby, by its name, in place of the usual store; None without one at the moment."""
 
 
 def no_standby(tool: str, store: Store) -> Standby | None:
@@ -133,7 +133,7 @@ def no_standby(tool: str, store: Store) -> Standby | None:
 RUNG_SECONDS = 0.025
 """Longest fallback: it works from memory, within the time that every call keeps for it."""
 STANDBY_SECONDS = 0.15
-"""Kept back of a call's time for the standby, where there is one: a search's worth on a busy machine, at most a third."""
+"""Seconds of a call's time reserved for the standby: a search's worth on a busy machine, at most a third."""
 
 
 class FallbackStage:
@@ -168,7 +168,7 @@ class FallbackStage:
         return Outcome(cached.value, source=STALE, as_of=cached.made_at)
 
     async def _over_standby(self, call: Call) -> Outcome | None:
-        """The tool run over the standby; None where there is none, or it fails too."""
+        """Runs the tool over the standby; None without one, or if it fails too."""
         standby = self._standby(call.name, self._store)
         if standby is None:
             return None

@@ -116,7 +116,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _pieces(text: str, said: str, pairs: Container[str]) -> Iterator[str | list[int]]:
-    """The longest run of what was said at each place. `pairs` of it rule out quickly most places where none begins."""
+    """The longest run of the customer's text at each place. `pairs` of its characters quickly exclude most places."""
     at = plain = 0
     while at < len(text):
         size = _run_length(text, at, said) if text[at : at + SHORTEST] in pairs else 0
@@ -133,7 +133,7 @@ def _pieces(text: str, said: str, pairs: Container[str]) -> Iterator[str | list[
 
 
 def _run_length(text: str, at: int, said: str) -> int:
-    """How many characters from here on stand together in what was said, by doubling and halving."""
+    """The number of characters from here on that occur together in the text, by doubling and halving."""
     size, step = 0, 1
     while at + size + step <= len(text) and text[at : at + size + step] in said:
         size, step = size + step, 2 * step
@@ -160,7 +160,7 @@ class Flights(dict[str, Flight]):
     """The flights under way, by key."""
 
     async def board(self, key: str, call: Call, inner: Handler) -> tuple[Outcome, Flight]:
-        """Joins the flight of this key, or starts it. Raises what it raises, and `TimedOut` at the call's own deadline."""
+        """Joins the flight of this key, or starts it. Raises its errors, and `TimedOut` at the call's own deadline."""
         flight = self.get(key)
         if flight is None or flight.task.done() or flight.task.cancelling():
             flight = self[key] = self._start(key, call, inner)
@@ -170,7 +170,7 @@ class Flights(dict[str, Flight]):
         return await _wait_for(call, flight), flight
 
     def _start(self, key: str, call: Call, inner: Handler) -> Flight:
-        own = detached(call)
+        own = detach_call(call)
         flight = Flight(asyncio.create_task(inner(own), name=f"flight {call.name}"), own.degraded, own.span)
 
         def land(task: asyncio.Task[Outcome]) -> None:
@@ -183,7 +183,7 @@ class Flights(dict[str, Flight]):
         return flight
 
 
-def detached(call: Call) -> Call:
+def detach_call(call: Call) -> Call:
     """The call's work for all who share it: with the tool's own time, and without writes to the caller's session."""
     deadline = Deadline.after(call.tool.tool.timeout_ms / 1000, call.clock)
     return replace(call, degraded=set(), pending_writes=[], flight=deadline)
@@ -212,7 +212,7 @@ class ResultWrites:
     enabled: bool
     draw: Callable[[], float] = random.random
 
-    def of(self, call: Call, outcome: Outcome) -> Step | None:
+    def plan_write(self, call: Call, outcome: Outcome) -> Step | None:
         """The write of a live result without content blocks, dated by its own `as_of`. The expiry is jittered, so that
         results made together do not expire together."""
         policy, key = call.tool.tool.cache, cache_key(call)
@@ -245,7 +245,7 @@ class Refreshes(dict[str, asyncio.Task[None]]):
     def start(self, key: str, call: Call, inner: Handler) -> None:
         if key in self or len(self) >= MOST_REFRESHES:
             return
-        own = replace(detached(call), client=SILENT, span=None)
+        own = replace(detach_call(call), client=SILENT, span=None)
         task = self[key] = start_task(self._refresh(own, inner), f"refresh {call.name}")
         task.add_done_callback(lambda _: self.pop(key, None))
 
@@ -257,7 +257,7 @@ class Refreshes(dict[str, asyncio.Task[None]]):
         except Failure:
             return  # the stale result stays
         else:
-            if not call.degraded and (step := self._writes.of(call, outcome)):
+            if not call.degraded and (step := self._writes.plan_write(call, outcome)):
                 await self._memory.end([step])
 
 
@@ -298,7 +298,7 @@ class CacheStage:
                 call.pending_writes += self.writes.end_of(call)
             raise
         call.degraded |= flight.degraded
-        if not flight.degraded and not flight.kept and (step := self.writes.of(call, outcome)):
+        if not flight.degraded and not flight.kept and (step := self.writes.plan_write(call, outcome)):
             flight.kept = True
             call.pending_writes.append(step)
         return outcome

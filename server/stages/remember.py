@@ -50,7 +50,7 @@ class ProfileQueue:
     clock: Clock = time.monotonic
     _waiting: dict[_Subject, Event] = field(default_factory=dict)
     _known: Lru[_Subject, float] = field(default_factory=lambda: Lru(MOST_KNOWN))
-    """When each was last written, or began to be, the latest last."""
+    """When the write of each entry last began or ended, the latest last."""
     _hurry: asyncio.Event = field(default_factory=asyncio.Event)
     _writer: asyncio.Task[None] | None = None
     _closed: bool = False
@@ -78,7 +78,7 @@ class ProfileQueue:
                 self._writer = start_task(self._write(), "profiles")
 
     async def aclose(self) -> None:
-        """Takes no more; drops what is not written within `DRAIN_SECONDS`."""
+        """Closes the queue; drops events that are not written within `DRAIN_SECONDS`."""
         self._closed = True
         self._hurry.set()
         if self._writer is not None:
@@ -138,5 +138,5 @@ class RememberStage:
         if trace is not None and user is not None and outcome.succeeded and outcome.source in (LIVE, CACHE):
             subject = trace.subject(call.arguments)
             if subject:
-                self._queue.put(user, Event.happened(trace.kind, subject, self._now()))
+                self._queue.put(user, Event.make_event(trace.kind, subject, self._now()))
         return outcome

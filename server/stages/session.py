@@ -23,7 +23,7 @@ from server.identity.request_metadata import (
 )
 from server.results import tokens_of
 from server.stages.cache import cache_key, unseal, words
-from server.stages.telemetry import remembered
+from server.stages.telemetry import select_remembered
 from session import keys
 from session.begin import BeginRequest, Begun, CachedResult, ClaimRequest, digest
 from session.failures import MemoryUnavailable
@@ -135,7 +135,7 @@ def _claim(call: Call) -> ClaimRequest | None:
 
 
 SKEW_SECONDS = 60.0
-"""Most that the clocks of two hosts may differ: a result dated later is discarded."""
+"""The largest difference between the clocks of two hosts: a result dated later is discarded."""
 
 
 def drop_foreign_results(call: Call, begun: Begun, now: float) -> Begun:
@@ -169,7 +169,7 @@ LONGEST_TEXT = 200
 MOST_SHOWN = 5
 """Titles that a history entry names; `LastShown` has all."""
 LARGEST_OWN = 1_000
-"""Bytes of a value that a tool leaves under a key of its own."""
+"""Largest value, in bytes, that a tool leaves under a key of its own."""
 
 
 class EndWrites:
@@ -232,7 +232,7 @@ def make_entry(call: Call, outcome: Outcome, shown: LastShown | None, shared: Ma
         titles = ((title_id, shared.get("title", "")),)
     return HistoryEntry(
         tool=call.name,
-        arguments=remembered(call, outcome),
+        arguments=select_remembered(call, outcome),
         summary=outcome.failure.name if outcome.failure else call.tool.tool.summary(outcome.value or {}),
         succeeded=outcome.succeeded,
         latency_ms=round(call.elapsed_ms()),
@@ -246,7 +246,7 @@ def make_entry(call: Call, outcome: Outcome, shown: LastShown | None, shared: Ma
 
 
 Recorded = Callable[[str, str | None], None]
-"""Told (session, user) whose history has grown; returns at once and never raises."""
+"""Called with the (session, user) whose history has grown; returns at once and never raises."""
 MOST_WHEN_OVER = 0.04
 """Seconds from arrival that a call of an exhausted turn may use for its record: its answer leaves within 50 ms."""
 
@@ -311,7 +311,7 @@ class SessionStage:
         if not await self._memory.end(writes.steps, max(LEAST_STEP, latest - call.clock()), call.span):
             call.degraded.add("session")
             return
-        self._memory.recent.written(writes.state)
+        self._memory.recent.mark_written(writes.state)
         if begun.listened and call.session is not None and call.tool.tool.recorded:
             self._recorded(call.session, call.principal.user)
 

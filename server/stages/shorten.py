@@ -8,7 +8,7 @@ from dataclasses import replace
 from pydantic_core import to_json
 
 from server.call import Call, Handler, Outcome
-from server.results import compact, finished, weight_of_notes
+from server.results import compact, finish_outcome, weight_of_notes
 from session.begin import result_set_name
 from session.memory import LARGEST_WHOLE, SessionMemory, pack
 from tools.conditions.offers import PLACES as PLACES
@@ -37,7 +37,7 @@ class ShortenStage:
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         if not call.tool.tool.recorded:  # a resource, read by an application and not by a model
-            return finished(self._in_shop_currency(await inner(call)))
+            return finish_outcome(self._in_shop_currency(await inner(call)))
         budget = call.turn.tokens if call.turn else None
         if budget is not None and budget.exhausted:
             if (claim := call.opened.request.claim) is not None:  # nothing will be recorded under the key
@@ -47,7 +47,7 @@ class ShortenStage:
         return _fit(call, self._in_shop_currency(await inner(call)), most * A_TOKEN)
 
     def _in_shop_currency(self, outcome: Outcome) -> Outcome:
-        """In the shop's currency: what lies further in has amounts as they are inside the server."""
+        """Renames amounts to the shop's currency; inside the server they are in yen's names."""
         return outcome if outcome.value is None else replace(outcome, value=self._currency.show(outcome.value))
 
 
@@ -56,7 +56,7 @@ def _fit(call: Call, outcome: Outcome, most: int) -> Outcome:
     places = (outcome.value or {}).get(PLACES, [])
     if outcome.value is not None and PLACES in outcome.value:
         outcome = replace(outcome, value={name: each for name, each in outcome.value.items() if name != PLACES})
-    outcome = finished(outcome)
+    outcome = finish_outcome(outcome)
     notes = weight_of_notes(call, outcome)
     if outcome.weight + notes > most:
         outcome = _shorten(call, outcome, most - notes - FIRST_HINT - min(most // 10, MORE_HINTS) - SPARE, places)
@@ -92,7 +92,7 @@ def _continue(call: Call, value: Json, cut: Cut, whole: Json, places: Sequence[i
 
 
 def _hints(call: Call, short: Shortened, cut: Cut | None, value: Json, *, kept: bool) -> list[str]:
-    """Hints on what was cut and how to get it, the most useful first: there may not be room for all."""
+    """Hints on the cut and how to get the rest, the most useful first: some may not fit."""
     hints = []
     if cut:
         rest = ", pass the others as title_ids" if "title_ids" in call.tool.tool.input_schema["properties"] else ""

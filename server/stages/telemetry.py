@@ -31,7 +31,7 @@ def event_of(call: Call, outcome: Outcome | None) -> CallFinished:
         transport=call.transport,
         user=user_hash(call.principal.user),
         traceparent=call.metadata.traceparent,
-        arguments=remembered(call, outcome),
+        arguments=select_remembered(call, outcome),
         agent=call.principal.agent,
         empty=bool(outcome and outcome.value and outcome.value.get("results") == []),
         variant=call.variant,
@@ -51,7 +51,7 @@ def _violations(outcome: Outcome | None) -> tuple[tuple[str, str], ...]:
     return tuple(("$" if each.rule == "additionalProperties" else each.path, each.rule) for each in broken)
 
 
-def remembered(call: Call, outcome: Outcome | None) -> dict[str, object]:
+def select_remembered(call: Call, outcome: Outcome | None) -> dict[str, object]:
     """The arguments that history and logs may show, by the tool's allowlist. None before they were validated or after
     NOT_FOUND: they can then be anything that somebody typed."""
     unknown = outcome is not None and isinstance(outcome.failure, NotFound)

@@ -34,7 +34,7 @@ class Place(Protocol):
         ...
 
     async def head(self) -> bytes:
-        """The beginning of the bundle, with its first line; empty where there is no bundle."""
+        """The first bytes of the bundle, with its first line; empty without a bundle."""
         ...
 
     async def publish(self, bundle: Path) -> None:
@@ -106,7 +106,7 @@ class FilePlace:
 MARK = "manga:mcp:standby:{catalogue}"
 """The key of the newest bundle's mark; the bundle's own key is this one with the mark appended, in the same cluster slot."""
 OLD_SECONDS = 600
-"""How long a replaced bundle stays for fetches under way, and one whose publishing broke off."""
+"""How long a replaced bundle stays for fetches under way, and how long the remains of a broken-off publishing stay."""
 
 
 class RedisPlace:

@@ -28,9 +28,9 @@ from tools.store.records.catalog_file import CatalogFileError
 
 @asynccontextmanager
 async def load_gently() -> AsyncIterator[None]:
-    """Loading without holding up the event loop: threads switch ten times as often, and the garbage collector leaves the
-    oldest generation alone. Afterwards what was loaded is frozen, out of the collector's reach; reference counts still free
-    it."""
+    """Loads without holding up the event loop: threads switch ten times as often, and the garbage collector leaves the
+    oldest generation alone. Afterwards loaded objects are frozen, out of the collector's reach; reference counts still free
+    them."""
     usual, thresholds = sys.getswitchinterval(), gc.get_threshold()
     # The interpreter's switch interval while loading; with Python's 0.005 each turn of the loop would wait so long
     sys.setswitchinterval(0.0005)
@@ -54,7 +54,7 @@ def give_memory_back() -> None:
 logger = logging.getLogger(__name__)
 POLL_SECONDS = 30.0
 RETRY_SECONDS = 5.0
-"""Between attempts while nothing is loaded."""
+"""Seconds between attempts while no bundle is loaded."""
 GRACE_SECONDS = 6.0
 """Longer than any call: searches of a replaced bundle may end."""
 
@@ -69,7 +69,7 @@ class Loaded:
 
 
 class Replica:
-    """Polls the place and loads what is new. A bundle that cannot be fetched, is damaged or of another kind is logged once,
+    """Polls the place and loads new bundles. A bundle that cannot be fetched, is damaged or of another kind is logged once,
     and the last good one stays; a truncated one is fetched again. `embedder` embeds queries."""
 
     def __init__(
@@ -107,7 +107,7 @@ class Replica:
                 await self.current.opened.aclose()
 
     async def look(self) -> bool:
-        """Fetches and loads what is new; True if it did. Raises `UnreachableError`."""
+        """Fetches and loads a new bundle; True if there was one. Raises `UnreachableError`."""
         async with _open_scratch_folder(self._folder) as folder:
             fetched, unpacked = folder / "bundle", folder / "unpacked"
             mark = await self._place.fetch(self._seen, fetched)

@@ -102,4 +102,4 @@ class _UnchangedError(Exception):
 
 
 class _NoObjectError(UnreachableError):
-    """There is no such object."""
+    """The object does not exist."""

@@ -53,7 +53,7 @@ class EmfPublisher:
         self._write("".join(line + "\n" for line in self.lines()))
 
     def lines(self) -> Iterator[str]:
-        """One line of the numbers without a dimension, and one for each backend and replica."""
+        """A line of the numbers without a dimension, and one for each backend and replica."""
         by_name: dict[str, list[Sample]] = defaultdict(list)
         for sample in self._samples({number.sample for number in NUMBERS}):
             by_name[sample.name].append(sample)

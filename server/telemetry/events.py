@@ -22,7 +22,7 @@ class TraceContext:
 
     @classmethod
     def read(cls, traceparent: str | None) -> TraceContext | None:
-        """None for no header, or a malformed one."""
+        """Parses a `traceparent` header; None without one, or for a malformed one."""
         found = TRACEPARENT.fullmatch(traceparent) if traceparent is not None else None
         if found is None:
             return None

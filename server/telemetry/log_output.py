@@ -61,7 +61,7 @@ class Lines:
         return room
 
     def close(self, seconds: float) -> None:
-        """Takes no more lines, and waits at most so long for the others."""
+        """Refuses further lines, and waits at most so long for the others."""
         self._closed = True
         self._queue.put(None)
         self._thread.join(seconds)
@@ -218,7 +218,7 @@ class QueuedStderr(DescriptorText):
             self._put(begun)
 
     def close(self) -> None:
-        """Leaves the descriptor open: it is the process's."""
+        """Closes the queue. The descriptor is the process's and stays open."""
         self.flush()
         self.lines.close(LAST_SECONDS)
 

@@ -31,7 +31,7 @@ class Breakers:
         self._clock = clock
         self._outages: dict[str, Outage] = {}
 
-    def changed(self, backend: str, state: BreakerState, why: str) -> None:
+    def record_breaker_change(self, backend: str, state: BreakerState, why: str) -> None:
         what = f"the {backend} backend, by its breaker,"
         outage = self._outages.setdefault(backend, Outage(logger, what, clock=self._clock))
         if state is BreakerState.OPEN:

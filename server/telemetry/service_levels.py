@@ -38,7 +38,7 @@ def _dead_end(event: CallFinished) -> bool:
 
 
 class Kind(StrEnum):
-    """How a number is told: how much it has grown since the last line, as it is, or as it was in each second since."""
+    """How a number is published: its growth since the last line, its value, or its values in each second since."""
 
     GROWN = "grown"
     NOW = "now"
@@ -58,7 +58,7 @@ class Number:
     by: str | None = None
     dimension: str | None = None
     open_from: float | None = None
-    """If stated, the number is 1 from this value on, else 0."""
+    """If set, the number is published as 1 from this value on, else as 0."""
 
     @classmethod
     def verdicts(cls, name: str, level: str, verdict: str) -> Self:

@@ -27,7 +27,7 @@ from session.resilience.diagnosis import network_problem
 Value = str | int | float | bool | tuple[str, ...]
 Attributes = dict[str, Value]
 READS = {"resource": "resources/read", "prompt": "prompts/get", "completion": "completion/complete"}
-"""MCP methods of calls to what is no tool, by the first of two words of their names; an extension's has its own."""
+"""MCP methods of calls without a tool, by the first of two words of their names; an extension's has its own."""
 REDIS = "redis"
 
 

@@ -1,4 +1,4 @@
-"""The bus that carries events to all replicas: this process is told at once, the others as soon as Redis allows."""
+"""The bus that carries events to all replicas: to this process at once, to the others as soon as Redis allows."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Pending(Generic[T]):
 
 
 WINDOW_SECONDS = 1.0
-"""Within it the listeners of a growing session are told once."""
+"""Within it the listeners of a growing session are notified once."""
 
 
 class OwnUpdates:
@@ -96,7 +96,7 @@ class OwnUpdates:
     def owner(self, uri: str, session: str | None, user: str | None) -> str | None:
         return owner(session, user) if uri == HISTORY.uri and session is not None else None
 
-    def recorded(self, session: str, user: str | None) -> None:
+    def note_call(self, session: str, user: str | None) -> None:
         """Notes that a call was added to this session's history."""
         self._grown.put(owner(session, user))
 

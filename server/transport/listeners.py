@@ -110,9 +110,9 @@ class SessionStreams:
 
 
 MOST_PRINCIPALS = 8
-"""For so many a client may list before the first is forgotten."""
+"""Most principals that a client may list for before the first is forgotten."""
 SLICE = 16
-"""Lists that are compared, or clients that are told, in one round of the event loop: about a millisecond."""
+"""Lists that are compared, or clients that are notified, in one round of the event loop: about a millisecond."""
 WINDOW_SECONDS = 0.05
 """Changes within it are compared once; one that is undone by then is no change."""
 CHANGED = ToolsListChanged()
@@ -169,7 +169,7 @@ class ToolListChanges:
         return lambda: self._clients.pop(client, None)
 
     def schedule_comparison(self) -> None:
-        """To be called after any change that lists may depend on."""
+        """Schedules a comparison; call it after any change that lists may depend on."""
         self._scheduled.set()
 
     async def publish_change(self, to_others: bool) -> None:
@@ -199,7 +199,7 @@ class ToolListChanges:
         return client
 
     def _widen(self, client: Client, principal: Principal) -> None:
-        """From now on the client is told of this principal's list as well."""
+        """Watches this principal's list for the client from now on as well."""
         if principal in client.lists:
             return
         if len(client.lists) >= MOST_PRINCIPALS:
@@ -258,7 +258,7 @@ class Watchers:
         self._bus = bus
         self._streams = streams
         self._watched: dict[Connection, dict[str, set[str | None]]] = {}
-        """By connection and address, the owners as which it watches."""
+        """The owners that each connection watches an address as."""
         self._changed: set[Kind] = set()
         self._any = asyncio.Event()
         bus.subscribe(self._notify)
@@ -267,7 +267,7 @@ class Watchers:
         return len(self._watched)
 
     def join(self, session: ServerSession) -> dict[str, set[str | None]]:
-        """Tells the connection of changed lists from now on, until it ends. Returns what it watches."""
+        """Notifies the connection of changed lists from now on, until it ends. Returns its watch."""
         connection = connection_of(session)
         if connection not in self._watched:
             self._watched[connection] = {}

@@ -54,7 +54,7 @@ CAPABILITIES = {
     "completions": "completion/complete",
     "logging": "logging/setLevel",
 }
-"""With the method whose handler announces each."""
+"""Capabilities, each with the method whose handler announces it."""
 
 
 class StoreServer(Server[Any]):
@@ -129,7 +129,7 @@ def _state_owner(ctx: Context) -> str | None:
 
 
 async def _declare_extensions(declared: Json, ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Adds them to what a client of the handshake era is told: the SDK's form of that answer leaves them out."""
+    """Adds the extensions to the answer that a client of the handshake era gets: the SDK's form leaves them out."""
     result = await call_next(ctx)
     if ctx.method != "initialize" or not declared or not isinstance(result, Mapping):
         return result
@@ -141,7 +141,7 @@ TEXT, STRUCTURE, META = "manga-mark-text", "manga-mark-structure", "manga-mark-m
 MARKS = re.compile(f'("{TEXT}"|"{STRUCTURE}":0|"{META}":0)'.encode())
 
 
-def written(version: str, result: Json) -> bytes:
+def serialize_result(version: str, result: Json) -> bytes:
     """Serializes a result of `server.results`, whose first block's text is its structure as JSON. Raises what the SDK raises
     for an invalid result."""
     block, *beside = result["content"]
@@ -240,7 +240,7 @@ class Protocol:
         security = RequestStateSecurity(codec=FleetCodec(self._key), ttl=600.0, bind_principal=_state_owner)
         boundary = RequestStateBoundary(security, default_audience=NAME)
         server.middleware[:] = [boundary, partial(_declare_extensions, self.extensions.declared)]
-        server.add_notification_handler("notifications/initialized", types.NotificationParams, self.initialized)
+        server.add_notification_handler("notifications/initialized", types.NotificationParams, self.watch_connection)
         return server
 
     def _input_schema(self, name: str) -> Mapping[str, Any] | None:
@@ -258,7 +258,7 @@ class Protocol:
         )
         return result.model_dump(by_alias=True, mode="json", exclude_none=True)
 
-    async def initialized(self, ctx: Context, params: types.NotificationParams) -> None:
+    async def watch_connection(self, ctx: Context, params: types.NotificationParams) -> None:
         """Tells a 2025 connection of changes from now on."""
         self.watchers.join(ctx.session)
         self.tool_list_changes.join(ctx.session, await self._callers.identify(ctx))
@@ -303,7 +303,7 @@ class Protocol:
         result = await self._run(ctx, tool, arguments)
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             result["_meta"] |= {types.SERVER_INFO_META_KEY: self.mcp.server_info_stamp}
-        return written(ctx.protocol_version, result)
+        return serialize_result(ctx.protocol_version, result)
 
     async def _run(self, ctx: Context, tool: Registered, arguments: Json) -> Json:
         return await self._calls.run(ctx, tool, arguments, self._make_result(ctx))

@@ -109,12 +109,12 @@ class Posted:
 
 
 class Extensions:
-    """Those that this server speaks. A client of the handshake era declares its own once, one of 2026 with each request."""
+    """This server's extensions. A client of the handshake era declares its own once, one of 2026 with each request."""
 
     def __init__(self, spoken: Iterable[Extension] = ()) -> None:
         self._spoken = {each.name: each for each in spoken}
 
-    def understood(self, declared: Any) -> dict[str, Json]:
+    def read_settings(self, declared: Any) -> dict[str, Json]:
         """Returns the usable settings of a client's declaration, which may be any JSON."""
         if not isinstance(declared, dict):
             return {}
@@ -124,7 +124,7 @@ class Extensions:
     def shared_with(self, session: ServerSession) -> list[Extension]:
         """Returns those that the client of this session has declared usably."""
         capabilities = session.client_capabilities
-        return [self._spoken[name] for name in self.understood(capabilities.extensions if capabilities else None)]
+        return [self._spoken[name] for name in self.read_settings(capabilities.extensions if capabilities else None)]
 
     @property
     def declared(self) -> dict[str, Json]:
@@ -169,7 +169,7 @@ def _trim_capabilities(capabilities: Any, extensions: Extensions) -> Json | None
         return None
     askable = ("elicitation", "roots", "sampling")
     trimmed: Json = {name: {} for name in askable if isinstance(capabilities.get(name), dict)}
-    shared = extensions.understood(capabilities.get("extensions"))
+    shared = extensions.read_settings(capabilities.get("extensions"))
     return trimmed | ({"extensions": shared} if shared else {})
 
 
@@ -182,7 +182,7 @@ def _shorten(value: Any) -> Any:
 MOST_MESSAGES = 20
 LAST_VERSION = "2025-03-26"
 VERSIONS = frozenset(each for each in HANDSHAKE_PROTOCOL_VERSIONS if each <= LAST_VERSION)
-"""Those with batches; 2025-06-18 removed them."""
+"""Versions with batches; 2025-06-18 removed them."""
 NO_MESSAGE = "This is no JSON-RPC message."
 BAD_ID = "The id of a request is a string or a whole number."
 DUPLICATE_ID = "There is a request with this id under way in this session."

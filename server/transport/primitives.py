@@ -1,4 +1,4 @@
-"""The methods for resources, prompts, completions and log levels, present only while there is something to offer."""
+"""The methods for resources, prompts, completions and log levels, present only while the server offers any."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ConfigDict
 
 from server.call import Call, Outcome, Principal
-from server.identity.tool_access import ToolAccess, granted
+from server.identity.tool_access import ToolAccess, allows_tool
 from server.results import content_blocks, envelope, within_bounds
 from server.transport.changes import OwnUpdates
 from server.transport.listeners import Watchers
@@ -69,14 +69,14 @@ def _value(call: Call, outcome: Outcome, **also: str) -> Json:
 
 
 def _blocks(outcome: Outcome, **also: str) -> list[Json]:
-    """Returns the whole content, and raises if that is not possible: there is nothing else in the result."""
+    """Returns the whole content as blocks; raises if that is not possible, since the result has nothing else."""
     if not outcome.content or len(within_bounds(outcome.content)) < len(outcome.content):
         raise MCPError(types.INTERNAL_ERROR, "There is nothing in it, or more than is served.", also)
     return content_blocks(outcome.content)
 
 
 def _meta(value: AnyResource) -> Json:
-    """In the list and in the contents: hosts read the one or the other."""
+    """The `_meta` of the list and of the contents: hosts read the one or the other."""
     return {"_meta": value.meta} if isinstance(value, Resource) and value.meta else {}
 
 
@@ -85,7 +85,7 @@ def _cache_scope(*, is_private: bool) -> str:
 
 
 class MethodParams(types.PaginatedRequestParams):
-    """Those of an extension's method are read from what the SDK does not know."""
+    """Parameters of an extension's method, read from the fields that the SDK does not know."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -121,7 +121,7 @@ class PrimitiveMethods:
         }
 
     def offers(self, method: str) -> bool:
-        """True if there is something behind a method, judged by its first word."""
+        """True if the server has anything for a method, judged by its first word."""
         offered = self._offered.get(method.partition("/")[0])
         return offered is None or offered()
 
@@ -165,7 +165,7 @@ class PrimitiveMethods:
         listed = [
             {"uri": each.value.uri, **_describe(each.value), **_meta(each.value)}
             for each in self._primitives.resources
-            if granted(each.run.tool, principal) and is_useful(each.value)
+            if allows_tool(each.run.tool, principal) and is_useful(each.value)
         ]
         return _page("resources", listed, is_private=principal.scopes is not None or bool(shared))
 
@@ -175,7 +175,7 @@ class PrimitiveMethods:
         listed = [
             {"uriTemplate": each.value.uri_template.text, **_describe(each.value)}
             for each in self._primitives.templates
-            if granted(each.run.tool, principal)
+            if allows_tool(each.run.tool, principal)
         ]
         return _page("resourceTemplates", listed, is_private=principal.scopes is not None)
 
@@ -189,7 +189,7 @@ class PrimitiveMethods:
         """Subscribes a client of the 2025 era."""
         uri = str(params.uri)
         served, _ = await self._find(ctx, uri)
-        if not granted(served.run.tool, principal := await self._callers.identify(ctx)):
+        if not allows_tool(served.run.tool, principal := await self._callers.identify(ctx)):
             raise self._missing(ctx, principal, uri)
         if not served.value.subscribable:
             raise MCPError(types.INVALID_PARAMS, NOT_TOLD, {"uri": uri})
@@ -208,7 +208,7 @@ class PrimitiveMethods:
     async def list_prompts(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
         refuse_cursor(params, "prompts")
         principal = await self._callers.identify(ctx)
-        prompts = [each.value for each in self._primitives.prompts if granted(each.run.tool, principal)]
+        prompts = [each.value for each in self._primitives.prompts if allows_tool(each.run.tool, principal)]
         return _page("prompts", [_describe_prompt(each) for each in prompts], is_private=principal.scopes is not None)
 
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> Json:
@@ -236,7 +236,7 @@ class PrimitiveMethods:
         return await self._calls.run(ctx, completion, {TYPED: argument.value, OTHERS: others}, completion_result)
 
     async def _find(self, ctx: Context, uri: str) -> tuple[Served[Resource] | Served[ResourceTemplate], dict[str, str]]:
-        if (found := self._primitives.at(uri)) is not None:
+        if (found := self._primitives.find_resource(uri)) is not None:
             return found
         raise self._missing(ctx, await self._callers.identify(ctx), uri)
 

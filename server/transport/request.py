@@ -1,4 +1,4 @@
-"""A request of MCP: its origin, what it says of itself, the call that it becomes, and the client that waits for it."""
+"""A request of MCP: its origin, its metadata, the call made of it, and the client that waits for it."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _rate_limited(message: str, wait_ms: int) -> MCPError:
 
 
 def refuse_cursor(params: types.PaginatedRequestParams, what: str) -> None:
-    """Raises `MCPError` for a cursor: there is no second page."""
+    """Raises `MCPError` for a cursor: lists have one page."""
     if params.cursor:
         raise MCPError(types.INVALID_PARAMS, f"There is no such cursor: the {what} are one page.")
 
@@ -149,7 +149,7 @@ class LogLevels:
 
 MOST_NOTIFICATIONS = 64
 SEND_SECONDS = 0.05
-"""For a notification to a client that does not read; later ones are not sent."""
+"""Seconds for a notification to a client that does not read; later ones are not sent."""
 MOST_QUESTIONS = 8
 RESULTS: dict[str, type[types.Result]] = {
     "elicitation/create": types.ElicitResult,

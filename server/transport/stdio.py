@@ -88,7 +88,7 @@ class Lines:
 
 
 def private_stdin() -> BinaryIO:
-    """Opens stdin under a descriptor of its own, and nothing in its place: a child that inherits that takes no lines."""
+    """Opens stdin under a descriptor of its own, and nothing in its place, so that an inheriting child reads no lines."""
     own = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -100,11 +100,11 @@ logger = logging.getLogger(__name__)
 MOST_OPEN = 1000
 """Unanswered calls of a parent; no more is read until it has read some answers."""
 UNREAD_SECONDS = 30.0
-"""For a parent that reads none of them; then the conversation ends."""
+"""Seconds for a parent that reads no answers; then the conversation ends."""
 LAST_LINE_SECONDS = 0.05
-"""For the thread that writes the last answer."""
+"""Seconds for the thread that writes the last answer."""
 FAREWELL_SECONDS = 0.5
-"""For the SDK to end after the last answer: it waits until that is read, however long it takes."""
+"""Seconds for the SDK to end after the last answer: it waits until that is read."""
 
 
 class OpenCalls:
@@ -133,7 +133,7 @@ class OpenCalls:
             self._discard(item.message.id)
 
     async def wait_for_room(self, seconds: float) -> bool:
-        """Returns False if there is none within that time."""
+        """Waits for room; False if none comes free within that time."""
         if not self._has_room.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):

@@ -39,7 +39,7 @@ def outline(schema: Any, depth: int = 0) -> Json:
 
 
 def listed_tool(tool: Tool) -> dict[str, Any]:
-    """Returns a tool's entry. The title stands there once: clients that read it from the annotations use the name."""
+    """Returns a tool's entry. It has the title once: clients that read it from the annotations use the name."""
     return {
         "name": tool.name,
         "title": tool.title,
@@ -91,7 +91,7 @@ class ToolListing:
         return text
 
     def digest(self, principal: Principal) -> str:
-        """Stands for this principal's list: the tools, their order, and their entries."""
+        """Digest of this principal's list: the tools, their order, and their entries."""
         return " ".join(self._form(tool).digest for tool in self._access.list_tools(principal))
 
     def _form(self, tool: Tool) -> Form:

@@ -38,7 +38,7 @@ from session.resilience.tasks import start_task
 logger = logging.getLogger(__name__)
 
 ATTEMPTS = 5
-"""Most times that a step is sent; MOVED, ASK and an unknown script together take four."""
+"""Most sends of a step; MOVED, ASK and an unknown script together take four."""
 FAILURES = 3
 """Failures in a row to learn the topology before they are logged."""
 INFORMANTS = 3

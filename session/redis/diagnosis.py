@@ -39,7 +39,7 @@ async def diagnose(address: RedisAddress, credentials: Credentials | None, deadl
     """Never raises. `credentials` are for IAM addresses."""
     try:
         async with asyncio.timeout(deadline.less(0.8).remaining()):
-            return await _examined(address, credentials)
+            return await _examine_server(address, credentials)
     except TimeoutError:
         at = "it does not answer" if address.path else None
         problem = Problem(at, "look at its load and log") if at else await silence(address.host, address.port, SETTING)
@@ -49,7 +49,7 @@ async def diagnose(address: RedisAddress, credentials: Credentials | None, deadl
         problem = _refusal(str(error)) if isinstance(error, hiredis.ReplyError) else _no_token(error)
     except (OSError, EOFError) as error:
         problem = network_problem(error, SETTING) or Problem("it cannot be reached", f"check {SETTING}")
-    return Diagnosis.of(problem)
+    return Diagnosis.from_problem(problem)
 
 
 async def diagnose_embedded(redis: KeyValue, deadline: Deadline) -> Diagnosis:
@@ -58,10 +58,10 @@ async def diagnose_embedded(redis: KeyValue, deadline: Deadline) -> Diagnosis:
         (reply,) = await redis.trip([Command(("INFO", "server"))], deadline)
         return Diagnosis(OK, "a Valkey of this process's own", version=_version(_facts(reply)))
     except SessionFailure as failure:
-        return Diagnosis.of(Problem(str(failure), f"set {SETTING} to a Redis of your own"))
+        return Diagnosis.from_problem(Problem(str(failure), f"set {SETTING} to a Redis of your own"))
 
 
-async def _examined(address: RedisAddress, credentials: Credentials | None) -> Diagnosis:
+async def _examine_server(address: RedisAddress, credentials: Credentials | None) -> Diagnosis:
     wire = await _DirectConnection.open(address)
     try:
         for command in greeting(address, await asyncio.to_thread(credentials) if credentials is not None else None):
@@ -69,16 +69,16 @@ async def _examined(address: RedisAddress, credentials: Credentials | None) -> D
         facts = await _information(wire)
         version = _version(facts)
         if address.cluster != (facts.get("cluster_enabled", "1" if address.cluster else "0") == "1"):
-            return Diagnosis.of(_other_kind(address), version)
+            return Diagnosis.from_problem(_other_kind(address), version)
         if address.cluster and facts.get("cluster_state", "ok") != "ok":
-            return Diagnosis.of(_refusal("CLUSTERDOWN"), version)
+            return Diagnosis.from_problem(_refusal("CLUSTERDOWN"), version)
         if address.cluster:
             await wire.ask("CLUSTER", "SLOTS")  # by which serving finds the nodes
         try:
             await wire.ask("EVAL", SCRIPT, 1, PROBE)
         except hiredis.ReplyError as error:
             if not (address.cluster and str(error).startswith("MOVED")):  # another node's key: this one is well
-                return Diagnosis.of(_refusal(str(error)), version)
+                return Diagnosis.from_problem(_refusal(str(error)), version)
         if facts.get("maxmemory", "0") != "0" and facts.get("maxmemory_policy") == "noeviction":
             advice = "set maxmemory-policy to volatile-lru: all that is kept here has an end"
             return Diagnosis(DEGRADED, "it will refuse writes when its memory is full", advice, version)

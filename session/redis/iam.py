@@ -42,10 +42,10 @@ class ElastiCacheIam(CredentialProvider):
         signer, now = self._signer(), time.monotonic()
         # A role's credentials expire, and with them the tokens that they signed.
         if signer != self._token.signer or now - self._token.made_at > RENEW_SECONDS:
-            self._token = _Token(self._signed(), now, signer)
+            self._token = _Token(self._sign_request(), now, signer)
         return self._user, self._token.text
 
-    def _signed(self) -> str:
+    def _sign_request(self) -> str:
         query = {"Action": "connect", "User": self._user}
         if self._serverless:
             query["ResourceType"] = "ServerlessCache"

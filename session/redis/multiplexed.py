@@ -55,7 +55,7 @@ class Trip:
         self._timer: asyncio.TimerHandle | None = None
         self.done: asyncio.Future[list[Reply | Exception]] = loop.create_future()
 
-    def left(self) -> None:
+    def start_timer(self) -> None:
         self._timer = self._loop.call_later(self._allowed, self._late, LOOKS)
 
     def take(self, reply: Reply | Exception) -> None:
@@ -156,7 +156,7 @@ class Wire(asyncio.Protocol):
         if self._transport is not None and not self.closed:
             self._transport.write(b"".join(outgoing))
         for trip in leaving:
-            trip.left()
+            trip.start_timer()
 
     def _watch(self) -> None:
         """Closes a connection that is silent for too long, also when an open circuit breaker sends nothing more."""
@@ -296,7 +296,7 @@ class MultiplexedRedis:
             await asyncio.wait({self._dialling}, timeout=deadline.remaining())
 
     async def connect_unless_away(self, deadline: Deadline) -> None:
-        """As `connect`, but does not wait for a server that was lost or not reached."""
+        """Connects as `connect`, but does not wait for a server that was lost or not reached."""
         if not self.connected and not self._away:
             await self.connect(deadline)
 
@@ -316,7 +316,7 @@ class MultiplexedRedis:
         raise MemoryUnavailable("Redis is not connected")
 
     async def aclose(self) -> None:
-        """Fails the trips under way, and dials no more."""
+        """Fails the trips under way, and stops connecting."""
         self._closing = True
         if self._wire is not None:
             self._wire.abort()
@@ -345,7 +345,7 @@ class MultiplexedRedis:
             replies[index] = answer
         return replies
 
-    def _lost(self) -> None:
+    def _note_loss(self) -> None:
         self._away = True
         if not self._closing:
             self._outage.record_failure("the connection has ended", permanent=True)
@@ -359,7 +359,7 @@ class MultiplexedRedis:
         pauses = redial_pauses()
         while not self.connected:
             try:
-                self._wire = await self.dialer.dial(self._lost)
+                self._wire = await self.dialer.dial(self._note_loss)
             except Exception as failure:  # any: without this task there would never be a connection again
                 self._away = True
                 self._outage.record_failure(reason(failure))

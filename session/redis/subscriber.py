@@ -24,13 +24,13 @@ PING_SECONDS = 2.0
 """A silent connection is pinged so often."""
 ANSWER_SECONDS = 1.0
 FAILURES = 3
-"""Failures in a row before they are logged: a restarting Redis is none."""
+"""Failures in a row before they are logged: a restarting Redis is no failure."""
 PING = Command(("PING",))
 MESSAGES = (b"message", b"smessage")
 
 
 class Redis(KeyValue, Protocol):
-    """A `KeyValue` that publishes messages too: `dialer` connects to where they are heard."""
+    """A `KeyValue` that also publishes messages: `dialer` connects subscribers to it."""
 
     @property
     def dialer(self) -> Dialer: ...

@@ -26,10 +26,10 @@ class Outage:
         self._in_a_row = 0
         self._since = 0.0
         self.why: str | None = None
-        """None while all is well."""
+        """The reason of the outage; None without one."""
 
     def record_failure(self, why: str, *, permanent: bool = False) -> None:
-        """One `permanent` failure, which no further attempt can mend, is enough."""
+        """Counts a failure. A single `permanent` one, which no further attempt can mend, opens the breaker."""
         self._in_a_row += 1
         if self.why is None and (permanent or self._in_a_row >= self._after):
             self.why, self._since = why, self._clock()

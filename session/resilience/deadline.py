@@ -15,7 +15,7 @@ from session.resilience.clocks import Clock
 MOST_SPANS = 128
 OK, CANCELLED, UNFINISHED, TIMED_OUT = "ok", "cancelled", "unfinished", "TIMEOUT"
 CLOCK_SECONDS = 0.001
-"""Most that a loop's timer is early."""
+"""The most by which a loop's timer is early."""
 Kind = Literal["call", "stage", "attempt", "redis", "work"]
 Detail = str | int | float | bool
 
@@ -38,8 +38,7 @@ class Span:
     attributes: dict[str, Detail] = field(default_factory=dict)
 
     def begin(self, kind: Kind, name: str, **attributes: Detail) -> Span:
-        """Starts a span within this one; as a context manager it ends with the block, with the outcome of what that
-        raises."""
+        """Starts a span within this one; as a context manager it ends with the block, with the outcome of its exception."""
         return self.timeline.begin(self, kind, name, attributes)
 
     def end(self, outcome: str = OK) -> None:
@@ -77,10 +76,10 @@ class Timeline:
         sampled: bool = False,
     ) -> None:
         self.clock = clock
-        self.trace_id = trace_id or _drawn(128)
+        self.trace_id = trace_id or _draw_id(128)
         self.parent_id = parent_id
         self.sampled = sampled
-        self.call = Span(self, "call", name, -1, None, _drawn(64), started)
+        self.call = Span(self, "call", name, -1, None, _draw_id(64), started)
         self.spans: list[Span] = []
         self.more = 0
         self.deadline: float | None = None
@@ -96,7 +95,7 @@ class Timeline:
         if self.closed or len(self.spans) >= MOST_SPANS:
             self.more += not self.closed
             return Span(self, kind, name, within.number, parent, within.span_id, self.clock(), None, OK, attributes)
-        began = Span(self, kind, name, len(self.spans), parent, _drawn(64), self.clock(), attributes=attributes)
+        began = Span(self, kind, name, len(self.spans), parent, _draw_id(64), self.clock(), attributes=attributes)
         self.spans.append(began)
         return began
 
@@ -120,7 +119,7 @@ def outcome_of(kind: type[BaseException]) -> str:
     return name if isinstance(name, str) else kind.__name__
 
 
-def _drawn(bits: int) -> int:
+def _draw_id(bits: int) -> int:
     """A random id of W3C Trace Context: not zero."""
     return random.getrandbits(bits) or 1
 
@@ -164,7 +163,7 @@ class Deadline:
         return Deadline(self.at - seconds, self.clock, self.span)
 
     def in_span(self, span: Span | None) -> Deadline:
-        """The same instant, for work within `span`."""
+        """This deadline, for work within `span`."""
         return self if span is self.span else Deadline(self.at, self.clock, span)
 
 

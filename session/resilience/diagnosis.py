@@ -38,7 +38,7 @@ class Diagnosis:
     version: str | None = None
 
     @classmethod
-    def of(cls, problem: Problem, version: str | None = None, state: str = DOWN) -> Diagnosis:
+    def from_problem(cls, problem: Problem, version: str | None = None, state: str = DOWN) -> Diagnosis:
         return cls(state, problem.what, problem.remedy, version)
 
 
@@ -58,12 +58,12 @@ def once(check: Check) -> Check:
     """A check that runs once and shares its answer."""
     asked: list[asyncio.Task[Diagnosis]] = []
 
-    async def shared(deadline: Deadline) -> Diagnosis:
+    async def check_once(deadline: Deadline) -> Diagnosis:
         if not asked:
             asked.append(asyncio.ensure_future(check(deadline)))
         return await asyncio.shield(asked[0])
 
-    return shared
+    return check_once
 
 
 def network_problem(error: BaseException, setting: str) -> Problem | None:

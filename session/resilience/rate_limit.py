@@ -45,7 +45,7 @@ class LocalLimits:
         many."""
         now, cost = self._clock(), min(cost, self._rate.burst)
         tokens = self._tokens(key, now)
-        wait_ms = self._until(cost, tokens)
+        wait_ms = self._compute_wait_ms(cost, tokens)
         self._buckets.put(key, (tokens if wait_ms else tokens - cost, now))
         full_since = now - self._rate.burst / self._rate.per_second
         self._buckets.pop_while(lambda bucket: bucket[1] < full_since)  # as if they had never been
@@ -53,11 +53,11 @@ class LocalLimits:
 
     def next_ms(self, key: str) -> int:
         """The result of `wait_ms` without taking a token."""
-        return self._until(1, self._tokens(key, self._clock()))
+        return self._compute_wait_ms(1, self._tokens(key, self._clock()))
 
     def _tokens(self, key: str, now: float) -> float:
         tokens, refilled = self._buckets.use(key) or (float(self._rate.burst), now)
         return min(self._rate.burst, tokens + (now - refilled) * self._rate.per_second)
 
-    def _until(self, cost: int, tokens: float) -> int:
+    def _compute_wait_ms(self, cost: int, tokens: float) -> int:
         return 0 if tokens >= cost - ROUNDING else math.ceil((cost - tokens) / self._rate.per_second * 1000)

@@ -480,7 +480,7 @@ async def test_an_ordering_that_is_asked_for_beats_the_one_in_the_text(
     catalog: CatalogPort, records: Sequence[Record], ordering: Ordering, conditions: Conditions
 ) -> None:
     fitting = [(title, offers) for title, offers in records if satisfies(title, conditions, offers)]
-    sold = [Facts.of(title, offers, ()).sold_as(conditions.format) for title, offers in fitting]
+    sold = [Facts.from_title(title, offers, ()).sold_as(conditions.format) for title, offers in fitting]
     prices = [None if sale is None else sale.price for sale in sold]
     wanted = in_order([title for title, _ in fitting], ordering, prices)
     for text in ("", "newest manga" if ordering is not Ordering.NEWEST else "best rated manga"):
@@ -493,7 +493,7 @@ async def test_a_price_is_that_of_the_day_and_of_no_campaign_that_is_over(
     catalog: CatalogPort, records: Sequence[Record]
 ) -> None:
     """Found by it, and in the order of it."""
-    sold = {title.title_id: Facts.of(title, offers, ()) for title, offers in records}
+    sold = {title.title_id: Facts.from_title(title, offers, ()) for title, offers in records}
     found_on = {}
     for day in (None, *DAYS):
         asked = Conditions(price=Range(most=CHEAP), format="digital", day=day)
@@ -514,7 +514,7 @@ async def test_a_price_is_that_of_the_day_and_of_no_campaign_that_is_over(
 async def test_what_matches_is_put_in_the_order_that_is_asked_for(
     catalog: CatalogPort, records: Sequence[Record], ordering: Ordering
 ) -> None:
-    prices = {t.title_id: None if (s := Facts.of(t, o, ()).sold_as(None)) is None else s.price for t, o in records}
+    prices = {t.title_id: None if (s := Facts.from_title(t, o, ()).sold_as(None)) is None else s.price for t, o in records}
     page = await catalog.search(CatalogQuery("samurai", ANYTHING, 100, 0, ordering), Deadline.after(20))
     stand = [standing(title, ordering, prices[title.title_id]) for title in page.titles]
     assert len(stand) > 3

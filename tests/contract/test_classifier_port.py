@@ -9,7 +9,7 @@ import pytest
 from session.resilience.deadline import Deadline
 from tests.support.bedrock import bedrock, bedrock_classifier
 from tests.support.cases import cases
-from tools.store.classification import LocalClassifier, offered
+from tools.store.classification import LocalClassifier, select_offered
 from tools.store.failures import TimedOut
 from tools.store.identifiers import GENRES
 from tools.store.models import CatalogTerms
@@ -32,7 +32,7 @@ def classifier(request: pytest.FixtureRequest, catalog: CatalogPort) -> Classifi
 
 @pytest.fixture
 async def terms(catalog: CatalogPort) -> CatalogTerms:
-    return offered(await catalog.terms(later()))
+    return select_offered(await catalog.terms(later()))
 
 
 def later() -> Deadline:

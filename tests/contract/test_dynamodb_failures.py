@@ -500,7 +500,7 @@ async def test_events_are_put_in_one_trip_each_once_and_what_is_left_unprocessed
         puts = request["RequestItems"][PROFILES]
         return Answer.json({"UnprocessedItems": {PROFILES: puts[2:]} if puts[2:] else {}})
 
-    events = [Event.happened(EventKind.VIEWED, f"m-{n}", datetime(2026, 11, 2, tzinfo=UTC)) for n in range(3)]
+    events = [Event.make_event(EventKind.VIEWED, f"m-{n}", datetime(2026, 11, 2, tzinfo=UTC)) for n in range(3)]
     entries = [("reader", events[0]), ("another", events[0]), ("reader", events[1]), ("reader", events[0])]
     async with playing(behaviour) as (store, server):
         await store.profiles.remember(entries, Deadline.after(5))
@@ -518,7 +518,7 @@ async def test_events_that_are_never_taken_cost_the_deadline_and_no_more() -> No
 
 
 async def test_no_request_has_more_events_than_dynamodb_takes() -> None:
-    events = [Event.happened(EventKind.VIEWED, f"m-{n}", datetime(2026, 11, 2, tzinfo=UTC)) for n in range(60)]
+    events = [Event.make_event(EventKind.VIEWED, f"m-{n}", datetime(2026, 11, 2, tzinfo=UTC)) for n in range(60)]
     async with playing(lambda _: Answer.json({})) as (store, server):
         await store.profiles.remember([("reader", each) for each in events], Deadline.after(5))
     assert sorted(len(request["RequestItems"][PROFILES]) for request in server.requests) == [10, 25, 25]

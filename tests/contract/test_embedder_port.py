@@ -88,10 +88,10 @@ async def test_a_query_gets_the_row_of_its_text_and_closing_leaves_nothing_behin
     row = (await embedder.embed(["pirates"], later()))[0]
     vectors, before = QueryVectors(embedder), asyncio.all_tasks()
     async with asyncio.timeout(30):
-        while (found := await vectors.of("pirates", later())) is None:
+        while (found := await vectors.embed_text("pirates", later())) is None:
             await asyncio.sleep(0.01)
     assert np.allclose(found, row, atol=ROUNDING)
-    waiting = [asyncio.ensure_future(vectors.of(f"volume {n}", later())) for n in range(20)]
+    waiting = [asyncio.ensure_future(vectors.embed_text(f"volume {n}", later())) for n in range(20)]
     await asyncio.sleep(0)
     await vectors.aclose()
     await asyncio.gather(*waiting)

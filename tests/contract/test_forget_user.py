@@ -35,8 +35,8 @@ async def test_all_of_a_customers_profile_goes_and_nobody_elses(dynamodb_address
     """More events than a recall answers or a batch takes; a second run finds nothing and is no error."""
     url = f"dynamodb://{REGION}?endpoint={dynamodb_address.endpoint}&table_prefix={dynamodb_address.prefix}"
     soon, now = Deadline.after(BOUND_SECONDS), datetime.now(UTC)
-    events = [Event.happened(EventKind.VIEWED, f"manga-{n:06}", now - timedelta(hours=n)) for n in range(RECALLED + 10)]
-    stated = Kept((Preference.stated("I don't like gore", now),), "a")
+    events = [Event.make_event(EventKind.VIEWED, f"manga-{n:06}", now - timedelta(hours=n)) for n in range(RECALLED + 10)]
+    stated = Kept((Preference.from_text("I don't like gore", now),), "a")
     async with DynamoStore.open(dynamodb_address) as store:
         await store.profiles.remember([*((USER, each) for each in events), ("another", events[0])], soon)
         for user in (USER, "another"):
@@ -64,7 +64,7 @@ async def test_the_copy_in_a_shared_redis_goes_as_well(dynamodb_address: DynamoA
     key = preferences(USER)
     with private_valkey() as valkey:
         async with connected(valkey.address) as redis:
-            await ask(redis, "SET", key, encode((Preference.stated("I don't like gore", datetime.now(UTC)),)))
+            await ask(redis, "SET", key, encode((Preference.from_text("I don't like gore", datetime.now(UTC)),)))
             status, said, why = await forget(USER, store_url=url, redis_url=f"redis://127.0.0.1:{valkey.port}")
             assert (status, await ask(redis, "GET", key)) == (0, b"[]"), why
             assert 0 < await ask(redis, "TTL", key) <= 60

@@ -23,7 +23,7 @@ USERS = ["reader", "Reader", "reader ", "読者・太郎 🐟", "r" * 255, "caf\
 
 
 def kept(*texts: str, revision: str = "a") -> Kept:
-    return Kept(tuple(Preference.stated(text, NOW) for text in texts), revision)
+    return Kept(tuple(Preference.from_text(text, NOW) for text in texts), revision)
 
 
 @pytest.fixture(params=["embedded", "shared", "dynamodb"])
@@ -99,7 +99,7 @@ async def test_each_says_how_it_fares(preferences: PreferencesPort, soon: Deadli
 
 async def test_beside_the_events_of_a_profile_they_are_none_and_go_with_them(request: pytest.FixtureRequest) -> None:
     """One table, one owner: a recall does not meet them, and who sweeps the owner's items takes them along."""
-    soon, event = Deadline.after(30), Event.happened(EventKind.VIEWED, "manga-000001", datetime.now(UTC))
+    soon, event = Deadline.after(30), Event.make_event(EventKind.VIEWED, "manga-000001", datetime.now(UTC))
     async with DynamoStore.open(request.getfixturevalue("dynamodb_address")) as store:
         await store.profiles.remember([("reader", event)], soon)
         assert await store.preferences.keep("reader", kept("no gore"), None, soon)

@@ -24,7 +24,7 @@ USERS = ["reader", "Reader", "reader ", "", "読者・太郎 🐟", "r" * 255, "
 
 
 def event(subject: str, minutes_ago: float = 0, kind: EventKind = EventKind.VIEWED) -> Event:
-    return Event.happened(kind, subject, NOW - timedelta(minutes=minutes_ago))
+    return Event.make_event(kind, subject, NOW - timedelta(minutes=minutes_ago))
 
 
 @pytest.fixture(params=["embedded", "shared", "dynamodb"])

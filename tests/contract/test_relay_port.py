@@ -132,7 +132,7 @@ async def test_who_never_was_has_gone(processes: tuple[Process, Process]) -> Non
     one, _ = processes
     with pytest.raises(Gone):
         await one.relay.send(new_name(), b"anybody")
-    assert len(await one.relay.gone(["0" * 12])) == 1
+    assert len(await one.relay.find_ended(["0" * 12])) == 1
 
 
 async def test_of_the_largest_message_to_nobody_nothing_is_kept(processes: tuple[Process, Process]) -> None:
@@ -151,7 +151,7 @@ async def test_who_says_that_it_ends_has_gone_at_once(processes: tuple[Process, 
     await two.end(said=True)
     with pytest.raises(Gone):
         await one.relay.send(two.relay.own, b"anybody")
-    assert await one.relay.gone([two.relay.own, one.relay.own]) == {two.relay.own}
+    assert await one.relay.find_ended([two.relay.own, one.relay.own]) == {two.relay.own}
 
 
 async def test_who_is_killed_is_not_reached_and_soon_known_to_have_gone(processes: tuple[Process, Process]) -> None:
@@ -183,7 +183,7 @@ async def test_a_process_that_nobody_reaches_and_that_lives_has_not_gone(
         with pytest.raises(Unreached) as raised:
             await one.relay.send(other, b"anybody")
         assert not isinstance(raised.value, Gone)
-        assert await one.relay.gone([other]) == set()
+        assert await one.relay.find_ended([other]) == set()
 
 
 async def test_a_redis_that_has_just_come_back_says_of_nobody_that_they_have_gone(valkey: RedisAddress) -> None:
@@ -192,7 +192,7 @@ async def test_a_redis_that_has_just_come_back_says_of_nobody_that_they_have_gon
         with pytest.raises(Unreached) as raised:
             await one.relay.send(new_name(), b"anybody")
         assert not isinstance(raised.value, Gone)
-        assert await one.relay.gone([new_name()]) == set()
+        assert await one.relay.find_ended([new_name()]) == set()
 
 
 async def test_who_subscribes_again_is_told_that_something_may_be_missing(valkey: RedisAddress) -> None:
@@ -237,13 +237,13 @@ async def test_who_lives_and_cannot_say_so_has_not_gone(
                 return not await ask(both[0], "EXISTS", relay_alive(two.relay.own))
 
             await until(forgotten, 30, "its key has gone")
-            assert await one.relay.gone([two.relay.own]) == set()
+            assert await one.relay.find_ended([two.relay.own]) == set()
             await one.relay.send(two.relay.own, b"still there")
             await eventually(lambda: two.heard == [b"still there"])
             await two.end(said=False)
 
             async def gone() -> bool:
-                return await one.relay.gone([two.relay.own]) == {two.relay.own}
+                return await one.relay.find_ended([two.relay.own]) == {two.relay.own}
 
             await until(gone, 30, "it has gone")
 

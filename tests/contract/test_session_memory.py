@@ -233,7 +233,7 @@ async def test_of_what_two_processes_know_the_later_counts_whoever_wrote_it(
         shared = {"title_id": title, "title": title} | ({"order_id": order} if order else {})
         left = own.memory.recent.keep(request, shown, shared)
         if not begun.degraded and await own.memory.end([own.memory.record("s", "u", entry(), shown, shared)]):
-            own.memory.recent.written(left)
+            own.memory.recent.mark_written(left)
         assert begun.degraded is link.away
         hand.advance(1.0)
 
@@ -352,7 +352,7 @@ async def test_a_session_that_another_process_ended_is_over(own: Memory, process
     written = own.memory.recent.keep(begun.request, shown, {"order_id": "MNG-1"})
     if not late:
         await leave(own, own.memory.record(session, "u", entry(), shown, {"order_id": "MNG-1"}))
-        own.memory.recent.written(written)
+        own.memory.recent.mark_written(written)
     own.clock.advance(1)
     await other.memory.forget(session, "u")
     own.clock.advance(1)

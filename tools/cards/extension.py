@@ -113,10 +113,10 @@ def _list_title_ids(result: Json) -> Iterator[str]:
 
 
 Read = Callable[[str], str | None]
-"""File name to content; None if there is no such file."""
+"""Maps a file name to its content; None without such a file."""
 FRAME, BRIDGE = "frame.css", "bridge.js"
 MOST_CHARACTERS = 128 * 1024
-"""Of a page; hosts keep one for each conversation."""
+"""Most characters of a page; hosts keep one for each conversation."""
 ENDS = re.compile(r"</|<!--", re.IGNORECASE)
 """Text that would end a script or style early."""
 ASIDE = re.compile(r"//.*|/\*.*\*/")
@@ -158,7 +158,7 @@ def page(card: Card, read: Read = read_file, hosts: Sequence[str] = ()) -> str:
 
 
 def _list_origins(card: Card, hosts: Sequence[str]) -> list[str]:
-    """None for a card that shows no covers."""
+    """The origins of covers; None for a card without covers."""
     return [f"https://{host}" for host in hosts] if "cover" in card.parts else []
 
 

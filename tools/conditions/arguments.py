@@ -16,7 +16,7 @@ from tools.store.search.text.characters import normalise
 
 RELEVANCE = "relevance"
 FURTHEST = 5_000
-"""How far a list can be paged through: nobody reads so many."""
+"""The last offset of a list: nobody reads further."""
 
 
 def _number(most: int, about: str) -> Json:
@@ -49,12 +49,11 @@ CONDITIONS: Json = {
 """Properties of an input schema."""
 
 FACTS = tuple(name for name, rule in CONDITIONS.items() if rule["type"] != "array")
-"""Those that hold no words of the customer's, as far as what is remembered of a call may show them."""
+"""Arguments that hold no words of the customer's, which a remembered call may show."""
 
 
 def conditions_of(asked: Json) -> Conditions:
-    """What the validated arguments ask for, the reference's own (`genre`, `author`, `min_rating`) among them; but `without`,
-    which the catalogue has to be asked about."""
+    """The conditions of the validated arguments, except `without`, whose names the catalogue has to resolve."""
     genre, author, status, audience = (asked.get(name) for name in ("genre", "author", "status", "audience"))
     return Conditions(
         genres=(genre,) if genre else (),
@@ -80,7 +79,7 @@ _STATED_BY = {
 
 
 def stated_by(name: str, asked: Json) -> str:
-    """Which of the arguments given state the condition of this name."""
+    """The arguments given that state the condition of this name."""
     return ", ".join(each for each in _STATED_BY.get(name, (name,)) if asked.get(each))
 
 
@@ -133,7 +132,7 @@ def _spelling(choices: Mapping[Any, str]) -> Callable[[str], str]:
     return lambda text: said.get("_".join(normalise(text).replace("-", " ").split()), text)
 
 
-def _listed(text: str) -> list[str]:
+def _split_list(text: str) -> list[str]:
     """A text where a list was meant: "horror, gore"."""
     parts = text.translate(_COMMAS).split(",")
     return [part.strip() for part in parts if part.strip()]
@@ -144,6 +143,6 @@ SPELLED: dict[str, Callable[[str], Any]] = {
     "audience": _spelling(_AUDIENCES),
     "format": _spelling(_FORMATS),
     "sort": _spelling(_SORTS),
-    "without": _listed,
+    "without": _split_list,
 }
-"""How each may be written besides (`Tool.spelled`)."""
+"""Other spellings of each argument (`Tool.spelled`)."""

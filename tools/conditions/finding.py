@@ -30,8 +30,8 @@ UNHEARD = "nothing was found by {}"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`want` as it was asked in the end, `let_go` the conditions that it was asked without, in words; `named` are the ids of
-    what is there for its name alone."""
+    """`want` as it was finally asked, `let_go` the conditions dropped, in words; `named` are the ids of titles found by
+    their name alone."""
 
     page: CatalogPage
     want: Want
@@ -59,7 +59,7 @@ async def find(context: ToolContext, want: Want, limit: int) -> Found:
             unheard = Understood(UNHEARD.format(want.text), want.text, obeyed=False)
             return Found(anyway, replace(plain, understood=(*want.understood, unheard)))
     if not page.total or page.guessed:
-        instead = await relaxed(context, want, limit)
+        instead = await relax_conditions(context, want, limit)
         if instead is not None:
             return Found(instead.page, instead.want, instead.let_go)
         if not page.total and (by_words := await word_by_word(context, want, limit)) is not None:
@@ -68,7 +68,7 @@ async def find(context: ToolContext, want: Want, limit: int) -> Found:
 
 
 def _states_more(want: Want) -> bool:
-    """Whether words besides those that nothing is found by state conditions."""
+    """True if words other than those that find nothing state conditions."""
     return any(each.obeyed and each.about for each in want.understood)
 
 
@@ -91,14 +91,14 @@ class WithNamed:
 
 
 async def with_named(context: ToolContext, want: Want, page: CatalogPage, limit: int) -> WithNamed:
-    """The page with the titles before it that the whole text is the name of. Not asked where the best answer goes by it
-    anyway. Pages follow one another as if they had always stood there."""
+    """The page, with the titles first whose name is the whole text. The catalogue is not asked if the best answer has that
+    name anyway. Pages follow one another as if they had always been there."""
     named = page.titles and goes_by(page.titles[0], want.text)
     if want.by_name is None or not _may_be_name(want.text) or named:
         return WithNamed(page)
     with suppress(BackendFailure):  # what was found without them is an answer
-        if ids := await _called(context, want):
-            return await _before(context, want, want.by_name, page, ids, limit)
+        if ids := await _find_lifted(context, want):
+            return await _put_named_first(context, want, want.by_name, page, ids, limit)
     return WithNamed(page)
 
 
@@ -122,13 +122,13 @@ async def with_each_named(context: ToolContext, want: Want, page: CatalogPage, l
 
 
 def goes_by(title: Title, text: str) -> bool:
-    """Whether a text is, as it is written, one of the title's names, with or without words that only ask."""
+    """True if a text, as written, is one of the title's names, with or without words that only ask."""
     names = whole_names(text)
     return any(normalise(name) in names for name in names_of(title))
 
 
 def _may_be_slip(text: str) -> bool:
-    """Whether a few words, not all of them ordinary, may be a name with slips."""
+    """True if a few words, not all of them ordinary, may be a name with slips."""
     words, ordinary = normalise(text).split(), Dictionary.english_words()
     return len(words) <= LONGEST_SLIP and any(len(word) > 1 and word not in ordinary for word in words)
 
@@ -138,12 +138,12 @@ def _may_be_name(text: str) -> bool:
 
 
 def _fits(lifted: Conditions, title: Title) -> bool:
-    """What it costs is not known here, and does not count: those that it keeps out the search tells."""
+    """True if the title satisfies the conditions except for its price, which is not known here."""
     return satisfies(title, lifted.but(*SALE))
 
 
-async def _called(context: ToolContext, want: Want) -> frozenset[str]:
-    """Those that what is lifted keeps out, or may."""
+async def _find_lifted(context: ToolContext, want: Want) -> frozenset[str]:
+    """Ids of titles that the lifted conditions exclude or may exclude."""
     called = await context.store.catalog.match_names(whole_names(want.text), context.deadline)
     ids = [title_id for each in called.values() for title_id in each.title_ids]
     titles = (await context.store.titles.read(ids, context.deadline)).titles if ids else {}
@@ -152,13 +152,13 @@ async def _called(context: ToolContext, want: Want) -> frozenset[str]:
     return frozenset(title_id for title_id, title in titles.items() if costs or not _fits(lifted, title))
 
 
-async def _before(
+async def _put_named_first(
     context: ToolContext, want: Want, by_name: Conditions, page: CatalogPage, ids: frozenset[str], limit: int
 ) -> WithNamed:
-    """Of these ids those that satisfy all else and are not found anyway, and the page after them."""
+    """The named titles that satisfy all other conditions and are not on the page yet, and the page after them."""
     catalog, deadline = context.store.catalog, context.deadline
     first = replace(want, offset=0)
-    found = (await catalog.search(first.under(by_name).query(max(limit, len(ids))), deadline)).titles
+    found = (await catalog.search(first.with_conditions(by_name).query(max(limit, len(ids))), deadline)).titles
     anyway = page if not want.offset else await catalog.search(first.query(max(limit, len(ids))), deadline)
     there = {title.title_id for title in anyway.titles}
     named = tuple(title for title in found if title.title_id in ids and title.title_id not in there)
@@ -185,7 +185,7 @@ CHEAPEST_FIRST = (
     "genres",  # near to what it is about
     "tags",  # what it is about
 )
-"""The conditions that may go. A named author is what was asked for, and stays."""
+"""The conditions that may be dropped. A named author is the request itself, and stays."""
 HARD = (
     "audience",
     "no_adult",
@@ -197,24 +197,24 @@ HARD = (
     "without_magazines",
     "without_titles",
 )
-"""The conditions that hold even for what is only offered in place of an answer."""
+"""The conditions that hold even for titles that are only offered in place of an answer."""
 MOST_SEARCHES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Relaxed:
-    """What there is without some conditions; `let_go` says these in words. `want` is without them."""
+    """Titles found without some conditions, which `let_go` states in words. `want` is without them."""
 
     page: CatalogPage
     want: Want
     let_go: tuple[str, ...]
 
 
-async def relaxed(context: ToolContext, want: Want, limit: int) -> Relaxed | None:
-    """What there is without one condition, the cheapest that alone brings anything; else without two. None where nothing
-    comes of it, in three searches and in time."""
+async def relax_conditions(context: ToolContext, want: Want, limit: int) -> Relaxed | None:
+    """Drops the cheapest condition without which any title is found, else two. None if three searches or the time are
+    used up."""
     for names in islice(_to_let_go(want), MOST_SEARCHES):
-        without = want.under(want.conditions.but(*names))
+        without = want.with_conditions(want.conditions.but(*names))
         try:
             page = await context.store.catalog.search(without.query(limit), context.deadline)
         except BackendFailure:
@@ -238,8 +238,8 @@ MOST_THEMES = 3
 
 
 async def word_by_word(context: ToolContext, want: Want, limit: int) -> CatalogPage | None:
-    """One page of them. None where the text names fewer than two themes or more than three, where nothing is found by any,
-    and where the catalogue does not deliver: that nothing was found is known already."""
+    """A page of the titles that each theme finds alone, in turn. None for fewer than two or more than three themes, if none
+    finds any, and if the catalogue fails."""
     words = list(dict.fromkeys(theme.phrase for theme in ThemeTable.load().themes(want.text)))
     if want.offset or not 1 < len(words) <= MOST_THEMES:
         return None
@@ -261,7 +261,7 @@ def _of_theme(page: CatalogPage) -> tuple[Title, ...]:
 
 MOST_NEARLY = 3
 CALLED = {"genres": "genre", "statuses": "status"}
-"""What a condition is called where it is not by its own name."""
+"""Names of conditions that are not called by their field's name."""
 TRY = "Try fewer or other words, the name in another script, or the author."
 _TITLE = record({"title_id": STRING, "title": STRING}, ["title_id", "title"])
 NEARLY: Json = {
@@ -271,21 +271,21 @@ NEARLY: Json = {
 
 
 async def nearly(context: ToolContext, want: Want, near: Sequence[Title]) -> Json:
-    """What to offer where nothing matches: what the conditions alone kept out, else titles with similar names. What was
-    ruled out, and what is not for this audience, is not offered either."""
+    """Titles to offer where nothing matches: those that only the conditions excluded, else titles with similar names.
+    Exclusions and the audience still hold."""
     kept = hard(want.conditions)
     if want.conditions != kept:
-        page = await _without_filters(context, want.under(kept))
+        page = await _without_filters(context, want.with_conditions(kept))
         if page is not None and page.titles and not page.guessed:
-            return {"nearly": _named(page.titles), "note": _kept_out(want, page.total)}
+            return {"nearly": _list_names(page.titles), "note": _kept_out(want, page.total)}
     fit = Check(kept.but("in_stock", "all_volumes"))
     if near := [title for title in near if fit.satisfied_by(title)]:
-        return {"nearly": _named(near), "note": f"Nothing matches. The nearest names are in nearly. {TRY}"}
+        return {"nearly": _list_names(near), "note": f"Nothing matches. The nearest names are in nearly. {TRY}"}
     return {"note": f"Nothing matches. {TRY}"}
 
 
 async def _without_filters(context: ToolContext, want: Want) -> CatalogPage | None:
-    """None when the catalogue does not deliver: that nothing was found is known already."""
+    """The page without filters; None if the catalogue fails."""
     try:
         return await context.store.catalog.search(replace(want, offset=0).query(MOST_NEARLY), context.deadline)
     except BackendFailure:
@@ -300,5 +300,5 @@ def _kept_out(want: Want, total: int) -> str:
     return f"Nothing matches with this {' and '.join(names)}. Without, {titles} in nearly."
 
 
-def _named(titles: Sequence[Title]) -> list[Json]:
+def _list_names(titles: Sequence[Title]) -> list[Json]:
     return [{"title_id": title.title_id, "title": title.display} for title in titles[:MOST_NEARLY]]

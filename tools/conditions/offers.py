@@ -24,8 +24,8 @@ MORE = 10
 """Titles beyond those to show: more than one in three of a page's are hardly sold out within a day."""
 PENDING = "pending"
 PLACES = "places"
-"""Of the cards in the list that offsets count, from 1 after the offset, where some in between were dropped: for whoever
-shows fewer of the cards. Not for the model."""
+"""The cards' places in the list that offsets count, from 1 after the offset, for callers that show fewer cards. Not for
+the model."""
 SOLD_OUT = "What matches cannot be had like this at the moment."
 UNCHECKED = "Stock and price could not be checked now: these are as last recorded, so do not promise them."
 
@@ -44,13 +44,13 @@ class Pending:
     own: Conditions = Conditions()
 
     @classmethod
-    def of(cls, conditions: Conditions, most: int, offset: int = 0, *, recorded: bool = True) -> Pending | None:
-        """None where nothing is asked of the sale."""
+    def from_conditions(cls, conditions: Conditions, most: int, offset: int = 0, *, recorded: bool = True) -> Pending | None:
+        """The conditions of sale; None if there are none."""
         asked = of_sale(conditions)
         return cls(asked, most, offset, recorded) if asked.stated else None
 
     def but_for(self, named: Sequence[str], own: Conditions | None) -> Pending:
-        """With only the sale's part of `own` asked of those."""
+        """A copy that asks of the titles `named` only the conditions of sale in `own`."""
         return self if own is None or not named else replace(self, named=tuple(named), own=of_sale(own))
 
     def asked_of(self, title_id: str) -> Conditions:
@@ -91,10 +91,10 @@ async def with_offers(context: ToolContext, result: Json, name: str) -> Json:
     settled = settle(pending, cards, reading)
     rest = {key: value for key, value in result.items() if key not in (PENDING, "next_offset")}
     places = {PLACES: settled.places} if settled.dropped else {}
-    return rest | {name: settled.cards} | _told(pending, settled, result) | places
+    return rest | {name: settled.cards} | _describe_page(pending, settled, result) | places
 
 
-def _told(pending: Pending, settled: Settled, result: Json) -> Json:
+def _describe_page(pending: Pending, settled: Settled, result: Json) -> Json:
     told: Json = {"result_set": result_set_name([card["title_id"] for card in settled.cards])}
     if "total" in result:
         told["total"] = result["total"] - settled.dropped
@@ -111,8 +111,8 @@ def _told(pending: Pending, settled: Settled, result: Json) -> Json:
 @dataclass(frozen=True, slots=True)
 class Settled:
     """`cards` to show; `passed`: how many of the given were looked at for them, the last shown one included; `dropped`: how
-    many of those are not to be had as asked; `unchecked`: whether any is shown by the record's word alone;
-    `places`: how many were looked at for each shown one."""
+    many of those cannot be bought as asked; `unchecked`: whether any is shown by its record alone; `places`: how many were
+    looked at for each shown one."""
 
     cards: list[Json]
     passed: int
@@ -143,7 +143,7 @@ def settle(pending: Pending, cards: Sequence[Json], reading: StockReading) -> Se
 
 
 def can_be_had(row: Availability, volumes: int | None, asked: Conditions) -> bool:
-    """Whether what is sold of a title satisfies the conditions of sale."""
+    """True if an offer of the title satisfies the conditions of sale."""
     sale = _sold_as(row, asked.format)
     if sale is None or sale.price not in asked.price:
         return False
@@ -151,14 +151,16 @@ def can_be_had(row: Availability, volumes: int | None, asked: Conditions) -> boo
         return False
     if asked.all_volumes and not _whole(row, sale):
         return False
-    return _stocked(row, sale) or not (asked.in_stock or asked.all_volumes)
+    return _has_stock(row, sale) or not (asked.in_stock or asked.all_volumes)
 
 
 def sold_so(row: Availability, format_: str | None) -> Json:
     """Price and stock as a card shows them: of the format that was asked for."""
     sale = _sold_as(row, format_)
     return (
-        {"price_jpy": None, "in_stock": None} if sale is None else {"price_jpy": sale.price, "in_stock": _stocked(row, sale)}
+        {"price_jpy": None, "in_stock": None}
+        if sale is None
+        else {"price_jpy": sale.price, "in_stock": _has_stock(row, sale)}
     )
 
 
@@ -167,10 +169,10 @@ def _sold_as(row: Availability, format_: str | None) -> Sale | None:
     return sale_in(sales_of([replace(offer, campaign=None) for offer in row.offers]), format_)
 
 
-def _stocked(row: Availability, sale: Sale) -> bool:
+def _has_stock(row: Availability, sale: Sale) -> bool:
     return in_stock(row) if sale.format == PAPER else sale.stocked
 
 
 def _whole(row: Availability, sale: Sale) -> bool:
-    """Whether no volume that has come out is sold out, as far as the store counts by volume."""
-    return all(volume.stock > 0 or row.awaited(volume) for volume in row.volumes if volume.format == sale.format)
+    """True if no released volume is sold out, as far as the store counts by volume."""
+    return all(volume.stock > 0 or row.is_awaited(volume) for volume in row.volumes if volume.format == sale.format)

@@ -68,14 +68,14 @@ _VAGUE_JA = re.compile(
 
 
 def is_vague(text: str) -> bool:
-    """Whether a normalised text says of a title only that it be a good one."""
+    """True if a normalised text asks only for a good title."""
     words = " ".join(word for word in text.split() if word.strip(_PUNCTUATION) not in _VAGUE)
     return not _VAGUE_JA.sub("", words).strip(_PUNCTUATION)
 
 
 def beside_releases(text: str) -> str | None:
-    """What a normalised text asks for besides: "one piece" of "new One Piece volume next month", "" where that is all. None
-    where it asks no such question."""
+    """The rest of a normalised question about releases: "one piece" of "new One Piece volume next month", "" without a
+    rest. None for another question."""
     if not any(asked.search(text) for asked in _ASKED):
         return None
     rest = _EDGES.sub("", " ".join(_WORDS.sub(" ", text).split()))
@@ -83,7 +83,7 @@ def beside_releases(text: str) -> str | None:
 
 
 async def without_releases(context: ToolContext, query: str) -> str:
-    """The query, or what is left of such a question; "" for nothing. What a title goes by is its name."""
+    """The query without such a question; "" if nothing is left. A title's name stays."""
     text = normalise(query)
     rest = beside_releases(text)
     if rest is None:

@@ -17,27 +17,27 @@ from tools.store.search.conditions.wording import describe_condition
 from tools.store.search.reading.reading import Reading, Understood
 
 PREFERENCES = "preferences"
-"""What an answer did without where they could not be read."""
+"""The `degraded` name of preferences that could not be read."""
 READ_SECONDS = 0.25
-"""What the first reading of many long ones may take of a call; the next call goes on where this one ended."""
+"""Seconds that the first reading of many long preferences may take of a call; the next call goes on from there."""
 BUDGET = ("price", "series_price")
 FOR_ANOTHER = "the customer's own taste, and this is for somebody else"
 ASKED_OTHERWISE = "this call asks otherwise"
 SOURCE = "remembered"
 LONGEST_QUOTE = 80
-"""Characters of a preference by which it is told."""
+"""Most characters of a preference that are quoted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The conditions that hold, and what is said of all that were remembered."""
+    """The conditions that hold, and the explanation of each remembered preference."""
 
     conditions: Conditions = Conditions()
     understood: tuple[Understood, ...] = ()
 
 
-async def remembered(context: ToolContext, reading: Reading, own: Conditions) -> Remembered:
-    """What goes with a call whose words were read so, and whose words and arguments come to its `own` conditions."""
+async def recall_preferences(context: ToolContext, reading: Reading, own: Conditions) -> Remembered:
+    """The preferences that hold for a call, after its reading and its `own` conditions of words and arguments."""
     if not context.preferences:
         return Remembered()
     reader = context.store.preference_reader
@@ -46,10 +46,10 @@ async def remembered(context: ToolContext, reading: Reading, own: Conditions) ->
         context.degraded.add(PREFERENCES)
     said = reader.call(reading)
     now = replace(said, conditions=own)
-    return beside(heard, now, another=reading.another, currency=context.store.currency)
+    return apply_preferences(heard, now, another=reading.another, currency=context.store.currency)
 
 
-def beside(heard: tuple[Heard, ...], now: Stance, *, another: bool, currency: Currency = YEN) -> Remembered:
+def apply_preferences(heard: tuple[Heard, ...], now: Stance, *, another: bool, currency: Currency = YEN) -> Remembered:
     """`now`: what the call states; `another`: somebody else is to read it."""
     conditions, understood = Conditions(), list[Understood]()
     for kept in heard:
@@ -59,12 +59,12 @@ def beside(heard: tuple[Heard, ...], now: Stance, *, another: bool, currency: Cu
         if another:
             left = left.but(*(name for name in left.stated if name not in BUDGET))
         conditions = conditions.and_also(left)
-        understood.append(_told(kept, left, FOR_ANOTHER if another else ASKED_OTHERWISE, currency))
+        understood.append(_explain_preference(kept, left, FOR_ANOTHER if another else ASKED_OTHERWISE, currency))
     return Remembered(conditions, tuple(understood))
 
 
 def without_words(result: Json) -> Json:
-    """A result for where it may outlast what is remembered: that it obeyed something, and not in which words it was said."""
+    """A result that may outlast its preferences: says that it obeyed some, without their words."""
     told = result.get("understood")
     if not told:
         return result
@@ -72,19 +72,19 @@ def without_words(result: Json) -> Json:
     return result | {"understood": rows}
 
 
-def _told(kept: Heard, left: Conditions, why_not: str, currency: Currency) -> Understood:
-    words = f"{SOURCE}: {quoted(kept.preference.text)}"
+def _explain_preference(kept: Heard, left: Conditions, why_not: str, currency: Currency) -> Understood:
+    words = f"{SOURCE}: {quote_text(kept.preference.text)}"
     if not left.stated:
-        return Understood(f"{_said(kept, kept.holds, currency)}: {why_not}", words, obeyed=False)
-    return Understood(_said(kept, left, currency), words)
+        return Understood(f"{_word_obeyed(kept, kept.holds, currency)}: {why_not}", words, obeyed=False)
+    return Understood(_word_obeyed(kept, left, currency), words)
 
 
-def _said(kept: Heard, conditions: Conditions, currency: Currency) -> str:
-    """As it was understood where all of it holds."""
+def _word_obeyed(kept: Heard, conditions: Conditions, currency: Currency) -> str:
+    """The whole preference as it was understood, or the part of it that holds."""
     if conditions == kept.stance.conditions:
         return ", ".join(kept.understood)
     return ", ".join(describe_condition(name, conditions, currency) for name in conditions.stated)
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     return text if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]}…"

@@ -1,4 +1,4 @@
-"""What an answer says of the conditions it was given, in few words, so that model and customer can correct it."""
+"""The conditions as an answer states them, in few words, so that model and customer can correct them."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ UNDERSTOOD: Json = {
 NEXT_OFFSET: Json = {"next_offset": INTEGER}
 
 
-def told(want: Want, relaxed: Sequence[str] = ()) -> Json:
-    """`understood` and `relaxed`, each where there is something to say."""
+def describe_understood(want: Want, relaxed: Sequence[str] = ()) -> Json:
+    """`understood` and `relaxed`, each unless it is empty."""
     said: Json = {}
     if want.understood:
-        said["understood"] = list(_said(want.understood))
+        said["understood"] = list(_list_understood(want.understood))
     if relaxed:
         said["relaxed"] = list(relaxed)
     empty = [
@@ -34,10 +34,10 @@ def told(want: Want, relaxed: Sequence[str] = ()) -> Json:
         for name in want.conditions.stated
         if _is_empty(want.conditions, name)
     ]
-    return said | noted(*want.remarks, *(IMPOSSIBLE.format(each) for each in empty[:1]))
+    return said | join_notes(*want.remarks, *(IMPOSSIBLE.format(each) for each in empty[:1]))
 
 
-def noted(*notes: str | None) -> Json:
+def join_notes(*notes: str | None) -> Json:
     """A note of all that is to be said, where anything is."""
     note = " ".join(dict.fromkeys(filter(None, notes)))
     return {"note": note} if note else {}
@@ -48,13 +48,13 @@ def _is_empty(conditions: Conditions, name: str) -> bool:
     return isinstance(bounds, Range) and bounds.empty
 
 
-def _said(understood: Iterable[Understood]) -> Iterable[Json]:
+def _list_understood(understood: Iterable[Understood]) -> Iterable[Json]:
     for each in understood:
         obeyed = "" if each.obeyed else f" ({NOT_OBEYED})"
         yield {"condition": each.condition + obeyed, "from": each.words}
 
 
 def next_offset(want: Want, given: int, total: int) -> Json:
-    """Where a list goes on after `given` of it; nothing at its end."""
+    """The offset after `given` rows; None at the end of the list."""
     after = want.offset + given
     return {"next_offset": after} if given and after < total else {}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from session.resilience.deadline import Deadline
 from tools.conditions.arguments import RELEVANCE, conditions_of, stated_by
-from tools.conditions.remembered import Remembered, remembered
+from tools.conditions.remembered import Remembered, recall_preferences
 from tools.contract import Json, ToolContext
 from tools.store.audience import Adult
 from tools.store.currency import YEN, Currency
@@ -25,7 +25,7 @@ from tools.store.search.text.characters import normalise
 from tools.store.search.titles.people import is_author
 
 EXACT = frozenset({"genres", "author", "min_rating"})
-"""What the reference's own arguments state: filters that have always been exact."""
+"""The conditions of the reference's own arguments: filters that have always been exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,31 +57,31 @@ class Want:
     def query(self, limit: int) -> CatalogQuery:
         return CatalogQuery(self.text, self.conditions, limit, self.offset, self.ordering)
 
-    def under(self, conditions: Conditions) -> Want:
-        """The same under other conditions."""
+    def with_conditions(self, conditions: Conditions) -> Want:
+        """A copy with other conditions."""
         return replace(self, conditions=conditions)
 
     @property
     def lifted(self) -> Conditions:
-        """The conditions that do not hold for what is asked for by name."""
+        """The conditions that do not hold for titles asked for by name."""
         if self.by_name is None:
             return Conditions()
         same = [name for name in self.conditions.stated if getattr(self.by_name, name) == getattr(self.conditions, name)]
         return self.conditions.but(*same)
 
 
-async def wanted(context: ToolContext, text: str, asked: Json) -> Want:
-    """What the words and the validated arguments come to."""
+async def read_want(context: ToolContext, text: str, asked: Json) -> Want:
+    """Reads the words and the validated arguments into one want."""
     reading = await context.store.reader.read(text, context.deadline)
     if reading.unnamed:
         context.degraded.add(NAMES)
-    unwanted, said = await excluded(context, asked.get("without") or ())
-    want = merged(reading, asked, context.store.currency)
+    unwanted, said = await resolve_excluded(context, asked.get("without") or ())
+    want = merge_arguments(reading, asked, context.store.currency)
     want = replace(want, conditions=want.conditions.and_also(unwanted), understood=(*want.understood, *said))
     want = replace(want, remarks=(*want.remarks, *ruled_out(want.text, want.conditions, asked.get("without") or ())))
     if reading.like:
-        want = replace(want, text=await _like(context, reading), beside=want.text)
-    want = _with_remembered(want, await remembered(context, reading, want.conditions))
+        want = replace(want, text=await _describe_likeness(context, reading), beside=want.text)
+    want = _with_remembered(want, await recall_preferences(context, reading, want.conditions))
     if context.store.adult is not Adult.ON_REQUEST or reading.adult or want.conditions.no_adult:
         return want
     by_name = want.conditions if want.by_name is None else want.by_name
@@ -94,16 +94,16 @@ def _with_remembered(want: Want, told: Remembered) -> Want:
     return replace(want, conditions=own.and_also(told.conditions), understood=understood, by_name=by_name)
 
 
-async def _like(context: ToolContext, reading: Reading) -> str:
+async def _describe_likeness(context: ToolContext, reading: Reading) -> str:
     """A text that asks the catalogue for titles like the one that was named."""
-    names = await context.store.names.of(reading.like[:1], context.store.titles, context.deadline)
+    names = await context.store.names.read_names(reading.like[:1], context.store.titles, context.deadline)
     return f"manga like {names[reading.like[0]]}" if names else reading.text
 
 
-def merged(reading: Reading, asked: Json, currency: Currency = YEN) -> Want:
+def merge_arguments(reading: Reading, asked: Json, currency: Currency = YEN) -> Want:
     """The reading's conditions with those of the arguments over them."""
     arguments = conditions_of(asked)
-    stated: Json = {name: _over(reading.conditions, arguments, name) for name in arguments.stated}
+    stated: Json = {name: _override_range(reading.conditions, arguments, name) for name in arguments.stated}
     conditions = replace(reading.conditions, **stated)
     ordering = _ordering(reading, asked)
     return Want(
@@ -113,7 +113,7 @@ def merged(reading: Reading, asked: Json, currency: Currency = YEN) -> Want:
         ordering=ordering,
         offset=asked.get("offset") or 0,
         firm=EXACT.intersection(arguments.stated),
-        understood=tuple(_understood(reading, arguments, conditions, asked, currency)),
+        understood=tuple(_list_understood(reading, arguments, conditions, asked, currency)),
         like=reading.like,
         known=reading.known,
         vague=reading.vague,
@@ -126,8 +126,8 @@ def merged(reading: Reading, asked: Json, currency: Currency = YEN) -> Want:
     )
 
 
-def _over(words: Conditions, arguments: Conditions, name: str) -> object:
-    """Of two ranges the argument's bounds, and the words' where it has none, unless nothing could lie between them."""
+def _override_range(words: Conditions, arguments: Conditions, name: str) -> object:
+    """The argument's bounds, and the words' where it has none, unless nothing could lie between them."""
     said, stated = getattr(words, name), getattr(arguments, name)
     if not isinstance(stated, Range):
         return stated
@@ -143,10 +143,10 @@ def _ordering(reading: Reading, asked: Json) -> Ordering | None:
     return None if sort == RELEVANCE else Ordering(sort)
 
 
-def _understood(
+def _list_understood(
     reading: Reading, arguments: Conditions, conditions: Conditions, asked: Json, currency: Currency
 ) -> Iterator[Understood]:
-    """What the words said, as far as no argument goes before it, and what the arguments said."""
+    """The conditions of the words, unless an argument overrides them, and those of the arguments."""
     overruled = {name for name in arguments.stated if not _holds(reading.conditions, conditions, name)}
     said: dict[str, str] = {}
     for each in reading.understood:
@@ -162,7 +162,7 @@ def _understood(
 
 
 def _holds(words: Conditions, conditions: Conditions, name: str) -> bool:
-    """Whether what the words state under a name still holds."""
+    """True if the words' condition of this name still holds."""
     said, holds = getattr(words, name), getattr(conditions, name)
     if not isinstance(said, Range):
         return not said or said == holds
@@ -170,34 +170,34 @@ def _holds(words: Conditions, conditions: Conditions, name: str) -> bool:
 
 
 MOST_SECONDS, SHARE = 0.06, 1 / 3
-"""What the catalogue may take of a call's time to say what goes by these names."""
+"""The most of a call's time in which the catalogue may resolve names."""
 _ID = re.compile(rf"(?=.*\d)(?:{SAFE_ID})")
 """An id has a number in it: a word alone is a name."""
 NAMES = "names"
-"""What an answer lacks whose catalogue did not say what goes by the names that were said."""
+"""The `degraded` name of an answer whose names the catalogue did not resolve."""
 UNKNOWN = "nothing here goes by this"
 
 
-async def excluded(context: ToolContext, names: Sequence[str]) -> tuple[Conditions, tuple[Understood, ...]]:
-    """The conditions, and of each name what was understood by it."""
+async def resolve_excluded(context: ToolContext, names: Sequence[str]) -> tuple[Conditions, tuple[Understood, ...]]:
+    """The conditions, and for each name how it was understood."""
     if not names:
         return Conditions(), ()
     asked = list(dict.fromkeys(names))
     within = context.deadline.within(min(MOST_SECONDS, SHARE * context.deadline.remaining()))
-    terms, called = await _known(context, [normalise(name) for name in asked], within)
+    terms, called = await _resolve_terms(context, [normalise(name) for name in asked], within)
     parts, conditions = [], Conditions()
     for name in asked:
-        parts.append((name, part := _excluded(name, await context.store.reader.refused(name, terms, called))))
+        parts.append((name, part := _exclude_name(name, await context.store.reader.refused(name, terms, called))))
         conditions = conditions.and_also(part)
     return conditions, tuple(_understood_by(parts))
 
 
-async def _known(
+async def _resolve_terms(
     context: ToolContext, names: Sequence[str], within: Deadline
 ) -> tuple[CatalogTerms, Mapping[str, NameMatches]]:
-    """Each as far as the catalogue says in time. Without its terms, wordings say what is a tag; without its names, those at
-    hand."""
-    return await asyncio.gather(_terms(context, within), _called(context, names, within))
+    """The terms and names that the catalogue resolves in time. Without its terms, wordings say what is a tag; without
+    its names, the local ones count."""
+    return await asyncio.gather(_terms(context, within), _match_names(context, names, within))
 
 
 async def _terms(context: ToolContext, within: Deadline) -> CatalogTerms:
@@ -208,14 +208,14 @@ async def _terms(context: ToolContext, within: Deadline) -> CatalogTerms:
         return CatalogTerms({}, {})
 
 
-async def _called(context: ToolContext, names: Sequence[str], within: Deadline) -> Mapping[str, NameMatches]:
+async def _match_names(context: ToolContext, names: Sequence[str], within: Deadline) -> Mapping[str, NameMatches]:
     called, away = await context.store.reader.called(names, within)
     if away:
         context.degraded.add(NAMES)
     return called
 
 
-def _excluded(name: str, refused: Conditions) -> Conditions:
+def _exclude_name(name: str, refused: Conditions) -> Conditions:
     if refused.stated:
         return refused
     return Conditions(without_titles=(name,)) if _ID.fullmatch(name) else Conditions()
@@ -224,12 +224,12 @@ def _excluded(name: str, refused: Conditions) -> Conditions:
 def _understood_by(parts: Sequence[tuple[str, Conditions]]) -> Iterator[Understood]:
     for name, part in parts:
         if part.stated:
-            yield Understood(_worded(name, part), "without")
+            yield Understood(_word_exclusion(name, part), "without")
         else:
             yield Understood(f"without {name}: {UNKNOWN}", "without", obeyed=False)
 
 
-def _worded(name: str, part: Conditions) -> str:
+def _word_exclusion(name: str, part: Conditions) -> str:
     if part.without_tags:
         return f"without {' or '.join(part.without_tags)}"
     return f"not by {name}" if part.without_authors else f"without {name}"
@@ -261,8 +261,7 @@ AS_BEFORE = "A search does not know what the customer had before: ask which titl
 
 
 async def differing(context: ToolContext, want: Want) -> Want:
-    """The want, with conditions of what it says beside the titles to compare with. Of what the customer had before a search
-    knows nothing."""
+    """The want, with the conditions stated beside the titles to compare with, which a search ignores."""
     if want.again:
         return replace(want, remarks=(*want.remarks, AS_BEFORE))
     if not want.like or not want.beside:
@@ -281,11 +280,11 @@ def conditions_beside(text: str, known: Container[str]) -> Conditions:
     nothing else asks for it."""
     tones, rest = ToneTable.load().read(normalise(text))
     asked = [*(theme.tags for theme in ThemeTable.load().themes(rest)), *(tone.wanted for tone in tones)]
-    groups = dict.fromkeys(tuple(_in(group, known)) for group in asked)
+    groups = dict.fromkeys(tuple(_keep_known(group, known)) for group in asked)
     wanted = {tag for group in groups for tag in group}
-    wrong = dict.fromkeys(tag for tone in tones for tag in _in(tone.unwanted, known) if tag not in wanted)
+    wrong = dict.fromkeys(tag for tone in tones for tag in _keep_known(tone.unwanted, known) if tag not in wanted)
     return Conditions(tags=tuple(filter(None, groups)), without_tags=tuple(wrong))
 
 
-def _in(tags: tuple[str, ...], known: Container[str]) -> Iterator[str]:
+def _keep_known(tags: tuple[str, ...], known: Container[str]) -> Iterator[str]:
     return (tag for tag in tags if tag in known)

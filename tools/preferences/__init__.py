@@ -1,1 +1,1 @@
-"""What carries remember_preference and forget_preference: what a new statement replaces, and which one is meant."""
+"""Logic of remember_preference and forget_preference: which preferences a statement replaces, and which are meant."""

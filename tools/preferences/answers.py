@@ -36,8 +36,8 @@ def list_kept(preferences: Iterable[Preference]) -> Json:
 
 
 async def change_preferences(context: ToolContext, change: Change) -> Changed:
-    """Returns once the store has confirmed it. Raises `Forbidden` for whoever is not signed in, `ServerBusy`, and
-    `BackendFailure` where it is not known what has become of it."""
+    """Returns once the store has confirmed the change. Raises `Forbidden` for an anonymous caller, `ServerBusy`, and
+    `BackendFailure` if the outcome is unknown."""
     if context.user is None:
         raise Forbidden(SIGN_IN)
     done = await context.store.preferences.change(context.user, change, context.deadline)
@@ -52,12 +52,14 @@ LEAST, MOST = 13, 19
 
 
 def contains_card_number(text: str) -> bool:
-    """Whether a number in it has the check digit of a card, however it is parted and whatever numbers stand beside it."""
-    return any(_checked(number) for match in GROUPS.finditer(text) for number in _numbers(re.findall("[0-9]+", match[0])))
+    """True if any number in the text has a card's check digit, however it is parted and whatever is beside it."""
+    return any(
+        _passes_luhn(number) for match in GROUPS.finditer(text) for number in _numbers(re.findall("[0-9]+", match[0]))
+    )
 
 
 def _numbers(groups: list[str]) -> Iterator[str]:
-    """What any groups in a row make."""
+    """All numbers that consecutive groups of digits make."""
     for first in range(len(groups)):
         number = ""
         for group in groups[first:]:
@@ -68,20 +70,20 @@ def _numbers(groups: list[str]) -> Iterator[str]:
                 yield number
 
 
-def _checked(digits: str) -> bool:
-    """By Luhn's formula (ISO/IEC 7812-1, annex B): every second digit from the right is doubled."""
+def _passes_luhn(digits: str) -> bool:
+    """Applies Luhn's formula (ISO/IEC 7812-1, annex B): every second digit from the right is doubled."""
     doubled = [sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2]]
     return (sum(map(int, digits[::-2])) + sum(doubled)) % 10 == 0
 
 
 def drop_replaced(before: Sequence[Heard], new: Heard) -> tuple[Preference, ...]:
-    """Those that still say something beside it, in their order."""
+    """The preferences that the new one does not replace, in their order."""
     return tuple(each.preference for each in before if not replaces(new, each))
 
 
 def replaces(new: Heard, old: Heard) -> bool:
-    """Whether it says the same in the same words, or all that the old one states again or otherwise ("I don't like gore",
-    then "nothing bloody" or "gore is fine now"), or rules out what the old one welcomed and nothing else."""
+    """True if the new one says the same in the same words, restates or contradicts all of the old one ("I don't like
+    gore", then "nothing bloody" or "gore is fine now"), or rules out all that the old one welcomed."""
     if normalise(new.preference.text) == normalise(old.preference.text):
         return True
     if new.of_another or old.of_another or old.unread:

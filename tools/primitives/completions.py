@@ -76,7 +76,7 @@ async def _find_titles(context: ToolContext, typed: str) -> Sequence[Title]:
 
 
 async def _search_titles(context: ToolContext, typed: str) -> list[Title]:
-    """Titles in the catalogue of which a word of a name begins with the text."""
+    """Titles in the catalogue with a word of a name that begins with the text."""
     query = CatalogQuery(typed, Conditions(no_adult=context.store.adult is not Adult.ON), MOST)
     try:
         page = await context.store.catalog.search(query, context.deadline)
@@ -101,7 +101,7 @@ SPELLED = {
 
 
 async def complete_tag(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Tags of which a word begins with the text, the commonest first; none if the catalogue does not answer."""
+    """Tags with a word that begins with the text, the commonest first; none if the catalogue does not answer."""
     try:
         tags = (await context.store.catalog.terms(context.deadline)).tags
     except BackendFailure:
@@ -111,6 +111,6 @@ async def complete_tag(context: ToolContext, typed: str, others: Mapping[str, st
 
 
 async def complete_genre(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Readerships of which a spelling begins with the text."""
+    """Readerships with a spelling that begins with the text."""
     start = typed.strip().casefold()
     return [genre for genre in GENRES if any(each.startswith(start) for each in (genre, *SPELLED[genre]))]

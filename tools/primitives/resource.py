@@ -13,7 +13,7 @@ from tools.results.content import Content, EmbeddedBlob, EmbeddedText
 from tools.store.store import Store
 
 MOST_VALUES = 100
-"""Of one completion, MCP's limit."""
+"""Most values of one completion, MCP's limit."""
 Completer = Callable[[ToolContext, str, Mapping[str, str]], Awaitable[Sequence[str]]]
 """(context, text typed so far, other known arguments) to values, likeliest first."""
 
@@ -153,8 +153,8 @@ MethodHandler = Callable[[ToolContext, Mapping[str, str]], Awaitable[Json]]
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A request of an extension, `name` on the wire. Its params are the texts of `required`; whoever has asked may keep the
-    result for `ttl_ms`."""
+    """A request of an extension, `name` on the wire. Its params are the texts of `required`; clients may keep the result for
+    `ttl_ms`."""
 
     name: str
     title: str
@@ -172,8 +172,7 @@ class Method:
 Understood = Callable[[Any], Json | None]
 """(a client's declaration of the extension, any JSON) to the small part that the server keeps, None if it is of no use."""
 OfResult = Callable[[Store, MayUse, str, Json], Json]
-"""(store, which tools the caller may use, a tool's name, its result) to what the result's `_meta` holds besides. It calls no
-backend."""
+"""Maps (store, the caller's tools, a tool's name, its result) to additions to the result's `_meta`. It calls no backend."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

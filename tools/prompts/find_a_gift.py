@@ -27,7 +27,7 @@ MOST_BUDGET = 1_000_000
 MOST_DISLIKES = 20
 LONGEST_DISLIKE = 200
 FIT_BELOW = ((13, "all_ages"), (16, "teen"), (18, "older_teen"))
-"""Below which age what is fit, as `audience` means it."""
+"""Each audience's age below which it is fit."""
 TASTES = (complete_tag, complete_genre, complete_author)
 BETWEEN = re.compile("[,、;\n]")
 
@@ -83,7 +83,7 @@ def _as_criteria(wish: Json) -> Json:
 
 
 async def complete_taste(context: ToolContext, typed: str, others: Mapping[str, str]) -> Sequence[str]:
-    """Proposes for what stands behind the last comma: tags and readerships, then authors."""
+    """Completes the text after the last comma: tags and readerships, then authors."""
     before, comma, last = typed.rpartition(",")
     proposed = [each for complete in TASTES for each in await complete(context, last, others)]
     return [f"{before}{comma} {each}".lstrip() for each in dict.fromkeys(proposed)]

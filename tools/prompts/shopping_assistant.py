@@ -24,7 +24,7 @@ POLICIES_OPENING = Saying(
 
 
 def policies_in_short(policies: Policies, language: Language) -> str:
-    """Each topic under its address, in another language where it is written in that alone; "" where nothing is."""
+    """The policies, each under its address, in another language where it has no text in this one; "" without any."""
     blocks = [(topic, block) for topic in policies.topics for block in _blocks(_text(policies, topic, language))]
     kept = _fitting_places([block for _, block in blocks])
     said: dict[str, list[str]] = {}
@@ -39,7 +39,7 @@ def _text(policies: Policies, topic: str, language: Language) -> str:
 
 
 def _fitting_places(blocks: Sequence[str]) -> list[int]:
-    """The places of those that there is room for, in their order."""
+    """The places of the texts that fit, in their order."""
     kept, left = list[int](), MOST_TOKENS
     for place in sorted(range(len(blocks)), key=lambda place: BOLD not in blocks[place]):
         if (tokens := estimate(blocks[place])) <= left:
@@ -49,7 +49,7 @@ def _fitting_places(blocks: Sequence[str]) -> list[int]:
 
 
 def _blocks(text: str) -> list[str]:
-    """Each in one line; headings are left out."""
+    """The paragraphs, each in one line, without headings."""
     return [_line(each.strip()) for each in BETWEEN_BLOCKS.split(text) if each.strip() and not each.startswith("#")]
 
 

@@ -35,7 +35,7 @@ async def track(context: ToolContext, given: Mapping[str, str]) -> Sequence[Mess
 
 
 def _number(context: ToolContext, given: Mapping[str, str]) -> str:
-    """As the shop writes it; "" where none is given. Raises `InvalidArguments`."""
+    """The order number as the shop writes it; "" if none is given. Raises `InvalidArguments`."""
     orders = context.store.identifiers.orders
     number = orders.normalise(given.get("order_id", "").strip())
     if number and not orders.matches(number):

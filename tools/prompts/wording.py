@@ -71,7 +71,7 @@ def read_amount(given: Mapping[str, str], name: str, most: int, currency: Curren
     text = given.get(name, "").strip()
     if not text:
         return None
-    if (amount := currency.heard(text)) is not None and 0 < amount <= most * currency.unit:
+    if (amount := currency.parse_amount(text)) is not None and 0 < amount <= most * currency.unit:
         return amount
     fix = f"give an amount in {currency}, such as {currency.say(20 * currency.unit)}, or leave it out"
     raise InvalidArguments([Violation(f"$.{name}", "range", f"{name} is no amount in {currency}", fix)])
@@ -91,7 +91,7 @@ def read_number(given: Mapping[str, str], name: str, least: int, most: int) -> i
 
 
 LONGEST_INSTRUCTIONS = 2048
-"""Bytes; some clients cut off what is beyond."""
+"""Bytes; some clients cut off longer instructions."""
 OPENING = "Tools of a Japanese manga store. The rules of its assistant:"
 
 

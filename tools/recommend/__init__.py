@@ -1,1 +1,1 @@
-"""Which titles suit a customer, and why."""
+"""The choice of titles for a customer, and its reasons."""

@@ -1,11 +1,11 @@
-"""Titles for a wish and a customer: what was searched for in the order of taste, else what taste alone finds."""
+"""Titles for a wish and a customer: search results in the order of taste, else titles by taste alone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tools.conditions.finding import find, relaxed, word_by_word
+from tools.conditions.finding import find, relax_conditions, word_by_word
 from tools.contract import ToolContext
 from tools.recommend.excluded import Excluded
 from tools.recommend.taste import CustomerTaste, reader_of
@@ -20,14 +20,14 @@ SLOPE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """What a search found, best first. `let_go`: the conditions it was asked without, in words; `wish` is without them."""
+    """Titles of a search, best first. `let_go`: the dropped conditions, in words; `wish` is without them."""
 
     titles: tuple[Title, ...]
     wish: Wish
     let_go: tuple[str, ...] = ()
 
 
-async def searched(context: ToolContext, wish: Wish) -> Hits:
+async def search_candidates(context: ToolContext, wish: Wish) -> Hits:
     """Nothing where there is nothing to search by. What is like one title the search knows better than taste, which takes a
     single title for a whole shelf: its magazine and its years then say as much as what it is about."""
     if wish.like_one:
@@ -37,7 +37,7 @@ async def searched(context: ToolContext, wish: Wish) -> Hits:
         return Hits((), wish)
     found = await find(context, replace(wish.want, text=wish.search, offset=0), CANDIDATES)
     if found.page.titles and not found.page.guessed and found.want.text == wish.search:
-        return Hits(found.page.titles, wish.under(found.want), found.let_go)
+        return Hits(found.page.titles, wish.with_want(found.want), found.let_go)
     page = await word_by_word(context, replace(wish.want, text=wish.search), CANDIDATES)
     return Hits(() if page is None else page.titles, wish)
 
@@ -45,8 +45,8 @@ async def searched(context: ToolContext, wish: Wish) -> Hits:
 async def candidates(
     context: ToolContext, hits: Hits, customer: CustomerTaste, excluded: Excluded, count: int
 ) -> tuple[tuple[Title, ...], Hits]:
-    """Best first, none of them excluded; fewer than `count` only where there are no more. The hits are returned as they are
-    in the end: under fewer conditions where nothing was left under all of them."""
+    """The best titles first, without excluded ones; fewer than `count` only if no more exist. The returned hits have fewer
+    conditions if none satisfied all."""
     found: dict[str, Title] = {}
     for query in _queries(hits, customer):
         if len(found) < count:
@@ -54,14 +54,14 @@ async def candidates(
             found.update((title.title_id, title) for title in titles if title not in excluded)
     if found or hits.let_go:
         return tuple(found.values()), hits
-    instead = await relaxed(context, replace(hits.wish.want, text="", offset=0), 1)
+    instead = await relax_conditions(context, replace(hits.wish.want, text="", offset=0), 1)
     if instead is None:
         return (), hits
-    return await candidates(context, Hits((), hits.wish.under(instead.want), instead.let_go), customer, excluded, count)
+    return await candidates(context, Hits((), hits.wish.with_want(instead.want), instead.let_go), customer, excluded, count)
 
 
 def _queries(hits: Hits, customer: CustomerTaste) -> list[ReaderQuery]:
-    """From the narrowest to the widest."""
+    """The queries, from the narrowest to the widest."""
     wish, reader = hits.wish, reader_of(customer)
     known = tuple(dict.fromkeys((*reader.known, *wish.want.known, *wish.want.like)))
     wide = replace(reader, limit=CANDIDATES, conditions=wish.conditions, known=known, unwanted=wish.unwanted)
@@ -77,8 +77,8 @@ def _queries(hits: Hits, customer: CustomerTaste) -> list[ReaderQuery]:
 
 
 async def _to_taste(context: ToolContext, query: ReaderQuery, hits: Sequence[Title]) -> Sequence[Title]:
-    """Without an answer in time, what was searched for in the order it was found. Raises BackendFailure where there is no
-    such thing either: the ladder has better to give."""
+    """Orders the hits by taste; keeps their order if that is late. Raises BackendFailure where there are no hits
+    either: the ladder has better titles."""
     try:
         return await context.store.catalog.for_reader(query, context.deadline)
     except BackendFailure:
@@ -89,5 +89,5 @@ async def _to_taste(context: ToolContext, query: ReaderQuery, hits: Sequence[Tit
 
 
 async def tags_known(context: ToolContext) -> frozenset[str]:
-    """The tags of the catalogue, as it told them last; none where it never did."""
+    """The catalogue's tags as last read; none before the first read."""
     return frozenset((await context.store.reader.terms(context.deadline)).tags)

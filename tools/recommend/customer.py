@@ -1,4 +1,4 @@
-"""What the store knows of a customer: their orders, and the profile of what they looked at and searched for."""
+"""The store's knowledge of a customer: orders, and the profile of views and searches."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from tools.store.models import Title
 MOST_BOUGHT, MOST_VIEWED = 60, 20
 MOST_SEARCHES = 10
 MOST_NAMED, LONGEST_NAME = 20, 100
-"""What is looked up of the names to leave out, and in characters: whatever is not is left out by its name all the same."""
+"""The most names to leave out that are looked up, and their longest length; other names are compared as text."""
 PROFILE_SECONDS = 0.2
-"""What a hanging profile may hold up an answer by: it would still be one without it."""
+"""Seconds that a hanging profile may delay an answer, which can do without it."""
 
 
 async def customer_taste(context: ToolContext) -> CustomerTaste:
-    """What is known of the customer; nothing for an anonymous one. Orders and profile may each be late alone, and leave time
-    enough for what is done with the other."""
+    """The customer's taste; empty for an anonymous one. Orders and profile have a time limit each, so that one may be
+    late alone."""
     if context.user is None:
         return CustomerTaste()
     half = context.deadline.within(context.deadline.remaining() / 2)
     bought, profile = await both(
-        purchased(context, context.user, half), _profile(context, context.user, half.within(PROFILE_SECONDS))
+        read_purchases(context, context.user, half), _profile(context, context.user, half.within(PROFILE_SECONDS))
     )
     owned, now = frozenset(bought), context.store.now()
     viewed = [event for event in profile.last(EventKind.VIEWED) if event.subject not in owned][:MOST_VIEWED]
@@ -36,7 +36,7 @@ async def customer_taste(context: ToolContext) -> CustomerTaste:
     return CustomerTaste(owned, await _known_titles(context, bought[:MOST_BOUGHT], viewed, now), searched)
 
 
-async def purchased(context: ToolContext, user: str, deadline: Deadline) -> tuple[str, ...]:
+async def read_purchases(context: ToolContext, user: str, deadline: Deadline) -> tuple[str, ...]:
     try:
         return await context.store.orders.purchased(user, deadline)
     except BackendFailure:
@@ -55,7 +55,7 @@ async def _profile(context: ToolContext, user: str, deadline: Deadline) -> Profi
 async def _known_titles(
     context: ToolContext, bought: Sequence[str], viewed: Sequence[Event], now: datetime
 ) -> tuple[KnownTitle, ...]:
-    """What is owned is not recommended, even where nothing is known about it."""
+    """The records of bought and viewed titles, with their weights; none, degraded, without the catalogue."""
     wanted = [*bought, *(event.subject for event in viewed)]
     try:
         titles = await context.store.catalog.get(wanted, context.deadline) if wanted else {}

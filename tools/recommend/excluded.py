@@ -1,4 +1,4 @@
-"""Titles that are not to be recommended."""
+"""Titles to leave out of recommendations."""
 
 from __future__ import annotations
 
@@ -11,11 +11,8 @@ from tools.store.search.text.characters import normalise
 
 
 class Excluded:
-    """Those with these ids, and those that go by these names in any script.
-
-    The names are read once, and only as many of a title's own as it takes: there may be fifty of three hundred characters,
-    and hundreds of candidates.
-    """
+    """Titles with these ids, or these names in any script. Names are read once and compared lazily: there may be fifty
+    of three hundred characters, and hundreds of candidates."""
 
     def __init__(self, title_ids: Iterable[str], named: Iterable[str]) -> None:
         asked = tuple(named)

@@ -1,4 +1,4 @@
-"""Why a title is recommended: facts of its record and of the customer's shelf, and never the customer's own words."""
+"""Reasons for a recommendation: facts of the record and of the customer's shelf, never the customer's own words."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ WELL_RATED = 4.0
 
 
 def reason(title: Title, wish: Wish, customer: CustomerTaste) -> str:
-    """In English, in few words: what fits, then what it shares with titles that the customer knows; "" for no reason."""
-    parts, shared = [*_what_fits(title, wish), *_conditions(title, wish.conditions)], _shared(title, customer)
+    """A few English words: what fits, then what the title shares with those that the customer knows; "" for no reason."""
+    parts, shared = [*_what_fits(title, wish), *_conditions(title, wish.conditions)], _name_shared_fact(title, customer)
     if shared:
         parts.append(shared)
     elif not parts and title.tags and (wish.search or customer.known or title.popularity_rank is None):
@@ -54,7 +54,7 @@ def _conditions(title: Title, asked: Conditions) -> Iterator[str]:
         yield f"ran in {title.magazine}"
 
 
-def _shared(title: Title, customer: CustomerTaste) -> str | None:
+def _name_shared_fact(title: Title, customer: CustomerTaste) -> str | None:
     if title.title_id in customer.viewed:
         return "you looked at it before"
     if same := _by_same_author(title, customer):

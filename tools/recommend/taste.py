@@ -23,7 +23,7 @@ HALF_LIFE_DAYS = 30
 
 
 class Did(StrEnum):
-    """What the customer did with a title, as a reason ends."""
+    """The customer's act with a title, as a reason ends."""
 
     BOUGHT = "have"
     VIEWED = "looked at"
@@ -59,7 +59,7 @@ class CustomerTaste:
         return frozenset(each.title.title_id for each in self.known if each.did is Did.NAMED)
 
     def by_named_alone(self) -> CustomerTaste:
-        """As if nothing were known but the titles that were named just now, if there are any."""
+        """The taste of the titles named just now alone, if there are any."""
         named = tuple(each for each in self.known if each.did is Did.NAMED)
         return CustomerTaste(self.owned, named, disliked=self.disliked) if named else self
 
@@ -68,7 +68,7 @@ class CustomerTaste:
 
 
 def fading(weight: float, event: Event, now: datetime) -> float:
-    """What an event's weight has become."""
+    """The weight of an event of this age."""
     return float(weight * 0.5 ** (event.days_old(now) / HALF_LIFE_DAYS))
 
 
@@ -84,7 +84,7 @@ def searched_tags(searches: Sequence[Event], now: datetime) -> dict[str, float]:
 
 
 def reader_of(customer: CustomerTaste) -> ReaderQuery:
-    """What is asked of the catalogue for this customer, before anything is said."""
+    """The catalogue query of this customer's taste, before any wish."""
     liked = tuple(Weighed(each.title, each.weight) for each in customer.known)
     known = tuple(dict.fromkeys((*customer.owned, *(each.title.title_id for each in customer.known))))
     return ReaderQuery(limit=0, liked=liked, disliked=customer.disliked, themes=customer.searched, known=known)

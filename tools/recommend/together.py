@@ -11,7 +11,7 @@ B = TypeVar("B")
 
 
 async def both(one: Coroutine[Any, Any, A], other: Coroutine[Any, Any, B]) -> tuple[A, B]:
-    """At the same time. When one fails the other is stopped, and the failure is raised as it is."""
+    """Runs both at the same time. If one fails, the other is stopped and the failure is raised as it is."""
     try:
         async with asyncio.TaskGroup() as group:
             first, second = group.create_task(one), group.create_task(other)

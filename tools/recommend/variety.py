@@ -13,14 +13,14 @@ from tools.store.search.ranking.names import series_keys
 from tools.store.search.titles.names import NameKeys
 
 LIKENESS = 0.25
-"""What likeness to a chosen title takes away of a title's worth, at most."""
+"""The most that likeness to a chosen title takes away of a title's worth."""
 RANK_K = 10
 MOST_BY_AUTHOR = 2
 LOOKED_AT = 5
 """Titles to choose among, for each to show."""
 
 
-def varied(titles: Sequence[Title], count: int, beside: Sequence[Title] = (), *, ordered: bool = False) -> list[Title]:
+def vary_titles(titles: Sequence[Title], count: int, beside: Sequence[Title] = (), *, ordered: bool = False) -> list[Title]:
     """`count` of the titles, or as many as there are, none of a series of those that they are shown `beside`; the first one
     stays first, and all stay `ordered` where somebody asked for an order. Blocking: names of full titles take a millisecond
     each to compare."""
@@ -46,27 +46,27 @@ class SeriesSeen:
         self._titles = [(title, *_keys(title)) for title in titles]
 
     def new(self, title: Title) -> bool:
-        """Whether the title is of none of these series; its own is one of them from then on."""
+        """True if the title is of no series seen before; its series counts as seen from then on."""
         names, begun = _keys(title)
         for other, their_names, their_begun in self._titles:
-            if _related(title, other) or _one_begins(names, their_begun) or _one_begins(their_names, begun):
+            if _are_related(title, other) or _one_begins(names, their_begun) or _one_begins(their_names, begun):
                 return False
         self._titles.append((title, names, begun))
         return True
 
 
 def _keys(title: Title) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Its names, and those of them that are long enough for others to begin with."""
+    """The title's names, and those that are long enough for other names to begin with."""
     names = NameKeys.of(title).all
     return names, series_keys(names)
 
 
-def _related(one: Title, other: Title) -> bool:
+def _are_related(one: Title, other: Title) -> bool:
     return one.title_id == other.title_id or one.title_id in other.related or other.title_id in one.related
 
 
 def _one_begins(names: tuple[str, ...], others: tuple[str, ...]) -> bool:
-    """Whether any of the names begins with one of the others."""
+    """True if any of the names begins with one of the others."""
     return any(name.startswith(others) for name in names)
 
 

@@ -1,4 +1,4 @@
-"""What a customer wishes for, beyond conditions: themes, a mood, a search, or nothing that a title could be found by."""
+"""A customer's wish beyond conditions: themes, a mood, a search, or nothing to search by."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from tools.store.search.query.themes import Theme, ThemeTable
 from tools.store.search.text.characters import normalise
 
 THEMES_ALONE = 0.7
-"""The share of what is said that themes are, from which on they alone say what is wanted: searched for, their words would
-find names."""
+"""The share of themes in the text from which on only themes are searched for: its words would find names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +32,12 @@ class Wish:
 
     @property
     def asks(self) -> bool:
-        """Whether anything is asked for that titles can fit."""
+        """True if the wish has anything that titles can fit."""
         return bool(self.search or self.themes or self.want.like)
 
     @property
     def like_one(self) -> bool:
-        """Whether likeness to one title is all that is asked for."""
+        """True if the wish is likeness to one title and nothing else."""
         return len(self.want.like) == 1 and not self.themes
 
     @property
@@ -50,7 +49,7 @@ class Wish:
     def conditions(self) -> Conditions:
         return self.want.conditions
 
-    def under(self, want: Want) -> Wish:
+    def with_want(self, want: Want) -> Wish:
         return replace(self, want=want)
 
     def query(self, limit: int) -> CatalogQuery:
@@ -71,7 +70,7 @@ def wish_of(want: Want, tags: Container[str]) -> Wish:
         search=" ".join(searched.split()),
         wanted=tuple(wanted),
         mood=tuple(mood),
-        unwanted=_unwanted(tones, {*chain.from_iterable(wanted), *mood}, another=want.another),
+        unwanted=_list_unwanted_tags(tones, {*chain.from_iterable(wanted), *mood}, another=want.another),
         another=want.another,
     )
 
@@ -81,7 +80,7 @@ def _share(themes: list[Theme], said: str) -> float:
     return named / len(said.replace(" ", ""))
 
 
-def _unwanted(tones: tuple[Tone, ...], asked: Container[str], *, another: bool) -> tuple[str, ...]:
-    """What a tone rules out, and for somebody whose taste is not known what needs a warning; unless it was asked for."""
+def _list_unwanted_tags(tones: tuple[Tone, ...], asked: Container[str], *, another: bool) -> tuple[str, ...]:
+    """Tags that a tone rules out and, for a reader of unknown taste, those that need a warning; none that are asked for."""
     wrong = [*chain.from_iterable(tone.unwanted for tone in tones), *(sorted(EXPLICIT | MATURE) if another else ())]
     return tuple(dict.fromkeys(tag for tag in wrong if tag not in asked))

@@ -26,7 +26,7 @@ _BETWEEN = re.compile(r"[\W_]+|\b\d{1,2}\b")
 
 
 def content(text: str) -> str:
-    """What a normalised text says of a title: without the words that only ask and those that say for whom. Empty where it
-    leaves the choice to the shop. Linear in the text."""
+    """A normalised text without the words that only ask or say for whom. Empty where it leaves the choice to the shop.
+    Linear in the text."""
     said = _POSSESSIVE.sub("", text)
     return _BETWEEN.sub(" ", _SAYS_NOTHING.sub(" ", said)).strip()

@@ -1,4 +1,4 @@
-"""Everything the store says of one title, for the tool and for whoever reads it by its address."""
+"""All facts of one title, for the tool and for readers of its address."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def _read_titles(context: ToolContext, title_ids: Sequence[str], deadline:
 
 
 async def _list_related(context: ToolContext, title: Title) -> list[Json]:
-    """Related titles by name; the answer does without them rather than fail."""
+    """Related titles by name; none, rather than a failure, if they cannot be read."""
     if not title.related:
         return []
     try:
@@ -47,7 +47,7 @@ async def _list_related(context: ToolContext, title: Title) -> list[Json]:
 
 
 def _may_follow(other: Title, title: Title) -> bool:
-    """Titles for adults are nobody's suggestion but theirs who asked for one."""
+    """True unless the title is for adults and the one asked for is not."""
     return is_adult(title) or not is_adult(other)
 
 

@@ -17,7 +17,7 @@ from tools.store.search.text.characters import normalise
 ELSEWHERE = "elsewhere"
 RELEASES = "find_volumes"
 POLICIES = "manga://policies"
-"""In place of a tool: everybody may read them."""
+"""Stands for policies in place of a tool's name: everybody may read them."""
 MOST_TOPICS = 8
 
 
@@ -63,8 +63,8 @@ POINTERS = (
 
 
 def mark_pointers(text: str, titles: Iterable[Title], searched: str | None = None) -> Json:
-    """The mark for a result of these titles. Words of a title's name ask for that title. `searched`: what of the text was
-    searched for, the rest of which asked what comes out; by default all of it."""
+    """The mark for a result of these titles. Words of a title's name ask for that title. `searched`: the part of the text
+    that was searched for, by default all; the rest asked for releases."""
     asked = normalise(text)
     found = [(pointer.tool, match[0]) for pointer in POINTERS if (match := pointer.wording.search(asked))]
     names = [normalise(name) for title in titles for name in _names(title)] if found else []

@@ -20,11 +20,11 @@ from tools.store.search.text.tokens import words
 MOST_NAMES = 3
 LONGEST_NAME, LONGEST_WORDS, LONGEST_OUTCOME, LONGEST_VALUE = 40, 80, 60, 30
 FEW_TOKENS, SOME_TOKENS = 6, 12
-"""Of what was said, in a short line."""
+"""Tokens of the customer's words in a short line."""
 SAYS_LITTLE = frozenset(("get", "manga", "catalog"))
 """Words in the names of tools that no reader misses."""
 TOLD_BY_NAMES = frozenset(("title_id", "title_ids", "result_set", "max_results", "count"))
-"""Arguments of which the titles that were shown say more."""
+"""Arguments that say less than the shown titles."""
 
 
 def describe_call(call: HistoryEntry, now: float) -> tuple[str, str, str, str]:
@@ -40,7 +40,7 @@ def describe_call(call: HistoryEntry, now: float) -> tuple[str, str, str, str]:
 
 
 def short_name(tool: str) -> str:
-    """The name of a tool in as few words as tell it from others."""
+    """The shortest name that tells the tool from others."""
     words = tool.split("_")
     return " ".join([word for word in words if word not in SAYS_LITTLE] or words)
 
@@ -104,7 +104,7 @@ class About:
 
     @classmethod
     def call(cls, tool: Tool, arguments: Json, shown: Sequence[str]) -> About:
-        """Of a call with these arguments; one that names no title is about those `shown` last."""
+        """The subject of a call with these arguments; the titles `shown` last if it names none."""
         named = [arguments.get("title_id"), *(arguments.get("title_ids") or ())]
         return cls.text(customer_words(tool, arguments), [each for each in named if each] or shown, tool.name)
 
@@ -122,7 +122,7 @@ def select_relevant(calls: Sequence[HistoryEntry], about: About, most: int) -> l
 
 
 def _score_similarity(call: HistoryEntry, about: About) -> float:
-    """How much a call has in common with what is asked."""
+    """The similarity of a call to the request."""
     texts = [call.words, call.summary, *(name for _, name in call.shown)]
     words_in_common = about.words.intersection(words(" ".join(texts)))
     same_title = _title_ids(call) & about.title_ids or any(_is_named(name, about.sound) for _, name in call.shown)
@@ -146,7 +146,7 @@ def _is_named(name: str, sound: str) -> bool:
 
 MOST_TOKENS = 400
 LEAST_FOR_LIST, MOST_FOR_LIST, A_CALL = 100, 250, 8
-"""Of these, for the list that was shown last: the more the fewer calls there are to tell."""
+"""Tokens for the list that was shown last: more where there are fewer calls to tell."""
 NOTHING_YET = "Nothing has been asked in this conversation yet."
 NOT_KNOWN = "What was asked before in this conversation cannot be read right now."
 CALLS = "Calls so far, latest first:"
@@ -162,7 +162,7 @@ def summarise(past: Recollection, calls: Sequence[HistoryEntry], now: float, mos
 
 
 def _count_tokens(line: str) -> int:
-    """With the end of the line."""
+    """The tokens of a line with its end."""
     return estimate(line) + 1
 
 

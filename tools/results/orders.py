@@ -1,4 +1,4 @@
-"""An order as its owner is told of it, and the orders of a list."""
+"""An order as its owner sees it, and the orders of a list."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _contents(order: Order) -> str:
 
 
 def _plain(value: Json) -> Json:
-    """Tuples as lists, which is what they are on the wire."""
+    """Turns tuples into lists, as JSON does."""
     return {key: _plain_value(each) for key, each in value.items()}
 
 
@@ -128,8 +128,8 @@ MOST_LISTED = 10
 
 
 async def read_own_order(context: ToolContext, order_id: str) -> Order | None:
-    """The caller's order of this number; None for one that is not there, is not theirs, or that no order can have. Raises
-    `Forbidden` for who is not signed in."""
+    """The caller's order of this number; None if it is absent, somebody else's, or impossible. Raises `Forbidden` for
+    anonymous callers."""
     customer = _customer(context)
     if not context.store.identifiers.orders.matches(order_id):
         return None
@@ -137,7 +137,7 @@ async def read_own_order(context: ToolContext, order_id: str) -> Order | None:
 
 
 async def read_latest_orders(context: ToolContext) -> Sequence[Order]:
-    """The caller's latest ten. Raises `Forbidden` for who is not signed in."""
+    """The caller's latest ten. Raises `Forbidden` for anonymous callers."""
     return await context.store.orders.latest(_customer(context), MOST_LISTED, context.deadline)
 
 

@@ -19,7 +19,7 @@ def recall_names(context: ToolContext, title_ids: Iterable[str]) -> dict[str, st
     """Names by title_id, as far as the process knows them."""
     ids, popular = list(title_ids), context.store.popular
     popular_ones = {i: title.display for i in ids if (title := popular.index.by_id.get(i)) is not None}
-    return popular_ones | context.store.names.known(ids)
+    return popular_ones | context.store.names.recall_names(ids)
 
 
 async def read_names(context: ToolContext, title_ids: Sequence[str]) -> Mapping[str, str]:
@@ -27,7 +27,7 @@ async def read_names(context: ToolContext, title_ids: Sequence[str]) -> Mapping[
     known, store = recall_names(context, title_ids), context.store
     missing = [title_id for title_id in title_ids if title_id not in known]
     deadline = context.deadline.within(min(NAMES_SECONDS, context.deadline.remaining() / 2))
-    return {**known, **await store.names.of(missing, store.titles, deadline)} if missing else known
+    return {**known, **await store.names.read_names(missing, store.titles, deadline)} if missing else known
 
 
 SYNOPSIS_CHARACTERS = 240

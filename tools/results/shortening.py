@@ -55,12 +55,12 @@ def estimate(text: str) -> int:
 
 
 def weight(text: str) -> int:
-    """The same in parts of a token: that of a text is exactly the sum of those of its parts."""
+    """The weight in parts of a token: a text's is exactly the sum of its parts'."""
     return _sum(text.encode("utf-8", "replace"))
 
 
 def weight_as_json(value: Any) -> int:
-    """Of a value in compact JSON, as results are written."""
+    """The weight of a value in compact JSON, as results are written."""
     return _sum(to_json(value))
 
 
@@ -140,7 +140,7 @@ class Shortened:
 
 
 def shorten(value: Json, sheds: Sequence[str], most: int) -> Shortened:
-    """The value in at most `most` weight of JSON, or the least of it that there is. In time linear in its size."""
+    """The value in at most `most` weight of JSON, or in the least possible. In time linear in its size."""
     value, left_out, cuts = _copy(value), [], []
     excess = weight_as_json(value) - most
     for path in sheds:
@@ -173,7 +173,7 @@ def _objects_at(value: Any, way: Sequence[str]) -> Iterable[Json]:
 
 
 def _drop(holders: Sequence[Json], name: str) -> int:
-    """Takes a field from all of them, and returns what it weighed."""
+    """Removes a field from all of them, and returns its weight."""
     if not holders:
         return 0
     dropped = [each.pop(name) for each in holders]
@@ -183,8 +183,8 @@ def _drop(holders: Sequence[Json], name: str) -> int:
 
 
 def _cut(lists: Sequence[list[Any]], excess: int) -> int:
-    """Takes rows from the end of the last list, then of the one before, and returns what they weighed: at least the excess,
-    if there was so much."""
+    """Removes rows from the end of the last list, then of the one before, and returns their weight: at least the excess, if
+    possible."""
     gone = 0
     for rows in reversed(lists):
         while rows and gone < excess:

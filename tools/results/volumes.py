@@ -86,7 +86,7 @@ def _row(sold: Availability, volume: VolumeStock) -> Json:
 
 
 def _availability(sold: Availability, volume: VolumeStock) -> str:
-    if sold.awaited(volume):
+    if sold.is_awaited(volume):
         return PREORDER
     if volume.stock == 0:
         return SOLD_OUT
@@ -108,7 +108,7 @@ def _editions(sold: Availability, volume: VolumeStock) -> Iterator[Json]:
     yield _row(sold, volume)
     digital = next((each for each in sold.offers if each.format == DIGITAL), None)
     counted = any(each.format == DIGITAL for each in sold.volumes)
-    if volume.format == PAPER and digital is not None and not counted and not sold.awaited(volume):
+    if volume.format == PAPER and digital is not None and not counted and not sold.is_awaited(volume):
         yield _known_facts(volume=volume.volume, format=DIGITAL, availability=DOWNLOAD, price_jpy=digital.price_jpy)
 
 
@@ -134,7 +134,7 @@ NOTHING = Ordered()
 async def find_title(context: ToolContext, asked: VolumeQuery) -> Json:
     """Raises `NotFound` for a title that is not sold, and for a volume that it does not have."""
     assert asked.title_id is not None
-    has = await _ordered(context, asked.title_id) if asked.volume == NEXT else NOTHING
+    has = await _read_orders(context, asked.title_id) if asked.volume == NEXT else NOTHING
     reading = await context.store.stock.read([asked.title_id], context.deadline)
     if asked.title_id in reading.unanswered:
         raise DependencyFailure("Stock could not be read in time.", dependency="stock")
@@ -159,7 +159,7 @@ def recall_title(context: ToolContext, asked: VolumeQuery) -> Json | None:
     return result | {"volumes": [as_last_known(row) for row in result["volumes"]], "note": note}
 
 
-async def _ordered(context: ToolContext, title_id: str) -> Ordered:
+async def _read_orders(context: ToolContext, title_id: str) -> Ordered:
     """Reads the proven user's orders alone. NOTHING for anonymous callers and, labelled, if orders do not answer."""
     if context.user is None:
         return NOTHING
@@ -183,15 +183,15 @@ def _of_title(asked: VolumeQuery, sold: Availability, has: Ordered, name: str | 
     if asked.volume == NEXT:
         return about | _next(asked, sold, volumes, has)
     if asked.volume is not None:
-        return about | _numbered(asked, sold, volumes)
+        return about | _present_numbered(asked, sold, volumes)
     return about | _overview(asked, sold, volumes)
 
 
 def _in_format(sold: Availability, format_: str | None) -> list[VolumeStock]:
-    """By number. An uncounted digital edition has the paper volumes that are out."""
+    """The volumes in this format, by number. An uncounted digital edition has the paper volumes that are out."""
     volumes = [volume for volume in sold.volumes if format_ in (None, volume.format)]
     if not volumes and format_ == DIGITAL and any(offer.format == DIGITAL for offer in sold.offers):
-        volumes = [volume for volume in sold.volumes if volume.format == PAPER and not sold.awaited(volume)]
+        volumes = [volume for volume in sold.volumes if volume.format == PAPER and not sold.is_awaited(volume)]
     return sorted(volumes, key=lambda volume: (volume.volume, volume.format != PAPER))
 
 
@@ -221,7 +221,7 @@ def next_volume(sold: Availability, has: Ordered, format_: str | None) -> tuple[
     nothing = f"No further volume is announced{f' as {format_}' if format_ else ''}."
     if has.highest is not None and not has.whole_set:
         return _volume_after(sold, has.highest, nothing)
-    coming = [volume for volume in sold.volumes if sold.awaited(volume)]
+    coming = [volume for volume in sold.volumes if sold.is_awaited(volume)]
     whose = "The customer ordered the complete set. " if has.whole_set else ""
     if coming:
         first = min(coming, key=lambda volume: (volume.release_date, volume.volume))
@@ -236,12 +236,12 @@ def _volume_after(sold: Availability, highest: int, nothing: str) -> tuple[int |
     number = min((volume.volume for volume in sold.volumes if volume.volume > highest), default=None)
     if number is not None:
         return number, f"{last}. Next is the one after that."
-    if any(volume.volume == highest and sold.awaited(volume) for volume in sold.volumes):
+    if any(volume.volume == highest and sold.is_awaited(volume) for volume in sold.volumes):
         return highest, f"{last}, and it is still to come out: this is that one. {nothing}"
     return None, f"{last}. {nothing}"
 
 
-def _numbered(asked: VolumeQuery, sold: Availability, volumes: list[VolumeStock]) -> Json:
+def _present_numbered(asked: VolumeQuery, sold: Availability, volumes: list[VolumeStock]) -> Json:
     found = [volume for volume in volumes if volume.volume == asked.volume]
     if not found:
         numbers = format_ranges(volume.volume for volume in volumes)
@@ -307,7 +307,7 @@ def recall_month(context: ToolContext, asked: VolumeQuery) -> Json | None:
 
 
 def _releases(context: ToolContext, asked: VolumeQuery, releases: Sequence[Release]) -> list[Release]:
-    """Those in the format. A month's list is no request for adult titles: it has them only if they appear everywhere."""
+    """The releases in the format. A month's list has adult titles only if they appear everywhere."""
     adult = context.store.adult is Adult.ON
     return [each for each in releases if (adult or not each.adult) and asked.format in (None, each.format)]
 
@@ -325,7 +325,7 @@ def _of_month(
     asked: VolumeQuery, listed: Sequence[Release], names: Mapping[str, str], sold: Mapping[str, Availability]
 ) -> Json:
     page = _page(asked, listed)
-    rows = [_released(each, names.get(each.title_id), sold.get(each.title_id)) for each in page]
+    rows = [_present_release(each, names.get(each.title_id), sold.get(each.title_id)) for each in page]
     result: Json = {"today": asked.today, "volumes": rows, "total": len(listed)}
     after = (asked.offset or 0) + len(page)
     if page and after < len(listed):
@@ -333,7 +333,7 @@ def _of_month(
     return result if page else result | {"note": _why_no_release(asked, len(listed))}
 
 
-def _released(release: Release, title: str | None, sold: Availability | None) -> Json:
+def _present_release(release: Release, title: str | None, sold: Availability | None) -> Json:
     """The day is the release's, the other facts are stock's."""
     volumes = sold.volumes if sold else ()
     found = next((each for each in volumes if (each.format, each.volume) == (release.format, release.volume)), None)

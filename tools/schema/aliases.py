@@ -24,7 +24,7 @@ class Alias:
 ALIASES: tuple[Alias, ...] = ()
 
 
-def renamed(of: str, aliases: Iterable[Alias] | None = None) -> Mapping[str, str]:
+def map_renames(of: str, aliases: Iterable[Alias] | None = None) -> Mapping[str, str]:
     """The new name of each old one."""
     return {each.old: each.new for each in (ALIASES if aliases is None else aliases) if each.of == of}
 

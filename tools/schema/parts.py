@@ -14,8 +14,8 @@ Schema = Mapping[str, Any]
 
 
 def arguments(properties: Mapping[str, Any], required: Sequence[str] = ()) -> Json:
-    """An input schema that refuses what it does not name. It names no dialect: MCP's own is 2020-12, and every tool's schema
-    is read by every model of every conversation."""
+    """An input schema that refuses unknown names. It names no dialect: MCP's own is 2020-12, and models read every
+    schema."""
     return {
         "type": "object",
         "properties": dict(properties),

@@ -20,7 +20,7 @@ SAID_OF_IT = frozenset({"note", "truncated", "error"})
 
 
 def list_sheddable(output_schema: Schema) -> tuple[str, ...]:
-    """Paths as `tools/results/shortening.py` takes them, what is declared last first: fields, then rows."""
+    """Paths as `tools/results/shortening.py` takes them, the last declared first: fields, then rows."""
     paths = list(_paths(output_schema, output_schema["anyOf"][0].get("required", ())))
     fields, rows = [each for each in paths if not each.endswith(ROWS)], [each for each in paths if each.endswith(ROWS)]
     return (*reversed(fields), *reversed(rows))
@@ -154,7 +154,7 @@ def _check_output(tool: Tool) -> str | None:
 
 
 def _check_sheds(tool: Tool) -> str | None:
-    """After the output schema has been found right."""
+    """Checks `sheds` against an output schema that is valid."""
     wrong = [path for path in tool.sheds or () if not is_sheddable(tool.output_schema, path)]
     return f"its sheds has {wrong[0]!r:.80}, which a success cannot lose: name optional fields, or rows[]" if wrong else None
 

@@ -79,7 +79,7 @@ def limit_json(value: Any, depth: int = 0) -> Any:
 
 @lru_cache(maxsize=1024)
 def _name(key: str) -> str:
-    """Of a field: a few dozen, again and again."""
+    """The name of a field, cached: there are a few dozen."""
     return key if key.isascii() and key.isidentifier() else remove_hidden(key)
 
 
@@ -87,9 +87,9 @@ MOST_VALUES = 512
 """Twice what all arguments of a tool hold together, a text counting one for each hundred characters. Cleaning and checking
 take time for each, while every other caller waits."""
 DEEPEST_CLEANED = 32
-"""Nothing a tool takes is nested nearly so deep; what lies below is cut off, and refused for what holds it."""
+"""Deepest level that is cleaned. Deeper values are cut off and refused; no tool takes any."""
 LARGEST_BITS = 1023
-"""A whole number beyond a double is infinite to most readers of JSON (RFC 8259, section 6), and so it is here."""
+"""A whole number beyond a double is infinite to most readers of JSON (RFC 8259, section 6), and here too."""
 
 
 def holds_more_than(most: int, value: Any) -> bool:

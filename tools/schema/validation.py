@@ -22,7 +22,7 @@ from tools.store.identifiers import IdPattern
 
 LONGEST_ECHO = 60
 MOST_GUESSES = 5
-"""For how many unknown names the nearest known one is looked for: as many as a message tells of."""
+"""Most unknown names for which the nearest known one is looked for: as many as a message lists."""
 FIXES = {
     "genre": "genre is the readership: shonen, seinen, shojo, josei or kodomo; a theme or mood belongs into query",
     "title_id": "an id looks like {example}, a name is none: call search_manga_catalog first and use its title_id",
@@ -32,7 +32,7 @@ FIXES = {
     "month": "write it YYYY-MM, as 2026-12",
     "order_id": "an order number looks like {example}: ask the customer for it, or leave it out for their latest orders",
 }
-"""How to mend a wrong value, where the rule alone does not say it."""
+"""Advice for rules whose name alone does not say how to mend a value."""
 
 
 class Explanations:
@@ -43,7 +43,7 @@ class Explanations:
         self._worth_a_guess = worth_a_guess
 
     def explain(self, error: Any) -> list[Violation]:
-        """One for each thing to mend: jsonschema tells of all unknown names in one error."""
+        """One explanation for each thing to mend: jsonschema reports all unknown names in one error."""
         if error.validator == "required":
             # One error for each missing name, whose message says which.
             return [self._missing(name) for name in error.validator_value if error.message.startswith(repr(name))]
@@ -138,8 +138,8 @@ _EXACT: dict[str, tuple[type, Callable[..., CoreSchema], dict[str, str]]] = {
     "array": (list, core_schema.list_schema, {"items": "", "minItems": "min_length", "maxItems": "max_length"}),
     "object": (dict, core_schema.typed_dict_schema, {"properties": "", "required": "", "additionalProperties": ""}),
 }
-"""By type: Python's, the core schema's maker, and the keywords with the maker's names of them. Numbers that are no integers,
-and null, are left to the validator, as is an `enum` of lists or objects: to Python [true] is among [[1]]."""
+"""For each type Python's type, the core schema's maker, and the keywords with the maker's names. Non-integer numbers,
+null, and an `enum` of lists or objects are left to the validator: to Python [true] is among [[1]]."""
 
 
 def compile_quick_check(schema: Schema | bool) -> Check:
@@ -306,7 +306,7 @@ def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[ValidationEr
 
 
 def _end_pattern(pattern: str) -> str:
-    """ECMA 262's `$` is the very end; Python's also stands before a last newline, which would let one through."""
+    """Translates ECMA 262's `$`, the very end, for Python, whose `$` also matches before a last newline."""
     return re.sub(r"(?<!\\)\$$", r"\\Z", pattern)
 
 

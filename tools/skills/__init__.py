@@ -1,1 +1,1 @@
-"""The shop's know-how: skills as files, one source of the instructions, of the prompts and of what hosts load."""
+"""The shop's know-how: skills as files, the one source of instructions, prompts and loaded skills."""

@@ -25,7 +25,7 @@ Language = Literal["en", "ja"]
 TOOL = re.compile(r"\{([a-z_]+)\}")
 TOPICS, IN_YEN, CURRENCY = "<topics>", "<yen>", "<currency>"
 AMOUNT = re.compile(r"<(\d+)>")
-"""In yen; another currency has a hundredth of it."""
+"""An amount in yen; another currency has a hundredth of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +36,23 @@ class Saying:
     ja: str
 
     def text(self, language: Language) -> str:
-        return TOOL.sub(r"\1", self._in(language))
+        return TOOL.sub(r"\1", self._choose_language(language))
 
     def tools(self, language: Language) -> set[str]:
-        return set(TOOL.findall(self._in(language)))
+        return set(TOOL.findall(self._choose_language(language)))
 
     def fits(self, may_use: MayUse) -> bool:
         """True if each tool that it names is on for the caller."""
         return all(map(may_use, self.tools("en")))
 
-    def _in(self, language: Language) -> str:
+    def _choose_language(self, language: Language) -> str:
         return self.ja if language == "ja" else self.en
 
 
 Audience = Literal["clients", "prompts", "skills"]
-"""Who is told: every client; those who get a prompt or load a skill; those who load a skill alone."""
+"""Readers of a rule: every client; those that get a prompt or load a skill; those that load a skill alone."""
 NAMES = ("selling", "gifts-and-children", "orders", "when-degraded", "prices")
-"""Of the skills, which are their folders, in the order in which their rules are told."""
+"""The skills' names, which are their folders, in the order of their rules."""
 BOLD, STEP = re.compile(r"\*\*(.+)\*\*"), re.compile(r"\d+\. (.+)")
 
 
@@ -66,19 +66,19 @@ class Rule:
     audience: Audience
 
     def text(self, language: Language, may_use: MayUse, topics: Sequence[str] = (), currency: Currency = YEN) -> str:
-        """One line with the sayings that fit the caller; "" for none."""
-        return ("" if language == "ja" else " ").join(self._said(language, may_use, topics, currency))
+        """The sayings that fit the caller, in one line; "" for none."""
+        return ("" if language == "ja" else " ").join(self._list_sayings(language, may_use, topics, currency))
 
     def section(self, language: Language, may_use: MayUse, topics: Sequence[str], currency: Currency) -> str:
         """Markdown with the sayings that fit the caller; "" for none."""
-        said = self._said(language, may_use, topics, currency)
+        said = self._list_sayings(language, may_use, topics, currency)
         if self.audience == "skills":
             said = [f"{number}. {each}" for number, each in enumerate(said, 1)]
         elif self.audience == "clients" and said:
             said[0] = f"**{said[0]}**"
         return "\n".join([f"## {self.heading.text(language)}\n", *said]) if said else ""
 
-    def _said(self, language: Language, may_use: MayUse, topics: Sequence[str], currency: Currency) -> list[str]:
+    def _list_sayings(self, language: Language, may_use: MayUse, topics: Sequence[str], currency: Currency) -> list[str]:
         fitting = (each for each in self.sayings if each.fits(may_use) and (topics or TOPICS not in each.en))
         if currency != YEN:
             fitting = (each for each in fitting if IN_YEN not in each.en)
@@ -97,7 +97,7 @@ def _in_currency(said: str, language: Language, currency: Currency) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """`frontmatter` is that of its file, `head` the lines that it stands in."""
+    """`frontmatter` is that of its file, `head` its lines."""
 
     frontmatter: Json
     head: str

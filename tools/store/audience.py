@@ -24,25 +24,25 @@ from tools.store.models import Audience, Title
 from tools.store.tags import Vocabulary, shipped
 
 _TABLE = shipped()
-EXPLICIT, MATURE = _TABLE.rated("adult"), _TABLE.rated("older_teen")
-"""Tags of what is sold to adults alone, and of what is sold from sixteen, in whatever magazine it appears."""
+EXPLICIT, MATURE = _TABLE.list_rated("adult"), _TABLE.list_rated("older_teen")
+"""Tags of titles for adults alone, and of titles from sixteen on, in whatever magazine they appear."""
 GENTLE = frozenset({"Friendship", "Gourmet", "Cooking"})
-"""Tags, beside those that children like, of what a teenager may read though it appears in a magazine for men or women."""
+"""Tags, beside those that children like, of titles that a teenager may read though a magazine for men or women has them."""
 LIGHT = frozenset(
     {
         *("Comedy", "Gag Humor", "Slice of Life", "Friendship", "Gourmet", "Cooking", "Music", "Sports", "Team Sports"),
         *("Baseball", "Football", "Basketball", "Volleyball", "Tennis", "Cycling", "Swimming", "Shogi", "Go", "Karuta"),
     }
 )
-"""Tags of what is easy on its reader, where nothing of `LEADING` leads."""
+"""Tags of light titles, unless a tag of `LEADING` leads."""
 LEADING = frozenset({"Action", "Drama", "Romance", "Supernatural", "Mystery", "Historical"})
-"""Tags of what leads a story to where no child may follow, and tags do not tell how far."""
+"""Tags that may lead a story beyond what children may read; tags do not tell how far."""
 FAIRY_TALE = LIGHT | {
     *("Adventure", "Award Winning", "Fantasy", "School", "Sci-Fi", "Space", "Mecha", "Robots", "Visual Arts"),
     *("Performing Arts", "Strategy Game", "Card Game", "Racing", "Video Game", "Travel", "Agriculture", "Mythology"),
     *("Romance", "Drama", "Supernatural", "Action", "Mystery"),
 }
-"""Tags that a childlike story may have besides: first love, and a fight with a witch."""
+"""Further tags that a childlike story may have: first love, and a fight with a witch."""
 _FOR_THE_YOUNG = frozenset({"kodomo", "shonen", "shojo"})
 
 
@@ -51,14 +51,14 @@ def audience_of(title: Title, vocabulary: Vocabulary = _TABLE) -> Audience | Non
     if title.audience is not None:
         return Audience(title.audience)
     written = frozenset(title.tags)
-    if written & vocabulary.rated("adult"):
+    if written & vocabulary.list_rated("adult"):
         return Audience.ADULT
-    if written & vocabulary.rated("older_teen"):
+    if written & vocabulary.list_rated("older_teen"):
         return Audience.OLDER_TEEN
     tags = written & vocabulary.tags.keys()
     if not tags:
         return Audience.ALL_AGES if title.genre == "kodomo" else None
-    childlike, tense = vocabulary.rated("all_ages"), bool(tags & vocabulary.rated("teen"))
+    childlike, tense = vocabulary.list_rated("all_ages"), bool(tags & vocabulary.list_rated("teen"))
     if title.genre == "kodomo":
         return Audience.TEEN if tense else Audience.ALL_AGES
     if title.genre in _FOR_THE_YOUNG:
@@ -68,20 +68,19 @@ def audience_of(title: Title, vocabulary: Vocabulary = _TABLE) -> Audience | Non
 
 def content_notes(title: Title) -> tuple[str, ...]:
     """The tags to mention to who chooses for somebody else, in the order of the title's own."""
-    told = EXPLICIT | MATURE | _TABLE.rated("teen")
+    told = EXPLICIT | MATURE | _TABLE.list_rated("teen")
     return tuple(tag for tag in title.tags if tag in told)
 
 
 def rated_by(title: Title, vocabulary: Vocabulary) -> Title:
-    """With the audience that a shop's own tags make it fit for, where the shipped ones alone would tell another: what is
-    loaded so says it to every reader of the record."""
+    """A copy with the audience that the shop's own tags give it, where the shipped tags alone would give another."""
     found = audience_of(title, vocabulary)
     return title if found is None or found is audience_of(title) else replace(title, audience=found.value)
 
 
 def _is_for_children(tags: frozenset[str], vocabulary: Vocabulary) -> bool:
-    """For magazines for boys and girls, where nothing is tense. A tag that no table has makes it nothing for children."""
-    childlike = vocabulary.rated("all_ages")
+    """True for a boys' or girls' magazine where nothing is tense and every tag is known."""
+    childlike = vocabulary.list_rated("all_ages")
     if tags & childlike and tags <= FAIRY_TALE | childlike:
         return True
     return bool(tags & LIGHT and not tags & LEADING) and tags <= vocabulary.tags.keys()

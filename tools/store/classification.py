@@ -26,7 +26,7 @@ _ENOUGH = 5
 _LETTERS_A_WORD = 2.5
 """Japanese sets no spaces."""
 _BEGINNING = 500
-"""Characters that are enough to tell a story: no more are counted, since this runs on the event loop."""
+"""Characters that suffice to judge a story; no more are counted, since this runs on the event loop."""
 _EXPLICIT = (
     r"\b(?:18\+|r-?18\+?|adults?[- ]only|hentai|erotica?|smut|porn(?:ographic)?|x[- ]rated|nsfw|for adults only)(?![a-z])"
 )
@@ -47,7 +47,7 @@ class Said:
 
 
 def telling(text: str) -> float:
-    """1 from a short sentence on. Goes by the text's beginning."""
+    """How much the text tells: 1 from a short sentence on. Reads only the text's beginning."""
     plain = normalise(text[:_BEGINNING])
     japanese = sum(map(has_cjk, plain))
     latin = len(set(words(plain))) if japanese < len(plain) / 2 else 0
@@ -80,7 +80,7 @@ class Vote:
     voters: float
 
     def surprise(self, label: str, usual: float) -> float:
-        """How far the label's share is from its `usual` one, between 0 and 1, in standard errors."""
+        """The distance of the label's share from its `usual` one, between 0 and 1, in standard errors."""
         usual = min(max(usual, 1e-6), 1 - 1e-6)
         return (self.shares.get(label, 0.0) - usual) / math.sqrt(usual * (1 - usual) / self.voters)
 
@@ -161,7 +161,7 @@ def _surprise(found: Vote | None, label: str, usual: float) -> float:
 
 
 def _share(titles: int, every: int) -> float:
-    """With a title more that has the label and one that has not: nothing is certain."""
+    """The share with one title more that has the label and one that has not: no share is certain."""
     return (min(titles, every) + 1) / (every + 2)
 
 
@@ -185,7 +185,7 @@ class LocalClassifier:
         self._meant_at_all = Weights().meant_at_all
 
     async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
-        """By words alone, and degraded, where the text has no vector in time. Raises BackendFailure."""
+        """Classifies by meaning; by words, and degraded, if the text has no vector in time. Raises BackendFailure."""
         near = await self._catalog.nearest(text[:LONGEST_CHARACTERS], NEIGHBOURS, deadline)
         if near is None and deadline.expired():
             raise TimedOut("The catalogue did not answer in time.", dependency="catalog")
@@ -209,9 +209,9 @@ class LocalClassifier:
 
 KEPT = 256
 LEAST_TITLES = 5
-"""Nothing can be learned of a tag on fewer titles."""
+"""Fewest titles of a tag that can be learned."""
 MERITS = frozenset({"Award Winning"})
-"""Tags of what became of a title, which no story tells."""
+"""Tags of a title's success, which no story tells."""
 
 
 class TextClassifier:
@@ -225,7 +225,7 @@ class TextClassifier:
         self._at_hand: Lru[bytes, Classification] = Lru(KEPT)
 
     async def classify(self, text: str, deadline: Deadline) -> Classification:
-        """By the configured classifier. Raises BackendFailure."""
+        """Classifies by the configured classifier. Raises BackendFailure."""
         terms = await self._known_terms(deadline)
         if self.remote is None:
             return await self._locally(text, terms, deadline)
@@ -252,14 +252,14 @@ class TextClassifier:
     async def _known_terms(self, deadline: Deadline) -> CatalogTerms:
         """The latest that the catalogue said."""
         try:
-            self._terms = offered(await self._catalog.terms(deadline))
+            self._terms = select_offered(await self._catalog.terms(deadline))
         except BackendFailure:
             if self._terms is None:
                 raise
         return self._terms
 
 
-def offered(terms: CatalogTerms) -> CatalogTerms:
+def select_offered(terms: CatalogTerms) -> CatalogTerms:
     """The words that a text can be labelled with."""
     tags = {tag: titles for tag, titles in terms.tags.items() if titles >= LEAST_TITLES and tag not in MERITS}
     return replace(terms, tags=tags)

@@ -39,7 +39,7 @@ class Currency:
 
     @classmethod
     def parse(cls, text: str) -> Currency:
-        """Raises ValueError for what is no code of ISO 4217."""
+        """Parses a code of ISO 4217. Raises ValueError for any other text."""
         if text.upper() not in codes():
             raise ValueError("has to be a currency's code by ISO 4217, such as JPY, USD or EUR")
         return cls(text.upper())
@@ -54,7 +54,7 @@ class Currency:
 
     @property
     def unit(self) -> int:
-        """How many of the smallest unit are one."""
+        """The number of smallest units in one."""
         return int(10**self.decimals)
 
     @property
@@ -91,7 +91,7 @@ class Currency:
             return f"{digits}{words.get(language, f' {self.code}')}"
         return f"{words.get('sign', f'{self.code} ')}{digits}"
 
-    def heard(self, text: str) -> int | None:
+    def parse_amount(self, text: str) -> int | None:
         """The amount that a text is, as people write one: "$20", "20 dollars", "20.50", 20ドル; None for any other."""
         words = {self.code, self.spoken, f"{self.spoken}s", *(self._words.get(name, "") for name in ("sign", "ja"))} - {""}
         signs = {each[-1] for each in words if not each[-1].isalnum()}

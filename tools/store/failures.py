@@ -30,7 +30,7 @@ from typing import Any, ClassVar
 
 
 class Failure(Exception):
-    """Base of all. `code` and `name` are the wire contract; `retry_after_ms` is None where waiting does not help, and
+    """The base class. `code` and `name` are the wire contract; `retry_after_ms` is None where waiting does not help, and
     `soon_ms` its default."""
 
     code: ClassVar[int]
@@ -51,7 +51,7 @@ class CallerFailure(Failure):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One thing wrong with the arguments: where (`$.title_ids[3]`), which schema rule, and how to mend it."""
+    """One violation of the arguments' schema: where (`$.title_ids[3]`), which rule, and how to mend it."""
 
     path: str
     rule: str

@@ -33,10 +33,9 @@ class BackendPolicy:
     telling_share: float = 0.8
 
     def shows_slowness(self, given: float, had: float, *, left: bool) -> bool:
-        """True if an attempt that was cut off says that the backend is slow: it was `given` so many seconds and `had` so
-        many. One that its caller `left` does when it was over anyway, or slow already: a cancellation is nobody's failure,
-        but a call's deadline often cancels the attempt a moment before the attempt's own would. What it had beyond what it
-        was given was this process being busy."""
+        """True if an attempt that was cut off says that the backend is slow: it was `given` so many seconds and `had`
+        so many. An attempt that its caller `left` counts if it was over or slow by then: a call's deadline often
+        cancels it a moment before its own. Time beyond `given` was this process being busy."""
         had = min(had, given)
         if had >= self.slow_seconds:
             return True
@@ -45,8 +44,8 @@ class BackendPolicy:
 
 @dataclass(slots=True)
 class AttemptTime:
-    """One attempt's time, from when the backend is asked: what an attempt waits for a place is not the backend's doing.
-    `given` is what there is for it, in seconds."""
+    """One attempt's time, from when the backend is asked: waiting for a place does not count. `given` is its limit, in
+    seconds."""
 
     clock: Clock
     given: float
@@ -58,7 +57,7 @@ class AttemptTime:
             deadline.span.attributes["waited_ms"] = round((self.started - deadline.span.started) * 1000, 3)
 
     def had(self) -> float:
-        """Seconds so far; none while there is no place."""
+        """Seconds used so far; none while the attempt waits for a place."""
         return 0.0 if self.started is None else self.clock() - self.started
 
 
@@ -114,7 +113,7 @@ class Backend:
         era, given = self.breaker.era, deadline.within(self._policy.attempt_seconds)
         spent = AttemptTime(self._clock, given.remaining())
         try:
-            result = await self._bounded(spent, attempt, given)
+            result = await self._run_bounded(spent, attempt, given)
         except BaseException as error:
             self._count(error, spent, era)
             raise
@@ -122,7 +121,7 @@ class Backend:
         return result
 
     def _admit(self, deadline: Deadline) -> None:
-        """Raises `TimedOut` or `CircuitOpen` where the backend is not to be asked."""
+        """Raises `TimedOut` or `CircuitOpen` if the backend may not be asked."""
         if deadline.expired():
             raise TimedOut(f"There was no time left to ask the {self.name} backend.", dependency=self.name)
         if not self.breaker.allow_call():
@@ -152,7 +151,7 @@ class Backend:
             return self.breaker.retry_after_ms()
         return round(self._policy.attempt_seconds * 1000)
 
-    async def _bounded(self, spent: AttemptTime, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline) -> T:
+    async def _run_bounded(self, spent: AttemptTime, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline) -> T:
         try:
             async with asyncio.timeout(deadline.remaining()), self._places:
                 spent.begin(deadline)
@@ -199,8 +198,8 @@ class _GuardedPort:
             return call
         backend = self._names if method in NAMES else self._backend
 
-        async def guarded(*arguments: Any) -> Any:
+        async def call_guarded(*arguments: Any) -> Any:
             *asked, deadline = arguments
             return await backend.call(lambda attempt: call(*asked, attempt), deadline, method)
 
-        return guarded
+        return call_guarded

@@ -48,7 +48,7 @@ class _Element:
 
     @property
     def pattern(self) -> str:
-        """As a regular expression."""
+        """The element as a regular expression."""
         one = self.characters if self.is_set else re.escape(self.characters)
         return f"{one}{{{self.least},{self.most}}}"
 

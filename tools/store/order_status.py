@@ -31,7 +31,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "cancelled": "it will not come",
     "returned": "it was sent back",
 }
-"""Every status. A shop's word that is none of the known ones stands for itself."""
+"""Every known status; an unknown word of a shop is shown as it is."""
 
 OVER = frozenset({"cancelled", "returned"})
 ARRIVED = "delivered"
@@ -42,7 +42,7 @@ URGENT = ("held", "delivery_missed", "out_for_delivery", "in_transit")
 SHOP_WORDS = {"received": "received", "paid": "preparing", "in_preparation": "preparing", "shipped": "in_transit"}
 WAITS = {"preorder": "preordered", "backorder": "backordered"}
 SAID_AS_LATE = frozenset({"received", "preparing", "preordered", "backordered", "in_transit"})
-"""Where "late" says more than the status itself. A parcel that waits to be fetched is held, whatever was promised."""
+"""Statuses of which "late" says more. A parcel that waits to be fetched is held, whatever was promised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def _status(order: Order, today: date) -> str:
 
 
 def _digital(order: Order, today: date) -> str:
-    """Bought is there at once, but for what is not out yet."""
+    """The status of digital lines: delivered when bought, unless they are not out yet."""
     if any(line.expected_date is not None and date.fromisoformat(line.expected_date) > today for line in order.lines):
         return "preordered"
     return "received" if order.status == "received" else "ready_to_read"

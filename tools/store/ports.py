@@ -40,7 +40,7 @@ MOST_POPULAR = 500
 
 
 class CatalogPort(Protocol):
-    """Titles: what they are and how they are found."""
+    """Finds and describes titles."""
 
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
         """Hits for free text in any script, best first, all satisfying the conditions."""
@@ -59,8 +59,8 @@ class CatalogPort(Protocol):
         ...
 
     async def nearest(self, text: str, limit: int, deadline: Deadline) -> tuple[Neighbour, ...] | None:
-        """The titles that come nearest to the text in meaning, nearest first. None where the text has no vector in time;
-        nothing where the catalogue has none."""
+        """The titles nearest to the text in meaning, nearest first. None if the text has no vector in time; empty if the
+        catalogue has no vectors."""
         ...
 
     async def terms(self, deadline: Deadline) -> CatalogTerms:
@@ -100,7 +100,7 @@ class ReleasesPort(Protocol):
     """Volumes and their days of release."""
 
     async def of_month(self, month: str, deadline: Deadline) -> tuple[Release, ...]:
-        """What comes out or came out in a month of Japan's calendar (YYYY-MM), by day, then the best known first. At most
+        """Releases in a month of Japan's calendar (YYYY-MM), by day, then the best known first. At most
         `MOST_RELEASES`, the earliest."""
         ...
 
@@ -108,7 +108,7 @@ class ReleasesPort(Protocol):
 
 
 class OrdersPort(Protocol):
-    """Orders, reachable only through their owner: there is no way to ask for somebody else's."""
+    """Orders, reachable only through their owner."""
 
     async def order(self, owner: str, order_id: str, deadline: Deadline) -> Order | None:
         """The owner's order, or None: not there and not theirs are one answer."""
@@ -146,7 +146,7 @@ class PagesPort(Protocol):
     """Previews of volumes."""
 
     async def pages(self, title_id: str, volume: int, deadline: Deadline) -> Preview | None:
-        """The first pages of a volume, three at most; None where there is no preview of it."""
+        """The first pages of a volume, three at most; None without a preview."""
         ...
 
     async def health(self, deadline: Deadline) -> Health: ...

@@ -42,8 +42,8 @@ class ReleaseReader:
     _months: Lru[str, tuple[tuple[Release, ...], float]] = field(default_factory=lambda: Lru(MONTHS))
 
     async def of_month(self, month: str, deadline: Deadline) -> tuple[Release, ...]:
-        """As the port's. Raises `BackendFailure` when nothing is fresh and the backend does not answer."""
-        if self.fresh and (known := self._within(month, FRESH_SECONDS)) is not None:
+        """The releases of a month, as the port's. Raises `BackendFailure` without fresh data or an answer."""
+        if self.fresh and (known := self._recall_recent(month, FRESH_SECONDS)) is not None:
             return known
         told = await self.port.of_month(month, deadline)
         releases = tuple(each for each in told if each.month == month)
@@ -52,8 +52,8 @@ class ReleaseReader:
 
     def last_known(self, month: str) -> tuple[Release, ...] | None:
         """The releases of the month that were read within a day."""
-        return self._within(month, LAST_KNOWN_SECONDS)
+        return self._recall_recent(month, LAST_KNOWN_SECONDS)
 
-    def _within(self, month: str, seconds: float) -> tuple[Release, ...] | None:
+    def _recall_recent(self, month: str, seconds: float) -> tuple[Release, ...] | None:
         known = self._months.use(month)
         return known[0] if known is not None and self.clock() - known[1] <= seconds else None

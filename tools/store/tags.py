@@ -33,8 +33,8 @@ class TagsFileError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """`synonyms`: how it may be written besides. `audience`: one of `AUDIENCES`, None where the tag says nothing of that.
-    `aversions`: words of shoppers that rule it out."""
+    """`synonyms`: other spellings. `audience`: one of `AUDIENCES`, None if the tag decides none. `aversions`: words of
+    shoppers that rule it out."""
 
     synonyms: tuple[str, ...] = ()
     audience: str | None = None
@@ -58,7 +58,7 @@ class Vocabulary:
         key = key_of(written)
         return self._names.get(key) or self._names.get(_TAIL.sub("", key))
 
-    def rated(self, audience: str) -> frozenset[str]:
+    def list_rated(self, audience: str) -> frozenset[str]:
         """The tags of this audience."""
         return self._rated[audience]
 
@@ -66,15 +66,15 @@ class Vocabulary:
     def _rated(self) -> Mapping[str, frozenset[str]]:
         return {each: frozenset(name for name, tag in self.tags.items() if tag.audience == each) for each in AUDIENCES}
 
-    def spelled(self, written: Iterable[str], seen: dict[str, str]) -> tuple[str, ...]:
+    def spell_tags(self, written: Iterable[str], seen: dict[str, str]) -> tuple[str, ...]:
         """The tags as the vocabulary spells them, each once. `seen` keeps how one that no table has was first written."""
         return tuple(dict.fromkeys(self.name_of(tag) or seen.setdefault(key_of(tag), tag.strip() or tag) for tag in written))
 
-    def extended(self, own: Mapping[str, Tag]) -> Vocabulary:
-        """With a shop's own tags, and what it adds to those that are there. Raises ValueError."""
+    def extend(self, own: Mapping[str, Tag]) -> Vocabulary:
+        """A copy with a shop's own tags and its additions to known ones. Raises ValueError."""
         tags = dict(self.tags)
         for name, tag in own.items():
-            tags[name] = _added(name, tags[name], tag) if name in tags else tag
+            tags[name] = _merge_tag(name, tags[name], tag) if name in tags else tag
         return Vocabulary(tags, own)
 
 
@@ -117,7 +117,7 @@ def load_vocabulary(path: Path | None) -> Vocabulary:
     if len(own) < len(data["tags"]):
         raise TagsFileError(f"{path}: two of its tags are one")
     try:
-        return base.extended(own)
+        return base.extend(own)
     except ValueError as error:
         raise TagsFileError(f"{path}: {error}") from None
 
@@ -126,7 +126,7 @@ def _tag(rule: Mapping[str, Any]) -> Tag:
     return Tag(tuple(rule.get("synonyms", ())), rule.get("audience"), tuple(rule.get("aversions", ())))
 
 
-def _added(name: str, there: Tag, more: Tag) -> Tag:
+def _merge_tag(name: str, there: Tag, more: Tag) -> Tag:
     """Raises ValueError for an audience that is younger than it was: a title's own `audience` says so of one title."""
     audience = more.audience or there.audience
     if there.audience and more.audience and AUDIENCES.index(more.audience) < AUDIENCES.index(there.audience):

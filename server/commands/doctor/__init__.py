@@ -1,7 +1,5 @@
-"""`python -m server doctor`: every dependency, what is wrong with it, and what to do about it.
-
-All are asked at once, without the application around them, within some five seconds even if one hangs.
-"""
+"""`python -m server doctor`: every dependency, its problem, and the remedy. All are asked at once, without the application
+around them, within some five seconds even if one hangs."""
 
 from __future__ import annotations
 
@@ -80,11 +78,11 @@ async def _examine(name: str, where: str, check: Check, deadline: Deadline) -> F
         async with asyncio.timeout(deadline.remaining()):
             found = await check(deadline)
     except TimeoutError:
-        found = Diagnosis.of(Problem("it does not answer", "look at its load and log"))
+        found = Diagnosis.from_problem(Problem("it does not answer", "look at its load and log"))
     except Exception as error:
         if type(error).__name__ not in REMEDIES:
             raise
-        found = Diagnosis.of(Problem(str(error), REMEDIES[type(error).__name__]))
+        found = Diagnosis.from_problem(Problem(str(error), REMEDIES[type(error).__name__]))
     latency_ms = round((time.monotonic() - started) * 1000, 1)
     return Finding(name, where, found.state, latency_ms, found.version, found.detail.rstrip("."), found.remedy)
 

@@ -39,7 +39,7 @@ from tools.store.ports import Embedder
 T = TypeVar("T")
 LEAST_FREE_BYTES = 64 * 2**20
 Checks = dict[str, tuple[str, Check]]
-"""By dependency: where it is, without a secret, and its check."""
+"""Each dependency's name, its place (without secrets) and its check."""
 KEEPS = "a running server keeps what it read last"
 REMEDIES = {
     "CatalogFileError": "correct the file, or MANGA_CATALOG_FILE",
@@ -203,7 +203,7 @@ async def _diagnose_flags(url: str, stack: AsyncExitStack, tools: Collection[str
     try:
         document = parse(await source.read() or b"")
     except Unreadable as error:
-        return Diagnosis.of(_flags_problem(url, error))
+        return Diagnosis.from_problem(_flags_problem(url, error))
     changed = [f"{name} {state}" for name, flag in document.flags.items() if (state := _state_of(flag)) != "on"]
     unknown = document.unknown(tools)  # of another version's tool: worth knowing, and no problem
     missing = [f"no tool of this version: {', '.join(unknown)}"] if unknown else []
@@ -334,7 +334,7 @@ def _model_check(
                 return Diagnosis(DOWN, failure.message, remedy)
             from tools.store.backends.aws_failures import bedrock_problem
 
-            return Diagnosis.of(bedrock_problem(failure, *model))
+            return Diagnosis.from_problem(bedrock_problem(failure, *model))
         return well
 
     return check

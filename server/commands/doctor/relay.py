@@ -47,12 +47,12 @@ def relay_check(settings: Settings, redis: Check) -> Mapping[str, tuple[str, Che
 async def _diagnose_redis(settings: Settings, redis: Check, deadline: Deadline) -> Diagnosis:
     """Raises nothing but `TimeoutError`."""
     if (await redis(deadline)).state == DOWN:
-        return Diagnosis.of(AWAY)  # it says why
+        return Diagnosis.from_problem(AWAY)  # it says why
     try:
         async with AsyncExitStack() as stack:
             return await diagnose(await open_redis(settings, stack), deadline)
     except (MemoryRefused, MemoryUnavailable, OSError):
-        return Diagnosis.of(AWAY)
+        return Diagnosis.from_problem(AWAY)
 
 
 async def diagnose(redis: Redis, deadline: Deadline) -> Diagnosis:
@@ -64,11 +64,11 @@ async def diagnose(redis: Redis, deadline: Deadline) -> Diagnosis:
         subscribe = "SSUBSCRIBE" if redis.sharded else "SUBSCRIBE"
         (reply,) = await wire.send([Command((subscribe, channel))], deadline.remaining()).replies()
         if isinstance(reply, MemoryRefused):
-            return Diagnosis.of(_describe_refusal(subscribe, reply))
+            return Diagnosis.from_problem(_describe_refusal(subscribe, reply))
         for command in _list_serving_commands(redis, channel):
             (reply,) = await redis.trip([command], deadline)
             if isinstance(reply, MemoryRefused):
-                return Diagnosis.of(_describe_refusal(str(command[0]), reply))
+                return Diagnosis.from_problem(_describe_refusal(str(command[0]), reply))
         async with asyncio.timeout(HEARD_SECONDS):
             await heard.wait()
     except TimeoutError:

@@ -139,7 +139,7 @@ class Signals:
 
 
 def _ignore_signal(number: int, frame: FrameType | None) -> None:
-    """Without a handler of Python's there is no byte on the descriptor."""
+    """The Python handler of signals: without one a signal writes no byte to the wakeup descriptor."""
 
 
 FRESH_SECONDS = 2.5
@@ -221,7 +221,7 @@ logger = logging.getLogger(__name__)
 HUNG_SECONDS = 6.0
 """A worker reports four times a second; one that is silent for so long is killed and replaced."""
 START_SECONDS = 120.0
-"""The same for a worker that takes no connections: it is starting or ending."""
+"""The longest silence of a worker that takes no connections: it is starting or ending."""
 TOGETHER_SECONDS = 1.0
 """A signal to the whole process group comes twice, because make passes it on."""
 CLOSE_SECONDS = 1.4

@@ -13,7 +13,7 @@ from server.identity.identifier import Unproven
 from server.identity.jwt.keys import Json, Key, strict_json
 
 LEEWAY_SECONDS = 30.0
-"""How far the issuer's clock and this one may be apart."""
+"""The largest difference accepted between the issuer's clock and this one."""
 TIMES = ("exp", "nbf", "iat")
 END_OF_TIME = 2**53
 """In seconds. JSON's numbers are exact up to here (RFC 8259, section 6); far above, 1e999 or 400 digits make no float."""

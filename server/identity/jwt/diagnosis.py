@@ -1,4 +1,4 @@
-"""What `doctor` says of the issuer."""
+"""The diagnosis of the issuer, for `doctor`."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ async def diagnose(url: str, deadline: Deadline) -> Diagnosis:
             found = await read()
         except JwksError as error:
             told = Problem(str(error), f"check {SETTING}: it has to answer with the issuer's key set")
-            return Diagnosis.of(network_problem(error, SETTING) or told)
+            return Diagnosis.from_problem(network_problem(error, SETTING) or told)
     if not found.keys:
-        return Diagnosis.of(
+        return Diagnosis.from_problem(
             Problem(
                 f"none of its {found.unusable} keys is one for RS256 or ES256",
                 "have the issuer sign with RSA of at least 2048 bits, or with P-256",
             )
         )
     if found.ahead_seconds is not None and abs(found.ahead_seconds) > LEEWAY_SECONDS:
-        return Diagnosis.of(_clocks(found.ahead_seconds), state=DEGRADED)
+        return Diagnosis.from_problem(_clocks(found.ahead_seconds), state=DEGRADED)
     return Diagnosis(OK, _kinds(found))
 
 

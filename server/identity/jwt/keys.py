@@ -58,7 +58,7 @@ ALGORITHMS = ("RS256", "ES256")
 TYPES = (None, "jwt", "at+jwt", "application/at+jwt")
 """Other types (a logout token, a DPoP proof) are no access tokens (RFC 8725, 3.11)."""
 COMPACT = re.compile(r"([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
-"""Without the padding that PyJWT tolerates: the cache needs one spelling for each token."""
+"""A compact JWT without the padding that PyJWT tolerates: the cache needs one spelling for each token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class JwksError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One that may verify tokens with the algorithm `alg`; equal to another with the same bytes."""
+    """A key that may verify tokens with the algorithm `alg`; equal to another with the same bytes."""
 
     kid: str
     alg: str
@@ -197,14 +197,14 @@ async def _from_file(path: Path) -> KeySet:
 async def _from_address(client: httpx2.AsyncClient, url: str) -> KeySet:
     try:
         async with asyncio.timeout(ALL_SECONDS):
-            return await _fetched(client, url)
+            return await _fetch_keys(client, url)
     except (TimeoutError, httpx2.TimeoutException):
         raise JwksError("it does not answer in time") from None
     except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, ValueError) as error:
         raise JwksError(f"it cannot be reached ({type(error).__name__})") from None
 
 
-async def _fetched(client: httpx2.AsyncClient, url: str) -> KeySet:
+async def _fetch_keys(client: httpx2.AsyncClient, url: str) -> KeySet:
     # Uncompressed: a compressed body could be far larger than the bytes that are counted.
     headers = {"Accept": "application/jwk-set+json, application/json", "Accept-Encoding": "identity"}
     async with client.stream("GET", url, headers=headers) as answer:
@@ -307,11 +307,11 @@ class IssuerKeys:
         try:
             keys = await self._read()
         except JwksError as error:
-            self._failed(str(error))
+            self._record_failure(str(error))
             return
         except Exception:  # whatever it was: without this task no key would ever change again
             logger.exception("the issuer's keys could not be read")
-            self._failed("they could not be read")
+            self._record_failure("they could not be read")
             return
         if self._failures:
             logger.info("MANGA_JWT_JWKS_URL answers again")
@@ -321,7 +321,7 @@ class IssuerKeys:
             told = logger.info if keys.keys else logger.warning
             told("the issuer has %d keys for this server, and %d for something else", len(keys.keys), keys.unusable)
 
-    def _failed(self, why: str) -> None:
+    def _record_failure(self, why: str) -> None:
         """Logs the first failure of a series."""
         self._failures += 1
         if self._failures == 1:

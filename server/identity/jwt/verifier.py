@@ -1,4 +1,4 @@
-"""From a token to its holder. Each token is verified once and cached until it expires."""
+"""Verification of tokens. Each token is verified once and cached until it expires."""
 
 from __future__ import annotations
 

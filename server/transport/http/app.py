@@ -1,4 +1,4 @@
-"""The HTTP application: its routes, and what is served beside them."""
+"""The HTTP application: its routes, and the addons served beside them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Addon:
         return asgi
 
     async def close_all(self) -> None:
-        """Ends what is open."""
+        """Ends open connections."""
 
 
 class Upgrades(Addon):
@@ -70,7 +70,7 @@ class HttpApp:
         return whole
 
     async def close_all(self) -> None:
-        """Closes all together: each takes nothing more, and gives what it has taken a moment."""
+        """Closes all together: each refuses new work, and gives accepted work a moment."""
         addons = (addon.close_all() for addon in self.addons)
         await asyncio.gather(self.endpoint.sessions.close_all(), self.streams.close_all(), *addons)
 

@@ -23,7 +23,7 @@ from tools.store.failures import Failure
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 RESOURCES = ("", "/mcp", "/sse")
-"""Each is a resource of its own to a client that is configured with its address; the first is the server as a whole."""
+"""Paths that are resources of their own to a client configured with their address; the first is the whole server."""
 CACHE_SECONDS = 3600
 
 
@@ -95,7 +95,7 @@ class ScopeCheck:
         self._challenge = challenge
 
     async def refusal(self, scope: Scope, posted: Posted) -> Response | None:
-        """Returns 403, or None for what this bearer may ask for, or what is refused for another reason."""
+        """Returns 403; None if this bearer has the scope, or if the request is refused for another reason."""
         requested, meta = self._find(posted.method, posted.params), posted.params.get("_meta")
         if requested is None or not (wanted := requested.tool.scope):
             return None
@@ -117,7 +117,7 @@ class ScopeCheck:
             case "tools/call":
                 return self._registry.get(_text(params, "name"))
             case "resources/read" | "resources/subscribe":
-                found = self._primitives.at(_text(params, "uri"))
+                found = self._primitives.find_resource(_text(params, "uri"))
                 return found[0].run if found else None
             case "prompts/get":
                 return self._prompt(params)

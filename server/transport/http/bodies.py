@@ -26,7 +26,7 @@ STATED = tuple(
     re.compile(rb'"com\.mangaassist/%b"[ \t\r\n]{0,8}:[ \t\r\n]{0,8}"((?:[^"\\]|\\.){1,512})"' % name)
     for name in (b"userId", b"sessionId")
 )
-"""How a message states its user, or else its session. Within a JSON string it cannot occur: there quotes are escaped."""
+"""Matches a message's stated user, or its session. It cannot match within a JSON string: quotes are escaped there."""
 NAMED_IN_HEADERS = (b"x-user-id", b"x-session-id", b"mcp-session-id")
 
 
@@ -46,9 +46,9 @@ class FairQueue:
 
     def __init__(self) -> None:
         self._passed: Counter[str] = Counter()
-        """In this round, by holder."""
+        """Messages passed in this round, by holder."""
         self._waiting: dict[str, dict[bytes, deque[asyncio.Future[None]]]] = {}
-        """By holder and customer, the next customer first."""
+        """Waiting messages by holder and customer, the next customer first."""
 
     async def wait_turn(self, holder: str, customer: bytes = b"") -> None:
         """Returns when a message of this holder's customer may pass."""
@@ -143,7 +143,7 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
 
 
 MOST_BYTES = 32 * 1024
-"""Of a message that is no call: a token, baggage and a client's self-description. Only arguments are ever longer."""
+"""Most bytes of a message that is no call: a token, baggage and a client's self-description."""
 
 
 class Admission:

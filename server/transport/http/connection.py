@@ -19,7 +19,7 @@ from uvicorn.protocols.http.h11_impl import STATUS_PHRASES, H11Protocol
 from server.transport.http.bodies import MOST_HEADER_BYTES, MOST_HEADERS, MOST_TARGET_BYTES
 
 MOST_HEAD_BYTES = MOST_HEADER_BYTES + MOST_TARGET_BYTES
-"""Of an incomplete head, or of what follows the last chunk."""
+"""Most bytes of an incomplete head, or of trailers after the last chunk."""
 PIECE_BYTES = 8 * 1024
 """h11 bounds incomplete heads only, so it is fed small pieces."""
 MOST_CHUNKS = 1024
@@ -64,7 +64,7 @@ def _too_many_lines(received: bytes) -> bool:
 
 
 REQUEST_SECONDS = 30.0
-"""From the connection, or the first byte of a later request, to the end of the body: a megabyte at 35 KB/s."""
+"""Seconds from the connection, or the first byte of a later request, to the end of the body: a megabyte at 35 KB/s."""
 ANSWER_SECONDS = 30.0
 """How long bytes of an answer may stay unread."""
 FOR_PROBES = 8
@@ -107,21 +107,21 @@ class Connections:
         self.mark_incomplete(connection)
 
     def mark_idle(self, connection: CountedConnection) -> None:
-        """It has its answer. How long it may stay is up to keep-alive."""
+        """The connection has its answer; keep-alive bounds how long it stays."""
         self._idle[connection] = self._clock()
 
     def mark_incomplete(self, connection: CountedConnection) -> None:
-        """It owes a request, or the rest of one."""
+        """The client owes a request, or the rest of one."""
         self._idle.pop(connection, None)
         self._incomplete.setdefault(connection, self._clock())
 
     def mark_complete(self, connection: CountedConnection) -> None:
-        """Its request is whole."""
+        """The request is complete."""
         self._idle.pop(connection, None)
         self._incomplete.pop(connection, None)
 
     def mark_unread(self, connection: CountedConnection) -> None:
-        """It reads its answer more slowly than that is written."""
+        """The client reads its answer more slowly than it is written."""
         self._unread.setdefault(connection, self._clock())
 
     def mark_read(self, connection: CountedConnection) -> None:
@@ -134,16 +134,16 @@ class Connections:
 
     def close_overdue(self) -> None:
         """Ends connections that took too long; to be called every second or so."""
-        for connection in _overdue(self._incomplete, self._clock() - REQUEST_SECONDS):
+        for connection in _find_overdue(self._incomplete, self._clock() - REQUEST_SECONDS):
             connection.time_out()
             self.mark_complete(connection)
             self.mark_unread(connection)  # the message may stay unread as well
-        for connection in _overdue(self._unread, self._clock() - ANSWER_SECONDS):
+        for connection in _find_overdue(self._unread, self._clock() - ANSWER_SECONDS):
             connection.drop()
             self.mark_read(connection)
 
 
-def _overdue(since: OrderedDict[CountedConnection, float], latest: float) -> list[CountedConnection]:
+def _find_overdue(since: OrderedDict[CountedConnection, float], latest: float) -> list[CountedConnection]:
     return [connection for connection, _ in itertools.takewhile(lambda item: item[1] <= latest, since.items())]
 
 
@@ -198,7 +198,7 @@ class CountedConnection(asyncio.Protocol):
         self.transport.abort()
 
     def refuse(self) -> None:
-        """Says that there is no room, and closes."""
+        """Answers that there is no room, and closes."""
         self.transport.write(NO_ROOM)
         self.transport.close()
 

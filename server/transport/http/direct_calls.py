@@ -33,7 +33,7 @@ Params = Mapping[str, Any]
 CALL, LIST = "tools/call", "tools/list"
 TOKEN = "progressToken"  # noqa: S105
 CLOSED_SECONDS = 1.0
-"""For a call that the end of its stream has cut off to tell its client."""
+"""Seconds in which a call cut off by the end of its stream may tell its client."""
 CLOSED = to_json({"code": types.CONNECTION_CLOSED, "message": "Connection closed"})
 
 
@@ -146,7 +146,7 @@ class DirectCalls:
         return True
 
     async def aclose(self) -> None:
-        """Cancels what is under way, and waits for its end."""
+        """Cancels the calls under way, and waits for their end."""
         await asyncio.sleep(0)  # a task that has not begun would end without a word to its client
         tasks = [task for _, task in self._under_way.values()]
         for task in tasks:

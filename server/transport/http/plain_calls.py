@@ -37,7 +37,7 @@ from server.transport.messages import Json, Posted
 from session.resilience.tasks import start_task
 
 PING_SECONDS = 15.0
-"""As in the SDK: after this silence a response becomes a stream that is kept alive."""
+"""Seconds of silence after which a response becomes a stream that is kept alive, as in the SDK."""
 
 
 class SingleResponse:
@@ -74,7 +74,7 @@ class SingleResponse:
 
 
 class OneWayExchange(Exchange):
-    """An exchange on which the client can be told something, and asked nothing."""
+    """An exchange that can notify the client, but not ask it."""
 
     can_send_request = False
 
@@ -132,7 +132,7 @@ class PlainCalls:
         return http.method == "POST" and refused is None and all(check_accept_headers(http))
 
     def _find_route(self, message: Json, headers: Mapping[str, str]) -> InboundModernRoute | None:
-        """Returns the SDK's route; None for what it would refuse, and for what takes more than a call."""
+        """Returns the SDK's route; None for a request that it would refuse or that needs more than a call."""
         method, params = message["method"], message["params"]
         is_call = method == CALL
         if not self._tools.is_plain(method, params) or (is_call and self._tools.may_ask(params["name"])):

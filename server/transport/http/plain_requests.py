@@ -19,7 +19,7 @@ HEAD_END = b"\r\n\r\n"
 NOT_PLAIN = frozenset({b"transfer-encoding", b"upgrade", b"expect", b"te", b"trailer", b"proxy-connection"})
 """httptools takes the last one for Connection."""
 MOST_DIGITS = 20
-"""Of a length, as in h11."""
+"""Most digits of a length, as in h11."""
 
 
 class NotPlain(Exception):

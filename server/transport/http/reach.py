@@ -1,4 +1,4 @@
-"""How a request finds the session that it names, where several processes may hold sessions."""
+"""How a request finds its session where several processes hold sessions."""
 
 from __future__ import annotations
 

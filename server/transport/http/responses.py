@@ -27,7 +27,7 @@ _on_sent: ContextVar[Callable[[], None] | None] = ContextVar("manga.answer", def
 
 
 def call_when_sent(request: Request | None, on_sent: Callable[[], None]) -> None:
-    """Registers what is called when the answer that a handler has made is with the socket."""
+    """Registers a callback for when the handler's answer is with the socket."""
     _on_sent.set(on_sent)
     if request is not None:
         request.scope[_SCOPE] = on_sent

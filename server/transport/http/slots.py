@@ -172,7 +172,7 @@ class Subscriptions:
             self._slots.leave(subscription)
 
     def _select(self, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenRequestParams:
-        """Returns what is acknowledged. Raises for more than is kept."""
+        """Returns the acknowledged subscriptions. Raises for more than the limit."""
         uris = params.notifications.resource_subscriptions or ()
         if len(uris) > MOST_URIS or any(len(uri) > LONGEST_URI for uri in uris):
             raise MCPError(types.INVALID_PARAMS, ASK_FOR_LESS)

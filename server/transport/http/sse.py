@@ -32,11 +32,11 @@ from server.transport.http.streams import HEADERS, MESSAGES, STREAM, Incoming, O
 from session.resilience.clocks import Clock
 
 END_SECONDS = 2.0
-"""For cut-off calls to end; longer than one waits to tell its client (`direct_calls.CLOSED_SECONDS`)."""
+"""Seconds for cut-off calls to end; longer than one waits to tell its client (`direct_calls.CLOSED_SECONDS`)."""
 OTHER_ERA = (
     "this connection serves the handshake protocol era; requests carrying the 2026-07-28 envelope are not accepted on it"
 )
-"""In the SDK's words."""
+"""The refusal of a request of the other era, in the SDK's words."""
 
 
 async def converse(mcp: Server[Any], direct: DirectTools | None, incoming: Incoming, outgoing: Outgoing) -> None:
@@ -113,7 +113,7 @@ class Streams:
         return len(self._slots)
 
     async def close_all(self) -> None:
-        """Ends every stream: nothing more is taken, and what was taken is answered, within a moment."""
+        """Ends every stream: refuses new messages, and answers accepted ones within a moment."""
         self._is_closed = True
         await wait_until_idle(lambda: any(stream.busy() for stream in self._slots))
         for stream in self._slots:
@@ -186,8 +186,8 @@ class SseStreams(Streams):
                 self._open.pop(name, None)
 
     async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Takes one message of a client with an open stream, or a batch. The answer comes on the stream; the response is
-        202, or says what is wrong."""
+        """Accepts one message of a client with an open stream, or a batch. The answer comes on the stream; the response is
+        202, or an error."""
         try:
             name, stream = self._find(scope)
             body = await self._bodies.read(receive, holder_of(scope), scope["headers"])

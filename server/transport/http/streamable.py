@@ -90,7 +90,7 @@ class _BatchResponse:
         await self._send({"type": "http.response.body", "body": events, "more_body": True})
 
     async def wait_read(self) -> None:
-        """Waits until the socket has taken what was written: the server waits before each piece, an empty one too."""
+        """Waits until the socket has taken the written bytes: the server waits before each piece, an empty one too."""
         if self.has_begun:
             await self.write(b"")
 
@@ -227,6 +227,6 @@ def _version(headers: Headers) -> str:
 
 
 def _wants_sse(method: str, headers: Headers) -> bool:
-    """True for a GET that is none of Streamable HTTP: its clients name a session, or at least a protocol version."""
+    """True for a GET of an SSE client: those of Streamable HTTP name a session, or at least a protocol version."""
     is_streamable = "mcp-session-id" in headers or "mcp-protocol-version" in headers
     return method == "GET" and not is_streamable and "text/event-stream" in headers.get("accept", "")

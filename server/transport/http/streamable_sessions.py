@@ -1,4 +1,4 @@
-"""The sessions of the 2025 era as the edge counts them. What happens in them is the SDK's."""
+"""The sessions of the 2025 era as the edge counts them; the SDK runs them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNUSED_SECONDS, IDLE_SECONDS = 10.0, 60.0
 """Without room for another session, one yields in which nothing was done for so long: its client gets 404 and opens a new
 one (MCP, basic/transports, session management)."""
 ENDING_SECONDS = 5.0
-"""For the work of a session that ends: the longest call."""
+"""Seconds for the work of a session that ends: the longest call."""
 MOST_UNDER_WAY = 256
 ID = b"mcp-session-id"
 
@@ -38,7 +38,7 @@ class _Session(Slot):
     user: AuthenticatedUser | None = None
     posts: int = 0
     under_way: dict[str, tuple[types.RequestId, asyncio.Event]] = field(default_factory=dict)
-    """By the id as the SDK compares it: the id itself, and an event that is set when the request is over."""
+    """Requests under way by the id as the SDK compares it: the id itself, and an event that is set at the end."""
     is_ending: bool = False
     quiet: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -136,7 +136,7 @@ class Sessions:
             self._slots.use(session)
 
     async def close_all(self) -> None:
-        """Ends every session: it takes nothing more, and what it has taken is answered, within a moment."""
+        """Ends every session: refuses new messages, and answers accepted ones within a moment."""
         for session in self._named.values():
             session.is_ending = True
         await wait_until_idle(lambda: any(session.busy() for session in self._named.values()))

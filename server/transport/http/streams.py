@@ -47,7 +47,7 @@ MESSAGES = "/messages/"
 MOST_UNREAD = 256
 """Messages of a stream that wait for the server, and requests under way; the server reads at once, so these are a flood."""
 MOST_UNREAD_BYTES = 2**18
-"""For a client that does not read its stream, beyond the megabytes that the socket holds."""
+"""Most unread bytes of a stream, beyond the megabytes that the socket holds."""
 MOST_AT_WORK = 32
 """Requests of one stream that are worked on at once, of those with long answers: the others wait."""
 MOST_LEADING = 8
@@ -86,7 +86,7 @@ class Incoming(_Closing):
     def __init__(self) -> None:
         self.ready: Callable[[], Awaitable[object]] | None = None
         self.take_directly: Callable[[SessionMessage], bool] | None = None
-        """Is shown each new message first; one that it takes is not queued."""
+        """Receives each new message first; a message that it takes is not queued."""
         self._unread: asyncio.Queue[Unread] = asyncio.Queue()
         self._leading: deque[Unread] = deque()
         self.last_context: contextvars.Context | None = None

@@ -42,7 +42,7 @@ from server.transport.relay.port import (
 from session.resilience.tasks import start_task
 
 MOST_UNREAD_BYTES = 2**20
-"""Of an answer that its client does not read, beyond what the socket holds; then the answer is cut off."""
+"""Most unread bytes of an answer, beyond the socket's; then the answer is cut off."""
 ANSWER_SECONDS = 120.0
 """Twice the longest call."""
 
@@ -154,7 +154,7 @@ class Forwarder:
             answer.begun.set()
 
     def add_part(self, part: Part) -> None:
-        """Adds a part to its answer. The sender of a part that nobody awaits is told so."""
+        """Adds a part to its answer. The sender of a part without a waiting answer is notified."""
         answer = self._open.get(part.number)
         if answer is not None and answer.owner == part.sender:
             answer.add(part)
@@ -219,7 +219,7 @@ class Forwarder:
         )
 
     async def _first_part(self, ask: Ask, answer: Answer) -> Part:
-        """Sends the request, again while nobody knows whether it arrived; its owner runs it once. Raises `Gone`, `Lost`, or
+        """Sends the request, repeatedly until its arrival is known; its owner runs it once. Raises `Gone`, `Lost`, or
         `Unreached` without a sign of the owner."""
         message = ask.encode()
         give_up = time.monotonic() + self._patience_seconds

@@ -27,11 +27,11 @@ TRIP_SECONDS = 0.5
 ALIVE_SECONDS = 1.5
 REFRESH_SECONDS = 0.4
 SETTLED_SECONDS = 2 * ALIVE_SECONDS
-"""After an outage of Redis no process is known to have ended for so long: its key may have gone with the outage."""
+"""Seconds after an outage of Redis in which no process counts as ended: its key may have gone with the outage."""
 SEARCH_SECONDS, AGAIN_SECONDS = 0.06, 0.02
-"""A process that does not receive may just be subscribing again: for so long, and so often, it is tried."""
+"""How long, and how often, a process that does not receive is tried: it may be subscribing again."""
 LARGEST_MESSAGE = 2**15
-"""In bytes; larger ones wait in a key that expires. Redis bounds a backlog by 8 MB (client-output-buffer-limit)."""
+"""In bytes; larger messages wait in a key that expires. Redis bounds a backlog by 8 MB (client-output-buffer-limit)."""
 KEPT_MS = 10_000
 POINTER, NOTHING = b"@", b""
 
@@ -67,13 +67,13 @@ class RedisRelay(Relay):
         command = Command((self._publish, relay(to), message))
         give_up = self._clock() + SEARCH_SECONDS
         while not await self._run(command):
-            if self._is_settled() and to in await self.gone([to]):
+            if self._is_settled() and to in await self.find_ended([to]):
                 raise Gone
             if self._clock() >= give_up:
                 raise Unreached
             await asyncio.sleep(AGAIN_SECONDS)
 
-    async def gone(self, names: Collection[str]) -> set[str]:
+    async def find_ended(self, names: Collection[str]) -> set[str]:
         if not self._is_settled():
             return set()
         asked = list(names)
@@ -93,7 +93,7 @@ class RedisRelay(Relay):
         }
 
     def _has_ended(self, name: str, keys: Reply | Exception, receivers: Reply | Exception) -> bool:
-        """Where this process's own key cannot be kept, the absence of another's key proves nothing for `ALIVE_SECONDS`."""
+        """True if its key is gone. While this process's own key cannot be kept, that proves nothing for `ALIVE_SECONDS`."""
         if (keys, receivers) != (0, 0):
             self._silent_since.pop(name)
             return False
@@ -128,11 +128,11 @@ class RedisRelay(Relay):
             elif message != NOTHING:
                 open_sealed(message)
 
-        def begun() -> None:
+        def note_start() -> None:
             self._begun_at = self._clock()
             missed()
 
-        await self._subscriber.listen(hear, begun)
+        await self._subscriber.listen(hear, note_start)
 
     async def _keep_alive(self) -> NoReturn:
         while True:

@@ -17,7 +17,7 @@ LENGTH = struct.Struct(">I")
 LARGEST_MESSAGE = 2**27
 CONNECT_SECONDS = 0.08
 MOST_UNSENT_BYTES = 2**23
-"""For a process that does not read."""
+"""Most unsent bytes for a process that does not read."""
 
 
 class _Connection(asyncio.Protocol):
@@ -66,7 +66,7 @@ class SocketRelay(Relay):
         self._outgoing: dict[str, _Connection] = {}
         self._dialling: dict[str, asyncio.Task[_Connection]] = {}
 
-    def known(self) -> set[str]:
+    def list_processes(self) -> set[str]:
         with suppress(OSError):
             return {path.stem for path in self._folder.glob("*.sock")}
         return set()
@@ -77,7 +77,7 @@ class SocketRelay(Relay):
             raise Unreached
         transport.write(LENGTH.pack(len(message)) + message)
 
-    async def gone(self, names: Collection[str]) -> set[str]:
+    async def find_ended(self, names: Collection[str]) -> set[str]:
         found = set()
         for name in names:
             try:

@@ -128,7 +128,7 @@ def decode(message: bytes) -> Frame | None:
 
 
 class Unreached(Exception):
-    """Nobody has received the message."""
+    """No process has received the message."""
 
 
 class Unsure(Unreached):
@@ -175,7 +175,7 @@ class Relay(ABC):
             else:
                 self._gave_up.add(event)
 
-    def known(self) -> set[str]:
+    def list_processes(self) -> set[str]:
         """Returns the processes that can be seen without asking, perhaps including this one."""
         return set()
 
@@ -185,7 +185,7 @@ class Relay(ABC):
         connection, which the receiver learns by `Missed`. Raises `Gone`, `Unsure` or `Unreached`."""
 
     @abstractmethod
-    async def gone(self, names: Collection[str]) -> set[str]:
+    async def find_ended(self, names: Collection[str]) -> set[str]:
         """Returns those of these processes that have certainly ended."""
 
     @abstractmethod

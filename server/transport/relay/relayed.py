@@ -57,7 +57,7 @@ class RelayReach(Reach):
         return self._relay.own
 
     def others(self) -> set[str]:
-        return (self._peers() | self._relay.known()) - {self._relay.own}
+        return (self._peers() | self._relay.list_processes()) - {self._relay.own}
 
     async def new_name(self) -> str:
         await self._relay.ready()
@@ -74,7 +74,7 @@ class RelayReach(Reach):
     async def keep(self) -> None:
         """Listens to other processes, and watches for their end, until cancelled."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._relay.keep(self._receive, self._missed), name="relay-hear")
+            group.create_task(self._relay.keep(self._receive, self._give_up_sides), name="relay-hear")
             group.create_task(self._watch(), name="relay-watch")
 
     async def aclose(self) -> None:
@@ -136,7 +136,7 @@ class RelayReach(Reach):
             case Part() as part:
                 self._forwarder.add_part(part)
 
-    def _missed(self) -> None:
+    def _give_up_sides(self) -> None:
         """Gives up both sides: a stream that only its owner still has would keep its client out."""
         self._forwarder.lose()
         self._served.lose()
@@ -150,7 +150,7 @@ class RelayReach(Reach):
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             peers = self._peers()
-            gone = await self._relay.gone(peers) if peers else set()
+            gone = await self._relay.find_ended(peers) if peers else set()
             for name in gone & before:
                 self._forwarder.lose(name)
                 self._served.lose(name)
@@ -162,7 +162,7 @@ def _header(scope: Scope, name: bytes, default: str) -> str:
 
 
 GRACE_SECONDS = 1.0
-"""Beyond a turn, within which an owner answers: nobody waits longer for a request that was lost on the way."""
+"""Seconds beyond a turn in which an owner answers; a request lost on the way is not awaited longer."""
 
 
 def open_reach(

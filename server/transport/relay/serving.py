@@ -23,10 +23,10 @@ from session.resilience.lru import Lru
 from session.resilience.tasks import start_task
 
 LARGEST_PART = 2**14
-"""In bytes. With its head it stays below `over_redis.LARGEST_MESSAGE`: larger messages are overtaken by those behind."""
+"""In bytes. With its head a part stays below `over_redis.LARGEST_MESSAGE`: larger messages are overtaken."""
 AGAIN_SECONDS = 0.05
 PATIENCE_SECONDS = 3.0
-"""For which a part is sent again: as long as it takes to know whether its reader lives."""
+"""Seconds for which a part is sent again: the time in which a reader's death is noticed."""
 
 
 class ResponseSender:

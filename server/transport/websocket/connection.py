@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 MOST_PIECES = 4096
-"""In one message. Each costs some microseconds: a message of single bytes costs a hundred times as much as others."""
+"""Most frames of one message: a message of single bytes costs a hundred times as much as others."""
 SLICE_BYTES = 2048
 """Read at a stretch: some hundreds of the smallest frames, two or three milliseconds."""
 MESSAGE_SECONDS, FRAME_SECONDS = 0.002, 0.01
@@ -41,7 +41,7 @@ class WebSocketConnection(CountedConnection, WSProtocol):
         self._unread = bytearray()
         self._next_slice: asyncio.Handle | None = None
         self._empty_at = 0.0
-        """When the bucket is empty, by the loop's clock."""
+        """The time at which the bucket is empty, by the loop's clock."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -77,7 +77,7 @@ class WebSocketConnection(CountedConnection, WSProtocol):
         self._empty_at = max(self._empty_at, self.loop.time()) + seconds
 
     async def receive(self) -> WebSocketEvent:
-        """Like uvicorn's, but reads the bytes that are held here first."""
+        """Receives as uvicorn does, but reads the bytes held here first."""
         message = await self.queue.get()
         if self.read_paused and self.queue.empty():
             self.read_paused = False

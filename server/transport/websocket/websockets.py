@@ -71,7 +71,7 @@ class Frames(Outgoing):
 LOOK_SECONDS = 5.0
 """Interval at which a token is verified again. It costs some microseconds: the result is kept until the token expires."""
 Admit = Callable[[str | None], Awaitable[str | None]]
-"""That of an `Identifier`."""
+"""The admission of an `Identifier`."""
 
 
 class Proof:
@@ -191,7 +191,7 @@ class WebSockets(Streams):
                 self._none_left.set()
 
     async def _read(self, stream: Stream, frames: Frames, proof: Proof, scope: Scope, receive: Receive) -> None:
-        """Reads messages until the client has gone or sends what is none: either ends what is under way."""
+        """Reads messages until the client leaves or sends an invalid one: either ends the calls under way."""
         common = {STREAM: secrets.token_hex(16), TRANSPORT: "websocket"}
         try:
             while (message := await receive())["type"] == "websocket.receive":
@@ -225,7 +225,7 @@ async def _receive_nothing() -> Message:
 
 
 async def _end_unproven(stream: Stream, frames: Frames, proof: Proof) -> None:
-    """Ends a silent one whose bearer expires; what is under way is answered, within a moment."""
+    """Ends a silent connection whose bearer expires; calls under way are answered, within a moment."""
     while await proof.holds():  # noqa: ASYNC110 - nobody tells when a token ends, or is taken back
         await asyncio.sleep(LOOK_SECONDS)
     await wait_until_idle(stream.busy)
@@ -252,7 +252,7 @@ class UnfinishedMessages:
 
 
 class WebSocketUpgrades(Upgrades):
-    """As many WebSockets as SSE streams."""
+    """Admits as many WebSockets as SSE streams."""
 
     def __init__(self, settings: Settings, app: Application) -> None:
         bodies, admission = Bodies(settings.max_body_bytes), Admission(app.protocol.subscriptions, app.protocol.extensions)

@@ -68,9 +68,9 @@ async def test_a_stream_says_nothing_of_anybody() -> None:
 
 def test_a_hash_is_of_this_process_and_of_one_kind() -> None:
     own, other = Hashes(), Hashes()
-    assert own.of("user", USER) == own.of("user", USER)
-    assert len({own.of("user", USER), own.of("session", USER), other.of("user", USER)}) == 3
-    assert len(own.of("user", "\ud800")) == 8
+    assert own.hash_text("user", USER) == own.hash_text("user", USER)
+    assert len({own.hash_text("user", USER), own.hash_text("session", USER), other.hash_text("user", USER)}) == 3
+    assert len(own.hash_text("user", "\ud800")) == 8
 
 
 @cases("value", ["MNG-DEMO1001", "a@b.example", "x" * 41, "日本", "https://u:p@host", "10.0.0.1"])

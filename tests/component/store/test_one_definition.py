@@ -85,7 +85,7 @@ def cached(kind: Any, value: T) -> T:
 @given(TITLES, OFFERS)
 def test_a_title_is_the_same_in_every_form(title: Title, offers: tuple[Offer, ...]) -> None:
     line = json.dumps(record_of(title, offers), ensure_ascii=False).encode()
-    assert parse(line) == ((replace(title, tags=shipped().spelled(title.tags, {})), offers),)
+    assert parse(line) == ((replace(title, tags=shipped().spell_tags(title.tags, {})), offers),)
     assert stored_title(line) == title
     assert title_of(title_item(title), title.title_id) == title
     assert cached(Title, title) == title

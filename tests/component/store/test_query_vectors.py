@@ -57,7 +57,7 @@ def under_way() -> int:
 
 
 def begun(vectors: QueryVectors, *texts: str) -> list[asyncio.Task[Floats | None]]:
-    return [asyncio.create_task(vectors.of(text, soon())) for text in texts]
+    return [asyncio.create_task(vectors.embed_text(text, soon())) for text in texts]
 
 
 async def left(*waiting: asyncio.Task[Floats | None]) -> None:
@@ -68,9 +68,9 @@ async def left(*waiting: asyncio.Task[Floats | None]) -> None:
 
 async def at_last(vectors: QueryVectors, text: str) -> Floats:
     """The vector, however long a busy machine takes over it."""
-    found = await vectors.of(text, soon())
+    found = await vectors.embed_text(text, soon())
     await eventually(lambda: not under_way())
-    found = found if found is not None else await vectors.of(text, soon())
+    found = found if found is not None else await vectors.embed_text(text, soon())
     assert found is not None
     return found
 
@@ -85,7 +85,7 @@ async def test_a_query_has_its_vector_and_is_embedded_once(bedrock: Bedrock, vec
     first = await at_last(vectors, "pirates")
     bedrock.answer = hangs_up
     assert is_that_of(first, "pirates")
-    assert await vectors.of("pirates", Deadline.after(0)) is first
+    assert await vectors.embed_text("pirates", Deadline.after(0)) is first
     assert bedrock.texts == ["pirates"]
 
 
@@ -97,10 +97,10 @@ async def test_nobody_can_write_to_a_vector_that_is_kept(vectors: QueryVectors) 
 async def test_an_answer_that_comes_too_late_is_kept_for_the_same_query(bedrock: Bedrock, vectors: QueryVectors) -> None:
     """It takes 400 ms where a search waits 300."""
     bedrock.answer = after(0.4)
-    assert await vectors.of("pirates", soon()) is None
+    assert await vectors.embed_text("pirates", soon()) is None
     await eventually(lambda: not under_way())
     bedrock.answer = hangs_up
-    assert is_that_of(await vectors.of("pirates", soon()), "pirates")
+    assert is_that_of(await vectors.embed_text("pirates", soon()), "pirates")
     assert bedrock.texts == ["pirates"]
 
 
@@ -112,7 +112,7 @@ async def test_a_search_waits_no_longer_than_half_of_what_is_left(
     with bedrock.holding():
         deadline = Deadline.after(1)
         async with asyncio.timeout(30):
-            assert await vectors.of("pirates", deadline) is None
+            assert await vectors.embed_text("pirates", deadline) is None
         assert bedrock.under_way
 
 
@@ -165,7 +165,7 @@ async def test_only_so_many_calls_go_on_alone(
     await staying
     await eventually(lambda: not under_way())
     bedrock.answer = hangs_up
-    found = [await vectors.of(text, soon()) for text in ("stays", "a", "b", "c", "d", "e")]
+    found = [await vectors.embed_text(text, soon()) for text in ("stays", "a", "b", "c", "d", "e")]
     assert [vector is not None for vector in found] == [True] * 3 + [False] * 3
 
 
@@ -175,9 +175,9 @@ async def test_a_model_that_hangs_is_given_up_and_not_asked_again_at_once(
     """The connection ends, and no task is left of it."""
     monkeypatch.setattr(module, "CALL_SECONDS", 0.5)
     with bedrock.holding():
-        assert await vectors.of("pirates", soon()) is None
+        assert await vectors.embed_text("pirates", soon()) is None
         await eventually(lambda: bedrock.hung_up and not under_way())
-        assert await vectors.of("pirates", soon()) is None
+        assert await vectors.embed_text("pirates", soon()) is None
     assert bedrock.texts == ["pirates"]
     monkeypatch.undo()
     clock.advance(NOT_AGAIN_SECONDS)
@@ -205,7 +205,7 @@ async def test_a_query_that_was_refused_is_not_asked_for_again_within_a_second(
     assert bedrock.texts == ["pirates"]
     bedrock.answer = None
     clock.advance(NOT_AGAIN_SECONDS - 0.01)
-    assert await vectors.of("pirates", soon()) is None
+    assert await vectors.embed_text("pirates", soon()) is None
     assert is_that_of(await at_last(vectors, "ninja"), "ninja")
     clock.advance(0.02)
     assert is_that_of(await at_last(vectors, "pirates"), "pirates")
@@ -227,7 +227,7 @@ async def test_closing_ends_what_is_under_way_and_nothing_is_asked_any_more(
             assert under_way() == 0
             assert await waiting is None
         await eventually(lambda: bedrock.hung_up == 2)
-    assert await vectors.of("late", soon()) is None
+    assert await vectors.embed_text("late", soon()) is None
     assert sorted(bedrock.texts) == ["alone", "waited for"]
 
 
@@ -266,10 +266,10 @@ async def test_what_is_no_vector_is_none(answer: Floats | Exception, clock: Hand
     """And is not kept."""
     embedder = Answering(answer)
     vectors = QueryVectors(embedder, clock)
-    assert await vectors.of("pirates", soon()) is None
+    assert await vectors.embed_text("pirates", soon()) is None
     embedder.answer = np.array([[0.6, 0.8]], np.float32)
     clock.advance(NOT_AGAIN_SECONDS)
-    found = await vectors.of("pirates", soon())
+    found = await vectors.embed_text("pirates", soon())
     assert found is not None
     assert np.array_equal(found, embedder.answer[0])
 
@@ -281,15 +281,15 @@ async def test_only_so_many_vectors_and_failures_are_kept(monkeypatch: pytest.Mo
     embedder = Answering(np.array([[0.6, 0.8]], np.float32))
     vectors = QueryVectors(embedder, clock)
     for text in ("a", "b", "a", "c", "a", "b"):
-        assert await vectors.of(text, soon()) is not None
+        assert await vectors.embed_text(text, soon()) is not None
     assert embedder.asked == ["a", "b", "c", "b"]
     embedder.answer, embedder.asked = DependencyFailure("away"), []
     for text in ("b", "x", "y", "y", "x", "z", "y", "x"):
-        await vectors.of(text, soon())
+        await vectors.embed_text(text, soon())
     assert embedder.asked == ["x", "y", "z", "x"]
     clock.advance(NOT_AGAIN_SECONDS)
     for text in ("z", "v", "z", "w", "v"):
-        await vectors.of(text, soon())
+        await vectors.embed_text(text, soon())
     assert embedder.asked[4:] == ["z", "v", "w"]
 
 
@@ -297,7 +297,7 @@ async def test_a_call_has_a_bound_of_its_own_whatever_the_search_has_left() -> N
     embedder = Answering(np.array([[0.6, 0.8]], np.float32))
     vectors, before = QueryVectors(embedder), Deadline.after(CALL_SECONDS)
     for text, deadline in (("pirates", Deadline.after(0.01)), ("ninja", Deadline.after(3_600))):
-        await vectors.of(text, deadline)
+        await vectors.embed_text(text, deadline)
     await eventually(lambda: len(embedder.deadlines) == 2)
     after_that = Deadline.after(CALL_SECONDS)
     assert all(before.at <= given.at <= after_that.at for given in embedder.deadlines)
@@ -306,7 +306,7 @@ async def test_a_call_has_a_bound_of_its_own_whatever_the_search_has_left() -> N
 async def test_a_fault_in_an_embedder_is_told_and_not_taken_for_a_late_one() -> None:
     vectors = QueryVectors(Answering(ZeroDivisionError()))
     with pytest.raises(ZeroDivisionError):
-        await vectors.of("pirates", soon())
+        await vectors.embed_text("pirates", soon())
 
 
 @asynccontextmanager

@@ -72,16 +72,16 @@ def soon() -> Deadline:
 async def test_what_was_read_is_not_asked_for_again_and_the_rest_in_one_request() -> None:
     index = Index()
     async with shelf_of(index) as shelf:
-        assert list(await shelf.of(at("ba"), soon())) == ["b", "a"], "in the order of the hits"
-        assert list(await shelf.of(at("cabad"), soon())) == ["c", "a", "b", "d"]
-        assert await shelf.of(at("dcba"), soon())
-        assert await shelf.of([], soon()) == {}
+        assert list(await shelf.fetch_entries(at("ba"), soon())) == ["b", "a"], "in the order of the hits"
+        assert list(await shelf.fetch_entries(at("cabad"), soon())) == ["c", "a", "b", "d"]
+        assert await shelf.fetch_entries(at("dcba"), soon())
+        assert await shelf.fetch_entries([], soon()) == {}
     assert index.asked == [["b", "a"], ["c", "d"]]
 
 
 async def test_an_entry_is_what_the_index_holds() -> None:
     async with shelf_of(Index()) as shelf:
-        entry = (await shelf.of(at("a"), soon()))["a"]
+        entry = (await shelf.fetch_entries(at("a"), soon()))["a"]
     assert record_of(entry.title) == record_of(TITLES["a"])
     assert entry.title is entry.title, "unpacked once"
     assert entry.card.facts.tags == {"Drama"}
@@ -90,44 +90,46 @@ async def test_an_entry_is_what_the_index_holds() -> None:
 async def test_there_is_room_for_so_many_and_the_last_used_stay() -> None:
     index = Index()
     async with shelf_of(index, capacity=2) as shelf:
-        assert set(await shelf.of(at("abc"), soon())) == set("abc"), "what one search needs it gets"
+        assert set(await shelf.fetch_entries(at("abc"), soon())) == set("abc"), "what one search needs it gets"
         index.asked.clear()
-        await shelf.of(at("b"), soon())
-        await shelf.of(at("d"), soon())
-        await shelf.of(at("b"), soon())
+        await shelf.fetch_entries(at("b"), soon())
+        await shelf.fetch_entries(at("d"), soon())
+        await shelf.fetch_entries(at("b"), soon())
         assert index.asked == [["d"]]
-        await shelf.of(at("c"), soon())
+        await shelf.fetch_entries(at("c"), soon())
         assert index.asked == [["d"], ["c"]]
 
 
 async def test_another_index_is_another_catalogue() -> None:
     index = Index()
     async with shelf_of(index) as shelf:
-        await shelf.of(at("a"), soon())
+        await shelf.fetch_entries(at("a"), soon())
         index.name, index.titles = "two", {"a": Title("a", en="Another"), "b": TITLES["b"]}
-        assert (await shelf.of(at("a", "two"), soon()))["a"].title.en == "Another"
-        assert (await shelf.of(at("b"), soon()))["b"].title.en == "Harbour b", "moved between the hits and this: by its id"
+        assert (await shelf.fetch_entries(at("a", "two"), soon()))["a"].title.en == "Another"
+        assert (await shelf.fetch_entries(at("b"), soon()))["b"].title.en == "Harbour b", (
+            "moved between the hits and this: by its id"
+        )
 
 
 async def test_a_title_that_is_gone_is_left_out_and_looked_for_again() -> None:
     index = Index()
     del index.titles["b"]
     async with shelf_of(index) as shelf:
-        assert list(await shelf.of(at("abc"), soon())) == ["a", "c"]
-        await shelf.of(at("abc"), soon())
+        assert list(await shelf.fetch_entries(at("abc"), soon())) == ["a", "c"]
+        await shelf.fetch_entries(at("abc"), soon())
     assert index.asked == [["a", "b", "c"], ["b"]]
 
 
 async def test_what_is_kept_is_there_while_the_cluster_is_not() -> None:
     index = Index()
     async with shelf_of(index) as shelf:
-        await shelf.of(at("a"), soon())
+        await shelf.fetch_entries(at("a"), soon())
         index.away = True
-        assert await shelf.of(at("a"), soon())
+        assert await shelf.fetch_entries(at("a"), soon())
         with pytest.raises(DependencyFailure):
-            await shelf.of(at("ab"), soon())
+            await shelf.fetch_entries(at("ab"), soon())
         index.away = False
-        assert list(await shelf.of(at("ab"), soon())) == ["a", "b"]
+        assert list(await shelf.fetch_entries(at("ab"), soon())) == ["a", "b"]
 
 
 @cases("wrong", [{"card": ["e30"]}, {"card": ["\ud800"]}, {"card": []}, {"packed": []}, {"title_id": []}])
@@ -135,14 +137,14 @@ async def test_columns_that_are_none_of_ours_are_not_kept(wrong: dict[str, list[
     index = Index(wrong=wrong)
     async with shelf_of(index) as shelf:
         with pytest.raises((LookupError, TypeError, ValueError, DependencyFailure)):
-            await shelf.of(at("a"), soon())
+            await shelf.fetch_entries(at("a"), soon())
         index.wrong = None
-        assert (await shelf.of(at("a"), soon()))["a"].title == TITLES["a"]
+        assert (await shelf.fetch_entries(at("a"), soon()))["a"].title == TITLES["a"]
 
 
 async def test_a_record_that_is_none_fails_when_it_is_to_be_shown() -> None:
     async with shelf_of(Index(wrong={"packed": [packed({"title_id": "a"})]})) as shelf:
-        entry = (await shelf.of(at("a"), soon()))["a"]
+        entry = (await shelf.fetch_entries(at("a"), soon()))["a"]
         with pytest.raises(MalformedAnswer):
             _ = entry.title
 

@@ -52,7 +52,7 @@ def test_an_outage_is_told_at_both_ends(caplog: pytest.LogCaptureFixture) -> Non
 async def test_a_backend_whose_breaker_opens_is_told_of_with_the_reason(caplog: pytest.LogCaptureFixture) -> None:
     """Not again at each probe that fails while it lasts."""
     clock, metrics = HandClock(0.0), Metrics()
-    backend = Backend("orders", BackendPolicy(0.25, 0.3), clock, on_change=Breakers().changed)
+    backend = Backend("orders", BackendPolicy(0.25, 0.3), clock, on_change=Breakers().record_breaker_change)
     metrics.watch_breakers([backend.breaker])
     works = False
 

@@ -15,7 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from server.config.settings import DEMO, ROOT
-from server.stages.telemetry import remembered
+from server.stages.telemetry import select_remembered
 from server.telemetry.log_calls import CallLog
 from server.telemetry.metrics import Metrics
 from server.version import VERSION
@@ -154,7 +154,7 @@ async def test_a_call_leaves_nothing_personal_in_history_log_span_or_metric(
     assert tool.name in caplog.text
     assert tool.name in spans
     assert user_hash("u") not in spans + told["metrics"] + history
-    assert set(remembered(answer.call, answer.outcome)) <= set(tool.remembered)
+    assert set(select_remembered(answer.call, answer.outcome)) <= set(tool.remembered)
 
 
 @EVERY_TOOL

@@ -147,13 +147,13 @@ async def test_more_follows_what_was_shown_and_may_be_put_in_order(tmp_path: Pat
 
 async def test_however_far_somebody_pages_few_titles_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compared = list[int]()
-    varied = chosen.varied
+    varied = chosen.vary_titles
 
     def counting(titles: Any, count: int, *more: Any, **named: Any) -> Any:
         compared.append(count)
         return varied(titles, count, *more, **named)
 
-    monkeypatch.setattr(chosen, "varied", counting)
+    monkeypatch.setattr(chosen, "vary_titles", counting)
     async with opened(tmp_path) as app:
         asked = {"criteria": "é" * 200, "offset": 5000}
         answer = (await called(app, "get_recommendations", asked))["structuredContent"]

@@ -94,7 +94,7 @@ async def test_a_result_that_cannot_be_written_is_answered_without_its_reason(mo
     def no_result(*_: object) -> bytes:
         raise ValueError("secret")
 
-    monkeypatch.setattr(mcp, "written", no_result)
+    monkeypatch.setattr(mcp, "serialize_result", no_result)
     async with in_process() as own, Connection.to(own.port) as client:
         answer = await client.request("POST", "/mcp", *in_2026(SEARCH))
     assert answer.json()["error"] == {"code": types.INTERNAL_ERROR, "message": "Internal server error"}

@@ -15,7 +15,7 @@ from tests.quality.genres.held_out import Groups, WithoutGroup, grouped
 from tools.classify_genre import LEAST_CONFIDENCE, MOST_TAGS
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.backends.embedded.embedder import LocalEmbedder
-from tools.store.classification import TextClassifier, offered
+from tools.store.classification import TextClassifier, select_offered
 from tools.store.models import CatalogTerms, Classification, Title
 
 PATIENCE_S = 10.0
@@ -53,7 +53,7 @@ class Baseline:
 async def measured(file: Path, cache_dir: Path | None) -> tuple[list[Judged], Baseline]:
     async with LocalEmbedder() as embedder, EmbeddedCatalog.open(file, embedder, cache_dir=cache_dir) as catalog:
         await catalog.wait_for_vectors()
-        terms = offered(await catalog.terms(Deadline.after(PATIENCE_S)))
+        terms = select_offered(await catalog.terms(Deadline.after(PATIENCE_S)))
         judged = [each async for each in _judged(catalog, grouped(catalog.titles), terms)]
         return judged, _baseline(catalog.titles, terms)
 

@@ -17,12 +17,12 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=L
 
 def test_it_is_dated_by_the_day_of_greenwich() -> None:
     tokyo = timezone(timedelta(hours=9))
-    assert Preference.stated("no gore", datetime(2026, 11, 24, 5, 0, tzinfo=tokyo)).at == "2026-11-23"
+    assert Preference.from_text("no gore", datetime(2026, 11, 24, 5, 0, tzinfo=tokyo)).at == "2026-11-23"
 
 
 @cases("days", [0, 1, KEPT_DAYS])
 def test_it_holds_for_a_year_and_not_a_day_longer(days: int) -> None:
-    own = Preference.stated("no gore", NOW)
+    own = Preference.from_text("no gore", NOW)
     assert still_kept([own], NOW + timedelta(days=days)) == (own,)
     assert still_kept([own], NOW + timedelta(days=KEPT_DAYS + 1)) == ()
 
@@ -44,7 +44,7 @@ def test_what_is_none_is_refused(text: str, at: str) -> None:
 
 @given(st.lists(TEXTS, max_size=MOST_KEPT))
 def test_a_copy_is_read_as_it_was_written(texts: list[str]) -> None:
-    stated = tuple(Preference.stated(text, NOW) for text in texts)
+    stated = tuple(Preference.from_text(text, NOW) for text in texts)
     assert decode(encode(stated)) == stated
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from session.preferences import Preference
-from tools.conditions.remembered import LONGEST_QUOTE, beside, quoted, without_words
+from tools.conditions.remembered import LONGEST_QUOTE, apply_preferences, quote_text, without_words
 from tools.store.models import Conditions, Range
 from tools.store.preferences.reader import Heard
 from tools.store.preferences.stance import Stance
@@ -18,28 +18,28 @@ HEARD = Heard(Preference("cheap and clean", "2026-11-23"), Reading("", "", CHEAP
 
 
 def test_what_the_call_does_not_speak_of_goes_with_it_in_the_words_it_was_understood_in() -> None:
-    told = beside((HEARD,), Stance(), another=False)
+    told = apply_preferences((HEARD,), Stance(), another=False)
     assert told.conditions == CHEAP
     assert [each.condition for each in told.understood] == ["at most 700 yen a volume, without Gore"]
 
 
 def test_of_what_the_call_speaks_of_the_rest_is_told() -> None:
-    told = beside((HEARD,), Stance(welcome=frozenset({"Gore"})), another=False)
+    told = apply_preferences((HEARD,), Stance(welcome=frozenset({"Gore"})), another=False)
     assert told.conditions == Conditions(price=CHEAP.price)
     assert [(each.condition, each.obeyed) for each in told.understood] == [("at most 700 yen a volume", True)]
 
 
 def test_for_another_the_budget_alone_holds() -> None:
-    assert beside((HEARD,), Stance(), another=True).conditions == Conditions(price=CHEAP.price)
+    assert apply_preferences((HEARD,), Stance(), another=True).conditions == Conditions(price=CHEAP.price)
     taste = Conditions(without_tags=("Gore",))
     heard = Heard(HEARD.preference, Reading("", "", taste, understood=SAID[1:]), Stance(taste), taste)
-    (told,) = beside((heard,), Stance(), another=True).understood
+    (told,) = apply_preferences((heard,), Stance(), another=True).understood
     assert (told.obeyed, "somebody else" in told.condition) == (False, True)
 
 
 def test_a_long_one_is_told_by_its_beginning() -> None:
-    assert quoted("x" * LONGEST_QUOTE) == "x" * LONGEST_QUOTE
-    assert quoted("x" * 200) == "x" * LONGEST_QUOTE + "…"
+    assert quote_text("x" * LONGEST_QUOTE) == "x" * LONGEST_QUOTE
+    assert quote_text("x" * 200) == "x" * LONGEST_QUOTE + "…"
 
 
 def test_what_outlasts_the_words_is_without_them() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from server.call import Principal
-from server.identity.tool_access import granted
+from server.identity.tool_access import allows_tool
 from tests.support.primitives import prompt, resource, template
 from tools.primitive_registry import Kind, PrimitiveRegistry
 from tools.registry import NameTaken, NotRegistered
@@ -24,7 +24,7 @@ def test_an_address_is_found_at_a_resource_before_a_template() -> None:
     assert _found(registry, "test://one") == ("test://one", {})
     assert _found(registry, "test://two") == ("test://{which}", {"which": "two"})
     assert _found(registry, "test://two/more") == ("test://{which}/more", {"which": "two"})
-    assert registry.at("test://two/other") is None
+    assert registry.find_resource("test://two/other") is None
 
 
 def test_what_was_withdrawn_is_not_found_any_more_and_may_come_again() -> None:
@@ -35,7 +35,9 @@ def test_what_was_withdrawn_is_not_found_any_more_and_may_come_again() -> None:
         registry.withdraw(each)
         with pytest.raises(NotRegistered):
             registry.withdraw(each)
-    assert registry.at("test://one") is registry.at("test://many/1") is registry.prompt("greet") is None
+    assert (
+        registry.find_resource("test://one") is registry.find_resource("test://many/1") is registry.prompt("greet") is None
+    )
     assert registry.template("test://many/{which}") is None
     assert not registry.completes
     registry.register(prompt())
@@ -57,12 +59,12 @@ def test_a_scope_is_asked_for_only_where_one_is_stated() -> None:
     registry = PrimitiveRegistry([resource("test://open"), resource("test://closed", scope="mcp:manga-tools:lookup_order")])
     opened, closed = (each.run.tool for each in registry.resources)
     nobody, customer = Principal(scopes=frozenset()), Principal(scopes=frozenset({"mcp:manga-tools:lookup_order"}))
-    assert [granted(opened, nobody), granted(closed, nobody)] == [True, False]
-    assert [granted(opened, customer), granted(closed, customer)] == [True, True]
+    assert [allows_tool(opened, nobody), allows_tool(closed, nobody)] == [True, False]
+    assert [allows_tool(opened, customer), allows_tool(closed, customer)] == [True, True]
 
 
 def _found(registry: PrimitiveRegistry, uri: str) -> tuple[str, dict[str, str]]:
-    found = registry.at(uri)
+    found = registry.find_resource(uri)
     assert found is not None
     served, variables = found
     return getattr(served.value, "uri", None) or served.value.uri_template.text, variables  # type: ignore[union-attr]

@@ -109,5 +109,5 @@ async def test_silence_is_that_of_a_server_or_of_the_way_to_it() -> None:
 
 
 def test_a_diagnosis_is_made_of_a_problem() -> None:
-    assert Diagnosis.of(Problem("what", "remedy"), "v1") == Diagnosis(DOWN, "what", "remedy", "v1")
-    assert Diagnosis.of(Problem("what", "remedy"), state=OK) == Diagnosis(OK, "what", "remedy")
+    assert Diagnosis.from_problem(Problem("what", "remedy"), "v1") == Diagnosis(DOWN, "what", "remedy", "v1")
+    assert Diagnosis.from_problem(Problem("what", "remedy"), state=OK) == Diagnosis(OK, "what", "remedy")

@@ -28,7 +28,7 @@ NUMBERS = count(1)
 
 
 def event(subject: str = "", kind: EventKind = EventKind.VIEWED) -> Event:
-    return Event.happened(kind, subject or f"manga-{next(NUMBERS):06}", datetime.now(UTC))
+    return Event.make_event(kind, subject or f"manga-{next(NUMBERS):06}", datetime.now(UTC))
 
 
 class Told(list[str]):

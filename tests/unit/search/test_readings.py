@@ -46,14 +46,16 @@ def test_readings_are_few_however_many_there_could_be(text: str) -> None:
 
 def test_the_likeliest_reading_is_the_surest_author() -> None:
     asked = AskedAuthor(PARSER.parse("山田花子の漫画"))
-    sure = [asked.sureness(AuthorKeys.of(Author(name))) for name in ("Yamada, Hanako", "Santa, Hanako", "Tanaka, Jirou")]
+    sure = [
+        asked.sureness(AuthorKeys.from_author(Author(name))) for name in ("Yamada, Hanako", "Santa, Hanako", "Tanaka, Jirou")
+    ]
     assert sure[0] > 0.9
     assert sure[0] >= sure[1]
     assert sure[2] == 0.0
 
 
 def test_an_author_asked_for_by_family_name_alone_is_found_by_its_reading() -> None:
-    family = AuthorKeys.of(Author("Yamada, Hanako"))
+    family = AuthorKeys.from_author(Author("Yamada, Hanako"))
     assert AskedAuthor(PARSER.parse("山田先生の漫画")).sureness(family) > 0.8
     assert AskedAuthor(PARSER.parse("山田")).sureness(family) == 0.0
 

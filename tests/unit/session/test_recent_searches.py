@@ -33,7 +33,7 @@ def begun(*ids: str, degraded: bool = False, shown: LastShown | None = None, **s
 def kept(known: RecentState, request: BeginRequest | None = None, *, written: bool = True) -> None:
     left = known.keep(request or asked(), SHOWN, {})
     if written:
-        known.written(left)
+        known.mark_written(left)
 
 
 def test_redis_away_the_last_search_of_this_process_counts() -> None:
@@ -62,7 +62,7 @@ def test_what_redis_has_said_counts_when_it_is_away() -> None:
 def test_what_is_not_known_any_more_is_not_made_good() -> None:
     """Another process has shown several titles since, in the same turn: none of them is meant by itself."""
     known = RecentState()
-    known.written(known.keep(asked(), None, {"title_id": "manga-000001", "title": "One"}))
+    known.mark_written(known.keep(asked(), None, {"title_id": "manga-000001", "title": "One"}))
     assert known.fill(asked(), begun("manga-000008", "manga-000009", title_id="", title="")).shared == {}
 
 
@@ -70,10 +70,10 @@ def test_only_what_was_not_written_is_still_to_be() -> None:
     known = RecentState()
     kept(known)
     order = known.keep(asked(), None, {"order_id": "MNG-DEMO1001"})
-    assert known.unwritten("s", "u") == order
-    assert known.behind() == [("s", "u")]
-    known.written(order)
-    assert (known.unwritten("s", "u"), known.behind()) == ([], [])
+    assert known.list_unwritten("s", "u") == order
+    assert known.list_owners_behind() == [("s", "u")]
+    known.mark_written(order)
+    assert (known.list_unwritten("s", "u"), known.list_owners_behind()) == ([], [])
 
 
 def test_a_memory_lost_in_the_middle_of_a_turn_is_made_good_and_later_it_is_over() -> None:
@@ -135,7 +135,7 @@ def test_it_is_forgotten_after_half_an_hour_and_bounded() -> None:
     kept(known, written=False)
     clock.advance(recent.SECONDS + 1)
     assert known.fill(asked(), begun(degraded=True)).last_ids == ()
-    assert known.behind() == []
+    assert known.list_owners_behind() == []
     for number in range(recent.CAPACITY + 1):
         kept(known, asked(session=f"s{number}"))
         known.keep_set(f"rs{number}", IDS)

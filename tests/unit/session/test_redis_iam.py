@@ -40,14 +40,14 @@ def test_a_token_is_used_again_until_it_nears_its_end(monkeypatch: pytest.Monkey
     monkeypatch.setattr(iam, "time", SimpleNamespace(monotonic=lambda: now))
     source = ElastiCacheIam("app", "my-cache", "ap-northeast-1")
     signed = 0
-    sign = source._signed
+    sign = source._sign_request
 
     def counted() -> str:
         nonlocal signed
         signed += 1
         return sign()
 
-    monkeypatch.setattr(source, "_signed", counted)
+    monkeypatch.setattr(source, "_sign_request", counted)
     for seconds, times in ((0, 1), (780, 1), (781, 2), (1000, 2)):
         now = 1000.0 + seconds
         source.get_credentials()

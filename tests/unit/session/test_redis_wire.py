@@ -12,7 +12,7 @@ from session.redis.multiplexed import Trip
 
 async def test_what_had_arrived_when_the_time_was_up_is_still_read() -> None:
     trip = Trip(asyncio.get_running_loop(), 1, 0.0)
-    trip.left()
+    trip.start_timer()
     for _ in range(2):  # in the first of these turns the time is up
         await asyncio.sleep(0)
     trip.take(b"in time")
@@ -21,14 +21,14 @@ async def test_what_had_arrived_when_the_time_was_up_is_still_read() -> None:
 
 async def test_a_reply_that_never_comes_is_given_up() -> None:
     trip = Trip(asyncio.get_running_loop(), 1, 0.0)
-    trip.left()
+    trip.start_timer()
     with pytest.raises(MemoryUnavailable, match="did not answer in time"):
         await trip.replies()
 
 
 async def test_a_trip_has_its_replies_once_the_last_has_come() -> None:
     trip = Trip(asyncio.get_running_loop(), 2, 60.0)
-    trip.left()
+    trip.start_timer()
     trip.take(b"first")
     assert not trip.done.done()
     trip.take(b"last")

@@ -12,8 +12,8 @@ from tools.store.classification import (
     Said,
     find_stated_labels,
     is_explicit,
-    offered,
     readerships,
+    select_offered,
     tags,
     telling,
     vote,
@@ -113,7 +113,7 @@ def test_what_is_said_in_so_many_words_is_read(text: str, readership: str, tag: 
 
 def test_rare_tags_and_merits_are_not_offered() -> None:
     terms = CatalogTerms({"Karuta": 4, "Horror": 5, **dict.fromkeys(MERITS, 100)}, {})
-    assert offered(terms).tags == {"Horror": 5}
+    assert select_offered(terms).tags == {"Horror": 5}
 
 
 @given(

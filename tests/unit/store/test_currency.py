@@ -43,12 +43,12 @@ ORDER = Order("HBK-4100037", "paid", "2026-11-10T09:30:00Z", (LINE,), 1798, 595,
 def test_an_amount_is_said_in_both_languages(code: str, smallest: int, en: str, ja: str) -> None:
     assert Currency(code).say(smallest) == en
     assert Currency(code).say(smallest, "ja") == ja
-    assert Currency(code).heard(en) == Currency(code).heard(ja) == smallest
+    assert Currency(code).parse_amount(en) == Currency(code).parse_amount(ja) == smallest
 
 
 @cases("text", ["700 yen", "7.999", "about seven", "$", "", "-7", "€7", "7 dollars off"])
 def test_what_is_no_amount_of_this_currency_is_none(text: str) -> None:
-    assert USD.heard(text) is None
+    assert USD.parse_amount(text) is None
 
 
 @cases("text", ["", "dollar", "USDT", "XXX", "¥"])

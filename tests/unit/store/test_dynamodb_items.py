@@ -88,7 +88,7 @@ def test_an_order_whose_sum_is_wrong_is_refused_when_written() -> None:
 
 
 def test_an_event_expires_half_a_year_after_it_happened() -> None:
-    event = Event.happened(EventKind.SEARCHED, "x" * 900, datetime(2026, 1, 1, tzinfo=UTC))
+    event = Event.make_event(EventKind.SEARCHED, "x" * 900, datetime(2026, 1, 1, tzinfo=UTC))
     item = event_item("reader", event)
     assert int(item["expires_at"]["N"]) == int(datetime(2026, 1, 1, tzinfo=UTC).timestamp()) + KEPT_DAYS * 86400
     assert event_of(item, "reader") == event

@@ -122,7 +122,7 @@ def test_any_title_comes_back_from_its_document(title: Title, sold: tuple[Offer,
     card = card_from(made["card"])
     assert (card.names, card.prior) == (NameKeys.of(title), prior(title))
     assert (card.place, card.series) == (7, ("sequel",))
-    assert card.facts == Facts.of(title, sold)
+    assert card.facts == Facts.from_title(title, sold)
     assert card.prose == prose_terms(title)
 
 
@@ -167,7 +167,7 @@ def test_a_series_is_what_begins_with_the_name_and_what_is_related() -> None:
         Title("e", en="Iron"),
     ]
     index = SeriesIndex(titles)
-    assert [index.of(row) for row in range(5)] == [("c", "b"), ("c", "a"), (), ("a",), ()]
+    assert [index.list_series(row) for row in range(5)] == [("c", "b"), ("c", "a"), (), ("a",), ()]
 
 
 CHANGED = {"format": "0", "definition": "x", "embedder": "m", "dimensions": 512, "titles": 1, "content": "x"}

@@ -76,8 +76,8 @@ def test_what_is_sold_is_the_same_when_it_is_read_again(known: Availability, day
 
 def test_prices_of_a_day_are_worked_out_once_for_each_row_and_day() -> None:
     prices, read = DayPrices(10), row(Offer(DIGITAL, 300, None, 480, FAIR))
-    told = prices.of(read, TODAY)
+    told = prices.compute_sale(read, TODAY)
     assert told == price_for_day(read, TODAY)
-    assert prices.of(read, TODAY) is told
-    assert prices.of(read, "2026-12-16") == price_for_day(read, "2026-12-16") != told
-    assert prices.of(row(Offer(DIGITAL, 200)), TODAY).offers == (Offer(DIGITAL, 200),), "read again, and cheaper"
+    assert prices.compute_sale(read, TODAY) is told
+    assert prices.compute_sale(read, "2026-12-16") == price_for_day(read, "2026-12-16") != told
+    assert prices.compute_sale(row(Offer(DIGITAL, 200)), TODAY).offers == (Offer(DIGITAL, 200),), "read again, and cheaper"

@@ -29,7 +29,7 @@ async def named(
     names: TitleNames, catalogue: Any, *title_ids: str, seconds: float = 5, records: Any = None
 ) -> dict[str, str]:
     titles = TitleReader(catalogue, records or Catalogue(down=True))
-    return dict(await names.of(title_ids, titles, Deadline.after(seconds)))
+    return dict(await names.read_names(title_ids, titles, Deadline.after(seconds)))
 
 
 async def test_only_what_is_not_known_is_asked_for_and_once() -> None:
@@ -61,6 +61,6 @@ async def test_without_time_nobody_is_asked() -> None:
 def test_it_is_bounded_and_forgets_what_was_used_longest_ago() -> None:
     names = TitleNames(capacity=2)
     names.note([("m-1", "One"), ("m-2", "Two")])
-    assert names.known(["m-1"]) == {"m-1": "One"}
+    assert names.recall_names(["m-1"]) == {"m-1": "One"}
     names.note([("m-3", "Three")])
-    assert names.known(["m-1", "m-2", "m-3"]) == {"m-1": "One", "m-3": "Three"}
+    assert names.recall_names(["m-1", "m-2", "m-3"]) == {"m-1": "One", "m-3": "Three"}

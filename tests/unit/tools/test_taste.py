@@ -19,7 +19,7 @@ def title(n: int, *tags: str) -> Title:
 
 
 def did(kind: EventKind, subject: str, days_ago: float = 0) -> Event:
-    return Event.happened(kind, subject, NOW - timedelta(days=days_ago))
+    return Event.make_event(kind, subject, NOW - timedelta(days=days_ago))
 
 
 @cases(("days", "weight"), [(0, 0.4), (30, 0.2), (60, 0.1), (90, 0.05), (-1, 0.4)])

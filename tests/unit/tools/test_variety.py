@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools.recommend.variety import MOST_BY_AUTHOR, varied
+from tools.recommend.variety import MOST_BY_AUTHOR, vary_titles
 from tools.store.models import Author, Title
 
 
@@ -13,25 +13,25 @@ def title(n: int, name: str = "", *tags: str, author: str | None = None, related
 
 def test_the_best_comes_first_and_without_likenesses_the_order_stays() -> None:
     titles = [title(n) for n in range(6)]
-    assert varied(titles, 4) == titles[:4]
-    assert varied(titles, 0) == varied([], 3) == []
+    assert vary_titles(titles, 4) == titles[:4]
+    assert vary_titles(titles, 0) == vary_titles([], 3) == []
 
 
 def test_no_two_are_of_one_series() -> None:
     naruto, boruto = title(1, "Naruto Shippuuden"), title(2, "Boruto", related=("manga-000001",))
     again, other = title(3, "Naruto Shippuuden: The Movie"), title(4, "Slam Dunk")
-    assert varied([naruto, boruto, again, other], 4) == [naruto, other]
-    assert varied([again, boruto, other], 4, beside=[naruto]) == [other]
-    assert varied([boruto, naruto, again], 1) == [boruto]
+    assert vary_titles([naruto, boruto, again, other], 4) == [naruto, other]
+    assert vary_titles([again, boruto, other], 4, beside=[naruto]) == [other]
+    assert vary_titles([boruto, naruto, again], 1) == [boruto]
 
 
 def test_there_are_few_by_one_author() -> None:
     mine = [title(n, author="Oda, Eiichiro") for n in range(5)]
-    shown = varied([*mine, title(6)], 6)
+    shown = vary_titles([*mine, title(6)], 6)
     assert sum(bool(each.authors) for each in shown) == MOST_BY_AUTHOR
 
 
 def test_of_almost_equals_the_one_of_another_kind_is_shown_first() -> None:
     horrors = [title(n, "", "Horror", "Gore") for n in (1, 2, 3)]
     comedy = title(4, "", "Comedy")
-    assert varied([*horrors[:2], comedy, horrors[2]], 3) == [horrors[0], comedy, horrors[1]]
+    assert vary_titles([*horrors[:2], comedy, horrors[2]], 3) == [horrors[0], comedy, horrors[1]]

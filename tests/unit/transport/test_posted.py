@@ -64,4 +64,4 @@ def test_of_extensions_what_is_understood_is_kept_and_nothing_else() -> None:
 @cases("declared", [None, [], "x", 7, {}, {"org.example/pages": 7}], ids=repr)
 def test_extensions_that_are_none_are_none(declared: object) -> None:
     spoken = Extensions([Extension(name="org.example/pages", understood=lambda said: None)])
-    assert spoken.understood(declared) == {}
+    assert spoken.read_settings(declared) == {}

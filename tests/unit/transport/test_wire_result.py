@@ -9,7 +9,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 from pydantic_core import to_json
 
 from server.results import FROM_ELSEWHERE, compact
-from server.transport.mcp import METHOD, TEXT, written
+from server.transport.mcp import METHOD, TEXT, serialize_result
 from tests.support.cases import cases
 
 VALUES: list[dict[str, Any]] = [
@@ -34,4 +34,4 @@ def test_it_is_what_the_sdk_writes(version: str, value: dict[str, Any], beside: 
         "isError": failed,
         "_meta": META,
     }
-    assert written(version, result) == to_json(serialize_server_result(METHOD, version, result))
+    assert serialize_result(version, result) == to_json(serialize_server_result(METHOD, version, result))

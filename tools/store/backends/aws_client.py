@@ -27,7 +27,7 @@ def service_models() -> Loader:
 
 
 def client_config(connect_seconds: float, read_seconds: float, pool: int, **more: Any) -> AioConfig:
-    """One attempt a call, since retries, breakers and deadlines are the product's own."""
+    """The driver's configuration: one attempt a call, since retries, breakers and deadlines are the product's own."""
     return AioConfig(
         connect_timeout=connect_seconds,
         read_timeout=read_seconds,

@@ -124,7 +124,7 @@ def aws_problem(error: BaseException, setting: str, permission: str) -> Problem:
 
 
 def bedrock_problem(error: BackendFailure, purpose: Purpose = EMBEDDER) -> Problem:
-    """For a failure to embed or to classify."""
+    """The problem behind a failure to embed or to classify."""
     code = code_of(error)
     if code in ("ValidationException", "ResourceNotFoundException") or isinstance(error, QuestionRefused):
         what = f"Bedrock has no such model here, or {purpose.fails}"

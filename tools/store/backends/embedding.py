@@ -68,7 +68,7 @@ async def embed_with_retries(embedder: Embedder, texts: Sequence[str], attempts:
 
 logger = logging.getLogger(__name__)
 IN_A_ROW = 3
-"""Failures in a row that are an outage: one throttled or slow call is none."""
+"""Failures in a row that count as an outage; one throttled or slow call does not."""
 
 
 class WatchedEmbedder:
@@ -98,7 +98,7 @@ class WatchedEmbedder:
         return vectors
 
     async def health(self, deadline: Deadline) -> Health:
-        """By the last texts that it was asked for: a probe that embeds costs money."""
+        """The health by the last texts: a probe that embeds would cost money."""
         return Health(self._outage.why is None, self._outage.why or "")
 
 
@@ -134,8 +134,8 @@ class QueryVectors:
         self._calls: dict[str, _Call] = {}
         self._closed = False
 
-    async def of(self, text: str, deadline: Deadline) -> Floats | None:
-        """The vector, not to be written to; None when there is none within 0.3 s, and half of what is left."""
+    async def embed_text(self, text: str, deadline: Deadline) -> Floats | None:
+        """The vector, read-only; None after 0.3 s, and after half of the remaining time."""
         if (kept := self._kept.use(text)) is not None:
             return kept
         if self._closed or self._clock() < (self._failed.peek(text) or 0.0):
@@ -151,7 +151,7 @@ class QueryVectors:
         return call.task.result() if call.task.done() and not call.task.cancelled() else None
 
     async def aclose(self) -> None:
-        """Ends what is under way; those who wait for it have no vector."""
+        """Cancels the calls under way; their waiters get no vector."""
         self._closed = True
         tasks = [call.task for call in self._calls.values()]
         for task in tasks:
@@ -164,14 +164,14 @@ class QueryVectors:
         return call
 
     async def _embed(self, text: str) -> Floats | None:
-        vector = await self._answered(text)
+        vector = await self._ask_embedder(text)
         if vector is None:
             self._failed.put(text, self._clock() + NOT_AGAIN_SECONDS)
         else:
             self._kept.put(text, vector)
         return vector
 
-    async def _answered(self, text: str) -> Floats | None:
+    async def _ask_embedder(self, text: str) -> Floats | None:
         try:
             found = await self._embedder.embed([text], Deadline.after(CALL_SECONDS))
         except Failure:

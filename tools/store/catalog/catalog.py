@@ -66,7 +66,7 @@ class StoreCatalog:
         self._without_adult = adult is Adult.OFF
 
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
-        page = await self._port.search(replace(query, conditions=self._narrowed(query.conditions)), deadline)
+        page = await self._port.search(replace(query, conditions=self._narrow_conditions(query.conditions)), deadline)
         self._note_present(page.titles)
         return replace(page, near=without_adult(page.near)) if self._without_adult else page
 
@@ -82,12 +82,12 @@ class StoreCatalog:
         return found
 
     async def popular(self, conditions: Conditions, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        titles = await self._port.popular(self._narrowed(conditions), limit, deadline)
+        titles = await self._port.popular(self._narrow_conditions(conditions), limit, deadline)
         self._note_present(titles)
         return titles
 
     async def for_reader(self, query: ReaderQuery, deadline: Deadline) -> tuple[Title, ...]:
-        titles = await self._port.for_reader(replace(query, conditions=self._narrowed(query.conditions)), deadline)
+        titles = await self._port.for_reader(replace(query, conditions=self._narrow_conditions(query.conditions)), deadline)
         self._note_present(titles)
         return titles
 
@@ -107,7 +107,7 @@ class StoreCatalog:
     async def health(self, deadline: Deadline) -> Health:
         return await self._port.health(deadline)
 
-    def _narrowed(self, conditions: Conditions) -> Conditions:
+    def _narrow_conditions(self, conditions: Conditions) -> Conditions:
         no_adult = self._without_adult or conditions.no_adult
         return replace(conditions, day=day_in_japan(self._now()).isoformat(), no_adult=no_adult)
 
@@ -155,8 +155,8 @@ class StockWithoutAdult:
         return await self._port.health(deadline)
 
     async def _find_adult(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, bool]:
-        """By id, those that could be read. An id that the catalogue lacks is no adult title's; that is not remembered, since
-        the title may be added."""
+        """The adult titles among those that could be read, by id. An unknown id is no adult title's; that is not
+        remembered, since it may be added."""
         known = {title_id: adult for title_id in title_ids if (adult := self._adult.use(title_id)) is not None}
         missing = [title_id for title_id in title_ids if title_id not in known]
         if not missing:

@@ -55,7 +55,7 @@ class TypedSnapshot(Generic[T]):
         self._told = False
 
     async def load(self, part: int | str = 0) -> T | None:
-        """None when there is nothing that can be read. Raises `MemoryUnavailable`."""
+        """Loads the snapshot; None without a readable one. Raises `MemoryUnavailable`."""
         packed = await self._snapshots.load(self._key(part))
         return None if packed is None else await asyncio.to_thread(self._read, packed)
 
@@ -112,12 +112,14 @@ class PopularIndex:
         self.titles = tuple(titles)
         self.by_id = {title.title_id: title for title in self.titles}
         self._parser = QueryParser.load()
-        self._facts = [Facts.of(title) for title in self.titles]
+        self._facts = [Facts.from_title(title) for title in self.titles]
         self._credits = [_credits(facts.authors) for facts in self._facts]
         self._names = NameTable(map(NameKeys.of, self.titles))
         self.titles_beginning = Beginnings((title, map(sound_key, names_of(title))) for title in self.titles)
         authors = {author.name: author for title in reversed(self.titles) for author in reversed(title.authors)}
-        self.authors_beginning = Beginnings((each, AuthorKeys.of(each).spellings) for each in reversed(authors.values()))
+        self.authors_beginning = Beginnings(
+            (each, AuthorKeys.from_author(each).spellings) for each in reversed(authors.values())
+        )
         self._ids: Mapping[str, dict[str, None]] = defaultdict(dict)
         self._works: Mapping[str, dict[str, None]] = defaultdict(dict)
         for title in self.titles:
@@ -130,8 +132,8 @@ class PopularIndex:
         """The most popular titles that satisfy the conditions, exactly."""
         return tuple(self.titles[position] for position in islice(self._fitting(conditions), limit))
 
-    def ordered(self, conditions: Conditions, ordering: Ordering | None, limit: int) -> tuple[Title, ...]:
-        """As `matching`, in another order where one is asked for."""
+    def list_ordered(self, conditions: Conditions, ordering: Ordering | None, limit: int) -> tuple[Title, ...]:
+        """The `matching` titles, in another order where one is asked for."""
         if ordering is None or ordering is Ordering.POPULARITY:
             return self.matching(conditions, limit)
         return in_order(self.matching(conditions, MOST_POPULAR), ordering)[:limit]
@@ -141,7 +143,7 @@ class PopularIndex:
         return [self.by_id[each] for each in self.by_id if typed and each.startswith(typed)][:limit]
 
     def match_names(self, asked: Sequence[str]) -> dict[str, NameMatches]:
-        """As `CatalogPort.match_names`, among these titles."""
+        """Matches names as `CatalogPort.match_names` does, among these titles."""
         found = {each: self._match(name.key) for each, name in exact_names(asked).items()}
         return {each: matches for each, matches in found.items() if matches != NameMatches()}
 
@@ -154,10 +156,10 @@ class PopularIndex:
         if not self.titles or len(query) > LONGEST_NAME:
             return ()
         parsed = self._parser.parse(query)
-        positions = dict.fromkeys((*self._named(parsed, conditions), *self._by_author(parsed, conditions)))
+        positions = dict.fromkeys((*self._find_named(parsed, conditions), *self._by_author(parsed, conditions)))
         return tuple(self.titles[position] for position in islice(positions, limit))
 
-    def _named(self, parsed: ParsedQuery, conditions: Conditions) -> list[int]:
+    def _find_named(self, parsed: ParsedQuery, conditions: Conditions) -> list[int]:
         near = np.maximum(
             self._names.likeness(asked_names(parsed, _WEIGHTS)), self._names.spelled_in_katakana(parsed.subject)
         )
@@ -217,7 +219,7 @@ class PopularTitles:
     index: PopularIndex = field(default_factory=PopularIndex)
 
     def match_names(self, names: Sequence[str]) -> dict[str, NameMatches]:
-        """As `CatalogPort.match_names`, among the latest of these titles."""
+        """Matches names as `CatalogPort.match_names` does, among the latest of these titles."""
         return self.index.match_names(names)
 
     async def refresh(self) -> bool:
@@ -234,7 +236,7 @@ class PopularTitles:
         return True
 
     async def recall(self) -> bool:
-        """Takes the snapshot where nothing is known yet. True if there is one."""
+        """Loads the snapshot if no titles are known yet. True if there is one."""
         try:
             titles = await self.snapshot.load() if self.snapshot is not None else None
         except MemoryUnavailable:
@@ -265,5 +267,5 @@ class PopularTitles:
         return REFRESH_SECONDS if await self.refresh() else RETRY_SECONDS
 
     async def _take(self, titles: tuple[Title, ...]) -> None:
-        """On a thread: it takes a quarter of a second."""
+        """Indexes the titles on a thread: it takes a quarter of a second."""
         self.index = await asyncio.to_thread(PopularIndex, titles)

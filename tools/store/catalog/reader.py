@@ -31,7 +31,7 @@ class TitleReading:
 
 
 class TitleReader:
-    """Both ports come guarded, each by a breaker of its own."""
+    """Reads titles over two guarded ports, each with a breaker of its own."""
 
     def __init__(self, catalog: CatalogPort, records: TitlesPort) -> None:
         self._catalog, self._records = catalog, records
@@ -42,11 +42,11 @@ class TitleReader:
         asked = asyncio.ensure_future(self._catalog.get(title_ids, deadline))
         try:
             await asyncio.wait({asked}, timeout=max(0.0, deadline.remaining() * PATIENCE))
-            if asked.done() and not _failed(asked):
+            if asked.done() and not _has_failed(asked):
                 return TitleReading(asked.result())
             return await self._either(asked, title_ids, deadline)
         finally:
-            await _ended(asked)
+            await _end_request(asked)
 
     async def _either(
         self, catalog: asyncio.Future[TitlesById], title_ids: Sequence[str], deadline: Deadline
@@ -56,27 +56,27 @@ class TitleReader:
             await asyncio.wait({catalog, records}, return_when=asyncio.FIRST_COMPLETED)
             if not catalog.done() and not _knows(records):
                 await asyncio.wait({catalog})
-            if catalog.done() and not _failed(catalog):
+            if catalog.done() and not _has_failed(catalog):
                 return TitleReading(catalog.result())
             await asyncio.wait({records})
             if _knows(records):
                 return TitleReading(records.result(), from_records=True)
             return TitleReading(await catalog)
         finally:
-            await _ended(records)
+            await _end_request(records)
 
 
-def _failed(asked: asyncio.Future[TitlesById]) -> bool:
+def _has_failed(asked: asyncio.Future[TitlesById]) -> bool:
     """True if the backend is at fault. Unforeseen errors are raised where the result is taken."""
     return isinstance(asked.exception(), BackendFailure)
 
 
 def _knows(asked: asyncio.Future[TitlesById]) -> bool:
-    return asked.done() and not _failed(asked) and bool(asked.result())
+    return asked.done() and not _has_failed(asked) and bool(asked.result())
 
 
-async def _ended(asked: asyncio.Future[TitlesById]) -> None:
-    """Nothing is left under way: the backend's work ends with the call."""
+async def _end_request(asked: asyncio.Future[TitlesById]) -> None:
+    """Waits until the backend's work has ended with the call."""
     if not asked.done():
         asked.cancel()
         await asyncio.wait({asked})
@@ -86,11 +86,11 @@ async def _ended(asked: asyncio.Future[TitlesById]) -> None:
 
 CAPACITY = 20_000
 NATIVE = 4_000
-"""Names in Japanese, which only some clients are told of."""
+"""Names in Japanese, which only some clients receive."""
 
 
 class TitleNames:
-    """The names of titles that were shown or asked for last. A name hardly ever changes, and what is shown is named anew."""
+    """The names of titles that were shown or asked for last. A name hardly ever changes, and shown titles update theirs."""
 
     def __init__(self, capacity: int = CAPACITY, native: int = NATIVE) -> None:
         self._names: Lru[str, str] = Lru(capacity)
@@ -100,7 +100,7 @@ class TitleNames:
         for title_id, name in names:
             self._names.put(title_id, name)
 
-    def known(self, title_ids: Iterable[str]) -> dict[str, str]:
+    def recall_names(self, title_ids: Iterable[str]) -> dict[str, str]:
         return {title_id: name for title_id in title_ids if (name := self._names.use(title_id)) is not None}
 
     def note_native(self, names: Iterable[tuple[str, str | None]]) -> None:
@@ -113,7 +113,7 @@ class TitleNames:
         """The names in Japanese of those that were shown or asked for lately."""
         return {title_id: name for title_id in title_ids if (name := self._native.use(title_id)) is not None}
 
-    async def of(self, title_ids: Sequence[str], titles: TitleReader, deadline: Deadline) -> Mapping[str, str]:
+    async def read_names(self, title_ids: Sequence[str], titles: TitleReader, deadline: Deadline) -> Mapping[str, str]:
         """Their names, asking for those that are not known, by the store's records where the catalogue is away. What does
         not come in time is missing: nobody waits for a name longer than that, and no answer fails for want of one."""
         missing = [title_id for title_id in title_ids if title_id not in self._names]
@@ -124,4 +124,4 @@ class TitleNames:
                 found = {}
             self.note((title_id, title.display) for title_id, title in found.items())
             self.note_native((title_id, title.ja) for title_id, title in found.items())
-        return self.known(title_ids)
+        return self.recall_names(title_ids)

@@ -77,7 +77,7 @@ class Title:
 
 
 class Status(StrEnum):
-    """True if a series goes on."""
+    """True if the series goes on."""
 
     FINISHED = "finished"
     PUBLISHING = "publishing"
@@ -99,7 +99,7 @@ class Audience(StrEnum):
         return list(Audience).index(self)
 
     def fits(self, most: Audience) -> bool:
-        """True if what is for this audience may be given to `most`."""
+        """True if titles for this audience may be given to `most`."""
         return self.step <= most.step
 
 
@@ -182,7 +182,7 @@ class Conditions:
         return replace(self, **{name: _both(name, getattr(self, name), getattr(other, name)) for name in other.stated})
 
     def but(self, *names: str) -> Conditions:
-        """Without the conditions of these names."""
+        """A copy without the conditions of these names."""
         nothing = Conditions()
         return replace(self, **{name: getattr(nothing, name) for name in names})
 
@@ -194,10 +194,10 @@ _ONE_OF = frozenset({"genres", "statuses", "magazines"})
 def _both(name: str, own: Any, other: Any) -> Any:
     if name in _ONE_OF and (shared := tuple(each for each in own if each in other)):
         return shared
-    return _joined(own, other)
+    return _join_values(own, other)
 
 
-def _joined(own: Any, other: Any) -> Any:
+def _join_values(own: Any, other: Any) -> Any:
     if isinstance(own, Range):
         return own.narrowed(other)
     if isinstance(own, Audience):
@@ -255,7 +255,7 @@ class CatalogPage:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A title and how much it tells of a reader's taste: 1 for what was bought."""
+    """A title and its weight in a reader's taste: 1 for a purchase."""
 
     title: Title
     weight: float = 1.0

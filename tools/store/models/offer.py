@@ -1,4 +1,4 @@
-"""A way to buy a title, and what it may cost."""
+"""Offers of a title, and the rules of their prices."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Campaign:
 
 
 def campaign_problem(campaign: Campaign) -> str | None:
-    """Why its days cannot be meant; None when they can."""
+    """Says why the campaign's days are impossible; None if they are possible."""
     if campaign.yearly and campaign.start is None:
         return "comes back every year, so it needs a start"
     if campaign.start is not None and len(campaign.start) != len(campaign.until):
@@ -56,7 +56,7 @@ PAPER, DIGITAL = "physical", "digital"
 SET, USED_SET = "set", "used_set"
 """All paper volumes of a title at once: new ones, and used ones."""
 WHOLE = frozenset({SET, USED_SET})
-"""Formats in which a price is that of the whole series, so that it says nothing of what a volume costs."""
+"""Formats whose price is that of the whole series, which tells nothing of a volume's."""
 FIXED = frozenset({PAPER, SET})
 """Formats that are new books: their publisher fixes the price for every shop (resale price maintenance), so that a lower one
 on record is a mistake. E-books and used books are exempt."""
@@ -79,15 +79,15 @@ class Offer:
 
 
 def price_problem(format_: str, price_jpy: int) -> str | None:
-    """Why something cannot cost so much; None when it can. A free first volume is how a digital series begins; nobody gives
-    paper away, so that 0 yen is a mistake there."""
+    """Says why a price is impossible; None if it is possible. A digital series often begins with a free volume; 0 yen
+    for paper is a mistake."""
     if price_jpy > 0 or (price_jpy == 0 and format_ == DIGITAL):
         return None
     return f"must be {'at least' if format_ == DIGITAL else 'more than'} 0 ({format_})"
 
 
 def campaign_offer_problem(offer: Offer) -> str | None:
-    """Why an offer cannot be on a campaign so; None when it can, or is on none."""
+    """Says why the offer cannot be on its campaign; None if it can, or is on none."""
     if offer.campaign is None:
         return None
     if offer.list_price_jpy is None or offer.list_price_jpy <= offer.price_jpy:
@@ -132,13 +132,13 @@ class Availability:
     volumes: tuple[VolumeStock, ...]
     as_of: str
 
-    def awaited(self, volume: VolumeStock) -> bool:
+    def is_awaited(self, volume: VolumeStock) -> bool:
         """True if one of its volumes had still to come out at `as_of`."""
         return volume.release_date is not None and volume.release_date > self.day
 
     @property
     def day(self) -> str:
-        """That of `as_of` in Japan, YYYY-MM-DD."""
+        """The day of `as_of` in Japan, YYYY-MM-DD."""
         return _day_of(self.as_of)
 
 
@@ -152,7 +152,7 @@ class AvailabilityPage:
 
 @lru_cache(maxsize=256)
 def _day_of(moment: str) -> str:
-    """Asked of each volume of a row, and what was read together is of one moment."""
+    """The day, computed once for all volumes of a row: they are of one moment."""
     return day_in_japan(datetime.fromisoformat(moment)).isoformat()
 
 
@@ -183,6 +183,6 @@ class Release:
 
     @property
     def place(self) -> tuple[str, float, str, str, int]:
-        """Where it stands in the list of its month: by day, then the best known first."""
+        """The sort key within a month's list: by day, then the best known first."""
         rank = math.inf if self.popularity_rank is None else self.popularity_rank
         return self.date, rank, self.title_id, self.format, self.volume

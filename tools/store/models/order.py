@@ -123,7 +123,7 @@ class Policies:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """In the order of the texts."""
+        """The topics, in the order of the texts."""
         return tuple(dict.fromkeys(topic for topic, _ in self.texts))
 
     def take_texts(self, other: Policies) -> str | None:

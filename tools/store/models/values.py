@@ -118,7 +118,7 @@ Rank = Annotated[int, Field(ge=1, le=MOST)]
 Year = Annotated[int, Field(ge=1000, le=9999)]
 Rating = Annotated[float, Field(ge=0, le=5, allow_inf_nan=False)]
 ByStars = Annotated[tuple[Count, ...], AfterValidator(_by_stars), Field(min_length=STARS, max_length=STARS)]
-"""How many gave one star, two, and so on to five."""
+"""The number of ratings with one star, two, and so on to five."""
 Readership = Annotated[str, _one_of(GENRES), WithJsonSchema({"enum": list(GENRES)})]
 ForWhom = Annotated[str, _one_of(AUDIENCES), WithJsonSchema({"enum": list(AUDIENCES)})]
 TitleId = Annotated[str, AfterValidator(_safe_id), WithJsonSchema({"type": "string", "pattern": SAFE_ID})]

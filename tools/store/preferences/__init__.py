@@ -1,1 +1,1 @@
-"""What stated preferences come to: read as a shopper's words are, and which of two holds on the same matter."""
+"""Stated preferences: read like a shopper's words, and weighed against each other on the same matter."""

@@ -23,14 +23,13 @@ MOST_TOGETHER = 500
 KEPT_SECONDS = 600.0
 """A reading hangs on what the catalogue has, and on the year."""
 NEARLY_NONE = 0.005
-"""Seconds: with less than that there is no time left to read what was never read."""
+"""Seconds; less time left is too little to read a preference for the first time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A preference and what was understood of it. `holds`: what no later one takes back. `of_another`: it is about somebody
-    else ("my daughter is 8") and a note, since it says nothing of what the customer is to be shown. `unread`: there was no
-    time."""
+    """A preference and its reading. `holds`: the part that no later one takes back. `of_another`: it is about somebody else
+    ("my daughter is 8") and a note, no condition of the customer's own titles. `unread`: there was no time."""
 
     preference: Preference
     reading: Reading
@@ -41,17 +40,17 @@ class Heard:
 
     @property
     def obeyed(self) -> bool:
-        """Whether anything of it is a condition."""
+        """True if any part of it is a condition."""
         return bool(self.stance.conditions.stated)
 
     @property
     def understood(self) -> list[str]:
-        """Its conditions in a few English words."""
+        """The preference's conditions in a few English words."""
         return [each.condition for each in self.reading.understood if each.obeyed and each.about] if self.obeyed else []
 
     @property
     def doubted(self) -> list[str]:
-        """Its words that were not read for sure, and are no condition."""
+        """Words of the preference that were not read for sure and are no condition."""
         return [each.words for each in self.reading.understood if not each.obeyed]
 
 
@@ -63,14 +62,14 @@ class PreferenceReader:
         self._together: Lru[tuple[Preference, ...], tuple[float, tuple[Heard, ...]]] = Lru(MOST_TOGETHER)
 
     async def all(self, preferences: Iterable[Preference], deadline: Deadline) -> tuple[Heard, ...]:
-        """Each of them, the oldest first as they come; those that there is no time for are `unread`."""
+        """Reads each preference, the oldest first; those that there is no time for are `unread`."""
         stated = tuple(preferences)
         kept = self._together.use(stated)
         if kept is not None and kept[0] > self._clock():
             return kept[1]
         heard = []
         for each in stated:
-            heard.append(self._known(each) or await self.read(each, deadline))
+            heard.append(self._recall_reading(each) or await self.read(each, deadline))
             await asyncio.sleep(0)  # twenty at a stretch would keep everybody else waiting
         together = _holding(heard)
         if all(each.preference.text in self._kept for each in together):
@@ -81,24 +80,24 @@ class PreferenceReader:
         if deadline.remaining() < NEARLY_NONE:
             return Heard(preference, Reading(preference.text, ""), Stance(), unread=True)
         reading = await self._reader.read(preference.text, deadline)
-        heard = _heard(preference, reading)
+        heard = _interpret_reading(preference, reading)
         if not reading.unnamed:
             self._kept.put(preference.text, (self._clock() + KEPT_SECONDS, heard))
         return heard
 
     def call(self, reading: Reading) -> Stance:
-        """What the words of one call state."""
+        """The stance that the words of one call state."""
         return stance_of(reading)
 
-    def _known(self, preference: Preference) -> Heard | None:
+    def _recall_reading(self, preference: Preference) -> Heard | None:
         kept = self._kept.use(preference.text)
         if kept is None or kept[0] < self._clock():
             return None
         return replace(kept[1], preference=preference)
 
 
-def _heard(preference: Preference, reading: Reading) -> Heard:
-    """What holds from now on: what is liked is no condition, and a title that somebody knows may well be asked for."""
+def _interpret_reading(preference: Preference, reading: Reading) -> Heard:
+    """The preference's lasting part: liked titles are no condition, and known titles may still be asked for."""
     if reading.another:
         return Heard(preference, reading, Stance(), of_another=True)
     known = set(reading.known)
@@ -111,7 +110,7 @@ def _heard(preference: Preference, reading: Reading) -> Heard:
 
 
 def _holding(heard: Sequence[Heard]) -> tuple[Heard, ...]:
-    """With what each states and no later one has taken back."""
+    """The preferences, each with the part that no later one has taken back."""
     later: list[Stance] = []
     held: list[Heard] = []
     for each in reversed(heard):

@@ -1,4 +1,4 @@
-"""What somebody states, and what of an older statement still holds beside it."""
+"""The stance of a statement, and the parts of an older one that still hold beside it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ONE_MATTER = frozenset(
         *("price", "series_price", "format"),
     }
 )
-"""What is stated of one of these is all that is wanted of it: the later word takes the earlier one's place."""
+"""Matters on which a later statement replaces an earlier one."""
 YES_OR_NO = frozenset({"in_stock", "all_volumes", "no_adult"})
 
 
@@ -47,7 +47,7 @@ class Stance:
         return bool(self.conditions.stated or self.welcome or self.welcome_genres or self.freedoms)
 
     def leaves(self, older: Conditions) -> Conditions:
-        """What of an earlier statement still holds: all but what is stated here of the same matter."""
+        """The parts of an earlier statement that still hold: all but those on the same matter."""
         tags = _less(older.without_tags, self._asked_for(older.without_tags))
         genres = _less(older.without_genres, self.welcome_genres)
         authors = tuple(name for name in older.without_authors if not _names(self.conditions.author, name))
@@ -64,7 +64,7 @@ class Stance:
         return self.welcome.union(*(others for first, others in self.along if first in unwanted))
 
     def adds_to(self, older: Conditions) -> Conditions:
-        """What of an earlier statement is said by this one neither again nor otherwise."""
+        """The parts of an earlier statement that this one neither restates nor contradicts."""
         own, left = self.conditions, self.leaves(older)
         return replace(
             left.but(*YES_OR_NO.intersection(own.stated)),
@@ -76,7 +76,7 @@ class Stance:
 
 
 def stance_of(reading: Reading, *, firmly: bool = False) -> Stance:
-    """What a reading states. What it names and does not refuse is welcome; `firmly`: only what some word says is."""
+    """The stance of a reading. Unrefused names are welcome; `firmly`: only if a word says so."""
     welcome = reading.endorsed if firmly else reading.welcome
     return Stance(
         reading.conditions,
@@ -93,7 +93,7 @@ def _less(held: tuple[str, ...], taken: frozenset[str] | tuple[str, ...]) -> tup
 
 
 def _names(author: str | None, unwanted: str) -> bool:
-    """Whether an author who is asked for is, by all the words of either name, the one who was ruled out."""
+    """True if the author asked for is the one ruled out, by all the words of either name."""
     if author is None:
         return False
     one, other = set(normalise(author).replace(",", " ").split()), set(normalise(unwanted).replace(",", " ").split())

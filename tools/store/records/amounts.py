@@ -17,9 +17,8 @@ _MEND = "or state the shop's currency by MANGA_CURRENCY"
 
 @contextmanager
 def in_currency(currency: Currency, record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Gives the record under the names that amounts have inside the server, and problems that are found in that under the
-    names of the file, with their values. Raises ShapeError with every amount of another currency or with too many
-    decimals."""
+    """Renames the record's amounts to the names inside the server, and problems back to the file's names, with their values.
+    Raises ShapeError with every amount of another currency or with too many decimals."""
     problems: list[str] = []
     with naming_values(record):
         if record.get("currency") not in (None, currency.code):
@@ -33,7 +32,7 @@ def in_currency(currency: Currency, record: dict[str, Any]) -> Iterator[dict[str
             yield {name: each for name, each in given.items() if name != "currency"}
         except ShapeError as error:
             _read(currency, record, "$", problems)  # of yen an amount in another currency is only looked for now
-            raise ShapeError(*(problems or (_told(currency, each) for each in error.problems))) from None
+            raise ShapeError(*(problems or (_word_problem(currency, each) for each in error.problems))) from None
 
 
 def _read(currency: Currency, value: Any, path: str, problems: list[str]) -> Any:
@@ -54,7 +53,7 @@ def _read(currency: Currency, value: Any, path: str, problems: list[str]) -> Any
 
 
 def _smallest(currency: Currency, value: Any, path: str, problems: list[str]) -> Any:
-    """The amount in the smallest unit; what is no number is left to whoever reads the record."""
+    """The amount in the smallest unit; a value that is no number is left to the record's reader."""
     if currency.decimals == 0 or type(value) not in (int, float):
         return value
     units = Decimal(repr(value)).scaleb(currency.decimals)
@@ -64,6 +63,6 @@ def _smallest(currency: Currency, value: Any, path: str, problems: list[str]) ->
     return value
 
 
-def _told(currency: Currency, problem: str) -> str:
+def _word_problem(currency: Currency, problem: str) -> str:
     told = currency.rename(problem)
     return told if told == problem or not currency.decimals else told.replace("a whole number", "a number")

@@ -109,7 +109,7 @@ def json_object(raw: bytes) -> dict[str, Any]:
 
 
 def _refuse_broken_text(value: Any, path: str) -> None:
-    """No UTF-8 can hold half a character, which an escape can name, and no index U+0000."""
+    """Refuses lone surrogates, which UTF-8 cannot hold but an escape can name, and U+0000, which no index can hold."""
     if isinstance(value, str):
         if broken := _BROKEN.search(value):
             what = "U+0000" if broken.group() == "\0" else f"half a character (\\u{ord(broken.group()):04x})"
@@ -185,7 +185,7 @@ def read_bytes(path: Path) -> bytes:
 def parse(
     content: bytes, vocabulary: Vocabulary | None = None, ids: IdPattern | None = None, currency: Currency = YEN
 ) -> tuple[Record, ...]:
-    """All records of unpacked `content`. Raises CatalogFileError with every problem."""
+    """Parses all records of unpacked `content`. Raises CatalogFileError with every problem."""
     vocabulary, spellings = vocabulary or shipped(), dict[str, str]()
 
     def read(record: dict[str, Any]) -> Record:
@@ -201,5 +201,5 @@ def parse(
         problems.append(LineProblem(0, "the catalogue file holds no records"))
     if problems:
         raise CatalogFileError(problems)
-    tagged = ((replace(title, tags=vocabulary.spelled(title.tags, spellings)), offers) for title, offers in lines)
+    tagged = ((replace(title, tags=vocabulary.spell_tags(title.tags, spellings)), offers) for title, offers in lines)
     return tuple((rated_by(title, vocabulary), offers) for title, offers in tagged)

@@ -24,7 +24,7 @@ class PoliciesFileError(ValueError):
 
 
 def load(path: Path) -> Policies:
-    """Reads all of it; what stands before the first text is passed over. Raises `PoliciesFileError`."""
+    """Reads the whole file, without the lines before the first text. Raises `PoliciesFileError`."""
     try:
         return parse(read_any_bytes(path).decode("utf-8-sig"))
     except UnreadableFile as error:

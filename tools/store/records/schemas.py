@@ -57,13 +57,13 @@ def _orders() -> _Schema:
 
 
 def _with_text_field(schema: _Schema, name: str) -> _Schema:
-    """With the text field that stands beside those of the model."""
+    """A copy with the text field that stands beside those of the model."""
     properties = {name: {"type": "string", "minLength": 1}, **schema["properties"]}
     return {**schema, "properties": properties, "required": [name, *schema["required"]]}
 
 
 def _or_null(rule: _Schema) -> _Schema:
-    """In a catalogue null is as good as absent."""
+    """A copy that allows null, which counts as absent in a catalogue."""
     plain = {name: value for name, value in rule.items() if name != "default"}
     return plain if {"type": "null"} in plain.get("anyOf", []) else {"anyOf": [plain, {"type": "null"}]}
 

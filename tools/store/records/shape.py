@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 MOST_PROBLEMS = 20
-"""Problems of one record that are told."""
+"""Most problems reported of one record."""
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 _LONGEST_SHOWN = 60
 
@@ -47,7 +47,7 @@ def collect(problems: list[str]) -> Iterator[None]:
 
 @contextmanager
 def naming_values(record: Mapping[str, Any]) -> Iterator[None]:
-    """Adds to each problem of a ShapeError the number, or the short text, that stands at its place in `record`."""
+    """Adds to each problem of a ShapeError the number, or the short text, at its place in `record`."""
     try:
         yield
     except ShapeError as error:
@@ -67,10 +67,8 @@ def _with_value(problem: str, record: Any) -> str:
 
 
 def decode(kind: type[T], value: object, path: str = "$", *, unknown: Literal["forbid", "ignore"] = "forbid") -> T:
-    """`value`, a parsed JSON value, as `kind`: a dataclass, or tuples of them. Lists become tuples.
-
-    Raises ShapeError for what is missing, of a wrong type or beyond a limit, and for unknown fields unless they are ignored.
-    """
+    """`value`, a parsed JSON value, as `kind`: a dataclass, or tuples of them. Lists become tuples. Raises ShapeError for
+    missing fields, wrong types and values beyond a limit, and for unknown fields unless they are ignored."""
     try:
         written = to_json(value, inf_nan_mode="constants")
     except (ValueError, RecursionError) as error:  # half a character, or deeper than anything of ours
@@ -81,7 +79,7 @@ def decode(kind: type[T], value: object, path: str = "$", *, unknown: Literal["f
 def decode_json(
     kind: type[T], written: bytes | str, path: str = "$", *, unknown: Literal["forbid", "ignore"] = "forbid"
 ) -> T:
-    """As `decode`, of JSON that is not parsed yet."""
+    """Decodes JSON text as `decode` does parsed JSON."""
     try:
         return cast(T, _adapter(cast(Hashable, kind)).validate_json(written, strict=True, extra=unknown))
     except ValidationError as error:
@@ -114,7 +112,7 @@ def _problems(error: ValidationError, kind: Any, path: str) -> list[str]:
 
 
 def unknown_fields(path: str, unknown: Sequence[str], known: Iterable[str]) -> str:
-    """That an object has fields that nothing is `known` by, with the name that is nearest to the first of them."""
+    """Reports fields that are not among `known`, with the known name nearest to the first of them."""
     near = get_close_matches(unknown[0], list(known), n=1)
     return f"{path} has unknown fields: {', '.join(unknown)}" + (f"; did you mean {near[0]}?" if near else "")
 

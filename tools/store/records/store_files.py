@@ -32,8 +32,8 @@ from tools.store.records.shape import ShapeError, collect, decode
 def read_order(
     record: dict[str, Any], *, unknown: Literal["forbid", "ignore"] = "forbid", currency: Currency = YEN
 ) -> Order:
-    """An order that somebody wrote; of one that a backend keeps, unknown fields are ignored. Raises ShapeError, also when
-    the amounts do not add up, which says in `currency` what they come to."""
+    """An order as a person wrote it; unknown fields of a backend's order are ignored. Raises ShapeError, also when the
+    amounts do not add up, stating their sum in `currency`."""
     order = decode(Order, record, unknown=unknown)
     subtotal = sum(line.quantity * line.unit_price_jpy for line in order.lines)
     if order.subtotal_jpy != subtotal:
@@ -49,7 +49,7 @@ def check_order(order: Order) -> None:
 
 
 def read_volume(record: dict[str, Any]) -> VolumeStock:
-    """A volume that somebody wrote. Raises ShapeError, also for a price that cannot be and an ISBN that is none."""
+    """A volume as a person wrote it. Raises ShapeError, also for an impossible price or ISBN."""
     volume = decode(VolumeStock, record)
     if problem := price_problem(volume.format, volume.price_jpy):
         raise ShapeError(f"$.price_jpy {problem}")

@@ -55,7 +55,7 @@ RECORD_FIELDS = (*NESTED, *OWN_FIELDS, "offers")
 
 
 def record_of(title: Title, offers: Sequence[Offer] = ()) -> _Record:
-    """The record of a title, without what is null or empty."""
+    """The record of a title, without null and empty values."""
     record: _Record = {
         name: {key: value for key, field in names.items() if (value := getattr(title, field)) is not None}
         for name, names in NESTED.items()
@@ -103,7 +103,7 @@ def stored_title(raw: bytes | str) -> Title:
     if not isinstance(record, dict):
         raise ShapeError("$ must be an object")
     # In bytes of UTF-8 only an escape can name half a character, and hardly any record has one.
-    return _title(record if isinstance(raw, bytes) and b"\\u" not in raw else _mended(record), "ignore")
+    return _title(record if isinstance(raw, bytes) and b"\\u" not in raw else _mend_text(record), "ignore")
 
 
 def _title(record: _Record, unknown: Literal["forbid", "ignore"]) -> Title:
@@ -142,9 +142,9 @@ def _as_in_a_record(problem: str) -> str:
     return f"{places.get(place, place)} {words}"
 
 
-def _mended(value: Any) -> Any:
+def _mend_text(value: Any) -> Any:
     if isinstance(value, str):
         return _HALF_CHARACTER.sub("\ufffd", value)
     if isinstance(value, list):
-        return [_mended(each) for each in value]
-    return {name: _mended(each) for name, each in value.items()} if isinstance(value, dict) else value
+        return [_mend_text(each) for each in value]
+    return {name: _mend_text(each) for name, each in value.items()} if isinstance(value, dict) else value

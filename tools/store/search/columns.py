@@ -1,4 +1,4 @@
-"""What titles have in common, in columns: for rules that go over all of them at once."""
+"""Columns of the titles' common facts, for rules over all titles at once."""
 
 from __future__ import annotations
 

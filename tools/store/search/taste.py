@@ -220,7 +220,7 @@ class Taste:
         self._lengths = np.where(squares > 0, np.sqrt(squares), np.float32(1.0))
 
     def worth(self, query: ReaderQuery, profile: Profile) -> Floats:
-        """Shape (titles,): 0 for those that have nothing of what was asked for, and for those that are known."""
+        """Shape (titles,): 0 for titles without any part of the wish, and for known ones."""
         found = self._fit(query, profile) * self._fame(query, profile)
         if profile:
             found = found * self._likeness(profile)
@@ -259,7 +259,7 @@ class Taste:
         return np.asarray(self._columns.sums("tags", rare) / self._lengths, np.float32)
 
     def _near_years(self, years: Mapping[int, float]) -> Floats:
-        """How near each title's first year is to these: the shares, each times exp(-distance / span), summed."""
+        """The nearness of each title's first year to these: the shares, each times exp(-distance / span), summed."""
         found = np.zeros(len(self._columns), np.float64)
         for year, share in years.items():
             found += share * np.exp(-np.abs(self._columns.year - year) / self._weights.span)
@@ -281,9 +281,8 @@ class Taste:
         return np.asarray(found, np.float32)
 
     def _themes(self, query: ReaderQuery, profile: Profile) -> Floats:
-        """Each theme counts by how rare it is; one that no title has is passed over as long as another is known. What a
-        reader likes anyway is little news; a theme that their shelf lacks is what they are after, and what lacks it too fits
-        ill."""
+        """The fit of the themes, each by its rarity; a theme that no title has counts only if none is known. A theme
+        that the reader's shelf lacks counts more, and titles that lack it too fit ill."""
         weights = self._weights
         masses = [max(map(self._rarity, group), default=0.0) for group in query.wanted]
         most = max(1e-6, sum(masses))

@@ -42,7 +42,7 @@ def _of_new_books(offer: Offer, row: Availability) -> Offer:
 
 def _offer_on_day(offer: Offer, day: str) -> Offer:
     if offer.campaign is None:
-        return offer if _reduced(offer) else replace(offer, list_price_jpy=None)
+        return offer if _is_reduced(offer) else replace(offer, list_price_jpy=None)
     end = offer.campaign.end(day)
     if end is not None:
         return replace(offer, campaign=Campaign(end, name=offer.campaign.name))
@@ -50,7 +50,7 @@ def _offer_on_day(offer: Offer, day: str) -> Offer:
     return replace(offer, price_jpy=regular, list_price_jpy=None, campaign=None)
 
 
-def _reduced(offer: Offer) -> bool:
+def _is_reduced(offer: Offer) -> bool:
     return offer.list_price_jpy is not None and offer.list_price_jpy > offer.price_jpy
 
 
@@ -60,7 +60,7 @@ class DayPrices:
     def __init__(self, capacity: int) -> None:
         self._sold: Lru[str, tuple[Availability, str, Availability]] = Lru(capacity)
 
-    def of(self, row: Availability, day: str) -> Availability:
+    def compute_sale(self, row: Availability, day: str) -> Availability:
         """The row as it is sold on a day (YYYY-MM-DD in Japan), computed once for each row and day."""
         known = self._sold.use(row.title_id)
         if known is None or known[0] is not row or known[1] != day:
@@ -89,7 +89,7 @@ class StockReading:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """`row` is None for a title that is not sold here. Both times are of the reader's clock."""
+    """`row` is None for a title that the shop does not sell. Both times are of the reader's clock."""
 
     row: Availability | None
     read_at: float
@@ -130,7 +130,7 @@ class StockReader:
         return self._reading(wanted, rows, unanswered, asked=bool(missing))
 
     async def read_available(self, title_ids: Sequence[str], deadline: Deadline) -> StockReading:
-        """As `read`, but a backend that does not answer leaves its titles unanswered instead of failing the call."""
+        """Reads as `read` does, but a backend that does not answer leaves titles unanswered instead of failing the call."""
         try:
             return await self.read(title_ids, deadline)
         except BackendFailure:
@@ -145,7 +145,11 @@ class StockReader:
     def last_known(self, title_ids: Iterable[str]) -> dict[str, Availability]:
         """The rows that were read within the last quarter of an hour; their `as_of` says when."""
         today, prices = self._today(), self._prices
-        return {title_id: prices.of(row, today) for title_id in title_ids if (row := self._last_known(title_id)) is not None}
+        return {
+            title_id: prices.compute_sale(row, today)
+            for title_id in title_ids
+            if (row := self._last_known(title_id)) is not None
+        }
 
     def recently_read(self, most: int) -> list[Availability]:
         """The last known rows of the titles that were read last, the last first, as they are on record."""
@@ -197,7 +201,7 @@ class StockReader:
         asked: bool,
     ) -> StockReading:
         today, prices = self._today(), self._prices
-        rows = {title_id: prices.of(row, today) for title_id in wanted if (row := found.get(title_id)) is not None}
+        rows = {title_id: prices.compute_sale(row, today) for title_id in wanted if (row := found.get(title_id)) is not None}
         unknown = tuple(title_id for title_id, row in found.items() if row is None)
         return StockReading(rows, unknown, unanswered, asked)
 

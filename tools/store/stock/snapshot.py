@@ -107,7 +107,7 @@ class StockSnapshot:
         )
 
     async def save(self) -> None:
-        """Writes the parts in which something is newer than what they hold."""
+        """Writes the parts that have newer rows."""
         for part, rows in self._parts().items():
             seen = {row.title_id: row.as_of for row in rows}
             if seen == self._written.get(part, {}):
@@ -117,7 +117,7 @@ class StockSnapshot:
                 self._written[part] = seen
 
     def _parts(self) -> dict[int, tuple[Availability, ...]]:
-        """The popular titles, then those read last, as far as there is room for them."""
+        """The popular titles, then those read last, as far as they fit."""
         popular = self.reader.last_known(tuple(self.popular.index.by_id))
         others = self.reader.recently_read(PARTS * ROWS_A_PART)
         parts: dict[int, dict[str, Availability]] = {}

@@ -278,7 +278,7 @@ async def test_a_result_that_cannot_be_written_is_answered_without_its_reason(mo
     def no_result(*_: object) -> bytes:
         raise ValueError("secret")
 
-    monkeypatch.setattr(mcp, "written", no_result)
+    monkeypatch.setattr(mcp, "serialize_result", no_result)
     async with in_process() as own, SseClient.to(own.port) as client:
         await client.post(tool_call("search_manga_catalog", {"query": "one piece"}))
         assert (await client.answer_to(1))["error"] == {"code": types.INTERNAL_ERROR, "message": "Internal server error"}

@@ -17,7 +17,7 @@ class Shelf:
     def __init__(self, **places: Sequence[int]) -> None:
         self._places: Mapping[str, Sequence[int]] = places
 
-    def tagged(self, tags: Sequence[str]) -> Mask:
+    def mask_tagged(self, tags: Sequence[str]) -> Mask:
         return np.isin(np.arange(4), [place for tag in tags for place in self._places.get(tag, ())])
 
 

@@ -111,7 +111,7 @@ def test_a_nickname_counts_by_its_factor_and_a_main_name_a_little_less() -> None
 
 # -- authors
 
-MIURA = AuthorKeys.of(Author("Miura, Kentarou", "三浦建太郎", "みうらけんたろう"))
+MIURA = AuthorKeys.from_author(Author("Miura, Kentarou", "三浦建太郎", "みうらけんたろう"))
 
 
 @pytest.mark.parametrize(
@@ -138,9 +138,9 @@ def test_how_surely_a_query_names_an_author(asked: str, sure: float) -> None:
 
 
 def test_a_name_of_one_word_may_be_anybodys_family() -> None:
-    assert AskedAuthor(PARSER.parse("CLAMP")).sureness(AuthorKeys.of(Author("CLAMP"))) == 0.95
-    assert AskedAuthor(PARSER.parse("io")).sureness(AuthorKeys.of(Author("Io, Sakisaka"))) == 0.0, "too short"
-    assert AskedAuthor(PARSER.parse("oda")).sureness(AuthorKeys.of(Author("Oda, Eiichiro"))) == 0.85
+    assert AskedAuthor(PARSER.parse("CLAMP")).sureness(AuthorKeys.from_author(Author("CLAMP"))) == 0.95
+    assert AskedAuthor(PARSER.parse("io")).sureness(AuthorKeys.from_author(Author("Io, Sakisaka"))) == 0.0, "too short"
+    assert AskedAuthor(PARSER.parse("oda")).sureness(AuthorKeys.from_author(Author("Oda, Eiichiro"))) == 0.85
 
 
 @pytest.mark.parametrize(("letters", "sure"), [(8, True), (40, True), (41, False)])

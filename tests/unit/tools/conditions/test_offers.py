@@ -28,12 +28,12 @@ IN_STOCK = Conditions(in_stock=True)
 
 
 def test_nothing_is_pending_where_nothing_is_asked_of_the_sale() -> None:
-    assert Pending.of(Conditions(genres=("josei",), without_tags=("Gore",)), 5) is None
+    assert Pending.from_conditions(Conditions(genres=("josei",), without_tags=("Gore",)), 5) is None
 
 
 def test_what_is_pending_survives_the_cache() -> None:
     asked = Conditions(price=Range(None, 600), format=DIGITAL, in_stock=True, all_volumes=True, years=Range(1980))
-    pending = Pending.of(asked, 5, 10, recorded=False)
+    pending = Pending.from_conditions(asked, 5, 10, recorded=False)
     assert pending is not None
     assert Pending.from_json(json.loads(json.dumps(pending.as_json()))) == pending
     assert pending.conditions.stated == ("price", "format", "in_stock", "all_volumes")

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 from tests.support.cases import cases
 from tests.support.scripted_catalog import ScriptedCatalog, context_of
-from tools.conditions.finding import CHEAPEST_FIRST, HARD, MOST_SEARCHES, relaxed
+from tools.conditions.finding import CHEAPEST_FIRST, HARD, MOST_SEARCHES, relax_conditions
 from tools.conditions.wanted import Want
 from tools.store.failures import BackendFailure, TimedOut
 from tools.store.models import Audience, CatalogPage, CatalogQuery, Conditions, Range, Status, Title
@@ -32,7 +32,7 @@ def let_go(catalog: ScriptedCatalog, of: Conditions) -> list[tuple[str, ...]]:
 async def test_the_cheapest_goes_first_and_the_first_that_brings_anything_is_named() -> None:
     asked = Conditions(statuses=DONE, volumes=SHORT, years=OLD)
     catalog = having_only_without("volumes")
-    found = await relaxed(context_of(catalog), Want("cooking", asked), 5)
+    found = await relax_conditions(context_of(catalog), Want("cooking", asked), 5)
     assert found is not None
     assert found.let_go == ("at most 3 volumes",)
     assert found.want.conditions == Conditions(statuses=DONE, years=OLD)
@@ -42,7 +42,7 @@ async def test_the_cheapest_goes_first_and_the_first_that_brings_anything_is_nam
 async def test_two_go_only_where_neither_alone_is_enough() -> None:
     asked = Conditions(volumes=SHORT, years=OLD)
     catalog = having_only_without("volumes", "years")
-    found = await relaxed(context_of(catalog), Want("cooking", asked), 5)
+    found = await relax_conditions(context_of(catalog), Want("cooking", asked), 5)
     assert found is not None
     assert found.let_go == ("begun 1980 to 1989", "at most 3 volumes")
     assert let_go(catalog, asked) == [("years",), ("volumes",), ("volumes", "years")]
@@ -51,7 +51,7 @@ async def test_two_go_only_where_neither_alone_is_enough() -> None:
 async def test_no_more_than_three_searches_are_spent_on_it() -> None:
     asked = Conditions(min_rating=4.5, magazines=("Jump",), years=OLD, volumes=SHORT, statuses=DONE)
     catalog = ScriptedCatalog(lambda _: NOTHING)
-    assert await relaxed(context_of(catalog), Want("cooking", asked), 5) is None
+    assert await relax_conditions(context_of(catalog), Want("cooking", asked), 5) is None
     assert len(catalog.asked) == MOST_SEARCHES
 
 
@@ -69,7 +69,7 @@ async def test_what_is_hard_or_an_exact_filter_or_a_named_author_stays() -> None
         no_adult=True,
     )
     catalog = ScriptedCatalog(lambda _: ONE)
-    assert await relaxed(context_of(catalog), Want("x", asked, firm=frozenset({"genres"})), 5) is None
+    assert await relax_conditions(context_of(catalog), Want("x", asked, firm=frozenset({"genres"})), 5) is None
     assert catalog.asked == []
 
 
@@ -80,19 +80,19 @@ def test_each_condition_may_go_or_is_hard_but_the_author() -> None:
 
 async def test_a_guess_is_no_answer() -> None:
     guess = CatalogPage(ONE.titles, 1, guessed=True)
-    assert await relaxed(context_of(ScriptedCatalog(lambda _: guess)), Want("x", Conditions(years=OLD)), 5) is None
+    assert await relax_conditions(context_of(ScriptedCatalog(lambda _: guess)), Want("x", Conditions(years=OLD)), 5) is None
 
 
 @cases("failure", [TimedOut("late"), BackendFailure("away")])
 async def test_a_catalogue_that_fails_is_not_asked_again(failure: BackendFailure) -> None:
     catalog = ScriptedCatalog(lambda _: failure)
-    assert await relaxed(context_of(catalog), Want("x", Conditions(years=OLD, volumes=SHORT)), 5) is None
+    assert await relax_conditions(context_of(catalog), Want("x", Conditions(years=OLD, volumes=SHORT)), 5) is None
     assert len(catalog.asked) == 1
 
 
 async def test_a_page_further_on_of_what_was_relaxed_goes_on_with_it() -> None:
     """Beyond the end nothing is shown, and the condition was let go all the same."""
     catalog = ScriptedCatalog(lambda query: CatalogPage((), 3) if not query.conditions.years else NOTHING)
-    found = await relaxed(context_of(catalog), Want("x", Conditions(years=OLD), offset=5), 5)
+    found = await relax_conditions(context_of(catalog), Want("x", Conditions(years=OLD), offset=5), 5)
     assert found is not None
     assert (found.page.total, catalog.asked[0].offset) == (3, 5)

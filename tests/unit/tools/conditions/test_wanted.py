@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tools.conditions.understood import told
-from tools.conditions.wanted import merged
+from tools.conditions.understood import describe_understood
+from tools.conditions.wanted import merge_arguments
 from tools.store.models import Conditions, Ordering, Range, Status
 from tools.store.search.reading.reading import Reading, Understood
 
@@ -19,9 +19,9 @@ READING = Reading(
 
 
 def test_words_alone_are_the_want() -> None:
-    want = merged(READING, {})
+    want = merge_arguments(READING, {})
     assert (want.text, want.conditions, want.ordering) == ("romance", READING.conditions, Ordering.RATING)
-    assert told(want) == {
+    assert describe_understood(want) == {
         "understood": [
             {"condition": "finished", "from": "completed"},
             {"condition": "at most 9 volumes", "from": "under ten volumes"},
@@ -30,47 +30,53 @@ def test_words_alone_are_the_want() -> None:
 
 
 def test_an_argument_goes_before_the_words_and_says_what_they_said() -> None:
-    want = merged(READING, {"max_volumes": 20})
+    want = merge_arguments(READING, {"max_volumes": 20})
     assert want.conditions.volumes == Range(None, 20)
-    assert told(want)["understood"] == [
+    assert describe_understood(want)["understood"] == [
         {"condition": "finished", "from": "completed"},
         {"condition": "at most 20 volumes (argument; the words said at most 9 volumes)", "from": "max_volumes"},
     ]
 
 
 def test_a_bound_that_the_words_do_not_state_joins_theirs() -> None:
-    want = merged(READING, {"min_volumes": 3})
+    want = merge_arguments(READING, {"min_volumes": 3})
     assert want.conditions.volumes == Range(3, 9)
-    assert {"condition": "at most 9 volumes", "from": "under ten volumes"} in told(want)["understood"]
+    assert {"condition": "at most 9 volumes", "from": "under ten volumes"} in describe_understood(want)["understood"]
 
 
 def test_a_bound_beyond_that_of_the_words_leaves_nothing_of_theirs() -> None:
-    assert merged(READING, {"min_volumes": 20}).conditions.volumes == Range(20, None)
+    assert merge_arguments(READING, {"min_volumes": 20}).conditions.volumes == Range(20, None)
 
 
 def test_a_narrower_bound_does_not_contradict() -> None:
-    want = merged(READING, {"max_volumes": 5})
+    want = merge_arguments(READING, {"max_volumes": 5})
     assert want.conditions.volumes == Range(None, 5)
-    assert [each["condition"] for each in told(want)["understood"]] == ["finished", "at most 9 volumes", "at most 5 volumes"]
+    assert [each["condition"] for each in describe_understood(want)["understood"]] == [
+        "finished",
+        "at most 9 volumes",
+        "at most 5 volumes",
+    ]
 
 
 def test_only_the_references_own_arguments_are_exact_filters() -> None:
-    want = merged(READING, {"genre": "josei", "author": " Oda ", "min_rating": 4, "status": "publishing"})
+    want = merge_arguments(READING, {"genre": "josei", "author": " Oda ", "min_rating": 4, "status": "publishing"})
     assert want.firm == {"genres", "author", "min_rating"}
     assert want.conditions.author == "Oda"
     assert want.conditions.statuses == (Status.PUBLISHING,)
 
 
 def test_relevance_is_an_order_too() -> None:
-    assert merged(READING, {"sort": "relevance"}).ordering is None
-    assert merged(READING, {"sort": "newest"}).ordering is Ordering.NEWEST
-    assert merged(READING, {}).ordering is Ordering.RATING
+    assert merge_arguments(READING, {"sort": "relevance"}).ordering is None
+    assert merge_arguments(READING, {"sort": "newest"}).ordering is Ordering.NEWEST
+    assert merge_arguments(READING, {}).ordering is Ordering.RATING
 
 
 def test_what_cannot_be_judged_is_said_not_to_be_obeyed() -> None:
     reading = Reading("x by Friday", "x", understood=(Understood("here by Friday", "by friday", obeyed=False),))
-    assert told(merged(reading, {}))["understood"] == [{"condition": "here by Friday (not obeyed)", "from": "by friday"}]
+    assert describe_understood(merge_arguments(reading, {}))["understood"] == [
+        {"condition": "here by Friday (not obeyed)", "from": "by friday"}
+    ]
 
 
 def test_an_answer_without_conditions_says_nothing_of_them() -> None:
-    assert told(merged(Reading("Berserk", "Berserk"), {})) == {}
+    assert describe_understood(merge_arguments(Reading("Berserk", "Berserk"), {})) == {}

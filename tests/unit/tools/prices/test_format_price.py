@@ -133,7 +133,7 @@ def _follows(price: FormatPrice, sold: Availability, volumes: int | None) -> Non
         assert (price.per_volume, price.first) == (None, None)
         return
     assert price.per_volume == price.offer.price_jpy
-    shelf = [each.price_jpy for each in sold.volumes if each.format == price.format and not sold.awaited(each)]
+    shelf = [each.price_jpy for each in sold.volumes if each.format == price.format and not sold.is_awaited(each)]
     if volumes is None:
         assert price.series is None
     elif len(shelf) == volumes:

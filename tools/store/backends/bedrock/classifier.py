@@ -44,7 +44,7 @@ class BedrockClassifier:
     @classmethod
     @asynccontextmanager
     async def open(cls, model: str, region: str | None = None) -> AsyncIterator[BedrockClassifier]:
-        """As `BedrockClient.open`, whose failures it raises."""
+        """Opens a classifier as `BedrockClient.open` does, whose failures it raises."""
         async with BedrockClient.open("classifier", "label", region, at_once=AT_ONCE, seconds=CALL_SECONDS) as client:
             yield cls(model, client)
 
@@ -67,7 +67,7 @@ def _question(model: str, text: str, tags: Sequence[str]) -> Json:
     return {
         "modelId": model,
         "system": [{"text": INSTRUCTIONS}],
-        "messages": [{"role": "user", "content": [{"text": f"<text>{_unmarked(text)}</text>"}]}],
+        "messages": [{"role": "user", "content": [{"text": f"<text>{_escape_text(text)}</text>"}]}],
         # No temperature: not every model takes one.
         "inferenceConfig": {"maxTokens": MOST_TOKENS},
         "toolConfig": {"tools": [{"toolSpec": tool}], "toolChoice": {"tool": {"name": CLASSIFY}}},
@@ -87,7 +87,7 @@ def _labels(names: Sequence[str]) -> Json:
     return {"type": "array", "items": {"type": "object", "properties": properties, "required": list(properties)}}
 
 
-def _unmarked(text: str) -> str:
+def _escape_text(text: str) -> str:
     """The text without what could end it."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
@@ -123,7 +123,7 @@ def _confidences(labels: Any, known: Sequence[str]) -> dict[str, float]:
 
 
 def _confidence(value: Any) -> float | None:
-    """Between 0 and 1; None for what is no number."""
+    """The confidence, between 0 and 1; None if it is no number."""
     if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
         return None
     return float(min(1.0, max(0.0, value)))

@@ -65,17 +65,17 @@ class BedrockClient:
             async with self._places, asyncio.timeout(seconds):
                 return await operation(await self._aws.ready())
         except (ClientError, BotoCoreError, ResponseParserError, HttpError, OSError) as error:
-            raise self._translated(error) from None
+            raise self._translate_error(error) from None
         except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
             # The driver takes an error's body apart without looking what it is.
             raise self.nonsense() from None
 
     def nonsense(self) -> DependencyFailure:
-        """For an answer that cannot be one."""
+        """The failure for a malformed answer."""
         message = f"The {self._dependency} answered with something that is no {self._answer}."
         return DependencyFailure(message, dependency=self._dependency)
 
-    def _translated(self, error: Exception) -> BackendFailure:
+    def _translate_error(self, error: Exception) -> BackendFailure:
         name = self._dependency
         if isinstance(error, TimeoutError | ReadTimeoutError | ConnectTimeoutError):
             return TimedOut(f"The {name} did not answer in time.", dependency=name)

@@ -42,7 +42,7 @@ class BedrockEmbedder:
     @classmethod
     @asynccontextmanager
     async def open(cls, model: str, region: str | None = None) -> AsyncIterator[BedrockEmbedder]:
-        """As `BedrockClient.open`, whose failures it raises."""
+        """Opens an embedder as `BedrockClient.open` does, whose failures it raises."""
         async with BedrockClient.open("embedder", "vector", region, at_once=AT_ONCE, seconds=CALL_SECONDS) as client:
             yield cls(model, client)
 
@@ -94,7 +94,7 @@ class BedrockEmbedder:
 
 
 def _vector_of(body: bytes) -> Floats | None:
-    """None for anything that is not a vector of the right length."""
+    """The vector of an answer; None for anything else than a vector of the right length."""
     try:
         with np.errstate(over="ignore"):  # what is too large is infinite, and refused below
             vector = np.asarray(from_json(body)["embedding"], np.float64)

@@ -48,7 +48,7 @@ class _PlainParsers(AioResponseParserFactory):  # type: ignore[misc]
 
 
 def _add_traceparent(request: Any, **_: Any) -> None:
-    """After signing: proxies on the way write their own."""
+    """Adds the header after signing: proxies on the way write their own."""
     if (traceparent := _traceparent.get()) is not None:
         request.headers["traceparent"] = traceparent
 
@@ -111,7 +111,7 @@ class TableAdapter:
         return Health(ok=True, detail="DynamoDB")
 
     async def _get(self, key: Item, names: Sequence[str], deadline: Deadline) -> Item | None:
-        """These attributes of an item, read consistently."""
+        """Reads these attributes of an item consistently."""
         answer = await self._connection.call(
             "get_item", deadline, TableName=self._name, Key=key, ConsistentRead=True, **projection(names)
         )
@@ -182,7 +182,7 @@ class BatchRead:
     failure: BackendFailure | None = None
 
     def explain(self, dependency: str) -> BackendFailure:
-        """Why nothing can be answered."""
+        """Says why the read has no answer."""
         return self.failure or DependencyFailure(f"The {dependency} cannot be read.", dependency=dependency)
 
 
@@ -206,15 +206,15 @@ class BatchReader:
         self._retry = RetryPolicy(base=0.01, longest=0.1)
 
     async def read(self, keys: Sequence[str], deadline: Deadline) -> BatchRead:
-        """Each key once. Raises ShapeError for an item that was not asked for: such an answer is not to be trusted."""
+        """Reads each key once. Raises ShapeError for an item that was not asked for."""
         wanted = [key for key in dict.fromkeys(keys) if fits_as_key(key)]
         parts = [tuple(wanted[i : i + BATCH]) for i in range(0, len(wanted), BATCH)]
         sooner = deadline.less(0.01)  # answers before a caller above stops waiting
         if len(parts) == 1:
-            return self._found([await self._batch(parts[0], sooner)], wanted)
-        return self._found(await asyncio.gather(*(self._batch(part, sooner) for part in parts)), wanted)
+            return self._collect_found([await self._batch(parts[0], sooner)], wanted)
+        return self._collect_found(await asyncio.gather(*(self._batch(part, sooner) for part in parts)), wanted)
 
-    def _found(self, batches: Sequence[_Batch], wanted: Sequence[str]) -> BatchRead:
+    def _collect_found(self, batches: Sequence[_Batch], wanted: Sequence[str]) -> BatchRead:
         found = BatchRead(len(wanted), unanswered=[key for batch in batches for key in batch.pending])
         found.failure = next((batch.failure for batch in batches if batch.failure is not None), None)
         waiting = set(wanted).difference(found.unanswered)
@@ -244,7 +244,7 @@ class BatchReader:
         return batch
 
     async def _ask(self, batch: _Batch, deadline: Deadline) -> None:
-        """One round. Over 16 MB, or beyond its throughput, DynamoDB answers a part and names the rest."""
+        """Asks once. Over 16 MB, or beyond its throughput, DynamoDB answers a part and names the rest."""
         keys = [{self._key: {"S": key}} for key in batch.pending]
         request = {self._table: {"Keys": keys, **self._asked}}
         answer = await self._connection.call("batch_get_item", deadline, RequestItems=request)

@@ -29,7 +29,7 @@ _NO_BACKUPS = ("UnknownOperationException", "ContinuousBackupsUnavailableExcepti
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """`problem` is None for a table as it is defined; else what is the matter, for a person."""
+    """`problem` is None for a table as defined; else the difference, for a person."""
 
     name: str
     problem: str | None = None
@@ -58,7 +58,7 @@ def create_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> l
 
 
 def describe_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> list[TableState]:
-    """How the tables are compared with their definition. Raises `BackendFailure` when nothing can be learnt."""
+    """Compares the tables with their definition. Raises `BackendFailure` when DynamoDB cannot be asked."""
     driver = client(address)
     return [_describe(driver, address, table) for table in tables]
 
@@ -111,7 +111,7 @@ def _describe(driver: Any, address: DynamoAddress, table: Table) -> TableState:
 
 
 def difference(found: dict[str, Any], table: Table, prefix: str) -> str | None:
-    """Between a table as DescribeTable tells of it and its definition, for a person; None where there is none."""
+    """The difference between a described table and its definition, in words; None without one."""
     wanted = table.creation(prefix)
     if _keys(found["KeySchema"]) != _keys(wanted["KeySchema"]):
         return "has other keys than it should"
@@ -147,28 +147,30 @@ async def diagnose(connection: Connection, table: Table, deadline: Deadline) -> 
             description = await _description(connection, called)
             forgets = await _forgets(connection, table, called)
     except TimeoutError:
-        return Diagnosis.of(await _silence(address))
+        return Diagnosis.from_problem(await _silence(address))
     except (BotoCoreError, ClientError, ResponseParserError, ShapeError, OSError, EOFError) as error:
         if code_of(error) == "ValidationException":  # of such a request only the key can be wrong
-            return Diagnosis.of(Problem(f"the table {called} has other keys than it should", _remade()))
-        return Diagnosis.of(problem_of(error, called))
+            return Diagnosis.from_problem(Problem(f"the table {called} has other keys than it should", _remade()))
+        return Diagnosis.from_problem(problem_of(error, called))
     if description and (wrong := difference(description, table, address.prefix)):
-        return Diagnosis.of(Problem(f"the table {called} {wrong}", _remade()))
+        return Diagnosis.from_problem(Problem(f"the table {called} {wrong}", _remade()))
     if not forgets:
-        return Diagnosis.of(Problem(f"the table {called} never forgets", f"turn on its TTL, {table.ttl}"), state=DEGRADED)
+        return Diagnosis.from_problem(
+            Problem(f"the table {called} never forgets", f"turn on its TTL, {table.ttl}"), state=DEGRADED
+        )
     items = description.get("ItemCount") if description else None
     return Diagnosis(OK, f"table {called}" + (f", {items:,} items at the last count" if items is not None else ""))
 
 
 def problem_of(error: BaseException, called: str, permission: str = "dynamodb:GetItem") -> Problem:
-    """For an error of the driver, or a failure translated from one. `permission` is the IAM action that was needed."""
+    """The problem behind a driver's error or a translated failure. `permission` is the IAM action that was needed."""
     if code_of(error) == "ResourceNotFoundException":
         return Problem(f"the table {called} is not there", SEED)
     return aws_problem(error, SETTING, f"{permission} on {called}")
 
 
 async def _look_up_nobody(connection: Connection, table: Table, called: str) -> None:
-    """Until it is answered: serving's own limits are short, and whoever examines has more patience than a customer."""
+    """Looks up an id that nobody has, and waits until it is answered: serving's own limits are short."""
     while True:
         try:
             await connection.call("get_item", TableName=called, Key=key_of_nobody(table))
@@ -178,7 +180,7 @@ async def _look_up_nobody(connection: Connection, table: Table, called: str) -> 
 
 
 async def _description(connection: Connection, called: str) -> dict[str, Any]:
-    """Empty where describing is not allowed: serving does without."""
+    """The table's description; empty where describing is not allowed, since serving does not need it."""
     with suppress(ClientError, BotoCoreError):
         return dict((await connection.call("describe_table", TableName=called)).get("Table") or {})
     return {}

@@ -44,7 +44,7 @@ Item = dict[str, Attribute]
 
 
 def attribute(value: object) -> Attribute:
-    """The attribute that holds a plain value. Raises TypeError for what has no place in an item."""
+    """The attribute of a plain value. Raises TypeError for a value that no item can hold."""
     if value is None:
         return {"NULL": True}
     if isinstance(value, bool):
@@ -91,7 +91,7 @@ def from_currency(currency: Currency, item: Item) -> Item:
 
 
 def _inward(currency: Currency, held: Any, *, amount: bool) -> Any:
-    """Unchanged where it is of no kind that belongs there, which whoever reads it says."""
+    """Leaves a value of a wrong kind unchanged: its reader reports it."""
     kind, value = next(iter(held.items())) if isinstance(held, dict) and len(held) == 1 else ("", None)
     if kind == "N" and amount and isinstance(value, str):
         with suppress(ArithmeticError, ValueError):
@@ -104,7 +104,7 @@ def _inward(currency: Currency, held: Any, *, amount: bool) -> Any:
 
 
 def plain(value: object, path: str) -> Any:
-    """The value that an attribute holds. Raises ShapeError, with the path, for what is none or of an unknown kind."""
+    """The value of an attribute. Raises ShapeError, with the path, for a malformed or unknown one."""
     if isinstance(value, dict) and len(value) == 1:
         ((kind, held),) = value.items()
         if kind == "S" and isinstance(held, str):
@@ -357,7 +357,7 @@ def _check_price(name: str, least: int, path: str) -> None:
 
 
 def _stated_fields(value: Offer | VolumeStock, names: frozenset[str]) -> dict[str, Any]:
-    """These fields, those of a campaign inside included, without what is None."""
+    """These fields, a campaign's included, without those that are None."""
     held = asdict(value, dict_factory=lambda pairs: {name: each for name, each in pairs if each is not None})
     return {name: each for name, each in held.items() if name in names}
 
@@ -372,7 +372,7 @@ def title_item(title: Title) -> Item:
 
 
 POPULAR_KEY: Item = {"title_id": {"S": "#popular"}}
-"""No title's: ids begin with a letter or digit."""
+"""The key of the popular titles; no title has it, since ids begin with a letter or digit."""
 
 
 def popular_item(titles: Iterable[Title]) -> Item:

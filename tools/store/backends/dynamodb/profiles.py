@@ -16,7 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as NotConnected
 
 from session.preferences import Kept
-from session.profile import KEPT_DAYS, RECALLED, Event, Profile, latest, written
+from session.profile import KEPT_DAYS, RECALLED, Event, Profile, format_moment, latest
 from session.resilience.deadline import Deadline, RetryPolicy
 from tools.store.backends.aws_failures import answering, code_of, failure_of
 from tools.store.backends.dynamodb.connection import Connection, TableAdapter
@@ -40,7 +40,7 @@ BATCH = 25
 """Requests that BatchWriteItem takes at once."""
 AT_ONCE = 8
 PATIENCE_S = 60.0
-"""How long one batch may be refused before the writer gives up: an on-demand table doubles its throughput in minutes."""
+"""Seconds for which a batch may be refused: an on-demand table doubles its throughput in minutes."""
 Progress = Callable[[int], None]
 
 
@@ -105,7 +105,7 @@ async def _batch(connection: Connection, called: str, requests: Sequence[Mapping
                     raise
                 refused += 1
             else:
-                left = _unprocessed(answer, called)
+                left = _list_unprocessed(answer, called)
                 if not left:
                     return
                 refused = 1 if len(left) < len(requests) else refused + 1
@@ -121,7 +121,7 @@ def _is_temporary(error: Exception) -> bool:
     return isinstance(error, (NotConnected, HTTPClientError))
 
 
-def _unprocessed(answer: Mapping[str, Any], called: str) -> Sequence[Mapping[str, Any]]:
+def _list_unprocessed(answer: Mapping[str, Any], called: str) -> Sequence[Mapping[str, Any]]:
     left = answer.get("UnprocessedItems", {})
     requests = left.get(called, []) if isinstance(left, dict) else None
     if not isinstance(requests, list):
@@ -145,7 +145,7 @@ class DynamoProfiles(TableAdapter):
 
     async def recall(self, user: str, deadline: Deadline) -> Profile:
         """The latest events that are still kept."""
-        oldest = written(self._clock() - timedelta(days=KEPT_DAYS))
+        oldest = format_moment(self._clock() - timedelta(days=KEPT_DAYS))
         where = {"owner =": owner_key(user), "moment >=": oldest}
         async with answering("profile", deadline):
             pages = self._pages(EVENT_FIELDS, where, RECALLED, deadline, ScanIndexForward=False, Limit=RECALLED)

@@ -61,7 +61,7 @@ class DynamoOrders(TableAdapter):
         self._currency, self._fields = currency, tuple(map(currency.field, ORDER_FIELDS))
 
     async def order(self, owner: str, order_id: str, deadline: Deadline) -> Order | None:
-        """One read by (owner, order id): another's order is as absent as one that never was."""
+        """Reads by (owner, order id) once: another's order is as absent as one that never was."""
         async with answering("orders", deadline):
             if not fits_as_key(order_id, 1024):
                 return None
@@ -135,7 +135,7 @@ class DynamoTitles(TableAdapter):
             return titles
 
     async def popular(self, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        """By the list that the seed writes beside the titles."""
+        """Reads the list of popular titles that the seed writes beside the titles."""
         async with answering("titles", deadline):
             item = await self._get(POPULAR_KEY, ("title_ids",), deadline)
             title_ids = [] if item is None else title_ids_of(item)[:limit]

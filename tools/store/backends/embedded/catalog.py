@@ -42,7 +42,7 @@ from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.query.parser import QueryParser
 from tools.store.search.ranking.candidates import Candidates
 from tools.store.search.ranking.names import pointed_from
-from tools.store.search.ranking.ranked import Ranked, meant, order, rank
+from tools.store.search.ranking.ranked import Ranked, order, rank, score_meaning
 from tools.store.search.ranking.weights import Weights
 from tools.store.search.taste import Rarity, Taste, TasteWeights, like_title, profile_of, tag_shares
 from tools.store.search.text.characters import normalise
@@ -74,14 +74,16 @@ class Engine:
     ) -> CatalogPage:
         """The best titles for the query under its conditions. Without its `vector` the vector leg is left out, and the page
         is degraded if meaning was wanted and the text asks for something."""
-        query, allowed = self._parser.parse(asked.text, asked.conditions.author), self._allowed(asked.conditions)
+        query, allowed = self._parser.parse(asked.text, asked.conditions.author), self._mask_allowed(asked.conditions)
         query = replace(query, ordering=asked.ordering or query.ordering)
         if query.empty:
             return self._best_known(allowed, asked, query.ordering)
         degraded = ("vector",) if wants_meaning and vector is None else ()
         pointed = self._pointed_from(query)
         if pointed is not None and query.similar_to:
-            return self._page(Ranked(self._like(pointed, allowed, vectors), ordering=query.ordering), asked, degraded)
+            return self._page(
+                Ranked(self._measure_likeness(pointed, allowed, vectors), ordering=query.ordering), asked, degraded
+            )
         senses = None if vector is None or vectors is None else vectors.cosines(vector)
         theirs = None if pointed is None else self._people.works_of_authors(pointed)
         candidates = replace(self._candidates, senses=senses, by_same_author=theirs)
@@ -89,19 +91,19 @@ class Engine:
 
     def popular(self, conditions: Conditions, limit: int) -> tuple[Title, ...]:
         """The best known titles under the conditions."""
-        return self._best_known(self._allowed(conditions), CatalogQuery("", conditions, limit), None).titles
+        return self._best_known(self._mask_allowed(conditions), CatalogQuery("", conditions, limit), None).titles
 
     def for_reader(self, query: ReaderQuery) -> tuple[Title, ...]:
         """Titles to a reader's taste, best first."""
         found = self._taste.worth(query, profile_of(query, self._rarity))
-        fit = np.where(self._allowed(query.conditions), found, np.float32(0.0))
-        return self._named(order(fit, query.limit).tolist())
+        fit = np.where(self._mask_allowed(query.conditions), found, np.float32(0.0))
+        return self._take_titles(order(fit, query.limit).tolist())
 
     def nearest(self, vector: Floats, vectors: Vectors, limit: int) -> tuple[Neighbour, ...]:
         """The titles nearest to the vector in meaning."""
-        near = meant(*vectors.cosines(vector), self._weights)
+        near = score_meaning(*vectors.cosines(vector), self._weights)
         rows = order(near, limit).tolist()
-        return tuple(Neighbour(title, float(near[row])) for row, title in zip(rows, self._named(rows), strict=True))
+        return tuple(Neighbour(title, float(near[row])) for row, title in zip(rows, self._take_titles(rows), strict=True))
 
     def match_names(self, names: Sequence[str]) -> dict[str, NameMatches]:
         """The titles and authors of exactly these names."""
@@ -110,17 +112,17 @@ class Engine:
     def _best_known(self, allowed: Mask, asked: CatalogQuery, ordering: Ordering | None) -> CatalogPage:
         """Titles of equal popularity in the order of their rank."""
         numbers = self._in_order(allowed, ordering or Ordering.POPULARITY, asked)
-        return CatalogPage(self._named(asked.page_of(numbers)), len(numbers))
+        return CatalogPage(self._take_titles(asked.page_of(numbers)), len(numbers))
 
     def _page(self, ranked: Ranked, asked: CatalogQuery, degraded: tuple[str, ...]) -> CatalogPage:
         if ranked.ordering is None:
             numbers = ranked.best(asked.offset + asked.limit)
         else:
             numbers = self._in_order(ranked.scores > 0, ranked.ordering, asked)
-        best = self._named(asked.page_of(numbers))
-        return CatalogPage(best, ranked.answers, degraded, ranked.guessed, self._named(ranked.near))
+        best = self._take_titles(asked.page_of(numbers))
+        return CatalogPage(best, ranked.answers, degraded, ranked.guessed, self._take_titles(ranked.near))
 
-    def _named(self, numbers: Iterable[int]) -> tuple[Title, ...]:
+    def _take_titles(self, numbers: Iterable[int]) -> tuple[Title, ...]:
         return tuple(self._columns.titles[number] for number in numbers)
 
     def _in_order(self, wanted: Mask, ordering: Ordering, asked: CatalogQuery) -> Sequence[int]:
@@ -128,7 +130,7 @@ class Engine:
         numbers: list[int] = every[wanted[every]].tolist()
         return numbers
 
-    def _allowed(self, conditions: Conditions) -> Mask:
+    def _mask_allowed(self, conditions: Conditions) -> Mask:
         """Shape (titles,): whether a title satisfies every condition."""
         allowed = self._columns.meeting(conditions)
         if conditions.author is not None:
@@ -139,10 +141,10 @@ class Engine:
             allowed &= ~self._people.written_by(name)
         return allowed
 
-    def _like(self, number: int, allowed: Mask, vectors: Vectors | None) -> Floats:
+    def _measure_likeness(self, number: int, allowed: Mask, vectors: Vectors | None) -> Floats:
         title = self._columns.titles[number]
         shares = tag_shares(title.tags, self.terms.tags, len(self._columns))
-        meaning = None if vectors is None else np.maximum(*vectors.cosines(vectors.of(number)))
+        meaning = None if vectors is None else np.maximum(*vectors.cosines(vectors.sum_vectors(number)))
         return like_title(self._columns, shares, title.genre, title.title_id, meaning, self._weights, allowed)
 
     def _pointed_from(self, query: ParsedQuery) -> int | None:
@@ -166,7 +168,7 @@ class Loaded:
     key: str
     plan: VectorPlan | None = None
 
-    def planned(self) -> VectorPlan:
+    def make_plan(self) -> VectorPlan:
         """Blocking, where it was not made."""
         return self.plan or plan_vectors(self.columns.titles)
 
@@ -251,7 +253,7 @@ class EmbeddedCatalog:
             leg = None if embedder is None else VectorLeg(embedder, store, loaded.key)
             catalog = cls(loaded, leg, workers)
             if leg is not None:
-                plan = await asyncio.get_running_loop().run_in_executor(workers, loaded.planned)
+                plan = await asyncio.get_running_loop().run_in_executor(workers, loaded.make_plan)
                 await leg.start(plan, workers, progress, head_start)
             yield catalog
         finally:

@@ -53,19 +53,19 @@ class SalesCalendar:
         self._formats = (None, *dict.fromkeys(sale.format for each in sales for sale in each))
         self._campaigns = tuple(dict.fromkeys(s.days for each in sales for s in each if s.days != EVERY_DAY))
         running = self._running(None)
-        self._made = running, self._of(None)
+        self._made = running, self._compute_sales(None)
 
-    def on(self, day: str | None) -> SalesOfDay:
+    def find_sales(self, day: str | None) -> SalesOfDay:
         running = self._running(day)
         made = self._made
         if made[0] != running:
-            made = self._made = running, self._of(day)
+            made = self._made = running, self._compute_sales(day)
         return made[1]
 
     def _running(self, day: str | None) -> tuple[bool, ...]:
         return tuple(is_one_of(day, days) for days in self._campaigns)
 
-    def _of(self, day: str | None) -> SalesOfDay:
+    def _compute_sales(self, day: str | None) -> SalesOfDay:
         every = [sales_on(day, each) for each in self._sales]
         sold = {format_: [sale_in(each, format_) for each in every] for format_ in self._formats}
         order = {format_: rows_in_order(self._titles, Ordering.PRICE, _prices(each)) for format_, each in sold.items()}
@@ -101,7 +101,7 @@ class TitleColumns(Columns):
     def meeting(self, asked: Conditions) -> Mask:
         """Shape (titles,): whether a title satisfies every condition but those of authors."""
         met = np.ones(len(self), np.bool_)
-        for mask in (*map(self._met, criteria(asked)), *self._sold(asked)):
+        for mask in (*map(self._mask_criterion, criteria(asked)), *self._mask_sales(asked)):
             met &= mask
         return met
 
@@ -109,34 +109,34 @@ class TitleColumns(Columns):
         """All numbers in an ordering; by the price in a format, or where none is asked for, on a day."""
         if ordering is not Ordering.PRICE:
             return self.ordered[ordering]
-        by_price = self.sales.on(day).by_price
+        by_price = self.sales.find_sales(day).by_price
         return by_price.get(format_, by_price[None])
 
-    def _met(self, asked: Criterion) -> Mask:
+    def _mask_criterion(self, asked: Criterion) -> Mask:
         if isinstance(asked, Within):
-            return _within(self.amounts[asked.field], asked.bounds)
+            return _mask_range(self.amounts[asked.field], asked.bounds)
         found = self.of_ids(asked.values) if asked.field == "title_id" else self.any_of(asked.field, asked.values)
         if isinstance(asked, OneOf):
             return found
         return ~found if asked.may_be_unknown else self.known[asked.field] & ~found
 
-    def _sold(self, asked: Conditions) -> Iterator[Mask]:
+    def _mask_sales(self, asked: Conditions) -> Iterator[Mask]:
         if not (asked.format or asked.price or asked.series_price or asked.in_stock or asked.all_volumes):
             return
-        sales = self.sales.on(asked.day).columns.get(asked.format) or Sales(np.full(len(self), np.nan), self.none())
+        sales = self.sales.find_sales(asked.day).columns.get(asked.format) or Sales(np.full(len(self), np.nan), self.none())
         yield ~np.isnan(sales.price)
         if asked.price:
-            yield _within(sales.price, asked.price)
+            yield _mask_range(sales.price, asked.price)
         if asked.series_price:
             volumes = self.amounts["volumes"]
-            yield _within(
+            yield _mask_range(
                 sales.price * (1 if asked.format in WHOLE else np.where(volumes > 0, volumes, np.nan)), asked.series_price
             )
         if asked.in_stock or asked.all_volumes:
             yield sales.stocked
 
 
-def _within(numbers: NDArray[np.float64], bounds: Range) -> Mask:
+def _mask_range(numbers: NDArray[np.float64], bounds: Range) -> Mask:
     """True if each number lies within; NaN, which is unknown, never does."""
     inside = ~np.isnan(numbers)
     if bounds.least is not None:
@@ -148,7 +148,7 @@ def _within(numbers: NDArray[np.float64], bounds: Range) -> Mask:
 
 def build_columns(titles: Sequence[Title], offers: Sequence[tuple[Offer, ...]]) -> TitleColumns:
     """Takes about 20 µs a title."""
-    facts = [Facts.of(title, sold, ()) for title, sold in zip(titles, offers, strict=True)]
+    facts = [Facts.from_title(title, sold, ()) for title, sold in zip(titles, offers, strict=True)]
     amounts = {"rating": [f.rating for f in facts], "volumes": [f.volumes for f in facts], "year": [f.year for f in facts]}
     numbers = {field: np.array(each, np.float64) for field, each in amounts.items()}
     authors = authors_of(titles)
@@ -187,5 +187,5 @@ def authors_of(titles: Sequence[Title]) -> dict[Author, list[int]]:
 
 
 def counts(numbers: Having) -> dict[str, int]:
-    """How many titles have each value, the most frequent first, equally frequent ones by the alphabet."""
+    """The number of titles with each value, the most frequent first, equally frequent ones by the alphabet."""
     return {value: len(numbers[value]) for value in sorted(numbers, key=lambda each: (-len(numbers[each]), each))}

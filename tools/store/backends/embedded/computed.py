@@ -180,7 +180,7 @@ class StaleArraysError(ValueError):
 
 
 _NAMES, _PEOPLE = ("names", "titles", "main"), ("people", "authors", "part")
-"""What the rows, their owners and the marks of parts are called in a file."""
+"""Names of the rows, their owners and the marks of parts in a file."""
 
 
 def index_arrays(index: LexicalIndex) -> Arrays:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from session.keys import user_hash
 from session.preferences import Kept, decode, encode
-from session.profile import KEPT_DAYS, RECALLED, Event, EventKind, Profile, sort_key, written
+from session.profile import KEPT_DAYS, RECALLED, Event, EventKind, Profile, format_moment, sort_key
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
 from tools.store.failures import DependencyFailure, TimedOut
@@ -88,7 +88,7 @@ class EmbeddedProfiles:
 
     async def recall(self, user: str, deadline: Deadline) -> Profile:
         """The latest events that are still kept."""
-        asked = (user_hash(user), written(self.clock() - timedelta(days=KEPT_DAYS)), RECALLED)
+        asked = (user_hash(user), format_moment(self.clock() - timedelta(days=KEPT_DAYS)), RECALLED)
         sql = "SELECT kind, subject, at FROM events WHERE owner = ? AND at >= ? ORDER BY at DESC LIMIT ?"
         rows = await self.database.run(lambda db: db.execute(sql, asked).fetchall(), deadline)
         events = (Event(EventKind(kind), subject, at) for kind, subject, at in rows)

@@ -49,9 +49,9 @@ class SparseIndex:
         rows = np.concatenate([self.rows[part] for part in parts])
         return np.bincount(rows, weights=values, minlength=self.size).astype(np.float32)
 
-    def covered(self, asked: Sequence[Sequence[str]]) -> Floats:
-        """Shape (size,): the share of the idf mass of what is asked that each row holds. A group of terms is one word in
-        several spellings: as frequent as all of them, and held as well as the best of them is."""
+    def measure_coverage(self, asked: Sequence[Sequence[str]]) -> Floats:
+        """Shape (size,): the share of the asked words' idf mass in each row. A group of terms is one word in several
+        spellings: as frequent as all of them, and held as well as the best."""
         total, most = np.zeros(self.size, np.float32), 1e-6
         for group in asked:
             parts = [
@@ -153,7 +153,7 @@ class LexicalIndex:
 
 def build_index(titles: Sequence[Title]) -> LexicalIndex:
     """Takes about 0.3 ms a title."""
-    names, people = map(NameKeys.of, titles), map(AuthorKeys.of, authors_of(titles))
+    names, people = map(NameKeys.of, titles), map(AuthorKeys.from_author, authors_of(titles))
     return LexicalIndex(
         _rows(((named.whole, named.main) for named in names), lambda key, part: key),
         # Parts of a name are found as they stand alone.
@@ -193,7 +193,7 @@ class IndexedNames(NameTable):
         self._loanwords = _by_consonants(rows)
         self._prefixes = SortedKeys((key, row) for row, key in enumerate(rows.keys))
 
-    def _like(self, key: str, among: Mask | None) -> Rows:
+    def _find_alike(self, key: str, among: Mask | None) -> Rows:
         rows = None if among is None else among[self._owners]
         return np.asarray(self._grams.most_alike(grams(key), self._masses, _RECALL, rows), np.intp)
 
@@ -286,19 +286,19 @@ class PeopleLeg:
         """Shape (titles,): whether an author of the title has the asked name, as `people.is_author` says."""
         mask = self._columns.none()
         name = AskedName(asked)
-        for author in self._near(name):
+        for author in self._find_near(name):
             if name.fits(self._keys[author]):
                 mask[self._columns.works[author]] = True
         return mask
 
-    def _near(self, asked: AskedName) -> set[int]:
+    def _find_near(self, asked: AskedName) -> set[int]:
         """Authors that share a part with the asked name: all that could fit."""
         found = set(self._spelled.get(asked.key, ()))
         for part in asked.words:
             found |= self._parts.get(part, set()) | self._family.get(part, set())
         return found
 
-    def named(self, query: ParsedQuery) -> Floats:
+    def measure_authorship(self, query: ParsedQuery) -> Floats:
         """Shape (titles,): how surely the query names an author of each title (`AskedAuthor`)."""
         found = np.zeros(len(self._columns), np.float32)
         asked = AskedAuthor(query)
@@ -331,7 +331,7 @@ class PeopleLeg:
         if exact and len(asked.words) > 1:
             return exact
         inside = {a for part in _substrings(asked.key) for a in self._spelled.get(part, ())}
-        return self._near(asked) | inside | self._typed_like(asked.key)
+        return self._find_near(asked) | inside | self._typed_like(asked.key)
 
     def _typed_like(self, key: str) -> set[int]:
         """The authors whose spellings share the most idf-weighted grams with `key`."""

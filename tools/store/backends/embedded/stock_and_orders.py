@@ -206,7 +206,7 @@ class EmbeddedStore:
         return AvailabilityPage(rows)
 
     async def order(self, owner: str, order_id: str, deadline: Deadline) -> Order | None:
-        """One read by (owner, order id): another's order is as absent as one that never was."""
+        """Reads by (owner, order id) once: another's order is as absent as one that never was."""
         _require_time(deadline, "orders")
         found = self._read("orders", _ORDER, owner, order_id)
         return decode_json(Order, found[0][0]) if found else None
@@ -292,7 +292,7 @@ def _load(
     *,
     database: str = ":memory:",
 ) -> sqlite3.Connection:
-    """Everything is read and checked first, so a bad line leaves nothing behind."""
+    """Reads and checks everything first, so that a bad line leaves nothing behind."""
     catalogue = dict(offers)
     volumes = read_volumes(volumes_file, currency=currency) if volumes_file else []
     for title_id, _ in volumes:

@@ -53,7 +53,7 @@ class Vectors:
         np.maximum.at(meaning, self.owners, rows[self.titles :])
         return meaning, rows[: self.titles]
 
-    def of(self, number: int) -> Floats:
+    def sum_vectors(self, number: int) -> Floats:
         """One direction for a title: the sum of its vectors, of unit length."""
         total = self.matrix[number] + self.matrix[self.titles :][self.owners == number].sum(axis=0)
         return np.asarray(total / max(1e-6, float(np.linalg.norm(total))), np.float32)
@@ -88,7 +88,7 @@ class VectorLeg:
         """Takes the vectors that are on disk, and leaves the rest to a background task, which begins after `head_start`
         seconds: loading the encoder holds the interpreter for about one, in which a client may want an answer. If the task
         fails, the leg does not get ready."""
-        self.vectors = await asyncio.get_running_loop().run_in_executor(workers, self.kept, plan)
+        self.vectors = await asyncio.get_running_loop().run_in_executor(workers, self.load_kept, plan)
         self._task = start_task(self._prepare(plan, progress, head_start), "catalog vectors")
 
     async def _prepare(self, plan: VectorPlan, progress: Progress | None, head_start: float) -> None:
@@ -98,7 +98,7 @@ class VectorLeg:
             await embed_with_retries(self._embedder, ["warm up"])
             self._warm = True
             while self.vectors is None:
-                self.vectors = await self._made(plan, progress)
+                self.vectors = await self._compute_vectors(plan, progress)
 
     async def wait(self) -> None:
         """Waits for the background task."""
@@ -111,7 +111,7 @@ class VectorLeg:
         await self.wait()
         await self._queries.aclose()
 
-    def kept(self, plan: VectorPlan) -> Vectors | None:
+    def load_kept(self, plan: VectorPlan) -> Vectors | None:
         """The vectors that are on disk for this catalogue and embedder. Blocking."""
         matrix = self._store.map(_KIND, self._key)
         if matrix is None or matrix.shape != (len(plan.texts), self._embedder.dimensions):
@@ -121,24 +121,24 @@ class VectorLeg:
             return None
         return Vectors(matrix, plan.owners, plan.titles)
 
-    async def _made(self, plan: VectorPlan, progress: Progress | None) -> Vectors | None:
+    async def _compute_vectors(self, plan: VectorPlan, progress: Progress | None) -> Vectors | None:
         """Computes them, or waits for a moment where another process does: then they are on disk."""
         claim = await asyncio.to_thread(self._store.claim, _KIND)
         if claim is None:
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
-            return await asyncio.to_thread(self.kept, plan)
+            return await asyncio.to_thread(self.load_kept, plan)
         try:
-            if (kept := await asyncio.to_thread(self.kept, plan)) is not None:
+            if (kept := await asyncio.to_thread(self.load_kept, plan)) is not None:
                 return kept
             matrix = await self._build(plan, progress)
             await asyncio.to_thread(self._store.save_matrix, _KIND, self._key, matrix)
-            return await asyncio.to_thread(self.kept, plan) or Vectors(matrix, plan.owners, plan.titles)
+            return await asyncio.to_thread(self.load_kept, plan) or Vectors(matrix, plan.owners, plan.titles)
         finally:
             claim.release()
 
     async def query(self, text: str, deadline: Deadline) -> Floats | None:
         """The query's vector, or None when it is not there in time."""
-        return await self._queries.of(text, deadline) if self.ready else None
+        return await self._queries.embed_text(text, deadline) if self.ready else None
 
     @contextmanager
     def searching(self) -> Iterator[None]:

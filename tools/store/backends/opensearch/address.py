@@ -62,7 +62,7 @@ class OpenSearchAddress:
         return self.region is not None
 
     def __str__(self) -> str:
-        """Without user and password."""
+        """The address without user and password."""
         scheme = ("aoss+" if self.serverless else "") + ("https" if self.tls else "http")
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{scheme}://{host}:{self.port}{self.prefix}, alias {self.alias}"

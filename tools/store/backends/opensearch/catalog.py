@@ -15,8 +15,8 @@ from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.client import Client, answering
 from tools.store.backends.opensearch.definition import ID
 from tools.store.backends.opensearch.dsl import best_known, column, cosine_of, nearest, with_ids
-from tools.store.backends.opensearch.queries import called, called_from, index_of, to_taste
-from tools.store.backends.opensearch.search import Search, cards_of, columns_of, spelled
+from tools.store.backends.opensearch.queries import aggregate_names, called_from, index_of, to_taste
+from tools.store.backends.opensearch.search import Search, cards_of, columns_of, spell_author
 from tools.store.backends.opensearch.state import Answer, IndexState, Statistics, TitleCache, hit_key, hit_keys
 from tools.store.failures import BackendFailure
 from tools.store.models import (
@@ -41,7 +41,7 @@ from tools.store.search.titles.names import ExactName, exact_names
 from tools.store.tags import Vocabulary
 
 KNOWN_NAMES = 20_000
-"""Names that were looked up lately; nothing goes by most of them."""
+"""Names looked up lately; most match nothing."""
 
 
 class OpenSearchCatalog:
@@ -68,10 +68,8 @@ class OpenSearchCatalog:
     async def open(
         cls, address: OpenSearchAddress, embedder: Embedder | None, vocabulary: Vocabulary | None = None
     ) -> AsyncIterator[OpenSearchCatalog]:
-        """Without an embedder the search is lexical, and not called degraded.
-
-        Raises ValueError for a certificate file that can't be used or missing AWS credentials.
-        """
+        """Opens the catalogue. Without an embedder search is lexical, and not called degraded. Raises ValueError for an
+        unusable certificate file or missing AWS credentials."""
         single_threaded_blas()
         client = Client(address)
         workers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="catalog")
@@ -85,7 +83,7 @@ class OpenSearchCatalog:
             workers.shutdown(wait=False, cancel_futures=True)
 
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
-        """Where the cluster or the embedder is late with meaning, words alone answer."""
+        """Searches by words and meaning; by words alone where the cluster or the embedder is late with meaning."""
         async with answering(deadline):
             parsed = self._parser.parse(query.text, query.conditions.author)
             parsed = replace(parsed, ordering=query.ordering or parsed.ordering)
@@ -100,7 +98,7 @@ class OpenSearchCatalog:
             if asked := [each for each in dict.fromkeys(title_ids) if 0 < len(each) <= 512 and each.isprintable()]:
                 answer = (await self._client.searches([with_ids(asked, (ID, "packed"))], deadline))[0]
                 packed = {column(hit, ID): column(hit, "packed") for hit in answer["hits"]["hits"]}
-                found = {title.title_id: title for title in await self._cache.unpacked(list(packed.values()))}
+                found = {title.title_id: title for title in await self._cache.unpack_titles(list(packed.values()))}
             if not found.keys() >= set(title_ids):
                 # An index of another format may lack titles that this server's would have: a failure, no absence.
                 await self._state.statistics(deadline, anew=True)
@@ -119,10 +117,10 @@ class OpenSearchCatalog:
             rarity = Rarity(statistics.terms.tags, statistics.titles, self._taste)
             profile = profile_of(query, rarity)
             answer = (await self._client.searches([to_taste(query, profile, self._taste)], deadline))[0]
-            found = await self._cache.of(hit_keys([answer]), deadline)
+            found = await self._cache.fetch_entries(hit_keys([answer]), deadline)
             cards = cards_of(found)
             await asyncio.sleep(0)  # others are served between two pieces of work, which grow with the recalled titles
-            taste = Taste(columns_of(cards), rarity, self._taste, spelled)
+            taste = Taste(columns_of(cards), rarity, self._taste, spell_author)
             await asyncio.sleep(0)
             scores = taste.worth(query, profile)
             await asyncio.sleep(0)
@@ -134,12 +132,12 @@ class OpenSearchCatalog:
         async with answering(deadline):
             if self._vectors is None or self._problem(await self._state.statistics(deadline)) is not None:
                 return ()
-            vector = await self._vectors.of(normalise(text), deadline)
+            vector = await self._vectors.embed_text(normalise(text), deadline)
             if vector is None:
                 return None
             hits = (await self._client.searches([nearest(vector, [], limit)], deadline))[0]["hits"]["hits"]
             likeness = {hit_key(hit): cosine_of(float(hit["_score"])) for hit in hits}
-            entries = await self._cache.of(likeness, deadline)
+            entries = await self._cache.fetch_entries(likeness, deadline)
             titles = await self._cache.titles(list(entries.values()))
             near = {title_id: value for (_, title_id), value in likeness.items()}
             return tuple(Neighbour(title, near[title.title_id]) for title in titles)
@@ -156,7 +154,9 @@ class OpenSearchCatalog:
             index = (await self._state.statistics(deadline)).name
             found = {each: known for each in asked if (known := self._names.use((index, each))) is not None}
             if unknown := {each: name for each, name in asked.items() if each not in found}:
-                found |= self._learn_names((await self._client.searches([called(unknown)], deadline))[0], unknown, index)
+                found |= self._learn_names(
+                    (await self._client.searches([aggregate_names(unknown)], deadline))[0], unknown, index
+                )
             return {each: found[each] for each in asked if found[each] != NameMatches()}
 
     async def health(self, deadline: Deadline) -> Health:
@@ -181,7 +181,7 @@ class OpenSearchCatalog:
             await self._state.statistics(deadline)
         hits = (await self._client.searches([best_known(query, ordering)], deadline))[0]["hits"]
         return CatalogPage(
-            await self._cache.unpacked([column(hit, "packed") for hit in hits["hits"]]), int(hits["total"]["value"])
+            await self._cache.unpack_titles([column(hit, "packed") for hit in hits["hits"]]), int(hits["total"]["value"])
         )
 
     async def _find(
@@ -195,14 +195,14 @@ class OpenSearchCatalog:
         search = Search(self._client, self._cache, statistics, query, parsed, aliases, names, wants_meaning)
         vector = None
         if self._vectors is not None and self._problem(statistics) is None:
-            vector = asyncio.create_task(self._vectors.of(normalise(query.text), deadline), name="wait for a vector")
+            vector = asyncio.create_task(self._vectors.embed_text(normalise(query.text), deadline), name="wait for a vector")
         try:
             page = await search.run(vector, deadline)
         finally:
             if vector is not None and not vector.done():
                 vector.cancel()
                 await asyncio.wait({vector})
-        self._state.seen(search.index)
+        self._state.note_index(search.index)
         if search.called is not None:
             self._learn_names(search.called, names, search.index or statistics.name)
         return page
@@ -212,7 +212,7 @@ class OpenSearchCatalog:
         ValueError for a malformed one."""
         found = called_from(answer, asked)
         answered = index_of(answer)
-        self._state.seen(answered)
+        self._state.note_index(answered)
         for each in asked:
             self._names.put((answered or index, each), found[each])
         return found

@@ -66,7 +66,7 @@ def failure_of(error: Exception) -> BackendFailure:
         return DependencyFailure("The catalogue cannot be reached.", dependency=_DEPENDENCY)
     if isinstance(error, TransportError) and not isinstance(error, SerializationError):
         kind = error.error if isinstance(error.error, str) else ""
-        return _refused(error.status_code if isinstance(error.status_code, int) else 500, kind)
+        return _classify_refusal(error.status_code if isinstance(error.status_code, int) else 500, kind)
     message = "The catalogue answered with something that cannot be read."
     return DependencyFailure(message, dependency=_DEPENDENCY)
 
@@ -76,10 +76,8 @@ def timed_out() -> TimedOut:
 
 
 def check_answer(answer: Any) -> Mapping[str, Any]:
-    """One answer of a multi-search. Half an answer (late or missing shards) is a failure.
-
-    Raises BackendFailure, MalformedAnswer.
-    """
+    """Checks one answer of a multi-search. Half an answer (late or missing shards) is a failure. Raises BackendFailure,
+    MalformedAnswer."""
     if not isinstance(answer, dict):
         raise MalformedAnswer("an answer is no object")
     if (error := answer.get("error")) is not None:
@@ -87,18 +85,18 @@ def check_answer(answer: Any) -> Mapping[str, Any]:
         # The first cause: shards' reasons are wrapped in `search_phase_execution_exception`.
         causes = error.get("root_cause") if isinstance(error, dict) else None
         first = causes[0] if isinstance(causes, list) and causes and isinstance(causes[0], dict) else {}
-        raise _refused(int(answer.get("status", 500)), str(first.get("type", "")) or str(kind))
+        raise _classify_refusal(int(answer.get("status", 500)), str(first.get("type", "")) or str(kind))
     if answer["timed_out"]:
         raise timed_out()
     shards = answer["_shards"]
     if shards["failed"] or shards["successful"] < shards["total"]:
         failures = [each for each in shards.get("failures") or () if isinstance(each, dict)]
         kinds = [str((each.get("reason") or {}).get("type", "")) for each in failures]
-        raise _refused(500, next(filter(None, kinds), ""))
+        raise _classify_refusal(500, next(filter(None, kinds), ""))
     return answer
 
 
-def _refused(status: int, kind: str) -> BackendFailure:
+def _classify_refusal(status: int, kind: str) -> BackendFailure:
     if status == 429 or "rejected_execution" in kind or "circuit_breaking" in kind:
         message = "The catalogue is too busy to answer."
         return Throttled(message, dependency=_DEPENDENCY, retry_after_ms=THROTTLE_RETRY_MS)
@@ -137,8 +135,8 @@ class Client:
         async with answering(deadline):
             milliseconds = max(1, math.floor(deadline.remaining() * 1000))
             limits = {"timeout": f"{milliseconds}ms"}
-            header = _written({"index": self.address.alias})
-            lines = [line for body in bodies for line in (header, _written({**body, **limits}))]
+            header = _serialize_body({"index": self.address.alias})
+            lines = [line for body in bodies for line in (header, _serialize_body({**body, **limits}))]
             params = {} if self.address.serverless else {"cancel_after_time_interval": f"{milliseconds}ms"}
             answer = await self._send("POST", "/_msearch", b"\n".join((*lines, b"")), deadline, params, _NDJSON)
             if len(answer["responses"]) != len(bodies):
@@ -155,7 +153,9 @@ class Client:
         params: Mapping[str, str] | None = None,
     ) -> Json:
         """Any other request; `body` is an object, or lines for `_bulk`. Raises BackendFailure."""
-        encoded = body.encode("utf-8", "replace") if isinstance(body, str) else None if body is None else _written(body)
+        encoded = (
+            body.encode("utf-8", "replace") if isinstance(body, str) else None if body is None else _serialize_body(body)
+        )
         headers = _NDJSON if isinstance(body, str) else {"content-type": "application/json"}
         async with answering(deadline):
             return await self._send(method, path, encoded, deadline, params or {}, headers)
@@ -197,7 +197,7 @@ class _FastJson(JSONSerializer):
             raise SerializationError(s, error) from None
 
 
-def _written(body: Mapping[str, Any]) -> bytes:
+def _serialize_body(body: Mapping[str, Any]) -> bytes:
     try:
         return to_json(body)
     except PydanticSerializationError:  # half a character: what people paste can hold one

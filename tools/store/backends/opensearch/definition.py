@@ -22,9 +22,8 @@ from tools.store.ports import Embedder
 from tools.store.search.ranking.weights import Weights
 
 FORMAT = "3"
-"""Of the documents: the content of their columns, and its packing. Count on when that changes, for a server cannot read what
-another format wrote. Whatever the index is created with counts by itself (`definition`).
-"""
+"""The format of the documents: the content of their columns, and its packing. Raise it when that changes, for a server
+cannot read another format. The index's own settings count by themselves (`definition`)."""
 _FINGERPRINT = 16
 Json = dict[str, Any]
 
@@ -138,8 +137,8 @@ def _settings(flavour: Flavour) -> Json:
 
 
 def _mappings(dimensions: int, flavour: Flavour) -> Json:
-    """Without dimensions there are no vectors."""
-    senses = {"senses": _nested({"vector": _vector(dimensions, flavour)})} if dimensions else {}
+    """The mappings; without dimensions there are no vectors."""
+    senses = {"senses": _define_nested({"vector": _vector(dimensions, flavour)})} if dimensions else {}
     # Bytes that come with a hit, and JSON that is given back as it came; neither is searched.
     column, kept = {"type": "binary", "doc_values": True, "store": False}, {"type": "object", "enabled": False}
     return {
@@ -147,7 +146,7 @@ def _mappings(dimensions: int, flavour: Flavour) -> Json:
         "_source": {"excludes": ["senses", "prose", "names", "people", "card", "packed"]},
         "properties": {
             **_facts(),
-            **_searched(flavour),
+            **_define_searched(flavour),
             **senses,
             "card": column,
             "packed": column,
@@ -166,17 +165,17 @@ def _facts() -> Json:
     texts = {name: _keyword() for name in ("title_id", "genre", "tags", "status", "audience", "magazine")}
     sale = {"format": _keyword(), "usual": {"type": "boolean"}, "stocked": {"type": "boolean"}}
     sale |= {name: {"type": "double"} for name in ("price", "series_price")} | {"days": {"type": "integer_range"}}
-    return {**texts, **{name: {"type": kind} for name, kind in numbers.items()}, "sales": _nested(sale)}
+    return {**texts, **{name: {"type": kind} for name, kind in numbers.items()}, "sales": _define_nested(sale)}
 
 
-def _searched(flavour: Flavour) -> Json:
+def _define_searched(flavour: Flavour) -> Json:
     person = {name: _keyword() for name in ("name", "family", "spellings", "turned", "parts")}
     return {
         "prose": _terms("prose", flavour),
-        "names": _nested(
+        "names": _define_nested(
             {"key": _keyword(), "main": {"type": "boolean"}, "loan": _keyword(), "grams": _terms("grams", flavour)}
         ),
-        "people": _nested({**person, "grams": _terms("grams", flavour)}),
+        "people": _define_nested({**person, "grams": _terms("grams", flavour)}),
     }
 
 
@@ -191,7 +190,7 @@ def _terms(similarity: str, flavour: Flavour) -> Json:
     return {**field, "similarity": similarity} if flavour.own_ids else field
 
 
-def _nested(properties: Json) -> Json:
+def _define_nested(properties: Json) -> Json:
     return {"type": "nested", "properties": properties}
 
 

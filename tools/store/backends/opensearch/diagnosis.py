@@ -31,20 +31,20 @@ async def diagnose(address: OpenSearchAddress, embedder: Embedder | None, deadli
     try:
         client = Client(address)
     except ValueError as error:
-        return Diagnosis.of(Problem(str(error), f"correct {SETTING}, or give the task a role"))
+        return Diagnosis.from_problem(Problem(str(error), f"correct {SETTING}, or give the task a role"))
     version: str | None = None
     try:
         # Two steps of one budget, so that what was learnt before the second is not lost with it.
         version = await identify(client, deadline.less(1.5))
-        return await _examined(client, embedder, version, deadline.less(0.8))
+        return await _examine_index(client, embedder, version, deadline.less(0.8))
     except BackendFailure as failure:
-        return Diagnosis.of(await _problem(failure, client, version, deadline), version)
+        return Diagnosis.from_problem(await _problem(failure, client, version, deadline), version)
     finally:
         await client.aclose()
 
 
 def problem_of(failure: BackendFailure, address: OpenSearchAddress) -> Problem:
-    """For a failure of any request to it."""
+    """The problem behind a failed request to the cluster."""
     cause = failure.__cause__
     if isinstance(failure, NotOpenSearch):
         return Problem(failure.message, f"check host, port and path in {SETTING}")
@@ -82,17 +82,19 @@ async def identify(client: Client, deadline: Deadline) -> str | None:
     return f"OpenSearch {told['number']}"
 
 
-async def _examined(client: Client, embedder: Embedder | None, version: str | None, deadline: Deadline) -> Diagnosis:
+async def _examine_index(client: Client, embedder: Embedder | None, version: str | None, deadline: Deadline) -> Diagnosis:
     statistics = await IndexState(client).statistics(deadline)
     identity = statistics.identity
     if statistics.titles != identity.titles:
         what = f"the index has {statistics.titles:,} of its {identity.titles:,} titles"
-        return Diagnosis.of(Problem(what, SEED), version, DEGRADED)
+        return Diagnosis.from_problem(Problem(what, SEED), version, DEGRADED)
     if embedder is not None and (disagreement := identity.disagreement(embedder)):
         what, _, remedy = disagreement.partition(": ")
-        return Diagnosis.of(Problem(f"searched by words alone: {what}", f"{remedy} ({SEED})"), version, DEGRADED)
+        return Diagnosis.from_problem(Problem(f"searched by words alone: {what}", f"{remedy} ({SEED})"), version, DEGRADED)
     if identity.definition != definition(identity.dimensions, flavour_of(client.address)):
-        return Diagnosis.of(Problem("the index was made by another definition than this server's", SEED), version, DEGRADED)
+        return Diagnosis.from_problem(
+            Problem("the index was made by another definition than this server's", SEED), version, DEGRADED
+        )
     how = "by words" if embedder is None else "by words and meaning"
     return Diagnosis(OK, f"{statistics.titles:,} titles in {statistics.name}, searched {how}", version=version)
 

@@ -33,12 +33,12 @@ from tools.store.search.titles.people import AuthorKeys
 Json = dict[str, Any]
 
 
-def packed(value: Json) -> str:
+def pack_json(value: Json) -> str:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return b64encode(zlib.compress(text.encode("utf-8", "replace"))).decode()
 
 
-def unpacked(column: str) -> bytes:
+def unpack_column(column: str) -> bytes:
     """Columns come back without the padding of their base64. Raises ValueError."""
     try:
         return zlib.decompress(b64decode(column + "=="))
@@ -86,15 +86,15 @@ class Card:
 
 
 def card_from(column: str) -> Card:
-    """Raises LookupError, TypeError and ValueError for what is no card."""
-    card = json.loads(unpacked(column))
+    """Reads a card. Raises LookupError, TypeError and ValueError for a malformed one."""
+    card = json.loads(unpack_column(column))
     names = NameKeys(tuple(card["whole"]), tuple(card["main"]))
     prose = {intern(term): weight for term, weight in card["prose"].items()}
     related, series = tuple(card["related"]), tuple(card["kin"])
     return Card(names, float(card["prior"]), _facts(card), int(card["place"]), related, series, prose)
 
 
-def _stored(facts: Facts) -> Json:
+def _select_stored(facts: Facts) -> Json:
     """The facts but for genre, tags and authors."""
     return {
         "id": facts.title_id,
@@ -137,7 +137,7 @@ _UNRANKED = 10**9
 def titles_from(columns: Sequence[str]) -> tuple[Title, ...]:
     """The titles of packed records. Raises MalformedAnswer."""
     try:
-        return tuple(stored_title(unpacked(each)) for each in columns)
+        return tuple(stored_title(unpack_column(each)) for each in columns)
     except ValueError as error:
         raise MalformedAnswer("a record is none") from error
 
@@ -145,7 +145,7 @@ def titles_from(columns: Sequence[str]) -> tuple[Title, ...]:
 def document(title: Title, offers: Sequence[Offer], place: int, series: Sequence[str], vectors: Floats | None) -> Json:
     """`vectors`: the headline's, then those of the passages, of unit length; None without any."""
     keys, terms, record = NameKeys.of(title), prose_terms(title), record_of(title, offers)
-    facts, fame = Facts.of(title, offers), prior(title)
+    facts, fame = Facts.from_title(title, offers), prior(title)
     return {
         **fact_fields(facts),
         **({} if title.rating is None else {"weighted_rating": weighted_rating(title)}),
@@ -157,7 +157,7 @@ def document(title: Title, offers: Sequence[Offer], place: int, series: Sequence
         "prose": " ".join(f"{term} " * round(2 * weight) for term, weight in terms.items()),
         "names": [_name(key, main) for main, group in ((False, keys.whole), (True, keys.main)) for key in group],
         "people": [_person(author, theirs) for author, theirs in zip(title.authors, facts.authors, strict=True)],
-        "card": packed(
+        "card": pack_json(
             {
                 "whole": keys.whole,
                 "main": keys.main,
@@ -165,14 +165,14 @@ def document(title: Title, offers: Sequence[Offer], place: int, series: Sequence
                 "tags": sorted(facts.tags),
                 "genre": facts.genre,
                 "prior": fame,
-                "facts": _stored(facts),
+                "facts": _select_stored(facts),
                 "place": place,
                 "related": title.related,
                 "kin": series,
                 "prose": terms,
             }
         ),
-        "packed": packed(record),
+        "packed": pack_json(record),
         "record": record,
         **(_senses(vectors) if vectors is not None else {}),
     }

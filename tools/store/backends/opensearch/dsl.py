@@ -31,12 +31,12 @@ def search(query: Json, filters: Sequence[Json], size: int, **more: Any) -> Json
 
 
 def columns(*names: str) -> Json:
-    """These columns of each hit, and nothing of the document."""
+    """Requests these columns of each hit, and nothing of the document."""
     return {"stored_fields": "_none_", "docvalue_fields": list(names)}
 
 
 def column(hit: Mapping[str, Any], name: str) -> str:
-    """Raises LookupError and TypeError for a hit that is none of ours."""
+    """The value of a column. Raises LookupError and TypeError for a hit that the product did not write."""
     return str(hit["fields"][name][0])
 
 
@@ -45,7 +45,7 @@ def term(field: str, value: str) -> Json:
 
 
 def terms(field: str, values: Iterable[str]) -> Json:
-    """One of the values."""
+    """Matches any of the values."""
     return {"terms": {field: list(values)}}
 
 
@@ -61,13 +61,13 @@ def constant(query: Json, score: float) -> Json:
     return {"constant_score": {"filter": query, "boost": score}}
 
 
-def nested(path: str, query: Json) -> Json:
+def match_nested(path: str, query: Json) -> Json:
     """The best part of a title decides."""
     return {"nested": {"path": path, "query": query, "score_mode": "max"}}
 
 
 def filter_queries(conditions: Conditions) -> list[Json]:
-    """One query for each condition; all have to match."""
+    """A query for each condition; all have to match."""
     asked = [query for each in criteria(conditions) for query in _criterion(each)]
     return [*asked, *_sale(conditions), *_authors(conditions)]
 
@@ -79,12 +79,12 @@ def sold_as(asked: Conditions) -> Json:
 
 
 def author_query(asked: str) -> Json:
-    """One author of the title has the asked name, as `AskedName.fits` says."""
+    """Matches titles with an author of the asked name, as `AskedName.fits` says."""
     name = AskedName(asked)
     if not name.words:
         return NOTHING
     parts = [_part(part, kanji) for part, kanji in name.parts]
-    return nested("people", either([term("people.spellings", name.key), {"bool": {"filter": parts}}]))
+    return match_nested("people", either([term("people.spellings", name.key), {"bool": {"filter": parts}}]))
 
 
 def begins_or_ends(part: str) -> list[Json]:
@@ -95,7 +95,7 @@ def begins_or_ends(part: str) -> list[Json]:
 def _criterion(asked: Criterion) -> Iterator[Json]:
     field = {"year": "start_year"}.get(asked.field, asked.field)
     if isinstance(asked, Within):
-        yield _within(field, asked.bounds)
+        yield _match_range(field, asked.bounds)
         return
     there = terms(field, asked.values)
     if isinstance(asked, NoneOf) and not asked.may_be_unknown:
@@ -106,22 +106,22 @@ def _criterion(asked: Criterion) -> Iterator[Json]:
 def _sale(asked: Conditions) -> Iterator[Json]:
     """All of one sale."""
     prices = {"sales.price": asked.price, "sales.series_price": asked.series_price}
-    told = [_within(field, bounds) for field, bounds in prices.items() if bounds]
+    told = [_match_range(field, bounds) for field, bounds in prices.items() if bounds]
     if asked.in_stock or asked.all_volumes:
         told.append({"term": {"sales.stocked": True}})
     if told or asked.format is not None:
-        yield nested("sales", {"bool": {"filter": [sold_as(asked), *told]}})
+        yield match_nested("sales", {"bool": {"filter": [sold_as(asked), *told]}})
 
 
 def _authors(asked: Conditions) -> Iterator[Json]:
     if asked.author is not None:
         yield author_query(asked.author)
     if asked.without_authors:
-        yield nested("people", {"match_all": {}})
+        yield match_nested("people", {"match_all": {}})
         yield _none_of(*map(author_query, asked.without_authors))
 
 
-def _within(field: str, bounds: Range) -> Json:
+def _match_range(field: str, bounds: Range) -> Json:
     ends = {"gte": bounds.least, "lte": bounds.most}
     return {"range": {field: {name: end for name, end in ends.items() if end is not None}}}
 
@@ -147,14 +147,14 @@ _DEEPEST = 10_000
 
 
 def frequencies(terms: Sequence[str]) -> Json:
-    """In how many titles each term is: an aggregation `df` with a bucket for each, named by its place."""
+    """An aggregation `df` that counts the titles with each term: a bucket for each, named by its place."""
     asked = {str(i): term("prose", each) for i, each in enumerate(terms)}
     return {"size": 0, "track_total_hits": False, "aggs": {"df": {"filters": {"filters": asked}}}}
 
 
-def by(ordering: Ordering | None, asked: Conditions) -> list[Json]:
-    """As `tools.store.search.ranking.orderings.in_order` has it: what is not known of a title puts it last. Prices are those
-    of a format on a day, as conditions say."""
+def order_by(ordering: Ordering | None, asked: Conditions) -> list[Json]:
+    """Sorts as `tools.store.search.ranking.orderings.in_order` does: unknown values last, prices of the conditions'
+    format and day."""
     column_of = None if ordering is None else _COLUMNS.get(ordering)
     if column_of is None:
         return BY_FAME
@@ -167,18 +167,18 @@ def best_known(asked: CatalogQuery, ordering: Ordering | None) -> Json:
     """The best known under the conditions, or the first by another ordering, and how many there are."""
     conditions, offset = asked.conditions, min(asked.offset, _DEEPEST)
     size = min(asked.limit, _DEEPEST - offset)
-    body = search({"match_all": {}}, filter_queries(conditions), size, sort=by(ordering, conditions))
+    body = search({"match_all": {}}, filter_queries(conditions), size, sort=order_by(ordering, conditions))
     return {**body, "from": offset, "track_total_hits": True, **columns("packed")}
 
 
 def with_ids(title_ids: Sequence[str], names: Sequence[str] = FOUND) -> Json:
-    """These columns of these titles: everything that is kept for hits, where not said otherwise."""
+    """Requests these columns of these titles; by default all that are kept for hits."""
     return {**search({"terms": {ID: list(title_ids)}}, [], max(1, len(title_ids))), **columns(*names)}
 
 
 def by_authors_of(spellings: Sequence[str], allowed: Sequence[Json]) -> Json:
     """All works of the authors with these spellings that pass `allowed`."""
-    query = nested("people", {"terms": {"people.spellings": list(spellings)}})
+    query = match_nested("people", {"terms": {"people.spellings": list(spellings)}})
     return search(query, allowed, _MOST_WORKS, sort=BY_FAME)
 
 
@@ -191,7 +191,7 @@ def nearest(vector: NDArray[np.float32], filters: Sequence[Json], size: int) -> 
 
 
 def sense_of(vector: NDArray[np.float32], title_ids: Sequence[str]) -> Json:
-    """How near each of these titles is to `vector`: as many neighbours are asked for as they can have, which is exact."""
+    """The distance of each of these titles to `vector`, exactly: as many neighbours are asked for as they can have."""
     filters = [{"terms": {ID: list(title_ids)}}]
     return search(_senses(vector, filters, min(_MOST_SENSES, 16 * len(title_ids))), [], len(title_ids))
 
@@ -199,7 +199,7 @@ def sense_of(vector: NDArray[np.float32], title_ids: Sequence[str]) -> Json:
 def _senses(vector: NDArray[np.float32], filters: Sequence[Json], k: int) -> Json:
     asked: Mapping[str, Any] = {"vector": vector.astype(np.float64).round(6).tolist(), "k": k}
     among = {"filter": {"bool": {"filter": list(filters)}}} if filters else {}
-    return nested("senses", {"knn": {"senses.vector": {**asked, **among}}})
+    return match_nested("senses", {"knn": {"senses.vector": {**asked, **among}}})
 
 
 def cosine_of(score: float) -> float:

@@ -234,10 +234,8 @@ async def load(
     progress: Progress | None = None,
     dry_run: bool = False,
 ) -> Plan:
-    """Brings `records` into service and says what it did; with `dry_run`, what it would do, and changes nothing.
-
-    Raises BackendFailure when the cluster or the embedder stays away, and ValueError when the alias is no alias.
-    """
+    """Loads `records` into service and returns a report; with `dry_run` it only reports. Raises BackendFailure when the
+    cluster or the embedder stays away, and ValueError when the alias is an index."""
     loading = Loading(client, records, embedder, progress or (lambda done, total, what: None))
     plan = await loading.plan()
     if not dry_run and not plan.nothing_to_do:
@@ -268,10 +266,10 @@ class Loading:
         try:
             await self._run(plan)
         except BackendFailure:
-            if plan.serving or not await self._overtaken():
+            if plan.serving or not await self._is_overtaken():
                 raise
 
-    async def _overtaken(self) -> bool:
+    async def _is_overtaken(self) -> bool:
         """True if another load has done the same. Raises ValueError if it has loaded something else."""
         if not await self._indices.exists(self._name):
             raise ValueError(
@@ -299,7 +297,10 @@ class Loading:
         titles = [self._records[place][0] for place in places]
         vectors = await self._vectors(titles)
         rows = zip(places, titles, vectors, strict=True)
-        return [document(title, self._records[place][1], place, series.of(place), vector) for place, title, vector in rows]
+        return [
+            document(title, self._records[place][1], place, series.list_series(place), vector)
+            for place, title, vector in rows
+        ]
 
     async def _vectors(self, titles: Sequence[Title]) -> Sequence[Floats | None]:
         if self._embedder is None:

@@ -13,13 +13,13 @@ from tools.store.backends.opensearch.dsl import (
     Json,
     author_query,
     begins_or_ends,
-    by,
     column,
     columns,
     constant,
     either,
     filter_queries,
-    nested,
+    match_nested,
+    order_by,
     prefix,
     search,
     term,
@@ -38,7 +38,7 @@ from tools.store.search.titles.names import MOST_TITLES, ExactName
 _WHOLE, _MAIN, _AUTHOR, _FAMILY = "whole", "main", "author", "family"
 
 
-def called(names: Mapping[str, ExactName]) -> Json:
+def aggregate_names(names: Mapping[str, ExactName]) -> Json:
     """Aggregations: a bucket for each name and way to be called so, with the best known of the titles in it."""
     asked = {f"{way} {place}": query for place, name in enumerate(names.values()) for way, query in _ways(name).items()}
     titles = {"top_hits": {"size": MOST_TITLES, "sort": BY_FAME, **columns(ID)}}
@@ -50,7 +50,7 @@ def called(names: Mapping[str, ExactName]) -> Json:
 def called_from(answer: Mapping[str, Any], names: Mapping[str, ExactName]) -> dict[str, NameMatches]:
     """The matches of each name. Raises LookupError and TypeError for a malformed answer."""
     buckets = answer["aggregations"]["names"]["buckets"]
-    return {name: _called(buckets, place) for place, name in enumerate(names)}
+    return {name: _read_matches(buckets, place) for place, name in enumerate(names)}
 
 
 def index_of(answer: Mapping[str, Any]) -> str | None:
@@ -60,41 +60,41 @@ def index_of(answer: Mapping[str, Any]) -> str | None:
 
 
 def _ways(name: ExactName) -> dict[str, Json]:
-    ways = {_WHOLE: _name(name.key, False), _AUTHOR: nested("people", term("people.spellings", name.key))}
+    ways = {_WHOLE: _name(name.key, False), _AUTHOR: match_nested("people", term("people.spellings", name.key))}
     if name.may_precede_subtitle:
         ways[_MAIN] = _name(name.key, True)
     if name.may_be_written_family:
-        ways[_FAMILY] = nested("people", prefix("people.spellings", name.key))
+        ways[_FAMILY] = match_nested("people", prefix("people.spellings", name.key))
     elif name.may_be_family:
-        ways[_FAMILY] = nested("people", term("people.family", name.key))
+        ways[_FAMILY] = match_nested("people", term("people.family", name.key))
     return ways
 
 
 def _name(key: str, main: bool) -> Json:
-    return nested("names", {"bool": {"filter": [term("names.key", key), {"term": {"names.main": main}}]}})
+    return match_nested("names", {"bool": {"filter": [term("names.key", key), {"term": {"names.main": main}}]}})
 
 
-def _called(buckets: Mapping[str, Any], place: int) -> NameMatches:
-    def found(*ways: str) -> Mapping[str, Any]:
+def _read_matches(buckets: Mapping[str, Any], place: int) -> NameMatches:
+    def find_first(*ways: str) -> Mapping[str, Any]:
         """The first way by which anything is called so."""
         every = (buckets.get(f"{way} {place}") for way in ways)
         return next((each for each in every if each is not None and each["doc_count"]), {})
 
-    titles = found(_WHOLE, _MAIN)
+    titles = find_first(_WHOLE, _MAIN)
     hits = titles["titles"]["hits"]["hits"] if titles else ()
-    return NameMatches(tuple(column(hit, ID) for hit in hits), int(found(_AUTHOR, _FAMILY).get("doc_count", 0)))
+    return NameMatches(tuple(column(hit, ID) for hit in hits), int(find_first(_AUTHOR, _FAMILY).get("doc_count", 0)))
 
 
 RECALL = 80
 MOST_TERMS = 120
-"""So many terms of a description are looked for; queries are at most 400 characters."""
+"""Most terms of a description that are looked for; queries are at most 400 characters."""
 _LONGEST_CJK_NAME = 12
 _ENOUGH_GRAMS, _LONG_KEY = 4, 16
 
 
 def lexical(parsed: ParsedQuery, allowed: Sequence[Json], size: int, asked: Conditions) -> dict[str, Json]:
-    """The searches for a query that asks for something, by the name of what they find: of each the best `size` that pass
-    `allowed`. `asked` says whose prices order titles."""
+    """The searches of a query, by the name of their kind: each for the best `size` that pass `allowed`. `asked` has the
+    prices that order titles."""
     keys = [*parsed.names, *parsed.aliases]
     found = {
         "names": search(titles_named(keys, parsed.subject, parsed.readings), allowed, size, sort=BEST_KNOWN_FIRST),
@@ -106,7 +106,7 @@ def lexical(parsed: ParsedQuery, allowed: Sequence[Json], size: int, asked: Cond
         if terms:
             found[which] = search(titles_with(terms), allowed, size)
     if parsed.themes or parsed.moods or parsed.genre:
-        found["tags"] = _tagged(parsed, allowed, size, by(parsed.ordering, asked))
+        found["tags"] = _match_themes(parsed, allowed, size, order_by(parsed.ordering, asked))
     return found
 
 
@@ -123,7 +123,7 @@ def titles_named(keys: Sequence[str], text: str, read: Sequence[str] = ()) -> Js
 
     Grams are costly, and the keys after the first are other ways to write it: those are looked for as they stand.
     """
-    likely = [_named(key) for key in keys if key]
+    likely = [_match_name(key) for key in keys if key]
     skeleton = consonants(text) if is_loanword(text) else ""
     if len(skeleton) >= MIN_CONSONANTS:
         likely.append(constant(term("names.loan", skeleton), 300.0))
@@ -132,10 +132,10 @@ def titles_named(keys: Sequence[str], text: str, read: Sequence[str] = ()) -> Js
         likely.append(_shares_grams("names.grams", read[0]))
     if likely and keys[0]:
         likely.append(_shares_grams("names.grams", keys[0]))
-    return nested("names", {"dis_max": {"queries": likely}}) if likely else NOTHING
+    return match_nested("names", {"dis_max": {"queries": likely}}) if likely else NOTHING
 
 
-def _named(key: str) -> Json:
+def _match_name(key: str) -> Json:
     return either([constant(term("names.key", key), 1000.0), constant(prefix("names.key", key), 200.0)])
 
 
@@ -149,7 +149,7 @@ def _shares_grams(field: str, key: str) -> Json:
 
 
 def titles_by(author: AskedAuthor) -> Json:
-    """Titles by an author who may be the asked one; nothing when there is no word in it."""
+    """Titles by an author who may be the asked one; none for a name without a word."""
     asked, key = author.name, author.name.key
     likely = [constant(term("people.spellings", key), 100.0)]
     likely += [constant(term("people.parts", word), 5.0) for word in asked.words]
@@ -162,7 +162,7 @@ def titles_by(author: AskedAuthor) -> Json:
         likely += [constant({"terms": {f"people.{kind}": [*author.readings]}}, 15.0) for kind in ("spellings", "parts")]
     if len(key) in TYPO_LENGTHS:
         likely.append(_shares_grams("people.grams", key))
-    return nested("people", either(likely)) if key else NOTHING
+    return match_nested("people", either(likely)) if key else NOTHING
 
 
 def titles_with(terms: Iterable[str]) -> Json:
@@ -170,7 +170,7 @@ def titles_with(terms: Iterable[str]) -> Json:
     return either([term("prose", each) for each in list(terms)[:MOST_TERMS]])
 
 
-def _tagged(parsed: ParsedQuery, allowed: Sequence[Json], size: int, ordering: Sequence[Json]) -> Json:
+def _match_themes(parsed: ParsedQuery, allowed: Sequence[Json], size: int, ordering: Sequence[Json]) -> Json:
     """Titles with the most of the query's themes, the best known first where no other ordering is asked for. `all` counts
     those that have every one."""
     themes: list[Json] = [{"terms": {"tags": list(tags)}} for tags in parsed.themes]
@@ -205,10 +205,9 @@ _ALL: Json = {"match_all": {}}
 
 
 def to_taste(query: ReaderQuery, profile: Profile, weights: TasteWeights) -> Json:
-    """The search for titles that have something of what is liked, of what was asked for, and of fame: the sum of the first
-    two times the square of the last."""
-    filters = [*filter_queries(query.conditions), *_asked(query)]
-    liked = [constant(_ALL, weights.unfamiliar), *_liked(profile, weights), *_wanted(query)]
+    """The search for titles by likes, wish and fame: the sum of the first two times the square of the last."""
+    filters = [*filter_queries(query.conditions), *_list_filters(query)]
+    liked = [constant(_ALL, weights.unfamiliar), *_match_taste(profile, weights), *_match_wanted(query)]
     fame = {"field_value_factor": {"field": "prior", "modifier": "square", "missing": 0.0}}
     famed = {"function_score": {"query": either(liked), "functions": [fame], "boost_mode": "multiply"}}
     body = search(famed, filters, TASTE_RECALL, sort=[{"_score": "desc"}, {"place": "asc"}])
@@ -216,7 +215,7 @@ def to_taste(query: ReaderQuery, profile: Profile, weights: TasteWeights) -> Jso
     return body
 
 
-def _asked(query: ReaderQuery) -> list[Json]:
+def _list_filters(query: ReaderQuery) -> list[Json]:
     """The filters without which a title is no answer."""
     if query.fits is not None:
         return [{"terms": {ID: list(query.fits)}}]
@@ -224,19 +223,19 @@ def _asked(query: ReaderQuery) -> list[Json]:
     return [*asked, *([{"terms": {"tags": list(query.mood)}}] if query.mood else [])]
 
 
-def _wanted(query: ReaderQuery) -> list[Json]:
+def _match_wanted(query: ReaderQuery) -> list[Json]:
     groups = [{"terms": {"tags": list(group)}} for group in query.wanted]
     return [constant(group, 1.0) for group in [*groups, *(term("tags", tag) for tag in query.mood)]]
 
 
-def _liked(profile: Profile, weights: TasteWeights) -> list[Json]:
+def _match_taste(profile: Profile, weights: TasteWeights) -> list[Json]:
     tags = {tag: weights.tags * share for tag, share in _heaviest(profile.tags, _TASTE_MOST_TAGS).items()}
     authors = {name: weights.author * share for name, share in _heaviest(profile.authors, _MOST_VALUES).items()}
     genres = {name: weights.readership * share for name, share in profile.readerships.items()}
     magazines = {name: weights.magazine * share**0.5 for name, share in _heaviest(profile.magazines, _MOST_VALUES).items()}
     return [
         *(constant(term("tags", tag), worth) for tag, worth in tags.items() if worth > 0),
-        *(constant(nested("people", term("people.name", name)), worth) for name, worth in authors.items()),
+        *(constant(match_nested("people", term("people.name", name)), worth) for name, worth in authors.items()),
         *(constant(term("genre", name), worth) for name, worth in genres.items()),
         *(constant(term("magazine", name), worth) for name, worth in magazines.items()),
     ]

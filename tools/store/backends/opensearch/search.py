@@ -31,7 +31,7 @@ from tools.store.backends.opensearch.dsl import (
     nearest,
     sense_of,
 )
-from tools.store.backends.opensearch.queries import RECALL, anchor, called, lexical, like_tags
+from tools.store.backends.opensearch.queries import RECALL, aggregate_names, anchor, lexical, like_tags
 from tools.store.backends.opensearch.state import Answer, Entry, HitKey, Statistics, TitleCache, hit_keys
 from tools.store.failures import BackendFailure
 from tools.store.models import Author, CatalogPage, CatalogQuery
@@ -131,7 +131,7 @@ class RecalledPeople:
 
     cards: Collection[Card]
 
-    def named(self, query: ParsedQuery) -> Floats:
+    def measure_authorship(self, query: ParsedQuery) -> Floats:
         asked = AskedAuthor(query)
         return np.array([max(map(asked.sureness, each.facts.authors), default=0.0) for each in self.cards], np.float32)
 
@@ -147,8 +147,8 @@ class RecalledWords:
     cards: Collection[Card]
     statistics: Statistics
 
-    def covered(self, asked: Sequence[Sequence[str]]) -> Floats:
-        return self.statistics.covered(asked, [card.prose for card in self.cards])
+    def measure_coverage(self, asked: Sequence[Sequence[str]]) -> Floats:
+        return self.statistics.measure_coverage(asked, [card.prose for card in self.cards])
 
     def in_vocabulary(self, terms: Sequence[str]) -> float:
         return self.statistics.in_vocabulary(terms)
@@ -172,9 +172,9 @@ def candidates_of(
     )
 
 
-def spelled(name: str) -> str:
+def spell_author(name: str) -> str:
     """The first spelling of an author's name, by which `columns_of` knows the author."""
-    return AuthorKeys.of(Author(name)).spellings[0]
+    return AuthorKeys.from_author(Author(name)).spellings[0]
 
 
 AMONG_ALL = "among all: "
@@ -228,7 +228,7 @@ class Search:
         self.index: str | None = None
 
     async def run(self, vector: asyncio.Task[Floats | None] | None, deadline: Deadline) -> CatalogPage:
-        """`vector` is the query's, under way; None where there is nothing to compare it with. Raises BackendFailure."""
+        """`vector` is the query's, under way; None without one. Raises BackendFailure."""
         named = await self._recall_by_words(deadline)
         if self._anchor is not None and self._parsed.similar_to:
             return await self._find_similar(self._anchor, vector is not None, deadline)
@@ -248,7 +248,7 @@ class Search:
         if terms:
             searches["frequencies"] = frequencies(terms)
         if self._names:
-            searches["called"] = called(self._names)
+            searches["called"] = aggregate_names(self._names)
         answers = await self._ask(searches, deadline)
         if terms:
             self._statistics.learn(terms, answers.pop("frequencies"))
@@ -258,7 +258,7 @@ class Search:
             self._anchor = find_anchor(pointed, self._aliases, found, self._statistics, self._weights)
         if "tags" in answers:
             self._with_all_themes = int(answers["tags"]["aggregations"]["all"]["doc_count"])
-        self._entries.update(await self._cache.of(hit_keys(answers.values()), deadline))
+        self._entries.update(await self._cache.fetch_entries(hit_keys(answers.values()), deadline))
         await _give_way()
         cards = cards_of(self._entries)
         titles = candidates_of(cards, self._statistics)
@@ -270,19 +270,19 @@ class Search:
         that is late and meaning was `wanted`, it is left out."""
         spellings = frozenset() if self._anchor is None else self._anchor.spellings()
 
-        def near(filters: Sequence[Json], size: int) -> dict[str, Json]:
+        def search_near(filters: Sequence[Json], size: int) -> dict[str, Json]:
             by_vector = {} if vector is None else {"near": nearest(vector, filters, size)}
             return by_vector | ({"works": by_authors_of(sorted(spellings), filters)} if spellings else {})
 
         in_time = deadline.less(_KEPT_BACK) if wanted else deadline
         try:
-            searches = self._under_conditions(near)
+            searches = self._under_conditions(search_near)
             if vector is not None and self._entries:
                 searches["senses"] = sense_of(vector, list(self._entries))
             answers = await self._ask(searches, in_time)
             measured = [answer for name, answer in answers.items() if name.endswith(("near", "senses"))]
             answers.pop("senses", None)
-            found = await self._cache.of([*self._missing_series(named), *hit_keys(answers.values())], in_time)
+            found = await self._cache.fetch_entries([*self._missing_series(named), *hit_keys(answers.values())], in_time)
         except BackendFailure:
             if not wanted:
                 raise
@@ -296,7 +296,7 @@ class Search:
         if not missing:
             return False
         try:
-            self._entries.update(await self._cache.of(missing, deadline.less(_KEPT_BACK)))
+            self._entries.update(await self._cache.fetch_entries(missing, deadline.less(_KEPT_BACK)))
         except BackendFailure:
             return False
         return True
@@ -330,7 +330,7 @@ class Search:
             return searches
 
         answers = await self._ask(self._under_conditions(alike), deadline)
-        self._entries = await self._cache.of(hit_keys(answers.values()), deadline)
+        self._entries = await self._cache.fetch_entries(hit_keys(answers.values()), deadline)
         self._take_senses(answer for name, answer in answers.items() if name.endswith("near"))
         self._entries.pop(like.title_id, None)
         cards, senses = cards_of(self._entries), self._senses
@@ -339,7 +339,7 @@ class Search:
             # A title that is not among the nearest is at most as near as the last of them.
             least = min(senses.values(), default=0.0) if len(senses) >= _SIMILAR else 0.0
             meaning = np.array([senses.get(title_id, least) for title_id in cards], np.float32)
-        allowed = self._allowed(cards)
+        allowed = self._mask_allowed(cards)
         scores = like_title(columns_of(cards), shares, genre, like.title_id, meaning, self._weights, allowed)
         return await self._page(cards, allowed, Ranked(scores, ordering=self._parsed.ordering))
 
@@ -349,13 +349,13 @@ class Search:
         cards = cards_of(self._entries)
         titles = candidates_of(cards, self._statistics, self._senses, self._anchor)
         await _give_way()
-        allowed = self._allowed(cards)
+        allowed = self._mask_allowed(cards)
         await _give_way()
         ranked = rank(self._parsed, titles, self._weights, allowed)
         await _give_way()
         return cards, allowed, ranked
 
-    def _allowed(self, cards: Cards) -> Mask:
+    def _mask_allowed(self, cards: Cards) -> Mask:
         return np.array([self._check.admit(card.facts) for card in cards.values()], np.bool_)
 
     async def _page(self, cards: Cards, allowed: Mask, ranked: Ranked) -> CatalogPage:

@@ -1,5 +1,5 @@
-"""What is kept of the index that serves at the moment: its statistics, and titles that were read lately, by index and id,
-with the cards that they are ranked by."""
+"""Cached state of the index that serves: its statistics, and titles read lately, by index and id, with their cards for
+ranking."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Statistics:
     """
 
     def __init__(self, name: str, identity: Identity, answer: Mapping[str, Any]) -> None:
-        """`answer` is that to `NUMBERS`. Raises LookupError and TypeError when it is none."""
+        """`answer` is that to `NUMBERS`. Raises LookupError and TypeError for a malformed one."""
         self.name, self.identity = name, identity
         self.titles = int(answer["hits"]["total"]["value"])
         self._length = max(1.0, float(answer["aggregations"]["length"]["value"] or 1.0))
@@ -65,9 +65,9 @@ class Statistics:
         for i, term in enumerate(terms):
             self._found.put(term, int(buckets[str(i)]["doc_count"]))
 
-    def covered(self, asked: Sequence[Sequence[str]], documents: Sequence[Mapping[str, float]]) -> Floats:
-        """For each document the share of the idf mass of what is asked that it covers: BM25 by what weight 1 in all would
-        give. A group of terms is one word in several spellings."""
+    def measure_coverage(self, asked: Sequence[Sequence[str]], documents: Sequence[Mapping[str, float]]) -> Floats:
+        """For each document the share of the asked words' idf mass that it covers: BM25 relative to a weight of 1 in
+        all. A group of terms is one word in several spellings."""
         if not asked:
             return np.zeros(len(documents), np.float32)
         weights = [self._idf(*group) for group in asked]
@@ -79,8 +79,8 @@ class Statistics:
         return np.array([self._score(groups, weights, document) / most for document in documents], np.float32)
 
     def _score(self, groups: Mapping[str, list[int]], weights: Sequence[float], document: Mapping[str, float]) -> float:
-        """`groups` are the places of those that have a term. The work is by the terms that are shared, however many are
-        asked for: a long Japanese query has eight hundred."""
+        """The scores; `groups` are the places of those that have a term. The work grows with shared terms alone: a long
+        Japanese query has eight hundred."""
         held: dict[int, float] = {}
         for term in groups.keys() & document.keys():
             for place in groups[term]:
@@ -103,7 +103,7 @@ class Statistics:
 
 
 def _counts(answer: Mapping[str, Any], name: str) -> dict[str, int]:
-    """How many titles have each value, the most frequent first, equally frequent ones by the alphabet."""
+    """The number of titles with each value, the most frequent first, equally frequent ones by the alphabet."""
     return {str(bucket["key"]): int(bucket["doc_count"]) for bucket in answer["aggregations"][name]["buckets"]}
 
 
@@ -124,7 +124,7 @@ class IndexState:
                 self._known = await self._ask(deadline)
             return self._known
 
-    def seen(self, name: str | None) -> None:
+    def note_index(self, name: str | None) -> None:
         """An answer came from the index of this name."""
         if self._known is not None and name is not None and name != self._known.name:
             self._known = None
@@ -184,7 +184,7 @@ class TitleCache:
         self._client, self._workers = client, workers
         self._entries: Lru[HitKey, Entry] = Lru(capacity)
 
-    async def of(self, places: Iterable[HitKey], deadline: Deadline) -> dict[str, Entry]:
+    async def fetch_entries(self, places: Iterable[HitKey], deadline: Deadline) -> dict[str, Entry]:
         """The titles by id, in that order; one that is not there any more is left out. Fetches those that are not kept, all
         in one request. Raises BackendFailure, and LookupError, TypeError and ValueError for malformed answers."""
         found = {title_id: self._entries.use((index, title_id)) for index, title_id in dict.fromkeys(places)}
@@ -201,17 +201,17 @@ class TitleCache:
     async def titles(self, entries: Sequence[Entry]) -> tuple[Title, ...]:
         """Raises MalformedAnswer."""
         if sum(not entry.unpacked for entry in entries) <= MOST_AT_ONCE:
-            return _shown(entries)
-        return await asyncio.get_running_loop().run_in_executor(self._workers, _shown, entries)
+            return _list_titles(entries)
+        return await asyncio.get_running_loop().run_in_executor(self._workers, _list_titles, entries)
 
-    async def unpacked(self, packed: Sequence[str]) -> tuple[Title, ...]:
+    async def unpack_titles(self, packed: Sequence[str]) -> tuple[Title, ...]:
         """The titles of packed records. Raises MalformedAnswer."""
         if len(packed) <= MOST_AT_ONCE:
             return titles_from(packed)
         return await asyncio.get_running_loop().run_in_executor(self._workers, titles_from, packed)
 
 
-def _shown(entries: Sequence[Entry]) -> tuple[Title, ...]:
+def _list_titles(entries: Sequence[Entry]) -> tuple[Title, ...]:
     return tuple(entry.title for entry in entries)
 
 

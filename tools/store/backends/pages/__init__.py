@@ -1,1 +1,1 @@
-"""Where the first pages of volumes are: a directory, a bucket of S3, or drawn for the demo."""
+"""Sources of the first pages of volumes: a directory, a bucket of S3, or drawings of the demo."""

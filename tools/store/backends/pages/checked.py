@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 NUMBERS = range(1, MOST_PAGES + 1)
 IMAGES = ("webp", "png", "jpg", "jpeg")
-"""How a page's file may end, the best first. What it is, its bytes say."""
+"""Endings of a page's file, the best first. The format itself is read from its bytes."""
 ALT = "txt"
 MOST_ALT_BYTES = 2_000
 MOST_PIXELS_A_SIDE = 4_096
@@ -27,7 +27,7 @@ JPEG_START, JPEG_END = b"\xff\xd8\xff", b"\xff\xd9"
 NO_FRAME = (0xC4, 0xC8, 0xCC)
 """Markers among those of frames that begin none: tables of codes, and one that is kept free."""
 MOST_SEGMENTS = 500
-"""Before the frame, bytes that only fill among them: cameras and editors write some twenty."""
+"""Most segments before the frame, padding included: cameras and editors write some twenty."""
 PADDING = 64
 """Bytes that some encoders leave behind the end of a JPEG."""
 
@@ -79,7 +79,7 @@ def preview_of(title_id: str, volume: int, found: Sequence[Found]) -> Preview | 
 
 
 def _text(alt: bytes | None) -> str | None:
-    """One line of it, without what a terminal would obey or nobody sees."""
+    """One line of the text, without control and invisible characters."""
     line = " ".join((alt or b"")[:MOST_ALT_BYTES].decode("utf-8", "ignore").split())
     return "".join(each for each in line if each.isprintable()) or None
 
@@ -94,7 +94,7 @@ class ImageHeader:
 
 
 def image_header(data: bytes) -> ImageHeader | None:
-    """None for what is no whole PNG, JPEG or WebP, whatever it is called."""
+    """The header of a whole PNG, JPEG or WebP; None for any other bytes, whatever the file's name."""
     for media_type, size in (("image/png", _png), ("image/jpeg", _jpeg), ("image/webp", _webp)):
         if found := size(data):
             return ImageHeader(media_type, *found)

@@ -41,7 +41,7 @@ FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 """Opening a pipe, say, does not block."""
 NO_FOLDER = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
-"""Not there, a file, or a link."""
+"""The folder is absent, a file, or a link."""
 DEMO_PREVIEWS = 4
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
@@ -59,12 +59,12 @@ class Threads:
         self._places = asyncio.Semaphore(most)
 
     async def run(self, work: Callable[[], T], seconds: float) -> T:
-        """Raises TimeoutError, OSError where no thread can be started, and what the work raises. What comes later than that
-        is nobody's."""
+        """Runs the work. Raises TimeoutError, OSError without a free thread, and the work's errors. A later result is
+        dropped."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
 
-        def ended(result: T | None, error: BaseException | None) -> None:
+        def release_place(result: T | None, error: BaseException | None) -> None:
             self._places.release()
             if not done.done():
                 done.set_exception(error) if error else done.set_result(result)  # type: ignore[arg-type]
@@ -76,7 +76,7 @@ class Threads:
             except BaseException as error:
                 outcome = None, error
             with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(ended, *outcome)
+                loop.call_soon_threadsafe(release_place, *outcome)
 
         async with asyncio.timeout(seconds):
             await self._places.acquire()
@@ -178,7 +178,7 @@ def _alt(folder: int, number: int) -> bytes | None:
 
 
 def _content(folder: int, name: str, most_bytes: int) -> bytes | None:
-    """None where there is no such file. Raises `Unfit` for what is no file, may not be read, or is too large."""
+    """The content of a file; None if it is absent. Raises `Unfit` if it is no file, unreadable or too large."""
     try:
         with _open_descriptor(name, FILE, folder) as file:
             about = os.fstat(file)

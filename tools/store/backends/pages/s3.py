@@ -77,8 +77,8 @@ class S3Pages:
         return Health(ok=True, detail="S3")
 
     async def sizes(self, start: str, most: int = MOST_NAMES) -> dict[str, int]:
-        """The bytes of the objects whose names begin with `start`, by what follows the last slash. Raises the driver's
-        errors, and ValueError for what is no such list."""
+        """The sizes in bytes of the objects whose names begin with `start`, by the part after the last slash. Raises the
+        driver's errors, and ValueError for a malformed list."""
         client = await self._aws.ready()
         listed = await client.list_objects_v2(Bucket=self.address.bucket, Prefix=start, MaxKeys=most)
         if "Name" not in listed:  # the driver takes any XML for a list of nothing
@@ -102,7 +102,7 @@ class S3Pages:
             return unfit
 
     async def _content(self, key: str, most_bytes: int) -> bytes:
-        """Reads no more than it may, whatever was listed a moment ago."""
+        """Reads at most the allowed bytes, whatever the list said."""
         client = await self._aws.ready()
         answer = await client.get_object(Bucket=self.address.bucket, Key=key)
         data = bytearray()
@@ -129,7 +129,7 @@ async def _all_or_none(asked: list[Any]) -> list[Any]:
 
 @asynccontextmanager
 async def _translate_errors() -> AsyncIterator[None]:
-    """The driver takes answers apart without looking what they are, and lets its HTTP client's errors through."""
+    """Translates errors of the driver, which parses answers without checks and lets its HTTP client's errors through."""
     try:
         yield
     except HttpError as error:
@@ -150,14 +150,18 @@ async def diagnose(address: S3Address, stack: AsyncExitStack, deadline: Deadline
             pages = await stack.enter_async_context(S3Pages.open(address))
             found = await pages.sizes(address.prefix)
     except (TimeoutError, ConnectTimeoutError, ReadTimeoutError):
-        return Diagnosis.of(Problem("it does not answer", f"check {SETTING}, routes, VPC endpoints and security groups"))
+        return Diagnosis.from_problem(
+            Problem("it does not answer", f"check {SETTING}, routes, VPC endpoints and security groups")
+        )
     except (BotoCoreError, ClientError, ResponseParserError, HttpError, OSError, EOFError) as error:
-        return Diagnosis.of(_problem(error, address))
+        return Diagnosis.from_problem(_problem(error, address))
     except (AttributeError, LookupError, TypeError, ValueError):
-        return Diagnosis.of(Problem("it answers with something that cannot be read", f"check what listens at {SETTING}"))
+        return Diagnosis.from_problem(
+            Problem("it answers with something that cannot be read", f"check what listens at {SETTING}")
+        )
     if not found:
         remedy = f"put TITLE_ID/VOLUME/1.webp under it, or correct {SETTING}"
-        return Diagnosis.of(Problem("there is nothing under this prefix", remedy), state=DEGRADED)
+        return Diagnosis.from_problem(Problem("there is nothing under this prefix", remedy), state=DEGRADED)
     return Diagnosis(OK, f"bucket {address.bucket}")
 
 

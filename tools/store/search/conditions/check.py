@@ -38,7 +38,7 @@ def running(campaign: Campaign) -> tuple[Days, Days]:
 
 
 def _others(days: Days, every: Days) -> Iterator[tuple[int, int]]:
-    """`every` without `days`; both in order."""
+    """`every` without `days`, both in order."""
     for first, last in every:
         for taken_first, taken_last in days:
             if first <= taken_last and taken_first <= last:
@@ -61,7 +61,7 @@ class Sale:
 
 
 def sales_of(offers: Sequence[Offer]) -> tuple[Sale, ...]:
-    """One a format and day: the cheapest offer's price; stocked where any of them is."""
+    """A sale for each format and day: the cheapest offer's price; stocked where any offer is."""
     formats = dict.fromkeys(offer.format for offer in offers)
     return tuple(sale for each in formats for sale in _sales(each, [offer for offer in offers if offer.format == each]))
 
@@ -88,7 +88,7 @@ def series_price(sale: Sale | None, volumes: int | None) -> int | None:
 
 
 def _sales(format_: str, offers: Sequence[Offer]) -> Iterator[Sale]:
-    """Of several campaigns in one format the cheapest counts; the price of the day is live stock's to say."""
+    """The sales; of several campaigns in one format the cheapest counts, and live stock has the price of the day."""
     stocked = any(offer.stock is None or offer.stock > 0 for offer in offers)
     regular = min(map(regular_price, offers))
     reduced = min((offer for offer in offers if _is_reduced(offer)), key=standing_price, default=None)
@@ -146,8 +146,8 @@ class Facts:
     sales: tuple[Sale, ...] = ()
 
     @classmethod
-    def of(cls, title: Title, offers: Sequence[Offer] = (), authors: tuple[AuthorKeys, ...] | None = None) -> Facts:
-        """Where `authors` are not given they are made, which is the costly part."""
+    def from_title(cls, title: Title, offers: Sequence[Offer] = (), authors: tuple[AuthorKeys, ...] | None = None) -> Facts:
+        """The facts of a title. `authors` are computed unless given, which is the costly part."""
         return cls(
             title_id=title.title_id,
             genre=title.genre,
@@ -158,7 +158,7 @@ class Facts:
             audience=audience_of(title),
             magazine=title.magazine,
             tags=frozenset(title.tags),
-            authors=tuple(map(AuthorKeys.of, title.authors)) if authors is None else authors,
+            authors=tuple(map(AuthorKeys.from_author, title.authors)) if authors is None else authors,
             sales=sales_of(offers),
         )
 
@@ -233,8 +233,8 @@ class Check:
         return all(test(facts) for test in self._tests)
 
     def satisfied_by(self, title: Title, offers: Sequence[Offer] = ()) -> bool:
-        """Without keys of authors where nobody asks for one: to make them is the costly part."""
-        return self.admit(Facts.of(title, offers, None if self._asks_for_authors else ()))
+        """Checks a title; authors' keys, the costly part, are computed only if a condition needs them."""
+        return self.admit(Facts.from_title(title, offers, None if self._asks_for_authors else ()))
 
 
 def satisfies(title: Title, conditions: Conditions, offers: Sequence[Offer] = ()) -> bool:

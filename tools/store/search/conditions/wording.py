@@ -47,7 +47,7 @@ def _either(names: Sequence[str]) -> str:
 
 
 def _bounds(range_: Range, one: Callable[[float], str], between: str) -> str:
-    """`between` stands where both bounds are given: "5 to 9"."""
+    """Words a range: `between` where both bounds are given: "5 to 9"."""
     least, most = range_.least, range_.most
     if range_.empty:
         return f"at least {least:g} and at most {one(most or 0)}"

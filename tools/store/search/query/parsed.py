@@ -60,7 +60,7 @@ class ToneTable:
         is wrong, but for what is asked for besides: "funny but not silly" may be funny."""
         found = list(self.phrases.finditer(text))
         left = self.phrases.sub(" ", text)
-        tones = [(self._meant(match), bool(match["not"] or match["denied"])) for match in found]
+        tones = [(self._find_tone(match), bool(match["not"] or match["denied"])) for match in found]
         wanted = dict.fromkeys(tone for tone, denied in tones if not denied)
         denied = dict.fromkeys(tone for tone, denied in tones if denied and tone not in wanted)
         if not denied:
@@ -71,7 +71,7 @@ class ToneTable:
         wrong = (Tone((), tuple(tag for tag in tone.wanted if tag not in asked)) for tone in denied)
         return (*wanted, *wrong), left
 
-    def _meant(self, match: re.Match[str]) -> Tone:
+    def _find_tone(self, match: re.Match[str]) -> Tone:
         return self.tones[match["en"] or match["ja"] or match["stem"] + _ADJECTIVE]
 
 
@@ -118,7 +118,7 @@ class ParsedQuery:
 
     @property
     def empty(self) -> bool:
-        """Nothing is left after the filler: any title will do, the popular ones first."""
+        """True if nothing is left after the filler: any title will do, the popular ones first."""
         return not self.names
 
     @property

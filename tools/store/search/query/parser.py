@@ -1,4 +1,4 @@
-"""Free text to a `ParsedQuery`: what is asked for, without the words that only ask."""
+"""Parses free text to a `ParsedQuery`, without the words that only ask."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def without_filler(text: str) -> str:
 
 
 def _share(themes: tuple[Theme, ...], subject: str, unfelt: str, genre: str | None) -> float:
-    """How much of the subject's content themes, genre and moods are, 0 to 1. `unfelt` is the subject without moods."""
+    """The share of the subject's content in themes, genre and moods, 0 to 1. `unfelt` is the subject without moods."""
     content, beside = _content(subject, genre), _content(unfelt, genre)
     named = len(content) - len(beside) + sum(len(theme.phrase.replace(" ", "")) for theme in themes)
     return min(1.0, named / len(content)) if content else float(bool(themes or genre))

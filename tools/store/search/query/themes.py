@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Container, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from importlib.resources import files
@@ -52,7 +52,7 @@ class ThemeTable:
         return cls(tags, {fold(ja): en for ja, en in data["glossary"].items()})
 
     def with_tags(self, own: Mapping[str, Tag]) -> ThemeTable:
-        """With a shop's own words for tags."""
+        """A copy with a shop's own words for tags."""
         tags = dict(self.tags)
         for tag, rule in own.items():
             for folded in map(fold, (tag, *rule.synonyms)):
@@ -134,7 +134,7 @@ _INFLECTED = ("く", "すぎ", "過ぎ", "さ")
 
 
 class Kind(Enum):
-    """How a phrase bears on a list of what is not wanted."""
+    """How a phrase bears on a list of refused things."""
 
     UNPLEASANT = "unpleasant"
     """Hardly ever asked for in the breath that excludes something else: "no romance, gore"."""
@@ -146,21 +146,16 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Aversion:
-    """The tags that a phrase names, and those that may well hold it besides."""
+    """The tags that a phrase names, and further tags that may well hold it."""
 
     tags: tuple[str, ...]
     also: tuple[str, ...] = ()
     kind: Kind = Kind.PLAIN
 
-    def beside(self, asked: Collection[str]) -> Aversion:
-        """Without the tags that are asked for; with all of its tags where every one is asked for."""
-        tags = tuple(tag for tag in self.tags if tag not in asked) or self.tags
-        return replace(self, tags=tags, also=tuple(tag for tag in self.also if tag not in asked))
-
 
 @cache
 def aversions() -> Mapping[str, Aversion]:
-    """Folded phrase → what it means where it is not wanted; every theme is one. The first time it reads two files."""
+    """Maps a folded phrase to its meaning where it is refused; every theme is one. The first call reads two files."""
     table = {phrase: Aversion(tags) for phrase, tags in ThemeTable.load().tags.items()}
     data = json.loads(files("tools.store.search.query").joinpath("aversions.json").read_text(encoding="utf-8"))
     for kind, entries in data.items():

@@ -16,7 +16,7 @@ _OCCASION = (
     r" (?:train|plane|flight|bus|trip|ride|journey|commute|weekend|holidays?|vacation|beach|night|evening|afternoon|day)"
     r"(?: ride| trip| home)?(?=$|[,.;:!?])"
 )
-"""When and where it is to be read, which no story tells of."""
+"""The occasion of reading, which no story tells of."""
 FILLER_EN = re.compile(
     rf"\b(?:please|{_OCCASION}|pls|plz|thx|(?:manga|comics?) by|^by|(?:can|could) you"
     r"|^(?:show|find|give|get|recommend|suggest)(?: me)?"
@@ -41,7 +41,7 @@ VOLUME = re.compile(
 REASON_JA = re.compile(
     r"^(?P<why>[^。]{1,40}?(?:[たるいだな]|です|ます)(?<!好きな|好きだ|くらい|ぐらい)(?:ので|から))[、, ]*(?P<wish>.{2,})$"
 )
-"""Why somebody wishes for what follows: 仕事で疲れたので、癒し系. What they like is no reason, but the wish itself."""
+"""The reason for the wish that follows: 仕事で疲れたので、癒し系. A liking is no reason, but the wish itself."""
 
 BY = re.compile(
     rf"^(?:.*\b)?{_EN_WORK} (?:written |drawn |created |made )?(?:by|from) (?P<a>.+)$"

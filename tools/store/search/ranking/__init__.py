@@ -1,1 +1,1 @@
-"""From the evidence of titles to one order, the same for every backend."""
+"""The ranking of titles by evidence, the same for every backend."""

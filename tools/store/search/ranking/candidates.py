@@ -18,7 +18,7 @@ from tools.store.search.titles.names import NameTable
 class People(Protocol):
     """The authors of the candidates."""
 
-    def named(self, query: ParsedQuery) -> Floats:
+    def measure_authorship(self, query: ParsedQuery) -> Floats:
         """How surely the query names an author of each title (`ranking.names.AskedAuthor`)."""
         ...
 
@@ -30,7 +30,7 @@ class People(Protocol):
 class Words(Protocol):
     """The texts of the candidates."""
 
-    def covered(self, asked: Sequence[Sequence[str]]) -> Floats:
+    def measure_coverage(self, asked: Sequence[Sequence[str]]) -> Floats:
         """Share of the asked words' idf mass that a title's text covers. Each is one term, or several that translate it, any
         of which will do: they count as one word that is as frequent as all of them (Pirkola 1998)."""
         ...
@@ -59,6 +59,6 @@ class Candidates:
         """How well known each title is."""
         return self.columns.prior
 
-    def tagged(self, tags: Sequence[str]) -> Mask:
+    def mask_tagged(self, tags: Sequence[str]) -> Mask:
         """The titles that carry one of the tags."""
         return self.columns.any_of("tags", tags)

@@ -21,7 +21,7 @@ from tools.store.search.titles.names import NameKeys, prior
 from tools.store.search.titles.people import AskedName, AuthorKeys
 
 AskedNames = Sequence[tuple[str, float]]
-"""Sound keys that may be a title's name, each with what it counts."""
+"""Sound keys that may be a title's name, each with its weight."""
 MOST = 60
 """Titles of one series that are stored with each of them."""
 _SHORTEST_CJK, _SHORTEST_LATIN = 3, 6
@@ -49,7 +49,7 @@ class SeriesIndex:
         self._rows: Mapping[str, int] = {title.title_id: row for row, title in enumerate(titles)}
         self._prior = [prior(title) for title in titles]
 
-    def of(self, row: int) -> tuple[str, ...]:
+    def list_series(self, row: int) -> tuple[str, ...]:
         """Ids of the titles in the series of the title in this row, itself left out; the best known 60, best known first."""
         rows = {self._rows[related] for related in self._titles[row].related if related in self._rows}
         for key in series_keys(self._names[row]):
@@ -117,7 +117,7 @@ def _with_aliases(keys: Iterable[str], aliases: Iterable[str], weights: Weights)
 
 
 def _likeness(candidates: Candidates, asked: AskedNames, text: str, among: Mask | None = None) -> Floats:
-    """How near each title's names are to what is asked, or to what `text` spells in katakana."""
+    """The nearness of each title's names to the asked names, or to the katakana of `text`."""
     named = candidates.names.likeness(asked, among)
     return np.maximum(named, candidates.names.spelled_in_katakana(text)) if is_loanword(text) else named
 
@@ -176,7 +176,7 @@ def _latin(asked: list[str], parts: frozenset[str]) -> float:
 
 
 def _kanji(key: str, spelling: str) -> float:
-    """For a spelling that is inside the key, or the other way round."""
+    """True if the spelling is inside the key, or the other way round."""
     if not has_kanji(spelling):
         return 0.0
     if len(spelling) >= _SHORTEST_KANJI and spelling in key:
@@ -185,7 +185,7 @@ def _kanji(key: str, spelling: str) -> float:
 
 
 def _typo_lengths(length: int) -> range:
-    """How long a spelling may be that a key of this length is nearly: each letter more or less is an edit."""
+    """Lengths of spellings within a typo of a key of this length: each letter more or less is an edit."""
     if length not in TYPO_LENGTHS:
         return range(0)
     return range(floor(_LEAST_TYPO * length), ceil(length / _LEAST_TYPO) + 1)

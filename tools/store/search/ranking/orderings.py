@@ -43,7 +43,7 @@ def rows_in_order(titles: Sequence[Title], ordering: Ordering, prices: Sequence[
 
 
 def in_order(titles: Sequence[Title], ordering: Ordering, prices: Sequence[int | None] | None = None) -> tuple[Title, ...]:
-    """The titles in that order."""
+    """Sorts the titles by the ordering."""
     return tuple(titles[row] for row in rows_in_order(titles, ordering, prices))
 
 

@@ -30,9 +30,9 @@ BROADER = np.float32(0.75)
 def theme_met(tags: Sequence[str], titles: Candidates) -> Floats | Mask:
     """1 for the titles with one of the theme's tags, less for those with none but a broader one than another of them."""
     if len(tags) == 1:
-        return titles.tagged(tags)
-    masks = [mask for tag in tags if (mask := titles.tagged([tag])).any()]
-    found: Floats = np.zeros(len(titles.tagged(tags)), np.float32)
+        return titles.mask_tagged(tags)
+    masks = [mask for tag in tags if (mask := titles.mask_tagged([tag])).any()]
+    found: Floats = np.zeros(len(titles.mask_tagged(tags)), np.float32)
     for mask in masks:
         broad = any(_is_kind_of(other, mask) for other in masks)
         found = np.maximum(found, mask * (BROADER if broad else np.float32(1)))
@@ -86,15 +86,15 @@ def evidence_of(query: ParsedQuery, candidates: Candidates, weights: Weights) ->
 
 def _people(query: ParsedQuery, candidates: Candidates) -> Floats:
     """Surely by the author of the title that the query points from, where it asks for them."""
-    named, theirs = candidates.people.named(query), candidates.by_same_author
+    named, theirs = candidates.people.measure_authorship(query), candidates.by_same_author
     return named if theirs is None else np.where(theirs, np.float32(1.0), named)
 
 
 def _words(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Floats:
-    own = candidates.words.covered([(term,) for term in query.terms])
+    own = candidates.words.measure_coverage([(term,) for term in query.terms])
     if not query.translated:
         return own
-    translated = np.float32(weights.translated) * candidates.words.covered(query.translated)
+    translated = np.float32(weights.translated) * candidates.words.measure_coverage(query.translated)
     return np.asarray(np.maximum(own, translated), np.float32)
 
 
@@ -112,20 +112,18 @@ def _tags(query: ParsedQuery, candidates: Candidates) -> Floats:
 
 
 def _suits(tone: Tone, candidates: Candidates) -> Floats:
-    """How well a mood is met: wholly by two of its tags, since each of them alone is on many a title of another tone. By any
-    title where it names none; never by one of the wrong tone."""
+    """The fit of a mood: full with two of its tags, since each alone is on many a title of another tone. 1 for a mood
+    without tags; 0 for titles of the wrong tone."""
     carried = np.zeros(len(candidates.prior), np.float32)
     for tag in tone.wanted:
-        carried += candidates.tagged([tag])
+        carried += candidates.mask_tagged([tag])
     met = np.minimum(carried / np.float32(_ENOUGH), 1) if len(tone.wanted) > 1 else carried if tone.wanted else carried + 1
-    return np.where(candidates.tagged(tone.unwanted), np.float32(0), met).astype(np.float32)
+    return np.where(candidates.mask_tagged(tone.unwanted), np.float32(0), met).astype(np.float32)
 
 
 def leader_of(scores: Floats, evidence: Evidence, weights: Weights) -> int | None:
-    """The row of the title whose series follows it, if one leads.
-
-    A name or an author needs no help, and where many titles have all the themes, the best of them is nobody's leader.
-    """
+    """The row of the title whose series follows it, if one leads. A name or an author needs no leader, and where many titles
+    have all the themes, the best of them is none."""
     if not len(scores):
         return None
     best = int(np.argmax(scores))
@@ -148,22 +146,22 @@ _NOTHING = np.float32(0.0)
 
 def fuse(query: ParsedQuery, evidence: Evidence, weights: Weights) -> Floats:
     """A score for each candidate, shape as in `evidence`; 0 means: not an answer."""
-    called = _called(query, evidence, weights)
-    by = _by(evidence, called, weights)
-    best = np.maximum(np.maximum(called, by), _about(query, evidence, weights))
+    called = _score_names(query, evidence, weights)
+    by = _score_authors(evidence, called, weights)
+    best = np.maximum(np.maximum(called, by), _score_story(query, evidence, weights))
     if not _is_named(called, by, weights) and _is_foreign(query, evidence, weights):
         return np.zeros_like(best)
-    return _floored(best, called, best + np.float32(weights.name_prior) * evidence.prior, weights)
+    return _apply_floor(best, called, best + np.float32(weights.name_prior) * evidence.prior, weights)
 
 
 def fuse_among(query: ParsedQuery, evidence: Evidence, allowed: Mask, weights: Weights) -> Floats:
     """The scores of those that are `allowed`, by the floor that the best of these sets: what is nearest to a described story
     where a condition leaves out most of what `fuse` finds. Nothing for a name: what is called so is what was asked for."""
-    called = _called(query, evidence, weights)
+    called = _score_names(query, evidence, weights)
     surely = called.max(initial=0.0) >= weights.surely_called and query.theme_share <= weights.theme_only
-    if surely or _by(evidence, called, weights).max(initial=0.0) >= weights.by_author:
+    if surely or _score_authors(evidence, called, weights).max(initial=0.0) >= weights.by_author:
         return np.zeros_like(called)
-    about = np.where(allowed, _about(query, evidence, weights), _NOTHING)
+    about = np.where(allowed, _score_story(query, evidence, weights), _NOTHING)
     return np.where(about >= weights.nearest_floor, about, _NOTHING).astype(np.float32)
 
 
@@ -180,7 +178,7 @@ def _is_named(called: Floats, by: Floats, w: Weights) -> bool:
     return bool(called.max(initial=0.0) >= w.name_threshold or by.max(initial=0.0) >= w.by_author)
 
 
-def _called(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
+def _score_names(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
     """Likeness to a name, nothing below the threshold.
 
     Where the whole query is a theme ("romance"), a name that only begins with it is no better an answer than others.
@@ -193,7 +191,7 @@ def least_name(query: ParsedQuery, weights: Weights) -> float:
     return weights.theme_name_threshold if query.theme_share > weights.theme_only else weights.name_threshold
 
 
-def _by(e: Evidence, called: Floats, w: Weights) -> Floats:
+def _score_authors(e: Evidence, called: Floats, w: Weights) -> Floats:
     """How surely it is by an author who was named. The less sure the name is, the more fame decides: many are called Oda,
     and readers who say no more mean the one they know. Where a title is called exactly so, they mean that.
     """
@@ -204,7 +202,7 @@ def _by(e: Evidence, called: Floats, w: Weights) -> Floats:
     return (by + np.float32(w.unsure_prior) * fame).astype(np.float32)
 
 
-def _about(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
+def _score_story(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
     """How well the story fits: words and meaning, the tags, and a little fame to order what fits alike.
 
     The more of the query the themes are, the more the tags decide: "samurai historical" asks for both tags and nothing else.
@@ -214,23 +212,23 @@ def _about(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
 
 
 def _fit(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
-    """As `_about`, without fame."""
-    text = np.float32(w.theme_scale) * (_told(e, w) + np.float32(w.tags) * e.tags)
+    """The fit of the story, as `_score_story`, without fame."""
+    text = np.float32(w.theme_scale) * (_score_text(e, w) + np.float32(w.tags) * e.tags)
     share = np.float32((query.theme_share * float(e.tags.max(initial=0.0))) ** 2)
     tagged = np.float32(w.tagged) * e.tags**2 + np.float32(w.text_of_tagged) * text
     return np.asarray((1 - share) * text + share * tagged, np.float32)
 
 
-def _told(e: Evidence, w: Weights) -> Floats:
-    """How much of the query a title's text says, in its words and, where vectors are there, in its meaning."""
+def _score_text(e: Evidence, w: Weights) -> Floats:
+    """The share of the query in a title's text, by its words and, with vectors, by its meaning."""
     said = np.float32(w.words) * np.minimum(e.words, 1.0)
     if e.meaning is None or e.headline is None:
         return said
-    return said + np.float32(w.meaning) * meant(e.meaning, e.headline, w)
+    return said + np.float32(w.meaning) * score_meaning(e.meaning, e.headline, w)
 
 
-def meant(meaning: Floats, headline: Floats, w: Weights) -> Floats:
-    """How much a title means the query, by its best passage and its headline together."""
+def score_meaning(meaning: Floats, headline: Floats, w: Weights) -> Floats:
+    """The nearness of a title to the query in meaning, by its best passage and its headline together."""
     both = np.maximum(meaning, 0) + np.float32(w.headline) * np.maximum(headline, 0)
     return np.asarray(both / np.float32(1.0 + w.headline), np.float32)
 
@@ -256,10 +254,10 @@ def _means_any(e: Evidence, w: Weights) -> bool:
     """True if any title means the query a little, or if nothing is known of meaning."""
     if e.meaning is None or e.headline is None:
         return True
-    return bool(meant(e.meaning, e.headline, w).max(initial=0.0) >= w.meant_at_all)
+    return bool(score_meaning(e.meaning, e.headline, w).max(initial=0.0) >= w.meant_at_all)
 
 
-def _floored(best: Floats, called: Floats, scores: Floats, w: Weights) -> Floats:
+def _apply_floor(best: Floats, called: Floats, scores: Floats, w: Weights) -> Floats:
     """Scores below the floor as 0. Where a title is called exactly so, names merely alike are no answers any more."""
     limit = max(w.floor, w.relative_floor * float(best.max(initial=0.0)))
     if called.max(initial=0.0) >= w.exact:
@@ -267,7 +265,7 @@ def _floored(best: Floats, called: Floats, scores: Floats, w: Weights) -> Floats
     return np.where(best >= limit, scores, _NOTHING).astype(np.float32)
 
 
-def followed(scores: Floats, nearest: Floats, few: int) -> Floats:
+def append_nearest(scores: Floats, nearest: Floats, few: int) -> Floats:
     """The scores, and where fewer than `few` are answers the best of `nearest` after them, up to so many."""
     more = the_best(np.where(scores > 0, _NOTHING, nearest).astype(np.float32), max(0, few - int(np.count_nonzero(scores))))
     least = scores[scores > 0].min(initial=np.float32(1.0))
@@ -309,7 +307,7 @@ class Ranked:
 
     @property
     def answers(self) -> int:
-        """How many candidates are answers."""
+        """The number of candidates that are answers."""
         return int(np.count_nonzero(self.scores))
 
     def best(self, limit: int) -> Sequence[int]:
@@ -333,7 +331,7 @@ def rank(query: ParsedQuery, candidates: Candidates, weights: Weights, allowed: 
     few = min(weights.few, int(np.count_nonzero(free)))
     nearest = allowed is not None and int(np.count_nonzero(scores)) < few
     if allowed is not None and nearest:
-        scores = followed(scores, fuse_among(query, evidence, allowed, weights), few)
+        scores = append_nearest(scores, fuse_among(query, evidence, allowed, weights), few)
     if not scores.any():
         return Ranked(scores, evidence, near=near_names(evidence, weights, allowed))
     ordering, guessed = ordering_of(query, scores, evidence, weights), is_guess(scores, evidence, weights)
@@ -359,8 +357,8 @@ def near_names(evidence: Evidence, weights: Weights, allowed: Mask | None = None
 
 
 def ordering_of(query: ParsedQuery, scores: Floats, evidence: Evidence, weights: Weights) -> Ordering | None:
-    """The ordering that is asked for, where there is something to order: what is called so stays first ("latest One Piece"
-    asks for the volume)."""
+    """The ordering asked for, if there is something to order: an exact name stays first ("latest One Piece" asks for the
+    volume)."""
     named = evidence.names[int(np.argmax(scores))] >= least_name(query, weights)
     return None if named else query.ordering
 

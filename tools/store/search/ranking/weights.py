@@ -13,11 +13,11 @@ class Weights:
     name_threshold: float = 0.66
     """Names less like the query count for nothing: two names share a fifth of their letters by chance."""
     theme_name_threshold: float = 0.94
-    """As `name_threshold`, where the query is a theme and nothing else."""
+    """The `name_threshold` of a query that is a theme and nothing else."""
     theme_only: float = 0.9
     """A query of which the themes are more than this share is a theme and nothing else."""
     exact: float = 0.97
-    """From here a title is called exactly so."""
+    """The least likeness of an exact name."""
     name_prior: float = 0.06
     alias: float = 0.98
     """A name that the query is a nickname of counts a little less than the name itself."""
@@ -26,20 +26,20 @@ class Weights:
     read: float = 0.96
     """A name that the query's kanji may be read as …"""
     read_whole: float = 0.95
-    """… from the beginning to its end, or to its subtitle."""
+    """Weight of a name that the query holds from its beginning to its end, or to its subtitle."""
     read_like: float = 0.97
     """A name that is surely like one that they may be read as."""
     sure_name: float = 0.8
     """A name this like the query is that name with a slip, one letter in five at most; "Batman" and "Bakuman" have 0.71."""
     near_name: float = 0.5
-    """Where nothing matches, names from here on are shown as near ones, the nearest `most_near`."""
+    """The least likeness of the names that are shown where nothing matches, at most `most_near`."""
     most_near: int = 3
 
     # Authors: a title is by whom the query names.
     author: float = 0.92
     unsure_prior: float = 0.75
     by_author: float = 0.5
-    """From here the query is taken to name an author."""
+    """The least sureness at which the query names an author."""
 
     # Stories: a title is about what the query describes.
     words: float = 0.6
@@ -58,11 +58,11 @@ class Weights:
     relative_floor: float = 0.6
     floor_beside_exact: float = 0.7
     ordered_floor: float = 0.8
-    """Where answers are put in order by price, say, those that fit less than this much of the best are left out."""
+    """The least share of the best score that an answer needs where another ordering, such as price, sorts them."""
     few: int = 10
-    """Where a condition leaves fewer answers than this, what comes nearest follows them …"""
+    """If a condition leaves fewer answers than this, the nearest titles follow them."""
     nearest_floor: float = 0.15
-    """… but for what has less to do with the query than this."""
+    """The least score of such a nearest title."""
     in_vocabulary: float = 0.55
     """A query with a smaller share of its weight in words that titles have may be of another world …"""
     sure_meaning: float = 0.4
@@ -74,17 +74,17 @@ class Weights:
 
     # Series: what belongs to a title follows it.
     surely_called: float = 0.88
-    """From here a title is surely the one that is named, so that its series follows, and others may be sought from it."""
+    """The least sureness at which a title is named, so that its series follows and others may be sought from it."""
     surely_called_prior: float = 0.05
     related: float = 0.8
-    """How much of a series is a title that the catalogue relates to another."""
+    """The share of a series that a title counts as which the catalogue relates to another."""
     series_of_named: float = 0.92
     series_of_described: float = 0.9
     series_prior: float = 0.01
     described: float = 0.4
-    """From here a title is surely the one that is described."""
+    """The least score at which a title is surely the one described."""
     many: int = 50
-    """Where more titles than this have all the themes, the best of them leads no series."""
+    """If more titles than this have all the themes, the best of them leads no series."""
 
     # Likeness: titles like one title.
     same_genre: float = 0.1

@@ -20,12 +20,12 @@ from tools.store.search.text.characters import has_kanji, is_kana, normalise, to
 from tools.store.search.text.romaji import sound_key
 
 LONGEST = 8
-"""No entry is longer than this."""
+"""The longest entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
-    """Lines by what is written, katakana as hiragana. A line is taken apart when it is asked for: few ever are."""
+    """Lines by their Japanese spelling, katakana as hiragana. A line is parsed when it is looked up: few ever are."""
 
     lines: Mapping[str, str]
 
@@ -82,7 +82,7 @@ def readings(text: str) -> tuple[str, ...]:
 
 
 def _apart(kana: str) -> Iterator[str]:
-    """As it stands, and where の may be the particle, as Latin letters have it: "no Umi" keeps a u that "noumi" loses."""
+    """The text as it stands, and with の apart where it may be the particle: "no Umi" keeps a u that "noumi" loses."""
     yield kana
     if "のう" in kana:
         yield kana.replace("のう", "の う")

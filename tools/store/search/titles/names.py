@@ -73,7 +73,7 @@ def names_of(title: Title) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n for n in names if n))
 
 
-def heard(key: str, names: Sequence[str], near: NDArray[np.float64]) -> NDArray[np.float64]:
+def raise_by_sound(key: str, names: Sequence[str], near: NDArray[np.float64]) -> NDArray[np.float64]:
     """The likenesses `near` of the key to the names, raised where the key may be a spelling of the name by ear."""
     doubtful = np.flatnonzero((near >= _HEARD_LEAST) & (near < _HEARD))
     skeleton = consonants(key) if len(doubtful) and key.isascii() else ""
@@ -144,7 +144,7 @@ LEAST = 0.5
 
 class NameTable:
     """The names of titles, whose rows are the rows of every answer: arrays of shape (titles,), 0 to 1. One that has many
-    names looks at those alone that an index finds (`_like`, `_beginning`, `_of_consonants`). Read only; safe to share
+    names looks at those alone that an index finds (`_find_alike`, `_beginning`, `_of_consonants`). Read only; safe to share
     between threads."""
 
     def __init__(self, titles: Iterable[NameKeys]) -> None:
@@ -173,16 +173,16 @@ class NameTable:
         """
         found = np.zeros(self._titles, np.float32)
         for key, factor in asked:
-            rows = self._like(key, among)
+            rows = self._find_alike(key, among)
             names = self._keys if rows is None else [self._keys[row] for row in rows.tolist()]
             near = cdist((key,), names, scorer=OSA.normalized_similarity, score_cutoff=LEAST, dtype=np.float64)[0]
-            self._raise(found, rows, factor * heard(key, names, near))
-        np.maximum(found, self._begun(asked), out=found)
+            self._raise(found, rows, factor * raise_by_sound(key, names, near))
+        np.maximum(found, self._score_beginnings(asked), out=found)
         return found if among is None else np.where(among, found, np.float32(0.0))
 
     def beginning_with(self, keys: Sequence[str]) -> Floats:
         """How much of a title's name the nearest of `keys` is, where one begins it; 0 elsewhere."""
-        return self._begun([(key, 1.0) for key in keys])
+        return self._score_beginnings([(key, 1.0) for key in keys])
 
     def spelled_in_katakana(self, text: str) -> Floats:
         """How near a text in katakana is to the nearest Latin name that it may spell; 0 where it is none."""
@@ -200,7 +200,7 @@ class NameTable:
         first, last = np.searchsorted(self._owners, [title, title + 1])
         return tuple(self._keys[first:last])
 
-    def _like(self, key: str, among: Mask | None) -> Rows | None:
+    def _find_alike(self, key: str, among: Mask | None) -> Rows | None:
         """Rows of the names that may be like the key, of titles `among` those where that is given; None for all."""
         return None
 
@@ -216,7 +216,7 @@ class NameTable:
         latin = ((row, self._keys[row]) for row in np.flatnonzero(near).tolist())
         return [row for row, name in latin if name.isascii() and consonants(name) == skeleton]
 
-    def _begun(self, asked: Sequence[tuple[str, float]]) -> Floats:
+    def _score_beginnings(self, asked: Sequence[tuple[str, float]]) -> Floats:
         found = np.zeros(self._titles, np.float32)
         rows = self._beginning(tuple(key for key, _ in asked))
         names = [self._keys[row] for row in rows]

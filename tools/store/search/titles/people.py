@@ -22,7 +22,7 @@ class AuthorKeys:
     spellings: tuple[str, ...]
 
     @classmethod
-    def of(cls, author: Author) -> AuthorKeys:
+    def from_author(cls, author: Author) -> AuthorKeys:
         parts = sound(author.name).split()
         latin = [sound_key("".join(parts)), sound_key("".join(reversed(parts)))]
         written = (
@@ -70,7 +70,7 @@ def is_author(asked: str, author: Author) -> bool:
     'Miura Kentarou', 'kentaro miura', 'Miura', '三浦建太郎' and 'みうらけんたろう' are all "Miura, Kentarou".
     Kanji has no spaces to part by: a kanji part must begin or end the written name, and alone be two characters or more.
     """
-    return AskedName(asked).fits(AuthorKeys.of(author))
+    return AskedName(asked).fits(AuthorKeys.from_author(author))
 
 
 def _with_script(asked: str) -> list[tuple[str, bool]]:
