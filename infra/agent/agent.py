@@ -26,26 +26,26 @@ from infra.agent.store_tools import StoreTools
 from infra.agent.traces import export_spans, turn_span
 from infra.agent.transcript import Transcript, line
 
-USER = "demo-user-1"
 # Each question with the rounds of tools that its answer is likely to need.
 QUESTIONS = (
     ("I'm in the mood for dark fantasy with swords and demons. What do you have on the shelf?", 2),
     ("And for my niece, who is ten? It should be finished, under ten volumes, and nothing gory.", 1),
-    ("Good. And where is my order MNG-DEMO1002?", 1),
+    ("Good. And where is my order {order}?", 1),
     ("Recommend me a dozen like those, but nothing I already own.", 2),
 )
-OUTCOMES = ["success", "success", "success", "success", "VALIDATION_ERROR", "success"]
-"""Of the calls, by the words of the questions."""
+REFUSED = "VALIDATION_ERROR"
+"""A dozen is more than the tool takes; every other call succeeds."""
 
 
-def converse(url: str, model: Model) -> list[str]:
+def converse(url: str, model: Model, user: str, order: str) -> list[str]:
     """Holds the conversation and prints it; what the calls came to, in order."""
-    transcript, store = Transcript(), StoreTools(url, USER)
+    transcript, store = Transcript(), StoreTools(url, user)
     agent = Agent(model, plugins=[store], hooks=[transcript], callback_handler=None)
     if connection := store.store.connection:
         first = connection.rules.splitlines()[0]
         line("prompt", f"{connection.source}, {len(connection.rules)} characters: {first}")
-    for question, steps in QUESTIONS:
+    for asked, steps in QUESTIONS:
+        question = asked.format(order=order)
         line("customer", question)
         store.steps = steps
         with turn_span():
@@ -69,13 +69,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     try:
         model = bedrock_model(chosen, MOST_TURNS) if chosen else ModelByWords(asked.thinking_ms / 1000)
-        outcomes = _serve(asked, model, settings) if settings else converse(asked.url, model)
+        outcomes = _serve(asked, model, settings) if settings else converse(asked.url, model, asked.user, asked.order)
     except Exception as error:
         if chosen is None or not (why := problem_of(error)):
             raise
         print(f"{chosen.model}: {why}", file=sys.stderr)
         return 1
-    return 0 if settings or chosen or outcomes == OUTCOMES else 1
+    return (
+        0
+        if settings or chosen or sorted(outcomes, key=REFUSED.__eq__) == [*["success"] * (len(outcomes) - 1), REFUSED]
+        else 1
+    )
 
 
 def _serve(asked: argparse.Namespace, model: Model, settings: ServiceSettings) -> list[str]:

@@ -39,12 +39,12 @@ class Facts:
     @classmethod
     def of(cls, record: Json) -> Facts:
         authors = (each.get(key) for each in record["authors"] for key in ("name", "name_ja", "name_kana"))
-        plain = {name: record[name] for name in ("genre", "tags", "volumes", "status", "start_year", "rating")}
+        plain = {name: record.get(name) for name in ("genre", "tags", "volumes", "status", "start_year", "rating")}
         names = tuple(name for name in record["title"].values() if name)
         return cls(
             title_id=record["title_id"],
             names=names,
-            nicknames=tuple(record["alt_titles"]),
+            nicknames=tuple(record.get("alt_titles", ())),
             values={**plain, "title": " / ".join(names), "author": " / ".join(filter(None, authors))},
         )
 
@@ -55,7 +55,11 @@ class Shelf:
 
     @classmethod
     def of_the_demo(cls) -> Shelf:
-        return cls(Facts.of(json.loads(line)) for line in CATALOGUE.read_text("utf-8").splitlines())
+        return cls.of(json.loads(line) for line in CATALOGUE.read_text("utf-8").splitlines())
+
+    @classmethod
+    def of(cls, records: Iterable[Json]) -> Shelf:
+        return cls(map(Facts.of, records))
 
     def __iter__(self) -> Iterator[Facts]:
         return iter(self._titles.values())

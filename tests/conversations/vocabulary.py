@@ -37,12 +37,16 @@ class Slip(ValueError):
 
 @dataclass(frozen=True)
 class Vocabulary:
+    """`currency`: that of the shop, in which the names of its amounts end."""
+
     shelf: Shelf
+    currency: str = "jpy"
 
     @cached_property
     def fields(self) -> frozenset[str]:
         """Those that any tool's result may have, by its schema."""
-        return frozenset(name for tool in TOOLS for name in _names(tool.output_schema)) | ALSO
+        named = frozenset(name for tool in TOOLS for name in _names(tool.output_schema))
+        return frozenset(name.replace("_jpy", f"_{self.currency}") for name in named) | ALSO
 
     def noun(self, word: str) -> tuple[str, ...]:
         """The lists that hold such rows, whether the word stands for one or for many."""

@@ -18,11 +18,17 @@ from urllib.request import urlopen
 import pytest
 from mcp_types import ReadResourceResult, TextContent, TextResourceContents
 
+from tests.conversations.agent import Agent
+from tests.conversations.script import Conversation, load
+from tests.conversations.shelf import Shelf
+from tests.conversations.shop import SdkLine
+from tests.conversations.vocabulary import Vocabulary
 from tests.second_shop.make import COVERS, DATA, files
 from tests.support.answers import Answer, Json
 from tests.support.cases import cases
 from tests.support.clients import Connections, OfSdk
 from tests.support.serving import ROOT, Serving, clean_environment, served
+from tests.support.strands_agent import run_where_the_agent_runs
 
 SHOP = "Halfmoon Books"
 SETTINGS = {
@@ -64,7 +70,12 @@ def lines(name: str) -> list[Json]:
 
 CATALOGUE: dict[str, Json] = {each["title_id"]: each for each in lines("catalog")}
 VOLUMES = {title_id: list(sold) for title_id, sold in groupby(lines("volumes"), lambda each: str(each["title_id"]))}
+SHELF = Shelf.of(CATALOGUE.values())
 ORDERS: dict[str, Json] = {each["order_id"]: each for each in lines("orders")}
+
+
+def conversations() -> list[Conversation]:
+    return list(load(Path(__file__).parent / "conversations.toml", Vocabulary(SHELF, "usd")))
 
 
 @pytest.fixture(scope="module")
@@ -395,6 +406,20 @@ async def test_no_demo_order_can_be_reached(client: OfSdk) -> None:
     assert (await client.call("lookup_order", {}, userId=user)).value["orders"] == []
     refused = await client.call("lookup_order", {"order_id": "MNG-DEMO1001"}, userId=user)
     assert refused.error["name"] == "VALIDATION_ERROR"
+
+
+@pytest.mark.parametrize("conversation", conversations(), ids=lambda each: each.title)
+async def test_a_conversation_ends_as_in_any_shop(conversation: Conversation, client: OfSdk) -> None:
+    problems = await Agent(SdkLine(client), SHELF).play(conversation)
+    assert not problems, "\n".join(problems)
+
+
+def test_the_example_agent_talks_to_this_shop(shop: Serving) -> None:
+    asked = ("-m", "infra.agent.agent", "--url", f"{shop.url}/sse", "--user", OWNER, "--order", OWN)
+    done = run_where_the_agent_runs(*asked)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{OWN} (in transit)" in done.stdout
+    assert not any(each in done.stdout for each in ("MangaAssist", "¥", "MNG-"))
 
 
 def test_doctor_finds_all_well(shop: Serving, cache: Path) -> None:

@@ -52,19 +52,30 @@ async def find(context: ToolContext, want: Want, limit: int) -> Found:
         and want.offset == 0
         and (want.conditions.tags or _states_more(want))
     ):
-        plain = replace(want, text="")
+        plain = _drop_words(want)
         known = () if want.conditions.tags else ThemeTable.load().themes(want.text)
         named = page.near and _may_be_slip(want.text)
         if not known and not named and (anyway := await _page(context, plain, limit)).total:
-            unheard = Understood(UNHEARD.format(want.text), want.text, obeyed=False)
-            return Found(anyway, replace(plain, understood=(*want.understood, unheard)))
+            return Found(anyway, plain)
     if not page.total or page.guessed:
         instead = await relax_conditions(context, want, limit)
         if instead is not None:
             return Found(instead.page, instead.want, instead.let_go)
         if not page.total and (by_words := await word_by_word(context, want, limit)) is not None:
             return Found(by_words, want)
+        if (
+            not page.total
+            and len(want.conditions.tags) > 1
+            and (less := await relax_conditions(context, _drop_words(want), limit))
+        ):
+            return Found(less.page, less.want, less.let_go)
     return Found(page, want, named=found.named)
+
+
+def _drop_words(want: Want) -> Want:
+    """Without the words that find nothing, which `understood` then names."""
+    unheard = Understood(UNHEARD.format(want.text), want.text, obeyed=False)
+    return replace(want, text="", understood=(*want.understood, unheard))
 
 
 def _states_more(want: Want) -> bool:
@@ -213,20 +224,26 @@ class Relaxed:
 async def relax_conditions(context: ToolContext, want: Want, limit: int) -> Relaxed | None:
     """Drops the cheapest condition without which any title is found, else two. None if three searches or the time are
     used up."""
-    for names in islice(_to_let_go(want), MOST_SEARCHES):
-        without = want.with_conditions(want.conditions.but(*names))
+    for gone in islice(_to_let_go(want), MOST_SEARCHES):
+        themes = tuple(each for each in want.conditions.tags if each not in gone.tags)
+        without = want.with_conditions(replace(want.conditions.but(*gone.stated), tags=themes))
         try:
             page = await context.store.catalog.search(without.query(limit), context.deadline)
         except BackendFailure:
             return None  # that nothing was left is known already
         if page.total and not page.guessed:
-            return Relaxed(page, without, tuple(describe_condition(name, want.conditions, want.currency) for name in names))
+            names = [name for name in CHEAPEST_FIRST if getattr(gone, name)]
+            return Relaxed(page, without, tuple(describe_condition(name, gone, want.currency) for name in names))
     return None
 
 
-def _to_let_go(want: Want) -> Iterator[tuple[str, ...]]:
+def _to_let_go(want: Want) -> Iterator[Conditions]:
+    """One condition, then two; where no words say which titles are nearest, one of several themes before all of them."""
     soft = [name for name in CHEAPEST_FIRST if getattr(want.conditions, name) and name not in want.firm]
-    return chain(combinations(soft, 1), combinations(soft, 2))
+    for names in chain(combinations(soft, 1), combinations(soft, 2)):
+        if names == ("tags",) and not want.text and len(want.conditions.tags) > 1:
+            yield from (Conditions(tags=(theme,)) for theme in want.conditions.tags)
+        yield Conditions(**{name: getattr(want.conditions, name) for name in names})
 
 
 def hard(conditions: Conditions) -> Conditions:
