@@ -31,7 +31,7 @@ from tools.primitives.resource import Extension
 from tools.registry import Registry
 from tools.store.guarded import Backend
 from tools.store.models.order import Policies
-from tools.store.stock.snapshot import StockSnapshot
+from tools.store.stock import StockSnapshot
 
 
 @dataclass(frozen=True, slots=True)

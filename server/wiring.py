@@ -49,8 +49,8 @@ from tools.cards.extension import cards
 from tools.primitive_registry import PRIMITIVES, PrimitiveRegistry
 from tools.primitives.resource import Extension, Prompt
 from tools.registry import CORE, TOOLS, Registry
-from tools.resources.policies import resources_of
-from tools.skills.extension import served_skills
+from tools.resources.built_in import resources_of
+from tools.skills.text import served_skills
 from tools.store.audience import Adult
 from tools.store.guarded import Backend
 from tools.store.identifiers import Identifiers
@@ -106,10 +106,9 @@ async def open_identifier(settings: Settings, stack: AsyncExitStack, background:
         if settings.auth_tokens_file is not None:
             background.run("tokens", lambda: tokens.follow(settings.tokens))
         return tokens
-    from server.identity.issuer import TrustIssuer
     from server.identity.jwt.access_token import AccessTokens
     from server.identity.jwt.keys import IssuerKeys, jwks_source
-    from server.identity.jwt.verifier import Verifier
+    from server.identity.jwt.verifier import TrustIssuer, Verifier
 
     assert settings.jwt_jwks_url is not None
     assert settings.jwt_issuer is not None

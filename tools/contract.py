@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from session.memory import Conversation
     from tools.results.content import Content
-    from tools.store.stock.reader import StockReading
+    from tools.store.stock import StockReading
 
 
 Json = dict[str, Any]

@@ -12,8 +12,7 @@ from tools.contract import Effect, Json, Tool, ToolContext
 from tools.preferences.answers import KEPT, NOT_EVERYWHERE, change_preferences, check_not_blank, list_kept, one_line
 from tools.results import shortening as worth
 from tools.schema.parts import STRINGS, answer, arguments
-from tools.store.preferences.reader import Heard
-from tools.store.preferences.stance import Stance
+from tools.store.preferences import Heard, Stance
 from tools.store.search.text.characters import has_cjk, normalise
 
 ALL = re.compile(r"all|everything|全部|すべて|全て|ぜんぶ")

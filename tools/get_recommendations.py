@@ -8,12 +8,10 @@ from session.begin import result_set_name
 from session.history import RECOMMENDATIONS, LastShown
 from tools.conditions.arguments import CONDITIONS, FACTS, SPELLED, contradictions
 from tools.conditions.offers import MORE, PENDING, SALE, Pending, with_offers
-from tools.conditions.understood import NEXT_OFFSET, UNDERSTOOD, describe_understood, join_notes, next_offset
-from tools.conditions.wanted import read_want
+from tools.conditions.wanted import NEXT_OFFSET, UNDERSTOOD, describe_understood, join_notes, next_offset, read_want
 from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
-from tools.recommend.chosen import Chosen, choose
+from tools.recommend.chosen import Chosen, Excluded, choose
 from tools.recommend.customer import read_purchases
-from tools.recommend.excluded import Excluded
 from tools.recommend.reasons import reason, standing
 from tools.results import shortening as worth
 from tools.results.rows import title_row

@@ -1,5 +1,5 @@
 """The registry of resources, templates and prompts: the built-in ones in listed order, then those of packages. The shop's
-policies are listed first (`tools.resources.policies`)."""
+policies are listed first (`tools.resources.built_in`)."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from tools.preferences.answers import (
 from tools.results import shortening as worth
 from tools.schema.parts import STRINGS, answer, arguments
 from tools.store.failures import InvalidArguments, Violation
-from tools.store.preferences.reader import Heard
+from tools.store.preferences import Heard
 
 INPUT = arguments(
     {"preference": {"type": "string", "minLength": 1, "maxLength": LONGEST, "description": "In their own words."}},

@@ -12,19 +12,17 @@ from session.resilience.clocks import Clock, Clocks
 from session.resilience.deadline import RetryPolicy
 from session.stated_preferences import StatedPreferences
 from tools.store.audience import Adult
-from tools.store.catalog.catalog import AbsentIds, StockWithoutAdult, StoreCatalog, TitlesWithoutAdult
+from tools.store.catalog.catalog import AbsentIds, StockWithoutAdult, StoreCatalog, TitleReader, TitlesWithoutAdult
 from tools.store.catalog.popular import PopularTitles, titles_snapshot
-from tools.store.catalog.reader import TitleReader
 from tools.store.classification import TextClassifier
 from tools.store.guarded import Backend, BackendPolicy, guard_port
 from tools.store.identifiers import Identifiers
 from tools.store.models.order import Policies
 from tools.store.ports import StockPort, TitlesPort
-from tools.store.preferences.reader import PreferenceReader
+from tools.store.preferences import PreferenceReader
 from tools.store.releases import ReleaseReader
 from tools.store.search.reading.reader import Reader
-from tools.store.stock.reader import StockReader
-from tools.store.stock.snapshot import StockSnapshot, rows_snapshot
+from tools.store.stock import StockReader, StockSnapshot, rows_snapshot
 from tools.store.store import Store
 from tools.store.tags import Vocabulary
 

@@ -102,7 +102,7 @@ async def open_classifier(settings: Settings, stack: AsyncExitStack) -> Classifi
     """Returns None for the classifier by similar titles. Raises `SettingError` for AWS settings that cannot be used."""
     if settings.classifier == "local":
         return None
-    from tools.store.backends.bedrock.classifier import BedrockClassifier
+    from tools.store.backends.bedrock import BedrockClassifier
 
     with _bedrock_settings("MANGA_CLASSIFIER"):
         return await stack.enter_async_context(BedrockClassifier.open(settings.classifier.removeprefix("bedrock:")))
@@ -116,7 +116,7 @@ async def open_embedder(settings: Settings, stack: AsyncExitStack, shared: Share
         from tools.store.backends.embedded.embedder import LocalEmbedder
 
         return await stack.enter_async_context(LocalEmbedder(shared.encoder if shared else None))
-    from tools.store.backends.bedrock.embedder import BedrockEmbedder
+    from tools.store.backends.bedrock import BedrockEmbedder
 
     with _bedrock_settings("MANGA_EMBEDDER"):
         return await stack.enter_async_context(BedrockEmbedder.open(settings.embedder.removeprefix("bedrock:")))

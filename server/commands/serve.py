@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 def connection_class() -> Callable[..., asyncio.Protocol]:
     """Returns the fast one if its library is installed, which has no wheel for every platform."""
     try:
-        from server.transport.http.plain_requests import PlainRequests
+        from server.transport.http.connection import PlainRequests
     except ImportError:
         return HttpConnection
     return PlainRequests

@@ -12,12 +12,29 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
-from server.call import RequestMetadata
+from starlette.datastructures import Headers
+from starlette.types import Scope
+
+from server.call import Bearer, RequestMetadata
 from server.config.parsing import LONGEST_USER
 from server.telemetry.events import TRACEPARENT
 from session.history import MOST_CALLS
 from session.turn import IMPLICIT, TurnKind, TurnName
 from tools.store.failures import InvalidArguments, Violation
+
+VOUCHED = "manga.vouched"
+"""The scope's key of the identity that a relaying process has verified."""
+
+
+def bearer_of(headers: Mapping[str, str]) -> str | None:
+    scheme, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() or None if scheme.lower() == "bearer" else None
+
+
+def bearer_in(scope: Scope) -> Bearer | None:
+    """Returns the bearer token, or the identity that a relaying process has verified."""
+    return scope.get(VOUCHED) or bearer_of(Headers(scope=scope))
+
 
 PREFIX = "com.mangaassist/"
 NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")

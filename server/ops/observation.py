@@ -12,8 +12,7 @@ from server.call import Call
 from server.config.settings import Settings
 from server.flags.document import Flag
 from server.flags.evaluation import Flags
-from server.ops.advice import DEPENDENCIES, DOCTOR
-from server.ops.figures import BUSY, Figures
+from server.ops.figures import BUSY, DEPENDENCIES, DOCTOR, Figures
 from server.ops.waterfalls import Hashes, Waterfalls
 from server.runtime.health import Dependencies
 from server.telemetry.events import CallFinished

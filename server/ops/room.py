@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from server.call import RequestMetadata
 from server.config.settings import Settings
 from server.identity import CannotTell, Identifier, Unproven
-from server.identity.bearer import bearer_of
+from server.identity.request_metadata import bearer_of
 from server.identity.tool_access import SERVER
 from server.ops.observation import Observation, Process
 from server.ops.streams import Publisher, Streams, Subscribers

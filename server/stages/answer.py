@@ -12,7 +12,7 @@ from session.resilience.clocks import WallClock
 from session.resilience.deadline import Deadline
 from tools.contract import ToolContext
 from tools.store.failures import BackendFailure, Failure, TimedOut
-from tools.store.stock.reader import StockReading
+from tools.store.stock import StockReading
 from tools.store.store import Store
 
 Work = Callable[[ToolContext, Json], Awaitable[Json]]

@@ -20,7 +20,7 @@ from tests.support.catalogs import loaded, new_address
 from tests.support.process import until
 from tests.support.valkey import eventually
 from tests.support.wrong_opensearch import REGION, Serverless
-from tools.store.backends.bedrock.embedder import BedrockEmbedder
+from tools.store.backends.bedrock import BedrockEmbedder
 from tools.store.backends.opensearch import definition as index
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.catalog import OpenSearchCatalog

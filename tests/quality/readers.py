@@ -27,8 +27,8 @@ from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.backends.embedded.customers import EmbeddedProfiles
 from tools.store.backends.embedded.embedder import LocalEmbedder
 from tools.store.backends.embedded.stock_and_orders import EmbeddedTitles
+from tools.store.catalog.catalog import TitleReader
 from tools.store.catalog.popular import PopularTitles
-from tools.store.catalog.reader import TitleReader
 from tools.store.models import Title
 from tools.store.search.reading.reader import Reader
 from tools.store.store import Store

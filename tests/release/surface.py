@@ -19,7 +19,7 @@ from session.profile import EventKind
 from tools.primitive_registry import PRIMITIVES
 from tools.primitives.resource import Prompt, Resource, ResourceTemplate
 from tools.registry import TOOLS
-from tools.resources.policies import resources_of
+from tools.resources.built_in import resources_of
 from tools.store import failures
 from tools.store.backends.dynamodb import items
 from tools.store.backends.dynamodb.tables import TABLES

@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 from aiohttp import web
 
-from tools.store.backends.bedrock.classifier import BedrockClassifier
-from tools.store.backends.bedrock.embedder import BedrockEmbedder
+from tools.store.backends.bedrock import BedrockClassifier, BedrockEmbedder
 
 MODEL = "amazon.titan-embed-text-v2:0"
 CLAUDE = "anthropic.claude-haiku-4-5-20251001-v1:0"

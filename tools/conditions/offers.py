@@ -17,7 +17,7 @@ from tools.contract import Json, ToolContext
 from tools.results.rows import in_stock, read_stock, stock_facts
 from tools.store.models import PAPER, Availability, Conditions, Range
 from tools.store.search.conditions.check import Sale, sale_in, sales_of, series_price
-from tools.store.stock.reader import StockReading
+from tools.store.stock import StockReading
 
 SALE = ("price", "series_price", "format", "in_stock", "all_volumes")
 MORE = 10

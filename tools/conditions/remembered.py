@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from tools.contract import Json, ToolContext
 from tools.store.currency import YEN, Currency
 from tools.store.models import Conditions
-from tools.store.preferences.reader import Heard
-from tools.store.preferences.stance import Stance
+from tools.store.preferences import Heard, Stance
 from tools.store.search.conditions.wording import describe_condition
 from tools.store.search.reading.reading import Reading, Understood
 

@@ -10,7 +10,7 @@ from session.stated_preferences import Change, Changed
 from tools.contract import Json, ToolContext
 from tools.schema.parts import STRINGS
 from tools.store.failures import Forbidden, ServerBusy, Violation
-from tools.store.preferences.reader import Heard
+from tools.store.preferences import Heard
 from tools.store.search.text.characters import normalise
 
 KEPT: Json = {"preferences": STRINGS}

@@ -3,20 +3,212 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
+from itertools import islice
 
+from tools.conditions.finding import find, relax_conditions, word_by_word
 from tools.conditions.wanted import Want
 from tools.contract import Json, ToolContext
-from tools.recommend.candidates import Hits, candidates, search_candidates, tags_known
-from tools.recommend.customer import customer_taste, disliked_titles, titles_named
-from tools.recommend.excluded import Excluded
-from tools.recommend.taste import CustomerTaste, Did
-from tools.recommend.together import both
-from tools.recommend.variety import vary_titles
+from tools.recommend.customer import both, customer_taste, disliked_titles, titles_named
+from tools.recommend.taste import CustomerTaste, Did, reader_of
 from tools.recommend.wish import Wish, wish_of
-from tools.store.models import Title
+from tools.store.failures import BackendFailure
+from tools.store.models import ReaderQuery, Title
+from tools.store.search.ranking.names import series_keys
 from tools.store.search.ranking.orderings import in_order
+from tools.store.search.text.characters import normalise
+from tools.store.search.titles.names import NameKeys
+
+
+class Excluded:
+    """Titles with these ids, or these names in any script. Names are read once and compared lazily: there may be fifty
+    of three hundred characters, and hundreds of candidates."""
+
+    def __init__(self, title_ids: Iterable[str], named: Iterable[str]) -> None:
+        asked = tuple(named)
+        self._ids = frozenset((*title_ids, *asked))
+        self._names = frozenset(map(normalise, asked))
+
+    def and_these(self, titles: Iterable[Title]) -> Excluded:
+        more = copy(self)
+        more._ids = self._ids.union(title.title_id for title in titles)
+        return more
+
+    def first(self, titles: Iterable[Title], count: int) -> list[Title]:
+        """The first `count` that are not excluded; looks at no more titles than it takes."""
+        return list(islice((title for title in titles if title not in self), count))
+
+    def __contains__(self, title: Title) -> bool:
+        if title.title_id in self._ids:
+            return True
+        return bool(self._names) and any(normalise(name) in self._names for name in _names_of(title))
+
+
+def _names_of(title: Title) -> tuple[str, ...]:
+    return tuple(name for name in (title.en, title.romaji, title.ja, title.kana, *title.alt_titles) if name)
+
+
+# Which of the best titles to show together: no two of one series, few by one author, and not all of one kind.
+#
+# The choice is greedy, as maximal marginal relevance makes it (Carbonell and Goldstein, SIGIR 1998): each next title is
+# the one that is best for its place in the order and least like those that were chosen before.
+
+
+LIKENESS = 0.25
+"""The most that likeness to a chosen title takes away of a title's worth."""
+RANK_K = 10
+MOST_BY_AUTHOR = 2
+LOOKED_AT = 5
+"""Titles to choose among, for each to show."""
+
+
+def vary_titles(titles: Sequence[Title], count: int, beside: Sequence[Title] = (), *, ordered: bool = False) -> list[Title]:
+    """`count` of the titles, or as many as there are, none of a series of those that they are shown `beside`; the first one
+    stays first, and all stay `ordered` where somebody asked for an order. Blocking: names of full titles take a millisecond
+    each to compare."""
+    among = titles[: max(1, count) * LOOKED_AT]
+    left, nearest = list(enumerate(among)), [0.0] * len(among)
+    chosen: list[Title] = []
+    series = SeriesSeen(beside)
+    while left and len(chosen) < count:
+        best = left[0] if ordered else max(left, key=lambda each: _value(each[0], nearest[each[0]]))
+        left.remove(best)
+        if not _too_many_by_author(best[1], chosen) and series.new(best[1]):
+            chosen.append(best[1])
+            for rank, title in left:
+                nearest[rank] = max(nearest[rank], _likeness(title, best[1]))
+    return chosen
+
+
+class SeriesSeen:
+    """Which series have been seen. Two titles are of one where a name of one begins with a name of the other, or where the
+    catalogue says that they belong together."""
+
+    def __init__(self, titles: Iterable[Title]) -> None:
+        self._titles = [(title, *_keys(title)) for title in titles]
+
+    def new(self, title: Title) -> bool:
+        """True if the title is of no series seen before; its series counts as seen from then on."""
+        names, begun = _keys(title)
+        for other, their_names, their_begun in self._titles:
+            if _are_related(title, other) or _one_begins(names, their_begun) or _one_begins(their_names, begun):
+                return False
+        self._titles.append((title, names, begun))
+        return True
+
+
+def _keys(title: Title) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The title's names, and those that are long enough for other names to begin with."""
+    names = NameKeys.of(title).all
+    return names, series_keys(names)
+
+
+def _are_related(one: Title, other: Title) -> bool:
+    return one.title_id == other.title_id or one.title_id in other.related or other.title_id in one.related
+
+
+def _one_begins(names: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    """True if any of the names begins with one of the others."""
+    return any(name.startswith(others) for name in names)
+
+
+def _too_many_by_author(title: Title, chosen: Sequence[Title]) -> bool:
+    theirs = {author.name for author in title.authors}
+    return sum(not theirs.isdisjoint(author.name for author in each.authors) for each in chosen) >= MOST_BY_AUTHOR
+
+
+def _value(rank: int, nearest: float) -> float:
+    """`nearest` is the greatest likeness to a chosen title."""
+    return (1 - LIKENESS * nearest) / (RANK_K + rank)
+
+
+def _likeness(one: Title, other: Title) -> float:
+    """The share of their tags that both have (Jaccard)."""
+    ours, theirs = set(one.tags), set(other.tags)
+    return len(ours & theirs) / len(ours | theirs) if ours and theirs else 0.0
+
+
+CANDIDATES = 60
+SLOPE = 5.0
+"""The place in a search's order that fits half as well as the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Titles of a search, best first. `let_go`: the dropped conditions, in words; `wish` is without them."""
+
+    titles: tuple[Title, ...]
+    wish: Wish
+    let_go: tuple[str, ...] = ()
+
+
+async def search_candidates(context: ToolContext, wish: Wish) -> Hits:
+    """Nothing where there is nothing to search by. What is like one title the search knows better than taste, which takes a
+    single title for a whole shelf: its magazine and its years then say as much as what it is about."""
+    if wish.like_one:
+        found = await find(context, replace(wish.want, offset=0), CANDIDATES)
+        return Hits(() if found.page.guessed or found.let_go else found.page.titles, wish)
+    if not wish.search:
+        return Hits((), wish)
+    found = await find(context, replace(wish.want, text=wish.search, offset=0), CANDIDATES)
+    if found.page.titles and not found.page.guessed and found.want.text == wish.search:
+        return Hits(found.page.titles, wish.with_want(found.want), found.let_go)
+    page = await word_by_word(context, replace(wish.want, text=wish.search), CANDIDATES)
+    return Hits(() if page is None else page.titles, wish)
+
+
+async def candidates(
+    context: ToolContext, hits: Hits, customer: CustomerTaste, excluded: Excluded, count: int
+) -> tuple[tuple[Title, ...], Hits]:
+    """The best titles first, without excluded ones; fewer than `count` only if no more exist. The returned hits have fewer
+    conditions if none satisfied all."""
+    found: dict[str, Title] = {}
+    for query in _queries(hits, customer):
+        if len(found) < count:
+            titles = await _to_taste(context, query, hits.titles)
+            found.update((title.title_id, title) for title in titles if title not in excluded)
+    if found or hits.let_go:
+        return tuple(found.values()), hits
+    instead = await relax_conditions(context, replace(hits.wish.want, text="", offset=0), 1)
+    if instead is None:
+        return (), hits
+    return await candidates(context, Hits((), hits.wish.with_want(instead.want), instead.let_go), customer, excluded, count)
+
+
+def _queries(hits: Hits, customer: CustomerTaste) -> list[ReaderQuery]:
+    """The queries, from the narrowest to the widest."""
+    wish, reader = hits.wish, reader_of(customer)
+    known = tuple(dict.fromkeys((*reader.known, *wish.want.known, *wish.want.like)))
+    wide = replace(reader, limit=CANDIDATES, conditions=wish.conditions, known=known, unwanted=wish.unwanted)
+    queries = [wide]
+    if wish.themes:
+        queries.insert(0, replace(wide, wanted=wish.wanted, mood=wish.mood))
+    if hits.titles:
+        fits = {title.title_id: SLOPE / (SLOPE + place) for place, title in enumerate(hits.titles)}
+        # What was only looked at is no answer to "something I would like", and may well be one to a search.
+        unseen = tuple(each for each in known if each not in customer.viewed)
+        queries.insert(0, replace(wide, fits=fits, known=unseen))
+    return queries
+
+
+async def _to_taste(context: ToolContext, query: ReaderQuery, hits: Sequence[Title]) -> Sequence[Title]:
+    """Orders the hits by taste; keeps their order if that is late. Raises BackendFailure where there are no hits
+    either: the ladder has better titles."""
+    try:
+        return await context.store.catalog.for_reader(query, context.deadline)
+    except BackendFailure:
+        if not hits:
+            raise
+        context.degraded.add("taste")
+        return [title for title in hits if title.title_id not in query.known] if query.fits is not None else ()
+
+
+async def tags_known(context: ToolContext) -> frozenset[str]:
+    """The catalogue's tags as last read; none before the first read."""
+    return frozenset((await context.store.reader.terms(context.deadline)).tags)
+
 
 PAGE = 10
 """Most titles that are shown at once."""

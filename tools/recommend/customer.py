@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Coroutine, Sequence
 from datetime import datetime
+from typing import Any, TypeVar
 
 from session.profile import Event, EventKind, Profile
 from session.resilience.deadline import Deadline
 from tools.contract import ToolContext
 from tools.recommend.taste import VIEWED_WEIGHT, CustomerTaste, Did, KnownTitle, fading, searched_tags
-from tools.recommend.together import both
 from tools.store.failures import BackendFailure
 from tools.store.models import Title
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+async def both(one: Coroutine[Any, Any, A], other: Coroutine[Any, Any, B]) -> tuple[A, B]:
+    """Runs both at the same time. If one fails, the other is stopped and the failure is raised as it is."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            first, second = group.create_task(one), group.create_task(other)
+    except ExceptionGroup as failed:
+        failure = failed.exceptions[0]
+        raise failure from failure.__cause__
+    return first.result(), second.result()
+
 
 MOST_BOUGHT, MOST_VIEWED = 60, 20
 MOST_SEARCHES = 10

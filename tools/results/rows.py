@@ -9,7 +9,7 @@ from tools.schema.parts import ADDRESSES, EDITION, INTEGER, STRING, record
 from tools.store.audience import audience_of, content_notes
 from tools.store.models import DIGITAL as DIGITAL
 from tools.store.models import PAPER, WHOLE, Author, Availability, Campaign, Offer, Title
-from tools.store.stock.reader import StockReading
+from tools.store.stock import StockReading
 
 NAMES_SECONDS = 0.06
 """Longest wait for names that the process does not know."""

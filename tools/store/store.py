@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from session.resilience.clocks import Now, utc_now
 from session.stated_preferences import StatedPreferences
 from tools.store.audience import Adult
+from tools.store.catalog.catalog import TitleNames, TitleReader
 from tools.store.catalog.popular import PopularTitles
-from tools.store.catalog.reader import TitleNames, TitleReader
 from tools.store.classification import TextClassifier
 from tools.store.currency import Currency
 from tools.store.identifiers import Identifiers
 from tools.store.models.order import Policies
 from tools.store.ports import CatalogPort, OrdersPort, PagesPort, ProfilePort, StockPort, TitlesPort
-from tools.store.preferences.reader import PreferenceReader
+from tools.store.preferences import PreferenceReader
 from tools.store.releases import ReleaseReader
 from tools.store.search.reading.reader import Reader
-from tools.store.stock.reader import StockReader
+from tools.store.stock import StockReader
 
 
 @dataclass(frozen=True, slots=True)

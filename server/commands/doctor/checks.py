@@ -66,9 +66,9 @@ async def list_checks(settings: Settings, stack: AsyncExitStack) -> Checks:
     checks["redis"] = redis
     checks |= relay_check(settings, redis[1])
     if url := settings.jwt_jwks_url:
-        from server.identity.jwt import diagnosis as issuer
+        from server.identity.jwt.verifier import diagnose as diagnose_issuer
 
-        checks["issuer"] = without_query(url), partial(issuer.diagnose, url)
+        checks["issuer"] = without_query(url), partial(diagnose_issuer, url)
     if packages.packages or packages.problem is not None:
         checks["packages"] = GROUP, always(_diagnose_packages(packages))
     if url := settings.flags_url:

@@ -9,12 +9,50 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from server.call import Bearer, Principal, RequestMetadata, Vouched
 from server.config.parsing import LONGEST_USER
 from server.identity.identifier import CannotTell, Unproven
 from server.identity.jwt.access_token import LEEWAY_SECONDS, AccessTokens
-from server.identity.jwt.keys import LONGEST_TOKEN, IssuerKeys, KeySet, token_header
+from server.identity.jwt.keys import LONGEST_TOKEN, IssuerKeys, JwksError, KeySet, jwks_source, token_header
+from server.identity.request_metadata import checked_user
 from server.identity.tool_access import granted_scopes
+from session.resilience.deadline import Deadline
+from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem
 from session.resilience.lru import Lru
+from tools.store.failures import DependencyFailure, Forbidden
+
+SETTING = "MANGA_JWT_JWKS_URL"
+
+
+async def diagnose(url: str, deadline: Deadline) -> Diagnosis:
+    async with jwks_source(url) as read:
+        try:
+            found = await read()
+        except JwksError as error:
+            told = Problem(str(error), f"check {SETTING}: it has to answer with the issuer's key set")
+            return Diagnosis.from_problem(network_problem(error, SETTING) or told)
+    if not found.keys:
+        return Diagnosis.from_problem(
+            Problem(
+                f"none of its {found.unusable} keys is one for RS256 or ES256",
+                "have the issuer sign with RSA of at least 2048 bits, or with P-256",
+            )
+        )
+    if found.ahead_seconds is not None and abs(found.ahead_seconds) > LEEWAY_SECONDS:
+        return Diagnosis.from_problem(_clocks(found.ahead_seconds), state=DEGRADED)
+    return Diagnosis(OK, _kinds(found))
+
+
+def _clocks(ahead: float) -> Problem:
+    side = "ahead of" if ahead > 0 else "behind"
+    remedy = f"set both by NTP: tokens are refused when clocks are more than {LEEWAY_SECONDS:.0f} s apart"
+    return Problem(f"its clock is {abs(ahead):.0f} s {side} this machine's", remedy)
+
+
+def _kinds(found: KeySet) -> str:
+    algorithms = sorted({alg for _, alg in found.keys})
+    return f"{len(found.keys)} keys for {' and '.join(algorithms)}"
+
 
 CLIENT_CLAIMS = ("client_id", "azp", "cid", "appid")
 OF_A_PERSON = ("amr", "email", "nonce", "preferred_username", "sid", "username")
@@ -144,3 +182,65 @@ class Verifier:
         self.verified.find(digest, self._keys.current, self._clock())  # drops what was verified with other keys
         self.verified.add(digest, self._keys.current, holder)
         return holder
+
+
+RETRY_AFTER_MS = 1000
+
+
+class TrustIssuer:
+    """Believes tokens that the issuer has signed. The bearer is the user's token, or the agent's with the user's in `_meta`.
+    The subject is the user, and nobody can state another. Scopes are the user's if there is a user."""
+
+    def __init__(self, verifier: Verifier) -> None:
+        self._verifier = verifier
+
+    async def admit(self, bearer: str | None) -> str | None:
+        if bearer is None:
+            raise Unproven("A bearer token is needed.")
+        return (await self._verifier.verify(bearer)).principal
+
+    async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
+        if bearer is None:
+            raise Forbidden("A bearer token is needed.")
+        of_bearer = await self._verify(bearer.bearer if isinstance(bearer, Vouched) else bearer, "Authorization")
+        user, scopes = of_bearer.user, of_bearer.scopes
+        if metadata.user_token is not None:
+            known = isinstance(bearer, Vouched) and bearer.tokens.get(metadata.user_token)
+            of_user = await self._verify(known or metadata.user_token, "userToken")
+            if of_user.user is None:
+                raise Forbidden("userToken: The token is an agent's own, and names no user.")
+            if user not in (None, of_user.user):
+                raise Forbidden("userToken and the bearer token are two users'.")
+            # An ID token names a user and grants nothing.
+            user, scopes = of_user.user, of_bearer.scopes if of_user.id_token else of_user.scopes
+        named_user = checked_user(metadata.user)
+        if named_user is not None and named_user != user:
+            raise Forbidden("The user that is stated is not the one whose token came with the call.")
+        return Principal(agent=of_bearer.client, user=user, scopes=scopes)
+
+    async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> Vouched:
+        return Vouched(
+            bearer and await self._verify_as_json(bearer),
+            {name: await self._verify_as_json(token) for name, token in tokens.items()},
+        )
+
+    async def _verify_as_json(self, token: str) -> Any:
+        """Returns the holder of a token as JSON, or why it is invalid."""
+        try:
+            return (await self._verifier.verify(token)).as_json()
+        except Unproven as unproven:
+            return {"unproven": str(unproven)}
+        except CannotTell:
+            return {"unproven": None}
+
+    async def _verify(self, token: Any, where: str) -> Proven:
+        """Returns the holder of a token, which another process may have verified."""
+        try:
+            if isinstance(token, str):
+                return await self._verifier.verify(token)
+            return Proven.of_json(token)
+        except Unproven as unproven:
+            raise Forbidden(f"{where}: {unproven}") from None
+        except CannotTell:
+            message = "The issuer's keys are not there yet, so nobody can be identified. Try again in a moment."
+            raise DependencyFailure(message, dependency="issuer", retry_after_ms=RETRY_AFTER_MS) from None

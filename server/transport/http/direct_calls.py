@@ -15,17 +15,30 @@ import anyio
 import mcp_types as types
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
 from mcp.server.session import ServerSession
+from mcp.server.streamable_http import check_accept_headers
+from mcp.server.transport_security import TransportSecurityMiddleware
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.exceptions import MCPError, NoBackChannelError
+from mcp.shared.inbound import (
+    ERROR_CODE_HTTP_STATUS,
+    InboundModernRoute,
+    classify_inbound_request,
+    find_duplicated_routing_header,
+    validate_mcp_param_headers,
+)
 from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp.shared.transport_context import TransportContext
+from mcp_types.methods import validate_client_request
+from pydantic import ValidationError
 from pydantic_core import to_json
 from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
 
-from server.transport.http.streams import Outgoing
-from server.transport.messages import Json
+from server.transport.http.streams import HEADERS, Outgoing, frame_event
+from server.transport.messages import Json, Posted
 from session.resilience.tasks import start_task
 
 Context = ServerRequestContext[Any, Request]
@@ -191,3 +204,157 @@ class DirectCalls:
         elif not was_answered:
             with anyio.move_on_after(CLOSED_SECONDS, shield=True):
                 await self._outgoing.answer(exchange.request_id, b"error", CLOSED)
+
+
+# Plain calls and tool lists of the 2026 era on the short way of `direct_calls`, after every check of the SDK.
+#
+# Whatever the SDK would refuse is left to it.
+
+
+PING_SECONDS = 15.0
+"""Seconds of silence after which a response becomes a stream that is kept alive, as in the SDK."""
+
+
+class SingleResponse:
+    """The response to one request: JSON, or a stream once anything precedes the answer."""
+
+    def __init__(self, number: types.RequestId, send: Send) -> None:
+        self._number = number
+        self._send = send
+        self._writing = asyncio.Lock()
+        self._is_stream = False
+        self.is_ended = False
+
+    async def write(self, event: bytes) -> None:
+        """Writes an event before the answer; after it nothing is written."""
+        async with self._writing:
+            if self.is_ended:
+                return
+            if not self._is_stream:
+                self._is_stream = True
+                await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+            await self._send({"type": "http.response.body", "body": event, "more_body": True})
+
+    async def end(self, member: bytes, status: int) -> None:
+        """Answers by a member `"result": …` or `"error": …`. A stream has its status already."""
+        body = b'{"jsonrpc":"2.0","id":%b,%b}' % (to_json(self._number), member)
+        async with self._writing:
+            self.is_ended = True
+            if self._is_stream:
+                body = frame_event(body)
+            else:
+                headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+                await self._send({"type": "http.response.start", "status": status, "headers": headers})
+            await self._send({"type": "http.response.body", "body": body, "more_body": False})
+
+
+class OneWayExchange(Exchange):
+    """An exchange that can notify the client, but not ask it."""
+
+    can_send_request = False
+
+    def __init__(
+        self, response: SingleResponse, connection: Connection, number: types.RequestId, params: Params, http: Request
+    ) -> None:
+        super().__init__(connection, number, params, ServerMessageMetadata(request_context=http))
+        self._response = response
+        self.transport = TransportContext(kind="streamable-http", can_send_request=False, headers=http.headers)
+
+    async def send_raw_request(self, method: str, params: Params | None, opts: CallOptions | None = None) -> Json:
+        raise NoBackChannelError(method)
+
+    async def notify(self, method: str, params: Params | None, opts: CallOptions | None = None) -> None:
+        message = {"jsonrpc": "2.0", "method": method} | ({} if params is None else {"params": params})
+        await self._response.write(frame_event(to_json(message)))
+
+
+class PlainCalls:
+    """Serves plain calls for `mcp`, whose tools are `tools`."""
+
+    def __init__(self, mcp: Server[Any], tools: DirectTools) -> None:
+        self._mcp = mcp
+        self._tools = tools
+        self._security = TransportSecurityMiddleware()  # without settings, like the manager's
+
+    async def serve(self, posted: Posted, scope: Scope, receive: Receive, send: Send) -> bool:
+        """Answers a plain call. Returns False for everything else, and then nothing was read or sent."""
+        http = Request(scope)
+        message = _plain_request(posted) if await self._is_post(http) else None
+        route = self._find_route(message, http.headers) if message else None
+        if message is None or route is None:
+            return False
+        method, number, params = message["method"], message["id"], message["params"]
+        connection = Connection.from_envelope(route.protocol_version, route.client_info, route.client_capabilities)
+        response = SingleResponse(number, send)
+        context = OneWayExchange(response, connection, number, params, http).context(method, params, {})
+        task = asyncio.current_task()
+        assert task is not None
+        has_gone = asyncio.Event()
+        watching = start_task(_watch(response, receive, task, has_gone), "gone")
+        try:
+            await self._answer(context, params, response)
+        except asyncio.CancelledError:
+            # A client that has gone is no failure. A cancellation by the server in the same moment stays.
+            if not has_gone.is_set() or task.uncancel():
+                raise
+        finally:
+            watching.cancel()
+        return True
+
+    async def _is_post(self, http: Request) -> bool:
+        """True for a POST of JSON that accepts both kinds of answers."""
+        refused = await self._security.validate_request(http, is_post=True)
+        return http.method == "POST" and refused is None and all(check_accept_headers(http))
+
+    def _find_route(self, message: Json, headers: Mapping[str, str]) -> InboundModernRoute | None:
+        """Returns the SDK's route; None for a request that it would refuse or that needs more than a call."""
+        method, params = message["method"], message["params"]
+        is_call = method == CALL
+        if not self._tools.is_plain(method, params) or (is_call and self._tools.may_ask(params["name"])):
+            return None
+        if find_duplicated_routing_header(headers.items()) is not None:
+            return None
+        route = classify_inbound_request(message, headers=dict(headers))
+        if not isinstance(route, InboundModernRoute) or (is_call and self._param_headers_differ(params, headers)):
+            return None
+        try:
+            validate_client_request(method, route.protocol_version, params)
+        except (KeyError, ValidationError):
+            return None
+        return route
+
+    def _param_headers_differ(self, params: Json, headers: Mapping[str, str]) -> bool:
+        schema = self._mcp.get_tool_input_schema
+        found = schema(params["name"]) if schema else None
+        return found is None or validate_mcp_param_headers(found, params.get("arguments", {}), headers) is not None
+
+    async def _answer(self, context: Any, params: Json, response: SingleResponse) -> None:
+        try:
+            result = await self._tools.answer(context, params)
+        except MCPError as error:
+            data = to_json(error.error.model_dump(mode="json", by_alias=True, exclude_none=True))
+            await response.end(b'"error":' + data, ERROR_CODE_HTTP_STATUS.get(error.error.code, 200))
+        else:
+            await response.end(b'"result":' + result, 200)
+
+
+async def _watch(response: SingleResponse, receive: Receive, task: asyncio.Task[Any], has_gone: asyncio.Event) -> None:
+    """Cancels a call whose client has gone, and keeps the connection of one that waits."""
+    while not has_gone.is_set():
+        try:
+            async with asyncio.timeout(PING_SECONDS):
+                if (await receive())["type"] == "http.disconnect":
+                    has_gone.set()
+        except TimeoutError:
+            await response.write(b": ping\r\n\r\n")
+    if not response.is_ended:
+        task.cancel()
+
+
+def _plain_request(posted: Posted) -> Json | None:
+    """Returns the message of a call or list without other members. JSON that only the SDK reads is left to it."""
+    message, number = posted.message, posted.number
+    if message is None or not posted.is_strict or message.keys() != {"jsonrpc", "id", "method", "params"}:
+        return None
+    is_plain = number is not None and not isinstance(number, bool) and isinstance(message["params"], dict)
+    return message if is_plain and message["jsonrpc"] == "2.0" and posted.method in (CALL, LIST) else None

@@ -10,9 +10,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from server.identity import Identifier
-from server.identity.bearer import bearer_of
 from server.identity.caller_limits import Caller, CallerLimits
-from server.identity.request_metadata import checked_session, read_metadata
+from server.identity.request_metadata import bearer_of, checked_session, read_metadata
 from session.failures import MemoryUnavailable
 from session.history import MOST_CALLS, HistoryEntry, Recollection
 from session.memory import SessionMemory

@@ -19,8 +19,7 @@ from starlette.types import Message, Receive, Scope, Send
 from server.transport.http.answers import AnsweredSend, PlainRefusals, is_stream, refusal, refuse_unless_initialize
 from server.transport.http.authorization import ScopeCheck
 from server.transport.http.bodies import Admission, Bodies, customer_of, replay_body
-from server.transport.http.direct_calls import DirectTools
-from server.transport.http.plain_calls import PlainCalls
+from server.transport.http.direct_calls import DirectTools, PlainCalls
 from server.transport.http.responses import notifying_send
 from server.transport.http.slots import holder_of
 from server.transport.http.sse import SseStreams

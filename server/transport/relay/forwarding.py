@@ -16,8 +16,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from server.identity import Identifier
-from server.identity.bearer import bearer_of
-from server.identity.request_metadata import PREFIX
+from server.identity.request_metadata import PREFIX, bearer_of
 from server.transport.http.answers import INVALID_REQUEST, Unanswered, error_of, is_stream, refusal
 from server.transport.http.responses import busy, plain
 from server.transport.messages import read_message

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Scope
 
 from server.call import Vouched
-from server.identity.bearer import VOUCHED
+from server.identity.request_metadata import VOUCHED
 from server.transport.http.responses import busy
 from server.transport.relay.forwarding import ACCEPTED, unavailable
 from server.transport.relay.port import MESSAGES, Ask, Gone, Left, Pairs, Part, Relay, Taken, Unreached

@@ -23,7 +23,7 @@ from uvicorn.protocols.utils import ClientDisconnected
 
 from server.config.settings import Settings
 from server.identity import CannotTell, Unproven
-from server.identity.bearer import bearer_of
+from server.identity.request_metadata import bearer_of
 from server.transport.http.app import Upgrades
 from server.transport.http.bodies import TOGETHER, Admission, Bodies, replay_body
 from server.transport.http.connection import Connections

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from server.identity.jwt.diagnosis import diagnose
+from server.identity.jwt.verifier import diagnose
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, DOWN, OK, Diagnosis
 from tests.support import issuer as kinds

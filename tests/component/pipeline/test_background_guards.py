@@ -12,8 +12,8 @@ from session.resilience.deadline import Deadline
 from tests.support.pipeline import Kit, open_kit
 from tests.support.snapshots import Away
 from tests.support.store import BAD, Backends, Mood
+from tools.store import stock as stock_snapshot
 from tools.store.catalog import popular as popular_titles
-from tools.store.stock import snapshot as stock_snapshot
 
 pytestmark = pytest.mark.virtual_time
 

@@ -22,7 +22,7 @@ from tests.support.bedrock import (
     says,
 )
 from tests.support.valkey import eventually
-from tools.store.backends.bedrock.classifier import MOST_TAGS, BedrockClassifier
+from tools.store.backends.bedrock import MOST_TAGS, BedrockClassifier
 from tools.store.failures import DependencyFailure, QuestionRefused, Throttled, TimedOut
 from tools.store.models import CatalogTerms
 

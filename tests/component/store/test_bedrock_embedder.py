@@ -27,8 +27,8 @@ from tests.support.bedrock import (
     vector_of,
 )
 from tests.support.valkey import eventually
-from tools.store.backends.bedrock import embedder as module
-from tools.store.backends.bedrock.embedder import AT_ONCE, BedrockEmbedder
+from tools.store.backends import bedrock as module
+from tools.store.backends.bedrock import AT_ONCE, BedrockEmbedder
 from tools.store.backends.opensearch.definition import Identity
 from tools.store.failures import BackendFailure, DependencyFailure, Throttled, TimedOut
 

@@ -18,7 +18,7 @@ from tests.support.cases import cases
 from tests.support.clocks import HandClock
 from tests.support.valkey import eventually
 from tools.store.backends import embedding as module
-from tools.store.backends.bedrock.embedder import BedrockEmbedder
+from tools.store.backends.bedrock import BedrockEmbedder
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.backends.embedding import CALL_SECONDS, NOT_AGAIN_SECONDS, QueryVectors
 from tools.store.failures import DependencyFailure, InternalFailure

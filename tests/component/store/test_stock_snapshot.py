@@ -17,11 +17,10 @@ from tests.support.clocks import HandClock
 from tests.support.snapshots import Away, memory_over
 from tests.support.store import Mood, Moody, Shelf
 from tests.support.valkey import ask, eventually
+from tools.store import stock as module
 from tools.store.catalog.popular import PopularTitles
 from tools.store.models import Availability, Offer
-from tools.store.stock import snapshot as module
-from tools.store.stock.reader import StockReader
-from tools.store.stock.snapshot import PARTS, ROWS_A_PART, StockSnapshot, rows_snapshot
+from tools.store.stock import PARTS, ROWS_A_PART, StockReader, StockSnapshot, rows_snapshot
 
 POPULAR = [f"manga-{n:06}" for n in range(1, 7)]
 

@@ -7,7 +7,7 @@ import pytest
 from tests.support.cases import cases
 from tests.support.pipeline import Kit
 from tests.support.store import Mood
-from tools.results.elsewhere import ELSEWHERE, POINTERS, POLICIES
+from tools.search_manga_catalog import ELSEWHERE, POINTERS, POLICIES
 
 pytestmark = pytest.mark.virtual_time
 ASKED = {"query": "what comes out this month?"}

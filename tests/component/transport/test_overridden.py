@@ -56,7 +56,7 @@ def test_what_is_overridden_where_requests_are_read_in_c() -> None:
     pytest.importorskip("httptools", reason="httptools is not installed: h11 reads all requests here")
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-    from server.transport.http.plain_requests import PlainRequests
+    from server.transport.http.connection import PlainRequests
 
     counted = {"connection_made", "connection_lost", "pause_writing", "resume_writing"}
     test_what_is_overridden_is_there_and_takes_the_same(CountedConnection, HttpToolsProtocol, counted)

@@ -13,9 +13,8 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 from server.transport import mcp
-from server.transport.http import plain_calls
-from server.transport.http.direct_calls import DirectTools
-from server.transport.http.plain_calls import PlainCalls
+from server.transport.http import direct_calls as plain_calls
+from server.transport.http.direct_calls import DirectTools, PlainCalls
 from server.transport.messages import Posted
 from tests.support.cases import cases
 from tests.support.inprocess import in_process

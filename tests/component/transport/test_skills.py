@@ -17,8 +17,7 @@ from tests.support.inmemory import ERAS, LEGACY_WORDS, connected
 from tests.support.pipeline import Kit, Opener
 from tests.support.prompts import OWNER, named_tools, text_of
 from tools.registry import TOOLS
-from tools.skills.extension import served_skills
-from tools.skills.text import rules, skills
+from tools.skills.text import rules, served_skills, skills
 
 pytestmark = [pytest.mark.virtual_time, pytest.mark.filterwarnings(LEGACY_WORDS)]
 

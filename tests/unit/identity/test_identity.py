@@ -13,7 +13,7 @@ from server.config.settings import Settings
 from server.flags.document import parse
 from server.flags.evaluation import Flags
 from server.identity import TrustEverybody, TrustTokens, Unproven
-from server.identity.bearer import bearer_of
+from server.identity.request_metadata import bearer_of
 from server.identity.tool_access import ToolAccess
 from tests.support.cases import cases
 from tests.support.listed import LISTED

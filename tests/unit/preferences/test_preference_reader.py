@@ -7,7 +7,7 @@ import pytest
 from session.preferences import Preference
 from session.resilience.deadline import Deadline
 from tests.support.clocks import HandClock
-from tools.store.preferences.reader import KEPT_SECONDS, PreferenceReader
+from tools.store.preferences import KEPT_SECONDS, PreferenceReader
 from tools.store.search.reading.reader import Reader
 from tools.store.search.reading.reading import Reading
 

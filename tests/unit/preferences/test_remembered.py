@@ -5,8 +5,7 @@ from __future__ import annotations
 from session.preferences import Preference
 from tools.conditions.remembered import LONGEST_QUOTE, apply_preferences, quote_text, without_words
 from tools.store.models import Conditions, Range
-from tools.store.preferences.reader import Heard
-from tools.store.preferences.stance import Stance
+from tools.store.preferences import Heard, Stance
 from tools.store.search.reading.reading import Reading, Understood
 
 CHEAP = Conditions(price=Range(None, 700), without_tags=("Gore",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support.cases import cases
 from tests.support.reading import read
 from tools.store.models import Audience, Conditions, Range, Status
-from tools.store.preferences.stance import Stance, stance_of
+from tools.store.preferences import Stance, stance_of
 
 NO_GORE = Conditions(without_tags=("Gore", "Horror"))
 BUDGET = Conditions(price=Range(None, 700))

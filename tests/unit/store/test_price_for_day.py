@@ -7,7 +7,7 @@ from hypothesis import given
 from tests.support.cases import cases
 from tests.support.nouns import AVAILABILITIES, DAYS
 from tools.store.models import DIGITAL, PAPER, SET, USED_SET, Availability, Campaign, Offer, VolumeStock
-from tools.store.stock.reader import DayPrices, price_for_day
+from tools.store.stock import DayPrices, price_for_day
 
 TODAY = "2026-11-22"
 FAIR = Campaign("12-15", "11-15", "Fair")

@@ -12,7 +12,7 @@ from session.resilience.deadline import Deadline
 from tests.support.clocks import HandClock
 from tools.store.failures import DependencyFailure
 from tools.store.models import Availability, AvailabilityPage, Campaign, Health, Offer
-from tools.store.stock.reader import StockReader
+from tools.store.stock import StockReader
 
 
 @dataclass

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from session.resilience.deadline import Deadline
-from tools.store.catalog.reader import TitleNames, TitleReader
+from tools.store.catalog.catalog import TitleNames, TitleReader
 from tools.store.failures import TimedOut
 from tools.store.models import Title
 

@@ -11,7 +11,7 @@ import pytest
 
 from session.resilience.deadline import Deadline
 from tests.support.cases import cases
-from tools.store.catalog.reader import TitleReader, TitleReading
+from tools.store.catalog.catalog import TitleReader, TitleReading
 from tools.store.failures import BackendFailure, DependencyFailure, TimedOut
 from tools.store.models import Title
 

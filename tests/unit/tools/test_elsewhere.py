@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.cases import cases
-from tools.results.elsewhere import ELSEWHERE, POLICIES, mark_pointers
+from tools.search_manga_catalog import ELSEWHERE, POLICIES, mark_pointers
 from tools.store.models import Title
 
 

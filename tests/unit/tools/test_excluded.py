@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support.cases import cases
-from tools.recommend.excluded import Excluded
+from tools.recommend.chosen import Excluded
 from tools.store.models import Title
 
 

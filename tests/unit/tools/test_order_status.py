@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 
 from server.config.settings import DEMO
 from tests.support.cases import cases
-from tools.results.orders import present_latest, present_order
+from tools.results.orders import MEANINGS, Standing, present_latest, present_order, standing
 from tools.store.models import Order, OrderLine, Shipment
-from tools.store.order_status import MEANINGS, Standing, standing
 from tools.store.records.store_files import read_orders
 
 NOW = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tools.recommend.variety import MOST_BY_AUTHOR, vary_titles
+from tools.recommend.chosen import MOST_BY_AUTHOR, vary_titles
 from tools.store.models import Author, Title
 
 

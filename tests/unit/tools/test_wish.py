@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tests.support import reading as support
 from tests.support.cases import cases
 from tools.conditions.wanted import Want
-from tools.recommend.wish import Wish, wish_of
-from tools.recommend.wording import content
+from tools.recommend.wish import Wish, content, wish_of
 from tools.store.models import Conditions
 from tools.store.search.query.themes import ThemeTable
 from tools.store.search.text.characters import normalise

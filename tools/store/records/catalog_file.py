@@ -18,8 +18,7 @@ from tools.store.audience import rated_by
 from tools.store.currency import YEN, Currency
 from tools.store.identifiers import IdPattern
 from tools.store.models import Offer, Title
-from tools.store.records.amounts import in_currency
-from tools.store.records.shape import ShapeError
+from tools.store.records.shape import ShapeError, in_currency
 from tools.store.records.title import check_title, read_record
 from tools.store.tags import Vocabulary, shipped
 

@@ -17,7 +17,6 @@ from tools.store.currency import YEN, Currency
 from tools.store.identifiers import IdPattern
 from tools.store.models import Order, VolumeStock
 from tools.store.models.offer import price_problem
-from tools.store.records.amounts import in_currency
 from tools.store.records.catalog_file import (
     LineProblem,
     RecordFileError,
@@ -26,7 +25,7 @@ from tools.store.records.catalog_file import (
     read_any_bytes,
     read_rows,
 )
-from tools.store.records.shape import ShapeError, collect, decode
+from tools.store.records.shape import ShapeError, collect, decode, in_currency
 
 
 def read_order(

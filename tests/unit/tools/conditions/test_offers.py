@@ -8,7 +8,7 @@ from typing import Any
 from tests.support.cases import cases
 from tools.conditions.offers import Pending, can_be_had, settle, sold_so
 from tools.store.models import DIGITAL, PAPER, SET, USED_SET, Availability, Conditions, Offer, Range, VolumeStock
-from tools.store.stock.reader import StockReading
+from tools.store.stock import StockReading
 
 
 def row(title_id: str, *offers: Offer, volumes: tuple[VolumeStock, ...] = ()) -> Availability:

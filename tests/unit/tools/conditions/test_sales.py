@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.cases import cases
 from tools.store.models import Availability, Campaign, Conditions, Offer, Range, Title
 from tools.store.search.conditions.check import is_one_of, running, sale_in, sales_of, sales_on, satisfies
-from tools.store.stock.reader import price_for_day
+from tools.store.stock import price_for_day
 
 ONCE = Campaign("2026-12-15", "2026-11-15")
 SUMMER, WINTER = Campaign("09-15", "03-16"), Campaign("03-15", "09-16")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tools.conditions.understood import describe_understood
-from tools.conditions.wanted import merge_arguments
+from tools.conditions.wanted import describe_understood, merge_arguments
 from tools.store.models import Conditions, Ordering, Range, Status
 from tools.store.search.reading.reading import Reading, Understood
 

@@ -18,7 +18,7 @@ from tools.compare_prices import (
     format_prices,
 )
 from tools.store.models import DIGITAL, PAPER, SET, USED_SET, WHOLE, Availability, Offer, VolumeStock
-from tools.store.stock.reader import price_for_day
+from tools.store.stock import price_for_day
 
 PAPER_528, EBOOK = Offer(PAPER, 528, 9), Offer(DIGITAL, 480)
 

@@ -14,7 +14,7 @@ from tests.support.written import Written
 
 pytest.importorskip("httptools", reason="httptools is not installed: h11 reads all requests here")
 
-from server.transport.http.plain_requests import PlainRequests
+from server.transport.http.connection import PlainRequests
 from tests.support.cases import cases
 
 GET = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"

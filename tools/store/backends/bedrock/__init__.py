@@ -1,1 +1,0 @@
-"""Amazon Bedrock: embeddings from a model that somebody else runs."""

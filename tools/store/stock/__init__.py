@@ -1,1 +1,0 @@
-"""Stock as tools read it, and as it was last known."""
