@@ -55,7 +55,7 @@ class Principal:
     scopes: frozenset[str] | None = None
 
     @property
-    def proven(self) -> bool:
+    def is_proven(self) -> bool:
         """True if a secret or a signature stands behind this identity."""
         return self.agent is not None or self.scopes is not None
 
@@ -168,7 +168,7 @@ class Outcome:
     packed: bytes = b""
 
     @property
-    def succeeded(self) -> bool:
+    def has_succeeded(self) -> bool:
         return self.failure is None
 
 

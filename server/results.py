@@ -27,7 +27,7 @@ VIOLATIONS = "violations"
 def envelope(call: Call, failure: Failure) -> Json:
     """The error envelope. Of many violations it has as many as fit."""
     # Retryable only if the turn has time left after the wait; unnamed turns are replaced when over.
-    named = call.turn if call.turn is not None and call.turn.name.named else None
+    named = call.turn if call.turn is not None and call.turn.name.is_named else None
     time_left = named is None or named.remaining_ms() - (failure.retry_after_ms or 0) > FLOOR_MS
     retryable = failure.retryable and time_left
     data = {
@@ -172,12 +172,12 @@ def _own_note(outcome: Outcome) -> list[str]:
 
 def _notes(call: Call, outcome: Outcome) -> list[str]:
     notes = [*call.notes]
-    if outcome.succeeded:
+    if outcome.has_succeeded:
         notes += [*_source_notes(call, outcome), *([NOT_OBEYED] if PREFERENCES in call.degraded else [])]
     if call.turn is not None and not isinstance(outcome.failure, BudgetExhausted):
         notes += [TIME_NEARLY_GONE] if call.turn.remaining_ms() < NEARLY_GONE_MS else []
         tokens = call.turn.tokens
-        notes += [TOKENS_NEARLY_GONE] if tokens is not None and tokens.spend(call.tokens).exhausted else []
+        notes += [TOKENS_NEARLY_GONE] if tokens is not None and tokens.spend(call.tokens).is_exhausted else []
     return notes
 
 
@@ -235,7 +235,7 @@ def call_tool_result(call: Call, outcome: Outcome) -> Json:
 
 def call_meta(call: Call, outcome: Outcome) -> Json:
     meta: Json = {"callId": call.call_id}
-    if outcome.succeeded:
+    if outcome.has_succeeded:
         meta["source"] = outcome.source
         if outcome.fallback:
             meta["fallback"] = outcome.fallback

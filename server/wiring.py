@@ -172,7 +172,7 @@ async def _open_env(
 ) -> Environment:
     audit = open_audit(settings, stack)
     log_line = stack.enter_context(closing(CallLog(settings.log_tool_calls)))
-    metrics.watch_lines(log=dropped_lines, audit=lambda: audit.dropped)
+    metrics.watch_lines(log=dropped_lines, audit=lambda: audit.dropped_lines)
     identifier, redis = await open_identifier(settings, stack, background, local=local), await open_redis(settings, stack)
     bus, extensions, identifiers = SharedBus(redis), await open_extensions(settings.cover_hosts), settings.identifiers
     background.run("changes", bus.keep)

@@ -132,7 +132,7 @@ class BeginRequest:
         session: one must not use up another's turn of the same name."""
         if session := self.session_keys:
             return session.base, session.turns
-        if self.user is None or not self.turn.name.named:
+        if self.user is None or not self.turn.name.is_named:
             return None
         return keys.sessionless_turn(self.user, self.turn.name.value)
 

@@ -124,7 +124,7 @@ class SessionMemory:
         turn_age, call_age = self._turns.ages_ms(turn, self._clock())
         by_session = request.limited and request.user is None and request.session is not None
         rate = (self._rate.per_second, self._rate.burst) if self._rate and by_session else (0, 0)
-        own = (SESSION_TTL_MS if request.session else 0, name.field, int(name.named), turn_age, call_age)
+        own = (SESSION_TTL_MS if request.session else 0, name.field, int(name.is_named), turn_age, call_age)
         stated_ms, stated_tokens = (-1 if each is None else each for each in (turn.stated_ms, turn.stated_tokens))
         budget = (self._turns.budget_ms, stated_ms, RESERVE_MS, FLOOR_MS, FORGET_MS)
         tokens = (self._turns.budget_tokens or -1, stated_tokens)

@@ -29,7 +29,7 @@ class TokenBudget:
         return max(0, self.total - self.spent)
 
     @property
-    def exhausted(self) -> bool:
+    def is_exhausted(self) -> bool:
         return self.remaining < LEAST_TOKENS
 
     def allowance(self, most: int, expected_calls: int) -> int:
@@ -99,13 +99,13 @@ class TurnName:
         return f"{self.kind[0]}:{self.value}"
 
     @property
-    def named(self) -> bool:
+    def is_named(self) -> bool:
         return self.kind is TurnKind.NAMED
 
     @property
     def pause_ms(self) -> int:
         """The longest pause within the turn, where only the time inside calls counts."""
-        return FORGET_MS if self.named else PAUSE_MS
+        return FORGET_MS if self.is_named else PAUSE_MS
 
 
 IMPLICIT = TurnName(TurnKind.IMPLICIT, "implicit")
@@ -235,7 +235,7 @@ class TurnShadows:
         if shadow is None:
             return None
         left_ms = (shadow.ends - self._clock()) * 1000
-        over = left_ms < -FORGET_MS if name.named else left_ms - RESERVE_MS <= FLOOR_MS
+        over = left_ms < -FORGET_MS if name.is_named else left_ms - RESERVE_MS <= FLOOR_MS
         if over:
             self._shadows.pop(key)
             self.renew(key)
@@ -304,7 +304,7 @@ class TurnArithmetic:
 
     def is_known_exhausted(self, request: TurnRequest) -> bool:
         """True if this process has seen the named turn used up."""
-        shadow = self.shadows.live(request.key, request.name) if request.name.named else None
+        shadow = self.shadows.live(request.key, request.name) if request.name.is_named else None
         return shadow is not None and (shadow.ends - self._clock()) * 1000 <= RESERVE_MS + FLOOR_MS
 
     def confirm(self, request: TurnRequest, sent: float, said: Confirmation) -> Turn:
@@ -329,7 +329,7 @@ class TurnArithmetic:
 
     def _or_anew(self, request: TurnRequest, turn: Turn) -> Turn:
         """The turn, or a new one from this call on if it is unnamed and used up: the trip itself may have used the rest."""
-        if request.name.named or not turn.exhausted:
+        if request.name.is_named or not turn.exhausted:
             return turn
         self.shadows.renew(request.key)
         return self._start_turn(request, None, self._clock())

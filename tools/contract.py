@@ -236,12 +236,12 @@ class Tool:
         return self.name
 
     @property
-    def switched(self) -> bool:
+    def is_switched(self) -> bool:
         """True if the registry has it and flags switch it."""
         return True
 
     @property
-    def recorded(self) -> bool:
+    def is_recorded(self) -> bool:
         """True if the session's history keeps its calls and idempotency keys count."""
         return True
 

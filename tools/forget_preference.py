@@ -55,7 +55,7 @@ def _is_about(said: str, asked: Stance, remembered: Heard) -> bool:
     conditions = remembered.stance.conditions
     if _BUDGET.search(said):
         conditions = conditions.but("price", "series_price")
-    return remembered.obeyed and not asked.adds_to(conditions).stated
+    return remembered.is_obeyed and not asked.adds_to(conditions).stated
 
 
 INPUT = arguments(

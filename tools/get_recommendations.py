@@ -85,7 +85,7 @@ async def recommend(context: ToolContext, asked: Json) -> Json:
     said = describe_understood(want, chosen.let_go)
     answer = _answer(cards, _based_on(chosen)) | said | next_offset(want, len(cards), len(chosen.titles))
     note = (NOTHING_FITS if cards else NOTHING_LEFT) if chosen.nothing_fits or not cards else None
-    known = any((chosen.customer.owned, chosen.customer.viewed, chosen.customer.searched))
+    known = any((chosen.customer.owned, chosen.customer.viewed_ids, chosen.customer.searched))
     return (
         answer
         | join_notes(said.get("note"), NO_HISTORY if want.again and not known else None, note, _note_ownership(context))
@@ -98,7 +98,7 @@ def _based_on(chosen: Chosen) -> list[str]:
     known = {
         "criteria": chosen.fits,
         "purchases": customer.owned and not chosen.wish.another,
-        "views": customer.viewed,
+        "views": customer.viewed_ids,
         "searches": customer.searched,
     }
     return [*(what for what, there in known.items() if there), "popularity"]

@@ -80,7 +80,7 @@ async def remember(context: ToolContext, asked: Json) -> Json:
 def _note(new: Heard, replaced: list[str]) -> str:
     if new.of_another:
         return OF_ANOTHER
-    if new.obeyed:
+    if new.is_obeyed:
         return OBEYED
     return TAKES_BACK if replaced else NOTE_ONLY
 

@@ -248,12 +248,13 @@ def _find_named(popular: PopularTitles, want: Want, conditions: Conditions, most
         return tuple(by_id[each] for each in want.named if each in by_id and check.satisfied_by(by_id[each]))
     if not want.text or want.by_name is None:
         return popular.index.find_by_name(want.text, conditions, most) if want.text else ()
-    named, lifted = popular.index.find_by_name(want.text, want.by_name.but(*SALE), most), Check(want.lifted.but(*SALE))
+    lifted = Check(want.lifted_conditions.but(*SALE))
+    named = popular.index.find_by_name(want.text, want.by_name.but(*SALE), most)
     return tuple(title for title in named if lifted.satisfied_by(title) or goes_by(title, want.text))
 
 
 def _of_named(want: Want, named: Sequence[str]) -> str:
-    return NAMED if named and want.lifted.but("no_adult").stated else ""
+    return NAMED if named and want.lifted_conditions.but("no_adult").stated else ""
 
 
 def _note(named: int, given: int) -> str:

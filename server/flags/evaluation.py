@@ -18,7 +18,7 @@ def kind(principal: Principal) -> str:
         return "anonymous"
     if principal.scopes is not None:
         return "token"
-    return "agent" if principal.proven else "stated"
+    return "agent" if principal.is_proven else "stated"
 
 
 def facts(about: str, principal: Principal) -> Facts:

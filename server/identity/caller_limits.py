@@ -120,4 +120,4 @@ class CallerLimits:
 def caller_of(call: Call) -> Caller:
     """Returns the caller as known at this stage: nobody is verified before the identity stage."""
     principal = call.principal
-    return Caller(principal.user, call.session, call.origin, call.address, principal.proven)
+    return Caller(principal.user, call.session, call.origin, call.address, principal.is_proven)

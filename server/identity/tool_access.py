@@ -63,7 +63,7 @@ class ToolAccess:
 
     def decision(self, tool: Tool, principal: Principal, session: str | None = None) -> Decision:
         """Decides for a call whether the tool is registered and on. The session stands in for a missing user."""
-        if not tool.switched:
+        if not tool.is_switched:
             return ON_BY_ITSELF
         if tool.name not in self._registry:
             return WITHDRAWN

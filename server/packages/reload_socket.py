@@ -60,10 +60,10 @@ class ReloadReport:
 
     @property
     def well(self) -> bool:
-        return self.problem is None and not self.refused
+        return self.problem is None and not self.refused_packages
 
     @property
-    def refused(self) -> list[PackageReport]:
+    def refused_packages(self) -> list[PackageReport]:
         return [each for each in self.packages if each.refused is not None]
 
     def __str__(self) -> str:

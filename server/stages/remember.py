@@ -135,7 +135,7 @@ class RememberStage:
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         outcome = await inner(call)
         trace, user = call.tool.tool.leaves_in_profile, call.customer
-        if trace is not None and user is not None and outcome.succeeded and outcome.source in (LIVE, CACHE):
+        if trace is not None and user is not None and outcome.has_succeeded and outcome.source in (LIVE, CACHE):
             subject = trace.subject(call.arguments)
             if subject:
                 self._queue.put(user, Event.make_event(trace.kind, subject, self._now()))

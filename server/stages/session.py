@@ -128,7 +128,7 @@ def make_request(call: Call, *, cache: bool) -> BeginRequest:
 def _claim(call: Call) -> ClaimRequest | None:
     key, user, session, tool = checked_key(call.metadata.idempotency_key), call.principal.user, call.session, call.tool.tool
     reads_personal = tool.personal and tool.effect is Effect.READS
-    if key is None or reads_personal or not tool.recorded or (user is None and session is None):
+    if key is None or reads_personal or not tool.is_recorded or (user is None and session is None):
         return None
     impersonal = ("impersonal",) if call.impersonal else ()
     return ClaimRequest(keys.idempotency(user, session, key), digest(call.name, call.arguments, *impersonal), call.call_id)
@@ -192,7 +192,7 @@ class EndWrites:
             if cached is None or cached.value.get("result_set") != outcome.value["result_set"]:
                 seconds = RESULT_SET_SECONDS + (tool.cache or CachePolicy(0, 0)).stale_seconds
                 self.steps.append(Command(("SET", key, " ".join(shown.title_ids) or NOTHING, "EX", seconds)))
-        if call.session is not None and tool.recorded:
+        if call.session is not None and tool.is_recorded:
             shared = _shared_values(call, outcome, shown)
             self.state = memory.recent.keep(begun.request, shown, shared)
             entry = make_entry(call, outcome, shown, shared, now)
@@ -234,7 +234,7 @@ def make_entry(call: Call, outcome: Outcome, shown: LastShown | None, shared: Ma
         tool=call.name,
         arguments=select_remembered(call, outcome),
         summary=outcome.failure.name if outcome.failure else call.tool.tool.summary(outcome.value or {}),
-        succeeded=outcome.succeeded,
+        succeeded=outcome.has_succeeded,
         latency_ms=round(call.elapsed_ms()),
         cache_hit=outcome.source == CACHE,
         tokens=call.tokens,
@@ -312,7 +312,7 @@ class SessionStage:
             call.degraded.add("session")
             return
         self._memory.recent.mark_written(writes.state)
-        if begun.listened and call.session is not None and call.tool.tool.recorded:
+        if begun.listened and call.session is not None and call.tool.tool.is_recorded:
             self._recorded(call.session, call.principal.user)
 
 
@@ -335,7 +335,7 @@ class RefusedCalls:
 
     def note(self, call: Call, failure: Failure) -> None:
         is_recorded = call.begun is not None and not call.begun.retry_after_ms
-        if is_recorded or not call.tool.tool.recorded or len(self._pending) >= MOST_PENDING:
+        if is_recorded or not call.tool.tool.is_recorded or len(self._pending) >= MOST_PENDING:
             return
         task = start_task(self._record(call, failure), "refused calls")
         self._pending.add(task)

@@ -36,10 +36,10 @@ class ShortenStage:
         self._currency = currency
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
-        if not call.tool.tool.recorded:  # a resource, read by an application and not by a model
+        if not call.tool.tool.is_recorded:  # a resource, read by an application and not by a model
             return finish_outcome(self._in_shop_currency(await inner(call)))
         budget = call.turn.tokens if call.turn else None
-        if budget is not None and budget.exhausted:
+        if budget is not None and budget.is_exhausted:
             if (claim := call.opened.request.claim) is not None:  # nothing will be recorded under the key
                 call.pending_writes.append(self._memory.settle(claim, None))
             raise BudgetExhausted(USED_UP, details={"what": "tokens"})

@@ -23,7 +23,7 @@ def event_of(call: Call, outcome: Outcome | None) -> CallFinished:
         call_id=call.call_id,
         tool=call.name,
         outcome="cancelled" if outcome is None else outcome.failure.name if outcome.failure else "ok",
-        source=outcome.source if outcome and outcome.succeeded else None,
+        source=outcome.source if outcome and outcome.has_succeeded else None,
         fallback=outcome.fallback if outcome else None,
         milliseconds=call.elapsed_ms(),
         budget_left_ms=call.turn.remaining_ms() if call.turn else None,
@@ -79,9 +79,10 @@ class Audited:
         try:
             outcome = await inner(call)
         finally:
-            if outcome is None or not (self._audit.required and outcome.succeeded):
+            if outcome is None or not (self._audit.required and outcome.has_succeeded):
                 self._audit.record(event_of(call, outcome))
-        if self._audit.required and outcome.succeeded and not await self._audit.record_and_confirm(event_of(call, outcome)):
+        must_record = self._audit.required and outcome.has_succeeded
+        if must_record and not await self._audit.record_and_confirm(event_of(call, outcome)):
             return Outcome(failure=DependencyFailure(UNRECORDED, dependency="audit", retry_after_ms=1000))
         return outcome
 

@@ -97,7 +97,7 @@ class AuditLog:
         self.required = required
 
     @property
-    def dropped(self) -> int:
+    def dropped_lines(self) -> int:
         return self._sink.dropped
 
     def record(self, event: CallFinished, written: Written | None = None) -> bool:

@@ -234,12 +234,12 @@ class Protocol:
         )
         for method, params, handler in handlers:
             server.add_request_handler(method, params, hide_exceptions(handler))
-        server.extensions = self.extensions.declared
+        server.extensions = self.extensions.own_settings
         server.offers = self._primitives.offers
         # Any process opens what another has sealed. The SDK's spans are dropped: the telemetry stage has one for each call.
         security = RequestStateSecurity(codec=FleetCodec(self._key), ttl=600.0, bind_principal=_state_owner)
         boundary = RequestStateBoundary(security, default_audience=NAME)
-        server.middleware[:] = [boundary, partial(_declare_extensions, self.extensions.declared)]
+        server.middleware[:] = [boundary, partial(_declare_extensions, self.extensions.own_settings)]
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self.watch_connection)
         return server
 
@@ -315,7 +315,7 @@ class Protocol:
 
         def make_result(call: Call, outcome: Outcome) -> Json:
             result = call_tool_result(call, outcome)
-            for each in shared if outcome.succeeded else ():
+            for each in shared if outcome.has_succeeded else ():
                 result["_meta"] |= each.of_result(self._store, call.may_use, call.name, result["structuredContent"])
             return result
 

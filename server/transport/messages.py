@@ -127,7 +127,7 @@ class Extensions:
         return [self._spoken[name] for name in self.read_settings(capabilities.extensions if capabilities else None)]
 
     @property
-    def declared(self) -> dict[str, Json]:
+    def own_settings(self) -> dict[str, Json]:
         """The server's own settings, for its capabilities."""
         return {name: each.declared for name, each in self._spoken.items() if each.declared is not None}
 

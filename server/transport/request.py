@@ -114,7 +114,7 @@ class Callers:
         except Failure:
             session = None
         session = session or _transport_session(ctx, headers, self.process_session)
-        return Caller(principal.user, session, origin_of(ctx.request), _address(ctx.request), principal.proven)
+        return Caller(principal.user, session, origin_of(ctx.request), _address(ctx.request), principal.is_proven)
 
 
 def _rate_limited(message: str, wait_ms: int) -> MCPError:

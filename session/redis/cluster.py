@@ -107,7 +107,7 @@ class ClusteredRedis:
         return random.choice(self._there() or [self.connection_to(self._seed)]).dialer
 
     @property
-    def sharded(self) -> bool:
+    def is_sharded(self) -> bool:
         return True
 
     def dialer_of(self, channel: str) -> Dialer:
@@ -245,7 +245,7 @@ class ClusteredRedis:
         raise MemoryUnavailable("not every slot of the cluster is served")
 
     def _there(self) -> list[MultiplexedRedis]:
-        return [own for node in self.primaries if (own := self.connection_to(node)).connected]
+        return [own for node in self.primaries if (own := self.connection_to(node)).is_connected]
 
     def _unavailable(self) -> MemoryUnavailable:
         """The failure of a trip that needs an absent node."""
@@ -268,7 +268,7 @@ class ClusteredRedis:
             primaries = [self.connection_to(node) for node in self.primaries]
             soon = Deadline.after(CONNECT_SECONDS)
             await asyncio.gather(*(node.connect_unless_away(soon) for node in primaries))
-            whole = all(node.connected for node in primaries) and len(self._connections) == len(primaries)
+            whole = all(node.is_connected for node in primaries) and len(self._connections) == len(primaries)
             if learnt and whole and len(self.nodes.slots_cache) == SLOTS:
                 return
 

@@ -127,7 +127,7 @@ class Wire(asyncio.Protocol):
         self._when_lost()
 
     @property
-    def owed(self) -> int:
+    def owed_replies(self) -> int:
         """Replies that have not come yet."""
         return len(self._waiting)
 
@@ -281,13 +281,13 @@ class MultiplexedRedis:
         self._outage = Outage(logger, name, after=DIALS)
 
     @property
-    def connected(self) -> bool:
+    def is_connected(self) -> bool:
         return self._wire is not None and not self._wire.closed
 
     @property
     def idle(self) -> bool:
         """True if no reply is owed."""
-        return self._wire is None or self._wire.closed or not self._wire.owed
+        return self._wire is None or self._wire.closed or not self._wire.owed_replies
 
     async def connect(self, deadline: Deadline) -> None:
         """Waits for a connection, at most until the deadline. Never raises: trips fail without one."""
@@ -297,7 +297,7 @@ class MultiplexedRedis:
 
     async def connect_unless_away(self, deadline: Deadline) -> None:
         """Connects as `connect`, but does not wait for a server that was lost or not reached."""
-        if not self.connected and not self._away:
+        if not self.is_connected and not self._away:
             await self.connect(deadline)
 
     async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Reply | Exception]:
@@ -326,7 +326,7 @@ class MultiplexedRedis:
         self.dialer.close()
 
     @property
-    def sharded(self) -> bool:
+    def is_sharded(self) -> bool:
         return False
 
     def dialer_of(self, channel: str) -> Dialer:
@@ -357,7 +357,7 @@ class MultiplexedRedis:
 
     async def _dial_until_connected(self) -> None:
         pauses = redial_pauses()
-        while not self.connected:
+        while not self.is_connected:
             try:
                 self._wire = await self.dialer.dial(self._note_loss)
             except Exception as failure:  # any: without this task there would never be a connection again

@@ -36,7 +36,7 @@ class Redis(KeyValue, Protocol):
     def dialer(self) -> Dialer: ...
 
     @property
-    def sharded(self) -> bool:
+    def is_sharded(self) -> bool:
         """True if each key and each sharded channel has its own node."""
         ...
 
@@ -72,7 +72,7 @@ class Subscriber:
     ) -> None:
         self._redis = redis
         self._channel = channel
-        self._sharded = one_node and redis.sharded
+        self._sharded = one_node and redis.is_sharded
         self._pauses = redial_pauses()
         self._outage = Outage(logger, about, after=FAILURES)
         self.listening = asyncio.Event()

@@ -49,7 +49,7 @@ class Span:
     @property
     def traceparent(self) -> str | None:
         """The header for backends called within the span (W3C Trace Context); None where it is not sampled."""
-        if not self.timeline.sampled or self.timeline.closed:
+        if not self.timeline.sampled or self.timeline.is_closed:
             return None
         return f"00-{self.timeline.trace_id:032x}-{self.span_id:016x}-01"
 
@@ -86,14 +86,14 @@ class Timeline:
         """The call's: work cancelled then has timed out."""
 
     @property
-    def closed(self) -> bool:
+    def is_closed(self) -> bool:
         return self.call.ended is not None
 
     def begin(self, within: Span, kind: Kind, name: str, attributes: dict[str, Detail]) -> Span:
         """A span that is not kept has the id of the one around it, so that backends never see an id that is in no trace."""
         parent = within.number if within.number >= 0 else None
-        if self.closed or len(self.spans) >= MOST_SPANS:
-            self.more += not self.closed
+        if self.is_closed or len(self.spans) >= MOST_SPANS:
+            self.more += not self.is_closed
             return Span(self, kind, name, within.number, parent, within.span_id, self.clock(), None, OK, attributes)
         began = Span(self, kind, name, len(self.spans), parent, _draw_id(64), self.clock(), attributes=attributes)
         self.spans.append(began)

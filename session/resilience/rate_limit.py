@@ -36,7 +36,7 @@ class LocalLimits:
         self._buckets: Lru[str, tuple[float, float]] = Lru(capacity)
 
     @property
-    def held(self) -> int:
+    def held_buckets(self) -> int:
         """Buckets that are not known to be full."""
         return len(self._buckets)
 

@@ -218,12 +218,12 @@ async def test_a_connection_lost_mid_trip_fails_the_trip_and_is_dialled_again_un
                 await waiting
             own.start_again()
             # Nobody makes a trip: the connection comes back by itself.
-            await eventually(lambda: redis.connected)
+            await eventually(lambda: redis.is_connected)
             assert await ask(redis, "PING") == b"PONG"
 
 
 def _is_waiting(redis: MultiplexedRedis) -> bool:
-    return redis.connected and redis.wire().owed == 1
+    return redis.is_connected and redis.wire().owed_replies == 1
 
 
 async def test_a_server_that_says_nothing_more_is_dropped_and_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +235,7 @@ async def test_a_server_that_says_nothing_more_is_dropped_and_found_again(monkey
             with pytest.raises(MemoryUnavailable):
                 await redis.trip([Command(("PING",))], Deadline.after(0.02))
             # Nobody makes a trip: it is dropped all the same.
-            await eventually(lambda: not redis.connected)
+            await eventually(lambda: not redis.is_connected)
             with pytest.raises(MemoryUnavailable, match="not connected"):
                 await redis.trip([Command(("PING",))], Deadline.after(0.1))
             own.go_on()
@@ -313,7 +313,7 @@ async def test_a_caller_that_leaves_while_the_connection_is_lost_leaves_nothing_
             waiting.cancel()
             await asyncio.gather(waiting, return_exceptions=True)
             own.kill()
-            await eventually(lambda: not redis.connected)
+            await eventually(lambda: not redis.is_connected)
 
 
 # -- the embedded one

@@ -93,7 +93,7 @@ class InProcess(Worker):
                     asked = time.perf_counter()
                     outcome, degraded = await self._outcome(turn)
                     latencies.append(time.perf_counter() - asked)
-                    if outcome.source != CACHE or not outcome.succeeded or degraded:
+                    if outcome.source != CACHE or not outcome.has_succeeded or degraded:
                         wrong.append(f"{outcome.source}, {outcome.failure!r}, without {degraded}")
                     own += 1
                     if own >= calls and time.perf_counter() >= until:
@@ -139,7 +139,7 @@ class InProcess(Worker):
         began = time.perf_counter()
         outcome, _ = await self._outcome(turn)
         took = time.perf_counter() - began
-        if not outcome.succeeded:
+        if not outcome.has_succeeded:
             raise AssertionError(f"a call failed: {outcome.failure!r}")
         return took
 

@@ -77,7 +77,7 @@ class Searches:
         assert self._tool is not None
         call = Call(uuid.uuid4().hex, self._tool, {"query": query}, stated, time.monotonic(), transport="bench")
         outcome = await self._app.pipeline.run(call)
-        assert outcome.succeeded, outcome.failure
+        assert outcome.has_succeeded, outcome.failure
 
 
 async def measure(catalogue: str | None) -> list[float]:

@@ -49,7 +49,7 @@ class Costs:
             with self._counting(call) if counted else _uncounted():
                 outcome = await self._app.pipeline.run(asked)
             self.cpu_ms[call] += (time.process_time() - began) * 1000
-            assert outcome.succeeded, outcome.failure
+            assert outcome.has_succeeded, outcome.failure
             if call == CALLS[0] and outcome.value and outcome.value["results"]:
                 arguments[2]["title_id"] = outcome.value["results"][0]["title_id"]
 

@@ -158,7 +158,7 @@ async def _find_lifted(context: ToolContext, want: Want) -> frozenset[str]:
     called = await context.store.catalog.match_names(whole_names(want.text), context.deadline)
     ids = [title_id for each in called.values() for title_id in each.title_ids]
     titles = (await context.store.titles.read(ids, context.deadline)).titles if ids else {}
-    lifted = want.lifted
+    lifted = want.lifted_conditions
     costs = any(getattr(lifted, name) for name in SALE)
     return frozenset(title_id for title_id, title in titles.items() if costs or not _fits(lifted, title))
 

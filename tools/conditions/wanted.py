@@ -63,7 +63,7 @@ class Want:
         return replace(self, conditions=conditions)
 
     @property
-    def lifted(self) -> Conditions:
+    def lifted_conditions(self) -> Conditions:
         """The conditions that do not hold for titles asked for by name."""
         if self.by_name is None:
             return Conditions()

@@ -88,7 +88,7 @@ def replaces(new: Heard, old: Heard) -> bool:
         return True
     if new.of_another or old.of_another or old.unread:
         return False
-    if old.obeyed:
+    if old.is_obeyed:
         return new.stance.stated and not new.stance.adds_to(old.stance.conditions).stated
     unwanted, no_genres = new.stance.conditions.without_tags, new.stance.conditions.without_genres
     return bool(old.stance.welcome.intersection(unwanted) or old.stance.welcome_genres.intersection(no_genres))

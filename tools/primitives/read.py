@@ -36,11 +36,11 @@ class Read(Tool):
         return self.granted_by
 
     @property
-    def switched(self) -> bool:
+    def is_switched(self) -> bool:
         return False
 
     @property
-    def recorded(self) -> bool:
+    def is_recorded(self) -> bool:
         return False
 
 

@@ -188,7 +188,7 @@ def _queries(hits: Hits, customer: CustomerTaste) -> list[ReaderQuery]:
     if hits.titles:
         fits = {title.title_id: SLOPE / (SLOPE + place) for place, title in enumerate(hits.titles)}
         # What was only looked at is no answer to "something I would like", and may well be one to a search.
-        unseen = tuple(each for each in known if each not in customer.viewed)
+        unseen = tuple(each for each in known if each not in customer.viewed_ids)
         queries.insert(0, replace(wide, fits=fits, known=unseen))
     return queries
 

@@ -55,7 +55,7 @@ def _conditions(title: Title, asked: Conditions) -> Iterator[str]:
 
 
 def _name_shared_fact(title: Title, customer: CustomerTaste) -> str | None:
-    if title.title_id in customer.viewed:
+    if title.title_id in customer.viewed_ids:
         return "you looked at it before"
     if same := _by_same_author(title, customer):
         return f"by {same[0]}, who also made {_with_you(same[1])}"

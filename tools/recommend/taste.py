@@ -51,7 +51,7 @@ class CustomerTaste:
     disliked: tuple[Title, ...] = ()
 
     @property
-    def viewed(self) -> frozenset[str]:
+    def viewed_ids(self) -> frozenset[str]:
         return frozenset(each.title.title_id for each in self.known if each.did is Did.VIEWED)
 
     @property

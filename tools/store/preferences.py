@@ -131,14 +131,14 @@ class Heard:
     unread: bool = False
 
     @property
-    def obeyed(self) -> bool:
+    def is_obeyed(self) -> bool:
         """True if any part of it is a condition."""
         return bool(self.stance.conditions.stated)
 
     @property
     def understood(self) -> list[str]:
         """The preference's conditions in a few English words."""
-        return [each.condition for each in self.reading.understood if each.obeyed and each.about] if self.obeyed else []
+        return [each.condition for each in self.reading.understood if each.obeyed and each.about] if self.is_obeyed else []
 
     @property
     def doubted(self) -> list[str]:

@@ -60,10 +60,10 @@ class Vocabulary:
 
     def list_rated(self, audience: str) -> frozenset[str]:
         """The tags of this audience."""
-        return self._rated[audience]
+        return self._by_audience[audience]
 
     @cached_property
-    def _rated(self) -> Mapping[str, frozenset[str]]:
+    def _by_audience(self) -> Mapping[str, frozenset[str]]:
         return {each: frozenset(name for name, tag in self.tags.items() if tag.audience == each) for each in AUDIENCES}
 
     def spell_tags(self, written: Iterable[str], seen: dict[str, str]) -> tuple[str, ...]:

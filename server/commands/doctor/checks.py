@@ -193,7 +193,7 @@ def _diagnose_packages(report: ReloadReport) -> Diagnosis:
     if report.well:
         brought = (f"{each.package} {each.version}: {', '.join(each.loaded) or 'no tools'}" for each in report.packages)
         return Diagnosis(OK, "; ".join(brought))
-    problem = report.problem or "; ".join(map(str, report.refused))
+    problem = report.problem or "; ".join(map(str, report.refused_packages))
     remedy = "mend or remove the package, then `python -m server tools reload`; until then a server keeps its version"
     return Diagnosis(DOWN, problem, remedy)
 

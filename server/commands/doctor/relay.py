@@ -58,10 +58,10 @@ async def _diagnose_redis(settings: Settings, redis: Check, deadline: Deadline) 
 async def diagnose(redis: Redis, deadline: Deadline) -> Diagnosis:
     """Raises what keeps a connection from being made."""
     channel, heard, lost = relay(secrets.token_hex(6)), asyncio.Event(), asyncio.Event()
-    dialer = redis.dialer_of(channel) if redis.sharded else redis.dialer
+    dialer = redis.dialer_of(channel) if redis.is_sharded else redis.dialer
     wire = await dialer.dial(lost.set, partial(ListeningWire, heard=lambda said: heard.set() if said == MESSAGE else None))
     try:
-        subscribe = "SSUBSCRIBE" if redis.sharded else "SUBSCRIBE"
+        subscribe = "SSUBSCRIBE" if redis.is_sharded else "SUBSCRIBE"
         (reply,) = await wire.send([Command((subscribe, channel))], deadline.remaining()).replies()
         if isinstance(reply, MemoryRefused):
             return Diagnosis.from_problem(_describe_refusal(subscribe, reply))
@@ -76,7 +76,7 @@ async def diagnose(redis: Redis, deadline: Deadline) -> Diagnosis:
         return Diagnosis(DOWN, "what is published there is not heard", remedy)
     finally:
         wire.abort()
-    return Diagnosis(OK, "published and heard, in the channel's own shard" if redis.sharded else "published and heard")
+    return Diagnosis(OK, "published and heard, in the channel's own shard" if redis.is_sharded else "published and heard")
 
 
 def _list_serving_commands(redis: Redis, channel: str) -> list[Command]:
@@ -90,7 +90,7 @@ def _list_serving_commands(redis: Redis, channel: str) -> list[Command]:
         Command(("SET", large, MESSAGE, "PX", 1000)),
         Command(("GETDEL", large)),
         Command(("DEL", alive)),
-        Command(("SPUBLISH" if redis.sharded else "PUBLISH", channel, MESSAGE)),
+        Command(("SPUBLISH" if redis.is_sharded else "PUBLISH", channel, MESSAGE)),
     ]
 
 

@@ -68,7 +68,7 @@ class Sessions:
         assert session is not None
         principal = await self._identifier.identify(read_metadata({}, request.headers), bearer_of(request.headers))
         address = request.client.host if request.client else None
-        caller = Caller(principal.user, session, address=address, vouched=principal.proven)
+        caller = Caller(principal.user, session, address=address, vouched=principal.is_proven)
         self._limits.admit(caller)
         if wait_ms := self._limits.charge(caller):
             raise RateLimited("Too many requests. Wait a moment.", retry_after_ms=wait_ms)

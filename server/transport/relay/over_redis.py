@@ -46,7 +46,7 @@ class RedisRelay(Relay):
         self._seal = seal
         self._subscriber = Subscriber(redis, relay(self.own), one_node=True, about="the channel of requests in Redis")
         self._ready_events = (self._subscriber.listening, *([seal.agreed] if seal else []))
-        self._publish = "SPUBLISH" if redis.sharded else "PUBLISH"
+        self._publish = "SPUBLISH" if redis.is_sharded else "PUBLISH"
         # The whole prefix, since a sealed message may begin with any byte.
         self._pointer_prefix = POINTER + relay_message(self.own, "").encode()
         self._begun_at = clock()

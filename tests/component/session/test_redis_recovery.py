@@ -106,7 +106,7 @@ async def test_a_peer_that_is_gone_without_a_word_is_noticed_though_nobody_asks_
             relay.swallow()
             with pytest.raises(MemoryUnavailable, match="in time"):
                 await redis.trip([Command(("PING",))], Deadline.after(0.02))
-            await eventually(lambda: relay.accepted > 1 and redis.connected)
+            await eventually(lambda: relay.accepted > 1 and redis.is_connected)
             assert await ask(redis, "PING") == b"PONG"
 
 

@@ -60,5 +60,5 @@ async def test_a_reading_that_lacks_names_is_not_kept(counted: Counted, clock: H
 
 async def test_what_there_is_no_time_for_is_unread_and_read_by_the_next_call(counted: Counted, clock: HandClock) -> None:
     reader = PreferenceReader(counted, clock)
-    assert all(each.unread and not each.obeyed for each in await reader.all(STATED, Deadline.after(0)))
+    assert all(each.unread and not each.is_obeyed for each in await reader.all(STATED, Deadline.after(0)))
     assert not any(each.unread for each in await reader.all(STATED, Deadline.after(5)))

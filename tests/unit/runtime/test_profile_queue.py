@@ -316,7 +316,7 @@ async def test_the_application_lets_go_of_its_profiles_when_it_ends() -> None:
         details = app.registry.get("get_manga_details")
         assert details is not None
         call = Call("c", details, {"title_id": "manga-001001"}, RequestMetadata(user="reader"), time.monotonic())
-        assert (await app.pipeline.run(call)).succeeded
+        assert (await app.pipeline.run(call)).has_succeeded
         await eventually(lambda: profiles.asked != [])
         states = await app.dependencies.states()
         assert (states["profile"]["state"], states["orders"]["state"]) == ("down", "ok")

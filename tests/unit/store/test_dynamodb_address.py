@@ -13,17 +13,17 @@ from tools.store.backends.dynamodb.tables import DEFAULT_PREFIX, DynamoAddress
 def test_a_region_alone_is_aws_with_the_default_tables() -> None:
     address = DynamoAddress.parse("dynamodb://ap-northeast-1")
     assert address == DynamoAddress("ap-northeast-1", None, DEFAULT_PREFIX)
-    assert not address.emulated
+    assert not address.is_emulated
 
 
 def test_endpoint_and_prefix_are_read() -> None:
     address = DynamoAddress.parse("dynamodb://us-gov-west-1?endpoint=http://localhost:8000/&table_prefix=test.")
     assert address == DynamoAddress("us-gov-west-1", "http://localhost:8000", "test.")
-    assert address.emulated
+    assert address.is_emulated
 
 
 def test_a_private_endpoint_with_tls_is_no_emulator() -> None:
-    assert not DynamoAddress.parse("dynamodb://ap-northeast-1?endpoint=https://vpce-1.example.com").emulated
+    assert not DynamoAddress.parse("dynamodb://ap-northeast-1?endpoint=https://vpce-1.example.com").is_emulated
 
 
 @cases(

@@ -42,7 +42,7 @@ def client(address: DynamoAddress) -> Any:
     config = Config(connect_timeout=2, read_timeout=10, retries={"mode": "standard", "total_max_attempts": 3})
     local = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
     session = boto3.Session()
-    anyone = local if address.emulated and session.get_credentials() is None else {}
+    anyone = local if address.is_emulated and session.get_credentials() is None else {}
     return session.client("dynamodb", region_name=address.region, endpoint_url=address.endpoint, config=config, **anyone)
 
 

@@ -53,7 +53,7 @@ class DynamoAddress:
         return cls(parts.netloc, endpoint_of(query), prefix)
 
     @property
-    def emulated(self) -> bool:
+    def is_emulated(self) -> bool:
         """AWS is spoken to over TLS; whatever has a plain http endpoint is DynamoDB Local or its like."""
         return self.endpoint is not None and self.endpoint.startswith("http://")
 

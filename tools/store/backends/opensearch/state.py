@@ -168,7 +168,7 @@ class Entry:
         self._title: Title | None = None
 
     @property
-    def unpacked(self) -> bool:
+    def is_unpacked(self) -> bool:
         return self._title is not None
 
     @property
@@ -200,7 +200,7 @@ class TitleCache:
 
     async def titles(self, entries: Sequence[Entry]) -> tuple[Title, ...]:
         """Raises MalformedAnswer."""
-        if sum(not entry.unpacked for entry in entries) <= MOST_AT_ONCE:
+        if sum(not entry.is_unpacked for entry in entries) <= MOST_AT_ONCE:
             return _list_titles(entries)
         return await asyncio.get_running_loop().run_in_executor(self._workers, _list_titles, entries)
 
