@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from mcp.server.subscriptions import InMemorySubscriptionBus, SubscriptionBus
 
 from server.backends import Ports, Prepared
-from server.flags.evaluation import Flags
+from server.flags.document import Flags
 from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits
 from server.pipeline import Pipeline

@@ -25,10 +25,9 @@ from server.identity.tool_access import ToolAccess
 from server.packages.packages import Packages, open_packages
 from server.packages.reload_socket import Reloads
 from server.pipeline import Parts, build_pipeline
-from server.runtime.background import Background
 from server.runtime.fleet_key import FleetKey
 from server.runtime.health import dependencies
-from server.runtime.lifecycle import Lifecycle
+from server.runtime.lifecycle import Background, Lifecycle
 from server.stages.remember import ProfileQueue
 from server.standby.opening import open_standby
 from server.telemetry.audit import AuditLog, audit_sink
@@ -106,9 +105,8 @@ async def open_identifier(settings: Settings, stack: AsyncExitStack, background:
         if settings.auth_tokens_file is not None:
             background.run("tokens", lambda: tokens.follow(settings.tokens))
         return tokens
-    from server.identity.jwt.access_token import AccessTokens
     from server.identity.jwt.keys import IssuerKeys, jwks_source
-    from server.identity.jwt.verifier import TrustIssuer, Verifier
+    from server.identity.jwt.verifier import AccessTokens, TrustIssuer, Verifier
 
     assert settings.jwt_jwks_url is not None
     assert settings.jwt_issuer is not None

@@ -32,7 +32,7 @@ from tools.store.failures import DependencyFailure
 from tools.store.identifiers import GENRES
 from tools.store.models import Conditions, Title
 from tools.store.search.conditions.check import Check
-from tools.store.search.query.wordings import GENRE_WORDINGS as WORDINGS
+from tools.store.search.query.parsed import GENRE_WORDINGS as WORDINGS
 from tools.store.search.text.characters import normalise
 
 # Pointers from a search to a tool, or a policy of the shop, that answers the question better.

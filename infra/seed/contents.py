@@ -25,7 +25,7 @@ from tools.store.models import Order, VolumeStock
 from tools.store.records.catalog_file import Record, RecordFileError, load
 from tools.store.records.schemas import find_oddities
 from tools.store.records.store_files import read_orders, read_volumes
-from tools.store.releases import releases_of
+from tools.store.store import releases_of
 from tools.store.tags import Vocabulary
 
 

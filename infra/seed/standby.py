@@ -14,12 +14,10 @@ from tempfile import TemporaryDirectory
 
 from infra.seed.loads import Done, Progress, SeedError
 from server.backends import EMBEDDED, open_redis
-from server.config.parsing import parse_setting
+from server.config.parsing import IN_REDIS, parse_setting, standby_url
 from server.config.settings import Settings
-from server.config.urls import IN_REDIS, standby_url
-from server.standby.bundle import FULL, NAMES, RECORDS, BundleError, Manifest, pack
+from server.standby.bundle import FULL, NAMES, RECORDS, BundleError, Manifest, Place, UnreachableError, pack
 from server.standby.opening import open_place
-from server.standby.places import Place, UnreachableError
 from session.resilience.diagnosis import Problem
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.backends.embedded.computed import FORMAT

@@ -20,10 +20,9 @@ from tools.store.identifiers import Identifiers
 from tools.store.models.order import Policies
 from tools.store.ports import StockPort, TitlesPort
 from tools.store.preferences import PreferenceReader
-from tools.store.releases import ReleaseReader
 from tools.store.search.reading.reader import Reader
 from tools.store.stock import StockReader, StockSnapshot, rows_snapshot
-from tools.store.store import Store
+from tools.store.store import ReleaseReader, Store
 from tools.store.tags import Vocabulary
 
 POLICIES = {

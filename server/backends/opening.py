@@ -12,9 +12,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from server.config.parsing import SettingError
+from server.config.parsing import SettingError, file_of
 from server.config.settings import DEMO, Settings, read_vocabulary
-from server.config.urls import file_of
 from session.redis.address import RedisAddress
 from session.redis.subscriber import Redis
 from session.resilience.deadline import Deadline
@@ -35,7 +34,7 @@ from tools.store.ports import (
     StockPort,
     TitlesPort,
 )
-from tools.store.releases import releases_of
+from tools.store.store import releases_of
 
 CONNECT_SECONDS = 1.0
 EMBEDDED = "embedded:"

@@ -22,7 +22,7 @@ from server.backends.opening import (
 )
 from server.config.parsing import SettingError
 from server.config.settings import Settings, read_vocabulary
-from tools.store.releases import releases_of
+from tools.store.store import releases_of
 
 if TYPE_CHECKING:
     from tools.store.backends.embedded.catalog import Loaded

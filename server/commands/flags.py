@@ -10,10 +10,9 @@ from typing import Any
 
 from server.call import Principal
 from server.commands.tools import load_tools
+from server.config.parsing import without_query
 from server.config.settings import Settings
-from server.config.urls import without_query
-from server.flags.document import Document, DocumentError, parse
-from server.flags.evaluation import Flags, kind
+from server.flags.document import Document, DocumentError, Flags, kind, parse
 from server.flags.follower import open_source
 from server.flags.sources import Unreadable
 

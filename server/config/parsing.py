@@ -1,12 +1,19 @@
-"""Parsers of setting values. Messages name the rule and never the value, which may be a secret."""
+"""Parsers of setting values: numbers, texts, URLs, hosts, networks. Messages name the rule and never the value, which may
+be a secret."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
+
+from tools.store.backends.aws_address import S3Address
+from tools.store.backends.dynamodb.tables import DynamoAddress
 
 T = TypeVar("T")
 LONGEST_USER = 255
@@ -120,3 +127,167 @@ def check_tokens(tokens: Sequence[str]) -> tuple[str, ...]:
         if len(token) < LEAST_TOKEN:
             raise SettingError(f"token {number} is too short; use at least {LEAST_TOKEN} characters, better 32 random ones")
     return tuple(tokens)
+
+
+_NAME = re.compile(r"(?!-)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?")
+_HOST_AND_PORT = re.compile(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::(\*|[0-9]{1,5}))?")
+Check = Callable[[str], object]
+IN_REDIS = "redis:"
+"""MANGA_STANDBY_URL for a bundle in the Redis of MANGA_REDIS_URL."""
+
+
+def is_host_name(text: str) -> bool:
+    """True for one name or address to listen on."""
+    return _is_address(text) or _NAME.fullmatch(text) is not None
+
+
+def hosts(text: str) -> tuple[str, ...]:
+    """Accepts values of a Host header; returns them in lower case."""
+    found = tuple(each.lower() for each in split_list(text))
+    if not all(_is_allowed_host(each) for each in found):
+        raise SettingError(
+            "has to be names such as shop.example, shop.example:8080 or shop.example:*, no scheme and no path"
+        )
+    return found
+
+
+def cover_hosts(text: str) -> tuple[str, ...]:
+    """Reads names that stand in the policy of a page. Raises `SettingError`."""
+    if "*" in text or "[" in text:
+        raise SettingError("has to be names such as img.shop.example or img.shop.example:8443, no pattern and no address")
+    return hosts(text)
+
+
+def _is_allowed_host(text: str) -> bool:
+    parts = _HOST_AND_PORT.fullmatch(text)
+    if parts is None:
+        return False
+    address, name, port = parts.groups()
+    known = _is_address(address, IPv6Address) if address else bool(_NAME.fullmatch(name))
+    return known and (port in (None, "*") or 0 < int(port) <= 65535)
+
+
+def _is_address(text: str, read: Callable[[str], object] = ip_address) -> bool:
+    try:
+        read(text)
+    except ValueError:
+        return False
+    return True
+
+
+def networks(text: str) -> tuple[str, ...]:
+    """Accepts addresses, or networks such as 10.0.0.0/8."""
+    try:
+        return tuple(str(ip_network(each)) for each in split_list(text))
+    except ValueError:
+        raise SettingError("has to be IP addresses or networks, comma separated") from None
+
+
+def is_loopback(host: str) -> bool:
+    return host == "localhost" or (_is_address(host) and ip_address(host).is_loopback)
+
+
+def address(checks: Mapping[str, Check]) -> Callable[[str], str]:
+    """Returns a parser of addresses by scheme. `checks` raise ValueError for an address of theirs that cannot be used."""
+    rule = f"has to be an address of the form {', '.join(f'{scheme}:' for scheme in checks)}"
+
+    def parse(text: str) -> str:
+        try:
+            scheme = urlsplit(text).scheme
+        except ValueError:  # its text may hold a password
+            raise SettingError("is no address") from None
+        checks.get(scheme, require(lambda _: False, rule))(text)
+        return text
+
+    return parse
+
+
+def allow_only(text: str) -> Check:
+    """Returns a check for a scheme that has one address."""
+    return require(text.__eq__, f"may be the address {text} alone")
+
+
+def check_file(text: str) -> SplitResult:
+    parts = urlsplit(text)
+    if parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
+        raise SettingError("has to name a file of this machine by its whole path, as in file:///etc/manga/flags.json")
+    return parts
+
+
+def check_folder(text: str) -> None:
+    folder = Path(unquote(check_file(text).path))
+    if not folder.is_dir():
+        raise SettingError(f"there is no folder {folder}")
+
+
+def check_object(text: str) -> None:
+    if not S3Address.parse(text).prefix:
+        raise SettingError("has to name an object, as in s3://BUCKET/standby.bundle?region=REGION")
+
+
+standby_url = address({"file": check_file, "s3": check_object, "redis": allow_only(IN_REDIS)})
+
+
+def check_http(text: str) -> SplitResult:
+    parts = urlsplit(text)
+    try:
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        raise SettingError("is no address") from None
+    if not host:
+        raise SettingError("names no host")
+    if parts.username is not None or parts.password is not None:
+        raise SettingError("holds a name or password, which would be sent with every request")
+    return parts
+
+
+def check_loopback(text: str) -> None:
+    if not is_loopback(check_http(text).hostname or ""):
+        raise SettingError("has to be https: keys that come over http could be anybody's")
+
+
+def file_of(url: str) -> Path | None:
+    """Returns the path of a file: URL; None for other schemes."""
+    parts = urlsplit(url)
+    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+
+
+def without_query(url: str) -> str:
+    """Returns the URL to show: without its query, which may hold a key; of a file: URL the path."""
+    parts = urlsplit(url)
+    return unquote(parts.path) if parts.scheme == "file" else f"{parts.scheme}://{parts.netloc}{parts.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class FlagsItem:
+    """A parsed `dynamodb://REGION/TABLE/KEY[?endpoint=URL]`."""
+
+    address: DynamoAddress
+    table: str
+    key: str
+
+    @classmethod
+    def parse(cls, url: str) -> FlagsItem:
+        """Raises ValueError that names the wrong part."""
+        parts = urlsplit(url)
+        address = DynamoAddress.parse(urlunsplit(parts._replace(path="")))
+        if "table_prefix" in parts.query:
+            raise ValueError("the table is named whole, without table_prefix")
+        names = [unquote(each) for each in parts.path.split("/")[1:]]
+        if len(names) != 2 or not re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", names[0]):
+            raise ValueError("has to name table and item, as in dynamodb://ap-northeast-1/manga-flags/production")
+        if not 1 <= len(names[1]) <= 255:
+            raise ValueError("the item's name has to have 1 to 255 characters")
+        return cls(address, *names)
+
+
+def relay_url(text: str) -> str:
+    """Accepts auto, off, or unix:///FOLDER."""
+    if text in ("auto", "off"):
+        return text
+    parts = urlsplit(text)
+    if parts.scheme != "unix" or parts.netloc or not parts.path.startswith("/") or parts.query:
+        raise SettingError("has to be auto, off or a folder, as in unix:///run/manga")
+    if len(parts.path.encode()) > 80:  # Linux takes 107 bytes for a socket's path, and the process's name is a part of it
+        raise SettingError("names a folder whose path has more than 80 bytes")
+    return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from server.config.urls import FlagsItem
+from server.config.parsing import FlagsItem
 from server.flags.sources import Unreadable
 from session.resilience.deadline import Deadline
 from tools.store.backends.aws_failures import answering

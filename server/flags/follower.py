@@ -8,10 +8,9 @@ import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack, suppress
 
+from server.config.parsing import FlagsItem, file_of
 from server.config.settings import Settings
-from server.config.urls import FlagsItem, file_of
-from server.flags.document import Document, DocumentError, parse
-from server.flags.evaluation import Flags
+from server.flags.document import Document, DocumentError, Flags, parse
 from server.flags.sources import FileSource, Source, Unreadable
 from session import keys
 from session.failures import MemoryUnavailable

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
-from server.config.urls import is_loopback
+from server.config.parsing import is_loopback
 from server.flags.document import MOST_BYTES
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from server.call import Principal
-from server.flags.evaluation import OFF, ON_BY_ITSELF, Decision, Flags
+from server.flags.document import OFF, ON_BY_ITSELF, Decision, Flags
 from tools.contract import Tool
 from tools.registry import Registry
 from tools.store.failures import Forbidden, ToolNotFound

@@ -1,4 +1,4 @@
-"""Calls of the last five minutes by tool: sources, latencies, failures."""
+"""Calls of the last five minutes by tool: sources, latencies, failures, and advice for operators."""
 
 from __future__ import annotations
 

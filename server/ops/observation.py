@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from server.call import Call
 from server.config.settings import Settings
-from server.flags.document import Flag
-from server.flags.evaluation import Flags
+from server.flags.document import Flag, Flags
 from server.ops.figures import BUSY, DEPENDENCIES, DOCTOR, Figures
 from server.ops.waterfalls import Hashes, Waterfalls
 from server.runtime.health import Dependencies

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from server.packages.loading import Compile, FreshImports, Loaded, Package, Refused, find_packages, load, unload
 from server.packages.reload_socket import PackageReport, ReloadReport
-from server.runtime.background import run_on_thread
+from server.runtime.lifecycle import run_on_thread
 from session.resilience.deadline import Deadline
 from tools.registry import Registry
 from tools.store.models import Health

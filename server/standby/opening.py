@@ -1,4 +1,4 @@
-"""The standby catalogue of these settings: opened, and diagnosed for doctor."""
+"""The standby catalogue of these settings: opened as a store for tools, and diagnosed for doctor."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from prometheus_client.registry import Collector
 
 from server.application import Environment
 from server.backends import open_redis
+from server.config.parsing import IN_REDIS, file_of
 from server.config.settings import Settings
-from server.config.urls import IN_REDIS, file_of
-from server.runtime.background import Background
+from server.runtime.lifecycle import Background
 from server.stages.answer import Standby
-from server.standby.bundle import FULL, BundleError, Manifest
-from server.standby.places import FilePlace, Place, RedisPlace, UnreachableError
+from server.standby.bundle import FULL, BundleError, FilePlace, Manifest, Place, RedisPlace, UnreachableError
 from server.standby.replica import Loaded, Replica
 from session.redis.keyvalue import KeyValue
 from session.resilience.clocks import Clocks, WallClock

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 
-from server.standby.bundle import FULL, RECORDS, BrokenOffError, BundleError, Manifest, unpack
-from server.standby.places import Place, UnreachableError
+from server.standby.bundle import FULL, RECORDS, BrokenOffError, BundleError, Manifest, Place, UnreachableError, unpack
 from session.resilience.breaker import Outage
 from session.resilience.clocks import Clock
 from session.resilience.tasks import run_periodically

@@ -13,8 +13,7 @@ from aiohttp import ClientError as HttpError
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
-from server.standby.bundle import LONGEST_LINE
-from server.standby.places import CHUNK, UnreachableError
+from server.standby.bundle import CHUNK, LONGEST_LINE, UnreachableError
 from tools.store.backends.aws_address import S3Address
 from tools.store.backends.aws_client import AwsClient, client_config
 from tools.store.backends.aws_failures import code_of

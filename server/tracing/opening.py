@@ -13,9 +13,8 @@ from typing import Any
 
 from server.application import Environment
 from server.call import Call
-from server.config.parsing import SettingError, integer, match, parse_setting, require
+from server.config.parsing import SettingError, address, check_http, integer, match, parse_setting, require
 from server.config.settings import Settings
-from server.config.urls import address, check_http
 from server.telemetry.events import CallFinished, TraceContext
 from server.version import VERSION
 from session.resilience.clocks import Clock

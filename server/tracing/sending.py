@@ -17,7 +17,7 @@ from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode, TraceFlags
 from urllib3.exceptions import HTTPError
 
-from server.runtime.background import run_on_thread
+from server.runtime.lifecycle import run_on_thread
 from server.telemetry.events import CallFinished, TraceContext
 from server.version import VERSION
 from session.resilience.breaker import Outage

@@ -31,7 +31,7 @@ from tools.store.ports import CatalogPort
 from tools.store.records.catalog_file import Record
 from tools.store.search.conditions.check import Facts, satisfies
 from tools.store.search.query.parser import QueryParser
-from tools.store.search.ranking.orderings import in_order, standing
+from tools.store.search.ranking.candidates import in_order, standing
 from tools.store.search.ranking.weights import Weights
 from tools.store.search.titles.names import prior
 

@@ -10,11 +10,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from server.config.urls import FlagsItem
+from server.config.parsing import FlagsItem
 from server.flags import dynamodb as sources
-from server.flags.document import parse
+from server.flags.document import Flags, parse
 from server.flags.dynamodb import DOCUMENT, TABLE, DynamoSource
-from server.flags.evaluation import Flags
 from server.flags.follower import Follower
 from server.flags.sources import Unreadable
 from tests.stack.dynamodb import REGION

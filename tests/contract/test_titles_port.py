@@ -21,7 +21,7 @@ from tools.store.backends.embedded.stock_and_orders import EmbeddedTitles
 from tools.store.failures import DependencyFailure, TimedOut
 from tools.store.models import Ordering, Title
 from tools.store.ports import TitlesPort
-from tools.store.search.ranking.orderings import in_order
+from tools.store.search.ranking.candidates import in_order
 
 ODD_IDS = ["", " ", "manga-999999", "x" * 3_000, "\ud800", "manga-001001\n", "😀", "*"]
 

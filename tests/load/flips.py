@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from server.flags.evaluation import in_share
+from server.flags.document import in_share
 from tests.load import report
 from tests.load.flips_rig import Rig, rig
 from tests.support.hearing import all_have_heard

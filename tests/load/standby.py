@@ -19,8 +19,7 @@ from pathlib import Path
 
 from server.commands.serve import GARBAGE
 from server.standby import replica as replicas
-from server.standby.bundle import FULL
-from server.standby.places import FilePlace
+from server.standby.bundle import FULL, FilePlace
 from server.standby.replica import Replica
 from session.resilience.deadline import Deadline
 from tests.support.standby import read_manifest

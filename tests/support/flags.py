@@ -12,8 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 from typing import Any
 
-from server.flags.document import parse
-from server.flags.evaluation import Flags
+from server.flags.document import Flags, parse
 from server.flags.sources import Unreadable
 
 PATH = "/applications/store/environments/test/configurations/tools"

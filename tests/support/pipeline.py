@@ -15,8 +15,7 @@ from server.application import Application, Environment
 from server.backends import Ports
 from server.call import Call, Outcome, RequestMetadata
 from server.config.settings import Settings, read_policies
-from server.flags.document import parse
-from server.flags.evaluation import Flags
+from server.flags.document import Flags, parse
 from server.identity import Identifier, TrustEverybody
 from server.pipeline import Pipeline
 from server.results import call_tool_result

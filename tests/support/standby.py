@@ -10,8 +10,7 @@ from typing import Any
 
 from infra.seed.loads import Done
 from infra.seed.standby import StandbyLoad, Wanted
-from server.standby.bundle import FULL, LONGEST_LINE, Manifest
-from server.standby.places import FilePlace, Place
+from server.standby.bundle import FULL, LONGEST_LINE, FilePlace, Manifest, Place
 from server.standby.replica import Loaded, Replica
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.ports import Embedder

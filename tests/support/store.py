@@ -21,7 +21,7 @@ from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, Emb
 from tools.store.backends.pages.directory import DemoPages
 from tools.store.failures import DependencyFailure, Throttled
 from tools.store.models import Order, OrderLine
-from tools.store.releases import releases_of
+from tools.store.store import releases_of
 
 
 class Mood(StrEnum):

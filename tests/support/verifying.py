@@ -10,9 +10,8 @@ from datetime import datetime
 from types import SimpleNamespace
 from unittest.mock import patch
 
-from server.identity.jwt.access_token import AccessTokens
 from server.identity.jwt.keys import IssuerKeys, KeySet, parse_jwks
-from server.identity.jwt.verifier import TrustIssuer, Verifier
+from server.identity.jwt.verifier import AccessTokens, TrustIssuer, Verifier
 from tests.support.issuer import AUDIENCE, Issuer, compact_json
 
 NOW = 1_800_000_000.0

@@ -23,7 +23,7 @@ from tools.store.search.query.parser import whole_names
 from tools.store.search.query.themes import ThemeTable
 from tools.store.search.reading.reading import Reading, Understood
 from tools.store.search.text.characters import normalise
-from tools.store.search.titles.people import is_author
+from tools.store.search.titles.document import is_author
 
 EXACT = frozenset({"genres", "author", "min_rating"})
 """The conditions of the reference's own arguments: filters that have always been exact."""

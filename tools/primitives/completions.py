@@ -13,8 +13,8 @@ from tools.store.identifiers import GENRES
 from tools.store.models import Author, CatalogQuery, Conditions, Title
 from tools.store.search.text.characters import has_cjk
 from tools.store.search.text.romaji import sound, sound_key
+from tools.store.search.titles.document import is_author
 from tools.store.search.titles.names import names_of
-from tools.store.search.titles.people import is_author
 
 MOST = 20
 

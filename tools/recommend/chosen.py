@@ -1,4 +1,4 @@
-"""The titles to recommend, and the basis of their choice."""
+"""The titles to recommend, and the basis of their choice: candidates, exclusions, variety."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from itertools import islice
 from tools.conditions.finding import find, relax_conditions, word_by_word
 from tools.conditions.wanted import Want
 from tools.contract import Json, ToolContext
-from tools.recommend.customer import both, customer_taste, disliked_titles, titles_named
-from tools.recommend.taste import CustomerTaste, Did, reader_of
+from tools.recommend.taste import CustomerTaste, Did, both, customer_taste, disliked_titles, reader_of, titles_named
 from tools.recommend.wish import Wish, wish_of
 from tools.store.failures import BackendFailure
 from tools.store.models import ReaderQuery, Title
+from tools.store.search.ranking.candidates import in_order
 from tools.store.search.ranking.names import series_keys
-from tools.store.search.ranking.orderings import in_order
 from tools.store.search.text.characters import normalise
 from tools.store.search.titles.names import NameKeys
 

@@ -6,13 +6,18 @@ for every 30 days since. What a search found is not taste: only who opens a titl
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Any, TypeVar
 
-from session.profile import Event
+from session.profile import Event, EventKind, Profile
+from session.resilience.deadline import Deadline
+from tools.contract import ToolContext
+from tools.store.failures import BackendFailure
 from tools.store.models import ReaderQuery, Title, Weighed
 from tools.store.search.query.themes import ThemeTable
 
@@ -88,3 +93,97 @@ def reader_of(customer: CustomerTaste) -> ReaderQuery:
     liked = tuple(Weighed(each.title, each.weight) for each in customer.known)
     known = tuple(dict.fromkeys((*customer.owned, *(each.title.title_id for each in customer.known))))
     return ReaderQuery(limit=0, liked=liked, disliked=customer.disliked, themes=customer.searched, known=known)
+
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+async def both(one: Coroutine[Any, Any, A], other: Coroutine[Any, Any, B]) -> tuple[A, B]:
+    """Runs both at the same time. If one fails, the other is stopped and the failure is raised as it is."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            first, second = group.create_task(one), group.create_task(other)
+    except ExceptionGroup as failed:
+        failure = failed.exceptions[0]
+        raise failure from failure.__cause__
+    return first.result(), second.result()
+
+
+MOST_BOUGHT, MOST_VIEWED = 60, 20
+MOST_SEARCHES = 10
+MOST_NAMED, LONGEST_NAME = 20, 100
+"""The most names to leave out that are looked up, and their longest length; other names are compared as text."""
+PROFILE_SECONDS = 0.2
+"""Seconds that a hanging profile may delay an answer, which can do without it."""
+
+
+async def customer_taste(context: ToolContext) -> CustomerTaste:
+    """The customer's taste; empty for an anonymous one. Orders and profile have a time limit each, so that one may be
+    late alone."""
+    if context.user is None:
+        return CustomerTaste()
+    half = context.deadline.within(context.deadline.remaining() / 2)
+    bought, profile = await both(
+        read_purchases(context, context.user, half), _profile(context, context.user, half.within(PROFILE_SECONDS))
+    )
+    owned, now = frozenset(bought), context.store.now()
+    viewed = [event for event in profile.last(EventKind.VIEWED) if event.subject not in owned][:MOST_VIEWED]
+    searched = searched_tags(profile.last(EventKind.SEARCHED)[:MOST_SEARCHES], now)
+    return CustomerTaste(owned, await _known_titles(context, bought[:MOST_BOUGHT], viewed, now), searched)
+
+
+async def read_purchases(context: ToolContext, user: str, deadline: Deadline) -> tuple[str, ...]:
+    try:
+        return await context.store.orders.purchased(user, deadline)
+    except BackendFailure:
+        context.degraded.add("orders")
+        return ()
+
+
+async def _profile(context: ToolContext, user: str, deadline: Deadline) -> Profile:
+    try:
+        return await context.store.profiles.recall(user, deadline)
+    except BackendFailure:
+        context.degraded.add("profile")
+        return Profile()
+
+
+async def _known_titles(
+    context: ToolContext, bought: Sequence[str], viewed: Sequence[Event], now: datetime
+) -> tuple[KnownTitle, ...]:
+    """The records of bought and viewed titles, with their weights; none, degraded, without the catalogue."""
+    wanted = [*bought, *(event.subject for event in viewed)]
+    try:
+        titles = await context.store.catalog.get(wanted, context.deadline) if wanted else {}
+    except BackendFailure:
+        context.degraded.add("taste")
+        return ()
+    weights = {event.subject: fading(VIEWED_WEIGHT, event, now) for event in viewed}
+    known = [KnownTitle(titles[i], Did.BOUGHT) for i in bought if i in titles]
+    return *known, *(KnownTitle(titles[i], Did.VIEWED, weight) for i, weight in weights.items() if i in titles)
+
+
+async def disliked_titles(context: ToolContext, named: Sequence[str], title_ids: Sequence[str]) -> tuple[Title, ...]:
+    """The titles that are asked to be left out, by id or by name, as far as the catalogue knows them."""
+    if not named and not title_ids:
+        return ()
+    try:
+        names = [name for name in named if len(name) <= LONGEST_NAME][:MOST_NAMED]
+        called = await context.store.catalog.match_names(names, context.deadline) if names else {}
+        ids = (*title_ids, *named, *(each.title_ids[0] for each in called.values() if each.title_ids))
+        titles = await context.store.catalog.get(list(dict.fromkeys(ids)), context.deadline)
+    except BackendFailure:
+        context.degraded.add("taste")
+        return ()
+    return tuple(titles.values())
+
+
+async def titles_named(context: ToolContext, title_ids: Sequence[str]) -> tuple[Title, ...]:
+    """The titles that the customer compares with; they are known by name already."""
+    try:
+        titles = await context.store.catalog.get(title_ids, context.deadline) if title_ids else {}
+    except BackendFailure:
+        context.degraded.add("taste")
+        return ()
+    return tuple(titles[each] for each in title_ids if each in titles)

@@ -12,7 +12,7 @@ from session.profile import KEPT_DAYS, RECALLED, EventKind
 from tools.contract import Json, ToolContext
 from tools.primitives.completions import complete_order_id, complete_title_id
 from tools.primitives.resource import Contents, ReadFallback, ReadHandler, Resource, ResourceTemplate, UriTemplate
-from tools.recommend.customer import both
+from tools.recommend.taste import both
 from tools.results.content import EmbeddedText
 from tools.results.details import join_offers, read_details, recall_details
 from tools.results.history import summarise

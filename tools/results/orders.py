@@ -1,4 +1,4 @@
-"""An order as its owner sees it, and the orders of a list."""
+"""An order and its status as its owner sees them, and the orders of a list."""
 
 from __future__ import annotations
 

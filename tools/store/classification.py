@@ -15,8 +15,8 @@ from tools.store.failures import BackendFailure, TimedOut
 from tools.store.identifiers import GENRES
 from tools.store.models import CatalogTerms, Classification, Health, Neighbour
 from tools.store.ports import CatalogPort, Classifier
+from tools.store.search.query.parsed import GENRE_WORDINGS
 from tools.store.search.query.themes import ThemeTable
-from tools.store.search.query.wordings import GENRE_WORDINGS
 from tools.store.search.ranking.weights import Weights
 from tools.store.search.text.characters import has_cjk, normalise
 from tools.store.search.text.tokens import words

@@ -1,23 +1,73 @@
-"""The store as tools see it."""
+"""The store as tools see it, and its releases: a month is fresh for five minutes, and stands in for a day while the
+backend is away."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from session.resilience.clocks import Now, utc_now
+from session.resilience.clocks import Clock, Now, utc_now
+from session.resilience.deadline import Deadline
+from session.resilience.lru import Lru
 from session.stated_preferences import StatedPreferences
-from tools.store.audience import Adult
+from tools.store.audience import Adult, audience_of
 from tools.store.catalog.catalog import TitleNames, TitleReader
 from tools.store.catalog.popular import PopularTitles
 from tools.store.classification import TextClassifier
 from tools.store.currency import Currency
 from tools.store.identifiers import Identifiers
+from tools.store.models import Audience, Release, Title, VolumeStock
 from tools.store.models.order import Policies
-from tools.store.ports import CatalogPort, OrdersPort, PagesPort, ProfilePort, StockPort, TitlesPort
+from tools.store.ports import CatalogPort, OrdersPort, PagesPort, ProfilePort, ReleasesPort, StockPort, TitlesPort
 from tools.store.preferences import PreferenceReader
-from tools.store.releases import ReleaseReader
 from tools.store.search.reading.reader import Reader
 from tools.store.stock import StockReader
+
+
+def releases_of(titles: Iterable[Title], volumes: Iterable[tuple[str, VolumeStock]]) -> Iterator[Release]:
+    """The releases of volumes of these titles; volumes without a day, or of another title, are left out."""
+    known = {title.title_id: title for title in titles}
+    for title_id, volume in volumes:
+        title = known.get(title_id)
+        if title is not None and volume.release_date is not None:
+            adult = audience_of(title) is Audience.ADULT
+            rank = title.popularity_rank
+            yield Release(title_id, volume.volume, volume.format, volume.release_date, rank, adult)
+
+
+FRESH_SECONDS = 300.0
+LAST_KNOWN_SECONDS = 86_400.0
+MONTHS = 36
+"""Months that are kept: those to come, and a year back."""
+
+
+@dataclass(slots=True)
+class ReleaseReader:
+    """A small cache before the port: a day of release changes a few times a year. With `fresh` off every month is asked for,
+    and kept for when the backend is away."""
+
+    port: ReleasesPort
+    clock: Clock = time.monotonic
+    fresh: bool = True
+    _months: Lru[str, tuple[tuple[Release, ...], float]] = field(default_factory=lambda: Lru(MONTHS))
+
+    async def of_month(self, month: str, deadline: Deadline) -> tuple[Release, ...]:
+        """The releases of a month, as the port's. Raises `BackendFailure` without fresh data or an answer."""
+        if self.fresh and (known := self._recall_recent(month, FRESH_SECONDS)) is not None:
+            return known
+        told = await self.port.of_month(month, deadline)
+        releases = tuple(each for each in told if each.month == month)
+        self._months.put(month, (releases, self.clock()))
+        return releases
+
+    def last_known(self, month: str) -> tuple[Release, ...] | None:
+        """The releases of the month that were read within a day."""
+        return self._recall_recent(month, LAST_KNOWN_SECONDS)
+
+    def _recall_recent(self, month: str, seconds: float) -> tuple[Release, ...] | None:
+        known = self._months.use(month)
+        return known[0] if known is not None and self.clock() - known[1] <= seconds else None
 
 
 @dataclass(frozen=True, slots=True)

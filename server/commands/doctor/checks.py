@@ -21,9 +21,8 @@ from server.backends import EMBEDDED, open_classifier, open_embedder
 from server.backends.opening import check_title_ids, default_data_dir, load_records, redis_credentials, store_files
 from server.commands.doctor.relay import relay_check
 from server.commands.tools import load_tools
-from server.config.parsing import SettingError
+from server.config.parsing import SettingError, file_of, without_query
 from server.config.settings import DEMO, Settings, read_policies, read_vocabulary
-from server.config.urls import file_of, without_query
 from server.flags.document import Flag, parse
 from server.flags.follower import open_source
 from server.flags.sources import Unreadable

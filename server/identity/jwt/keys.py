@@ -24,7 +24,7 @@ from jwt import InvalidKeyError
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 from jwt.utils import base64url_decode
 
-from server.config.urls import is_loopback
+from server.config.parsing import is_loopback
 from server.identity.identifier import CannotTell, Unproven
 
 Json = dict[str, Any]

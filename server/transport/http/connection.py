@@ -1,4 +1,5 @@
-"""HTTP connections by h11: a strict parser, the count of all connections, and their time limits."""
+"""HTTP connections: plain requests by httptools, all others by h11, a strict parser; the count of all connections, and
+their time limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Tool calls and tool lists on a short way past the SDK's queue, task group and models, which cost more than the call.
+"""Plain tool calls and tool lists of both eras on a short way past the SDK's queue, task group and models, which cost more
+than the call.
 
 Only plain calls of handshake connections go it; everything else goes the SDK's way. Identity, progress, questions to the
 client, cancellation and the end of the stream are the same on both.

@@ -18,8 +18,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.config.settings import Settings
 from server.identity import Identifier
-from server.runtime.background import Background
 from server.runtime.fleet_key import FleetKey
+from server.runtime.lifecycle import Background
 from server.transport.http.reach import Reach, Read
 from server.transport.http.slots import holder_of
 from server.transport.relay.forwarding import Forwarder

@@ -14,7 +14,7 @@ import pytest
 from server.call import Principal
 from server.config.settings import Settings
 from server.flags import follower as opening
-from server.flags.evaluation import Flags
+from server.flags.document import Flags
 from server.flags.follower import Follower, open_flags
 from session import keys
 from session.redis.keyvalue import Command

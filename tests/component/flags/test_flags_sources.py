@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from server.flags import sources as http
-from server.flags.document import MOST_BYTES, DocumentError, parse
-from server.flags.evaluation import Flags
+from server.flags.document import MOST_BYTES, DocumentError, Flags, parse
 from server.flags.follower import Follower
 from server.flags.sources import FileSource, HttpSource, Unreadable
 from tests.support.flags import CUT_OFF, FAILING, HANGING, PACKED, REDIRECTING, WELL, FlagsServer, serving_flags

@@ -14,7 +14,6 @@ import pytest
 from server.identity import CannotTell
 from server.identity.jwt import keys as issuer_keys
 from server.identity.jwt import keys as jwks_source
-from server.identity.jwt.access_token import AccessTokens
 from server.identity.jwt.keys import (
     ASKED_SECONDS,
     KEPT_SECONDS,
@@ -26,6 +25,7 @@ from server.identity.jwt.keys import (
     parse_jwks,
     token_header,
 )
+from server.identity.jwt.verifier import AccessTokens
 from tests.support import issuer as kinds
 from tests.support.cases import cases
 from tests.support.issuer import AUDIENCE, Issuer, SigningKey, compact_json, issuing

@@ -8,8 +8,7 @@ import re
 from pathlib import Path
 
 from server.config.settings import ROOT
-from server.flags.document import parse
-from server.flags.evaluation import Flags
+from server.flags.document import Flags, parse
 from server.ops.figures import DEPENDENCIES, DOCTOR, FAILURES, RUNBOOKS, UNKNOWN_FAILURE
 from server.ops.observation import flag_rows
 from tests.support.calling import opened

@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 
 from server.standby import replica as replicas
-from server.standby.bundle import FULL, MOST_BYTES, MOST_TIMES, BundleError, unpack
-from server.standby.places import FilePlace, UnreachableError
+from server.standby.bundle import FULL, MOST_BYTES, MOST_TIMES, BundleError, FilePlace, UnreachableError, unpack
 from server.standby.replica import Replica
 from tests.support.standby import bundle_of, read_manifest
 from tests.support.store import RECORDS

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from server.standby.bundle import CHUNK, MARK, FilePlace, Place, RedisPlace, UnreachableError
 from server.standby.opening import open_place
-from server.standby.places import CHUNK, MARK, FilePlace, Place, RedisPlace, UnreachableError
 from session.redis.keyvalue import Command
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline

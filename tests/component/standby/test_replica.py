@@ -18,9 +18,8 @@ import pytest
 
 from server.runtime.health import Dependencies
 from server.standby import replica as replicas
-from server.standby.bundle import FULL, NAMES
+from server.standby.bundle import FULL, MARK, NAMES, FilePlace, RedisPlace, UnreachableError
 from server.standby.opening import StandbyMetrics, probe_replica
-from server.standby.places import MARK, FilePlace, RedisPlace, UnreachableError
 from server.standby.replica import Replica
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline

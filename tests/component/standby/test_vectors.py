@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from server.standby.bundle import FULL
-from server.standby.places import FilePlace
+from server.standby.bundle import FULL, FilePlace
 from server.standby.replica import Replica
 from session.resilience.deadline import Deadline
 from tests.support.standby import bundle_of

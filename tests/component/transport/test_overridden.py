@@ -18,7 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from server.commands.serve import PatientServer
-from server.identity.jwt.access_token import StrictJwt
+from server.identity.jwt.verifier import StrictJwt
 from server.transport.http.connection import Connections, CountedConnection, HttpConnection, StrictParser
 from server.transport.mcp import StoreServer
 

@@ -11,7 +11,7 @@ import pytest
 
 from server.call import Principal
 from server.flags import follower as following
-from server.flags.evaluation import Flags
+from server.flags.document import Flags
 from server.flags.follower import Follower
 from server.identity.tool_access import ToolAccess
 from server.transport.changes import SharedBus

@@ -18,8 +18,7 @@ from mcp.server.session import ServerSession
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated, ServerEvent, ToolsListChanged
 
 from server.call import Principal
-from server.flags.document import parse
-from server.flags.evaluation import Flags
+from server.flags.document import Flags, parse
 from server.identity.tool_access import ToolAccess
 from server.transport import listeners as audiences
 from server.transport.listeners import CHANGED, METHODS, WINDOW_SECONDS, ToolListChanges

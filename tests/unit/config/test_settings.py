@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from server.config.parsing import SettingError
+from server.config.parsing import FlagsItem, SettingError, file_of, without_query
 from server.config.settings import DECLARED, PREFIX, ROOT, Settings, unknown_settings
-from server.config.urls import FlagsItem, file_of, without_query
 from tests.snapshots.derived import env_example
 from tests.support.cases import cases
 from tools.store.audience import Adult

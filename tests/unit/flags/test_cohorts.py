@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.config.settings import ROOT
-from server.flags.evaluation import cohort_key, in_share, percentile_of
+from server.flags.document import cohort_key, in_share, percentile_of
 from tests.support.cases import cases
 
 USERS = [f"user-{n}" for n in range(100_000)]
@@ -48,7 +48,7 @@ def test_without_a_user_it_is_the_session_that_decides() -> None:
 def test_every_process_says_the_same() -> None:
     """Whatever its hash seed; and the figures are those of every version, for whom a change would be another customer's."""
     assert percentile_of("check_inventory", "demo-user-1") == 18.035582755692303
-    script = "from server.flags.evaluation import percentile_of; print(percentile_of('check_inventory', 'demo-user-1'))"
+    script = "from server.flags.document import percentile_of; print(percentile_of('check_inventory', 'demo-user-1'))"
     for seed in ("1", "2"):
         done = subprocess.run(
             [sys.executable, "-c", script],

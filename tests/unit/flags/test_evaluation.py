@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from server.call import Principal
-from server.flags.evaluation import Decision, kind
+from server.flags.document import Decision, kind
 from tests.support.cases import cases
 from tests.support.flags import flags_of
 from tests.support.pipeline import registered

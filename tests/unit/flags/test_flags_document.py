@@ -13,8 +13,7 @@ from jsonschema import Draft202012Validator
 
 from server.call import Principal
 from server.config.settings import ROOT
-from server.flags.document import MOST_BYTES, SCHEMA, Condition, Document, DocumentError, Segment, parse
-from server.flags.evaluation import facts
+from server.flags.document import MOST_BYTES, SCHEMA, Condition, Document, DocumentError, Segment, facts, parse
 from tests.support.cases import cases
 
 SECRET = "reader-hunter2"

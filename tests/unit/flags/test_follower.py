@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from server.flags import follower as module
-from server.flags.document import Document, DocumentError, parse
-from server.flags.evaluation import Flags
+from server.flags.document import Document, DocumentError, Flags, parse
 from server.flags.follower import Follower
 from session.resilience.deadline import Deadline
 from tests.support.clocks import HandClock

@@ -10,8 +10,7 @@ import pytest
 
 from server.call import Principal, RequestMetadata
 from server.config.settings import Settings
-from server.flags.document import parse
-from server.flags.evaluation import Flags
+from server.flags.document import Flags, parse
 from server.identity import TrustEverybody, TrustTokens, Unproven
 from server.identity.request_metadata import bearer_of
 from server.identity.tool_access import ToolAccess

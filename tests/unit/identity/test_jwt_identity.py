@@ -17,7 +17,7 @@ from server.config.settings import Settings
 from server.identity import TrustEverybody, Unproven
 from server.identity.jwt import keys as issuer_keys
 from server.identity.tool_access import as_issued
-from server.runtime.background import Background
+from server.runtime.lifecycle import Background
 from server.wiring import open_identifier
 from tests.support.cases import cases
 from tests.support.issuer import AUDIENCE, Issuer, scope

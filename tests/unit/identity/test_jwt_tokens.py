@@ -16,9 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from server.identity import Unproven
-from server.identity.jwt.access_token import LEEWAY_SECONDS
 from server.identity.jwt.keys import LONGEST_TOKEN
-from server.identity.jwt.verifier import Verified
+from server.identity.jwt.verifier import LEEWAY_SECONDS, Verified
 from tests.support.cases import cases
 from tests.support.issuer import AUDIENCE, Issuer, SigningKey, b64, compact_json
 from tests.support.verifying import NOW, Verifying, verifying

@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from server.runtime.background import LONGEST_PAUSE_SECONDS, Background
+from server.runtime.lifecycle import LONGEST_PAUSE_SECONDS, Background
 from session.resilience.deadline import Deadline
 from tests.support.valkey import eventually
 
@@ -71,12 +71,12 @@ async def test_a_task_that_dies_is_told_of_and_begun_again(work: object, caplog:
 async def test_one_that_always_dies_is_tried_ever_less_often() -> None:
     pauses = Pauses()
     async with AsyncExitStack() as stack:
-        logging.getLogger("server.runtime.background").disabled = True
+        logging.getLogger("server.runtime.lifecycle").disabled = True
         Background(stack, lambda _: None, pauses).run("flags", raises)
         for number in range(10):
             await eventually(lambda number=number: len(pauses.asked) == number + 1)
             pauses.end()
-        logging.getLogger("server.runtime.background").disabled = False
+        logging.getLogger("server.runtime.lifecycle").disabled = False
     assert pauses.asked[:4] == [1.0, 2.0, 4.0, 8.0]
     assert max(pauses.asked) == LONGEST_PAUSE_SECONDS
 

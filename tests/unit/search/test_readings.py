@@ -11,7 +11,7 @@ from tools.store.search.query.parser import QueryParser
 from tools.store.search.ranking.names import AskedAuthor
 from tools.store.search.text.readings import Dictionary, readings
 from tools.store.search.text.romaji import sound_key
-from tools.store.search.titles.people import AuthorKeys, is_author
+from tools.store.search.titles.document import AuthorKeys, is_author
 
 PARSER = QueryParser.load()
 

@@ -6,7 +6,7 @@ import pytest
 
 from tools.store.models import Author, Conditions, Title
 from tools.store.search.conditions.check import satisfies
-from tools.store.search.titles.people import is_author
+from tools.store.search.titles.document import is_author
 
 MIURA = Author("Miura, Kentarou", "三浦建太郎", "ミウラケンタロウ")
 CLAMP = Author("CLAMP", "CLAMP", None)

@@ -29,12 +29,12 @@ from tools.store.ports import MOST_POPULAR, CatalogPort, TitlesPort
 from tools.store.search.conditions.check import Check, Facts
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.query.parser import QueryParser
+from tools.store.search.ranking.candidates import in_order
 from tools.store.search.ranking.names import asked_names
-from tools.store.search.ranking.orderings import in_order
 from tools.store.search.ranking.weights import Weights
 from tools.store.search.text.romaji import sound_key
+from tools.store.search.titles.document import AskedName, AuthorKeys
 from tools.store.search.titles.names import MOST_TITLES, NameKeys, NameTable, exact_names, family_key, names_of
-from tools.store.search.titles.people import AskedName, AuthorKeys
 
 logger = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ import pytest
 
 from tools.store.models import Ordering, Title
 from tools.store.search.query.parser import QueryParser, read_ordering
-from tools.store.search.ranking.orderings import UNKNOWN, in_order, standing, weighted_rating
+from tools.store.search.ranking.candidates import UNKNOWN, in_order, standing, weighted_rating
 from tools.store.search.text.romaji import sound_key
 
 POPULAR, RATED, NEWEST = Ordering.POPULARITY, Ordering.RATING, Ordering.NEWEST

@@ -12,9 +12,8 @@ from tools.store.models import Author, Conditions, Title
 from tools.store.search.conditions.check import satisfies
 from tools.store.search.query.parser import QueryParser
 from tools.store.search.ranking.names import AskedAuthor
-from tools.store.search.titles.document import headline, passages, prose_terms
+from tools.store.search.titles.document import AskedName, AuthorKeys, headline, passages, prose_terms
 from tools.store.search.titles.names import NameKeys, NameTable, begun_likeness, loanword_likeness, names_of, prior
-from tools.store.search.titles.people import AskedName, AuthorKeys
 
 PARSER = QueryParser.load()
 

@@ -37,7 +37,7 @@ from tools.store.ports import MOST_POPULAR
 from tools.store.records.shape import ShapeError, decode
 from tools.store.records.store_files import check_order, check_volume, read_order
 from tools.store.records.title import record_of, stored_title
-from tools.store.search.ranking.orderings import in_order
+from tools.store.search.ranking.candidates import in_order
 
 Attribute = dict[str, Any]
 Item = dict[str, Attribute]

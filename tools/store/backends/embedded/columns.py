@@ -23,7 +23,7 @@ from tools.store.search.conditions.check import (
     sale_in,
     sales_on,
 )
-from tools.store.search.ranking.orderings import rows_in_order
+from tools.store.search.ranking.candidates import rows_in_order
 from tools.store.search.titles.names import prior
 
 

@@ -18,9 +18,8 @@ from tools.store.search.ranking.names import TYPO_LENGTHS, AskedAuthor
 from tools.store.search.text.characters import has_kanji
 from tools.store.search.text.romaji import MIN_CONSONANTS, consonants, sound_key
 from tools.store.search.text.tokens import SortedKeys, grams
-from tools.store.search.titles.document import prose_terms
+from tools.store.search.titles.document import AskedName, AuthorKeys, prose_terms
 from tools.store.search.titles.names import MOST_TITLES, ExactName, NameKeys, NameTable, exact_names, family_key
-from tools.store.search.titles.people import AskedName, AuthorKeys
 
 Ints = NDArray[np.int32]
 

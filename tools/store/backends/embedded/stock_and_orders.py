@@ -44,7 +44,7 @@ from tools.store.ports import MOST_BOUGHT, MOST_RELEASES
 from tools.store.records.catalog_file import LineProblem
 from tools.store.records.shape import decode_json
 from tools.store.records.store_files import StoreFileError, read_orders, read_volumes
-from tools.store.search.ranking.orderings import in_order
+from tools.store.search.ranking.candidates import in_order
 
 
 class EmbeddedReleases:

@@ -22,13 +22,12 @@ from tools.store.backends.opensearch.definition import HEADLINE
 from tools.store.models import Audience, Author, Offer, Status, Title
 from tools.store.records.title import record_of, stored_title
 from tools.store.search.conditions.check import Facts, Sale, series_price
-from tools.store.search.ranking.orderings import weighted_rating
+from tools.store.search.ranking.candidates import weighted_rating
 from tools.store.search.text.characters import has_kanji
 from tools.store.search.text.romaji import MIN_CONSONANTS, consonants
 from tools.store.search.text.tokens import grams
-from tools.store.search.titles.document import prose_terms
+from tools.store.search.titles.document import AuthorKeys, prose_terms
 from tools.store.search.titles.names import NameKeys, family_key, prior
-from tools.store.search.titles.people import AuthorKeys
 
 Json = dict[str, Any]
 

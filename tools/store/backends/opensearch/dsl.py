@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tools.store.backends.opensearch.definition import FOUND, ID
 from tools.store.models import CatalogQuery, Conditions, Ordering, Range
 from tools.store.search.conditions.check import Criterion, NoneOf, OneOf, Within, criteria, numbers_of
-from tools.store.search.titles.people import AskedName
+from tools.store.search.titles.document import AskedName
 
 Json = dict[str, Any]
 NOTHING: Json = {"match_none": {}}
@@ -153,7 +153,7 @@ def frequencies(terms: Sequence[str]) -> Json:
 
 
 def order_by(ordering: Ordering | None, asked: Conditions) -> list[Json]:
-    """Sorts as `tools.store.search.ranking.orderings.in_order` does: unknown values last, prices of the conditions'
+    """Sorts as `tools.store.search.ranking.candidates.in_order` does: unknown values last, prices of the conditions'
     format and day."""
     column_of = None if ordering is None else _COLUMNS.get(ordering)
     if column_of is None:

@@ -38,14 +38,13 @@ from tools.store.models import Author, CatalogPage, CatalogQuery
 from tools.store.search.columns import Columns, Floats, Mask, Numbers, having
 from tools.store.search.conditions.check import Check
 from tools.store.search.query.parsed import ParsedQuery
-from tools.store.search.ranking.candidates import Candidates
+from tools.store.search.ranking.candidates import Candidates, in_order
 from tools.store.search.ranking.names import AskedAuthor, asked_names, pointed_from, surely_called
-from tools.store.search.ranking.orderings import in_order
 from tools.store.search.ranking.ranked import Ranked, rank
 from tools.store.search.ranking.weights import Weights
 from tools.store.search.taste import like_title, tag_shares
+from tools.store.search.titles.document import AskedName, AuthorKeys
 from tools.store.search.titles.names import ExactName, NameTable
-from tools.store.search.titles.people import AskedName, AuthorKeys
 
 
 def count_matches(ranked: Ranked, allowed: Mask, with_all_themes: int) -> int:

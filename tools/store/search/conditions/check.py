@@ -10,7 +10,7 @@ from tools.store.audience import audience_of
 from tools.store.models import ANY, DIGITAL, PAPER, WHOLE, Audience, Campaign, Conditions, Offer, Range, Status, Title
 from tools.store.models.offer import FIXED, campaign_offer_problem, standing_price
 from tools.store.search.text.characters import normalise
-from tools.store.search.titles.people import AskedName, AuthorKeys
+from tools.store.search.titles.document import AskedName, AuthorKeys
 
 Days = tuple[tuple[int, int], ...]
 """Spans of days: first and last, both included."""

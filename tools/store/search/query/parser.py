@@ -6,9 +6,7 @@ import re
 
 from tools.store.models import Ordering
 from tools.store.search.query.aliases import AliasTable
-from tools.store.search.query.parsed import ParsedQuery, ToneTable
-from tools.store.search.query.themes import Theme, ThemeTable
-from tools.store.search.query.wordings import (
+from tools.store.search.query.parsed import (
     BY,
     BY_JA,
     FILLER_EN,
@@ -18,12 +16,15 @@ from tools.store.search.query.wordings import (
     SAME_AUTHOR,
     SIMILAR,
     VOLUME,
+    ParsedQuery,
+    ToneTable,
 )
+from tools.store.search.query.themes import Theme, ThemeTable
 from tools.store.search.text.characters import has_cjk, normalise
 from tools.store.search.text.readings import Dictionary, readings
 from tools.store.search.text.romaji import sound_key
 from tools.store.search.text.tokens import stem, words
-from tools.store.search.titles.people import AskedName
+from tools.store.search.titles.document import AskedName
 from tools.store.tags import Vocabulary, shipped
 
 _ADJECTIVE = r"(?:the |your |a )?"

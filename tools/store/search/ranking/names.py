@@ -17,8 +17,8 @@ from tools.store.search.text.characters import has_cjk, has_kanji
 from tools.store.search.text.readings import readings
 from tools.store.search.text.romaji import is_loanword, sound_key
 from tools.store.search.text.tokens import SortedKeys
+from tools.store.search.titles.document import AskedName, AuthorKeys
 from tools.store.search.titles.names import NameKeys, prior
-from tools.store.search.titles.people import AskedName, AuthorKeys
 
 AskedNames = Sequence[tuple[str, float]]
 """Sound keys that may be a title's name, each with its weight."""
