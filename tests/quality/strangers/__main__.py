@@ -3,9 +3,9 @@
 right: each answer is what a bookseller would give; honest: not so, and the answer says what was not obeyed or let go, or shows
 nothing with a note; wrong: the rest; inverted: wrong, and most of the answers are what was refused.
 
-The sets were written by people who had seen neither the code nor its tests. Half of each is locked: it is measured and never
-looked at, and its text is never printed. The second set came when the first had been learnt from, the third after that; both
-have been read since.
+The sets were written by people who had seen neither the code nor its tests. Half of the first is `locked`, half of the fourth
+`sealed`: measured and never looked at, and their text is never printed. The second set came when the first had been learnt
+from, the third and the fourth each after that, and were read after their first figures.
 """
 
 from __future__ import annotations
@@ -36,8 +36,15 @@ from tools.store.store import Store
 
 Json = Mapping[str, Any]
 HERE = Path(__file__).parent
-PARTS = {"open": HERE, "locked": HERE / "locked", "second": HERE / "second", "third": HERE / "third"}
-UNREAD = ("locked",)
+PARTS = {
+    "open": HERE,
+    "locked": HERE / "locked",
+    "second": HERE / "second",
+    "third": HERE / "third",
+    "fourth": HERE / "fourth",
+    "sealed": HERE / "fourth" / "locked",
+}
+UNREAD = ("locked", "sealed")
 """Measured only: their questions are never printed."""
 SETS = ("refusals", "conditions", "dialogues", "likes")
 DEPTH, SHARED = 5, 3
@@ -177,7 +184,10 @@ def main() -> int:
     parser.add_argument("--set", choices=SETS, default=None)
     parser.add_argument("--file", type=Path, default=None, help="another file of questions")
     parser.add_argument(
-        "--part", choices=PARTS, default="open", help="locked: measured, never looked at; second, third: written later"
+        "--part",
+        choices=PARTS,
+        default="open",
+        help="locked, sealed: measured, never looked at; second, third, fourth: written later",
     )
     parser.add_argument("--catalog", choices=sorted(CATALOGUES), default="demo")
     parser.add_argument("--cache-dir", type=Path, default=None)

@@ -57,7 +57,7 @@ FILLED: Mapping[str, Mapping[str, Sequence[str]]] = {
 KINDS = (*["theme"] * 6, "readership", "status", "format", "magazine", "person", "amount")
 SAMPLES, HELD = 60, 3
 _CHOICE, _SLOT = re.compile(r"\(([^()]*)\)"), re.compile(r"\{(\w+)\}")
-PHRASES = {"{}": 2.0, "{}_shop": 3.0, "{}_free": 1.0, "{}_wishes": 2.0, "{}_queries": 2.0}
+PHRASES = {"{}": 2.0, "{}_shop": 3.0, "{}_free": 1.0, "{}_wishes": 2.0, "{}_queries": 2.0, "{}_marked": 2.0}
 """Files of phrases by language, and what a line of each weighs: those of a shop more than free ones."""
 EPOCHS, RATE, DECAY, LEFT_OUT, BATCH, LEAST, LEAST_WEIGHT = 12, 0.3, 2e-5, 0.3, 32, 2, 2
 
@@ -163,8 +163,9 @@ def trained(made: Sequence[Example]) -> dict[str, tuple[int, ...]]:
     worth = np.array([each.weight for each in made])
     weights = np.zeros((len(index), len(STANCES)))
     squares = np.full_like(weights, 1e-3)
+    averaged = np.zeros_like(weights)
     chance = np.random.default_rng(1)
-    for _ in range(EPOCHS):
+    for epoch in range(EPOCHS):
         for batch in np.array_split(chance.permutation(len(made)), len(made) // BATCH):
             sizes = np.array([len(rows[i]) for i in batch])
             columns, at = np.unique(np.concatenate([rows[i] for i in batch]), return_inverse=True)
@@ -178,7 +179,8 @@ def trained(made: Sequence[Example]) -> dict[str, tuple[int, ...]]:
             np.add.at(gradient, at, error[owner] * kept[:, None])
             squares[columns] += gradient**2
             weights[columns] -= RATE * gradient / np.sqrt(squares[columns])
-    rounded = np.rint(weights * SCALE).astype(int)
+        averaged += weights if epoch >= EPOCHS // 2 else 0.0
+    rounded = np.rint(averaged / (EPOCHS - EPOCHS // 2) * SCALE).astype(int)
     return {feature: tuple(map(int, rounded[i])) for feature, i in index.items() if np.abs(rounded[i]).max() >= LEAST_WEIGHT}
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.cases import cases
 from tests.support.reading import a_reader, read
 from tools.store.models import Audience, Conditions, Range, Status, Title
 from tools.store.search.reading.reader import LONGEST, Reader
@@ -207,3 +208,42 @@ def test_a_wish_that_no_record_tells_of_is_named_and_not_obeyed(said: str) -> No
 )
 def test_a_present_of_which_nothing_is_known_is_a_question(said: str, asks: bool) -> None:
     assert any("somebody else" in each for each in read(said, READER).remarks) == asks
+
+
+@cases(
+    ("said", "conditions"),
+    [
+        ("I wouldn't touch a saga past thirty volumes", Conditions(volumes=Range(None, 30))),
+        ("the set mustn't go beyond 6000 yen", Conditions(series_price=Range(None, 6000))),
+        ("全巻で1万5千円以内", Conditions(series_price=Range(None, 15_000))),
+        ("a five-volume thing is a snack, I want more than five", Conditions(volumes=Range(6))),
+        (
+            "もう終わったやつだと語れないから嫌だ",
+            Conditions(statuses=tuple(each for each in Status if each is not Status.FINISHED)),
+        ),
+        ("comics for under-10s", Conditions(audience=Audience.ALL_AGES)),
+    ],
+)
+def test_an_amount_or_a_fact_keeps_to_its_clause(said: str, conditions: Conditions) -> None:
+    assert read(said, READER).conditions == conditions
+
+
+@cases(
+    ("said", "wanted", "refused"),
+    [
+        ("historical, but leave the politics out", "Historical", "Politics"),
+        ("harems make me roll my eyes. Got a mystery that doesn't have one?", "Mystery", "Harem"),
+        ("cooking makes me hungry, so something with horror w/o the food", "Horror", "Gourmet"),
+        ("異世界はうんざり。普通のファンタジーない?", "Fantasy", "Isekai"),
+    ],
+)
+def test_a_refusal_takes_no_more_than_it_says(said: str, wanted: str, refused: str) -> None:
+    found = read(said, READER)
+    assert wanted in found.welcome
+    left_out = " ".join(each.condition for each in found.understood if each.condition.startswith("without"))
+    assert refused in left_out
+    assert wanted not in left_out
+
+
+def test_what_points_back_refuses_what_was_named() -> None:
+    assert read("花とゆめに載ってたのは姉が全部持ってる。それ以外の少女漫画", READER).conditions.without_magazines

@@ -83,6 +83,9 @@ def _numbered(tokens: list[Token], words: Words) -> list[Token]:
             if scale is not None and last.number is not None:
                 last.number, last.end, last.text = last.number * scale, token.end, last.text + token.text
                 i += 1
+                if len(made) > 1 and made[-2].end == last.start and (made[-2].number or 0) > last.number:  # 1万5千
+                    made[-2].number, made[-2].end = (made[-2].number or 0) + last.number, last.end
+                    made[-2].text += made.pop().text
                 continue
         if (
             token.kind is Is.WORD
@@ -165,6 +168,8 @@ class _Amounts:
         sign = self._at(j)
         if sign is not None and not unit and sign.start == first.end and sign.text in ("s", "'s"):
             unit, bound, j = "year", Bound.DECADE, j + 1
+            if before is Bound.UNDER and value <= _OLDEST:  # "for under-10s"
+                unit, bound, value = "age", None, value - 1
         elif unit:
             j += 1
         # A second number: "between 5 and 10 volumes", 5巻から10巻.
@@ -321,9 +326,9 @@ class _Amounts:
         return self._unit_before(value) if bound else None
 
     def _unit_before(self, value: float) -> str | None:
-        """The unit of the bounded amount before, where this number goes on with it: "under 20 volumes and over 3"."""
+        """The unit of the amount before, where a bounded number goes on with it: "under 20 volumes and over 3"."""
         last = next((token.amount for token in reversed(self._made) if token.amount is not None), None)
-        goes_on = last is not None and last.unit == "volumes" and last.bound is not None and value < 1_000
+        goes_on = last is not None and last.unit == "volumes" and value < 1_000
         return "volumes" if goes_on else None
 
     def _is_limited(self, j: int) -> bool:

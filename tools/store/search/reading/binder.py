@@ -24,14 +24,18 @@ _MOST_OPERATORS = 8
 _MOST_ITEMS = 40
 """Of a text: nobody states more."""
 _NO_ENTRY = Entry(Is.GLUE)
+_OUT = Entry(Is.OPERATOR, sense=Sense.REFUSE, side="after", name="after")
 _FREED = {"shorter": "length", "longer": "length", "newer": "time", "older": "time", "cheaper": "price"}
 _OPENERS = words_of("openers")
 """English words that begin another wish."""
 _MILDER = words_of("milder")
+_PARTED, _RELATIVES = words_of("parted"), words_of("relatives")
 _LISTING = ("exclud", "omit", "remov", "filter", "ban", "avoid", "skip")
 _NOUNS = ("なし", "無", "じゃ", "では", "でな", "ナシ")
 """What Japanese negates nouns by; its other negations are those of verbs."""
 _JOINS_ALL = words_of("joins")
+_REASONS, _POINTERS, _DEGREES = words_of("reasons"), words_of("pointers"), frozenset(("much", "many"))
+"""Words that end why something is so, those that point back to what was named, and those between "too" and its fact."""
 
 
 class Stance(Enum):
@@ -232,10 +236,17 @@ class Binder:
             self._item(i, token, None)
         elif operator is not None:
             self._operate(i, token, operator)
+        elif token.text == "out" and self._is_parted(i):
+            self._after(i, _OUT)
         elif fact is not None:
             self._item(i, token, fact)
         elif token.kind is Is.WORD or (token.entry(Is.FACT) and not fact):
             self._word(i, token)
+
+    def _is_parted(self, i: int) -> bool:
+        """Whether it ends a verb that took what it refuses into its middle: "leave the court politics out"."""
+        clause = [token.text for token, at in zip(self._tokens, self._segments, strict=False) if at == self._segment]
+        return self._ends_clause(i) and any(each in _PARTED for each in clause)
 
     def _freed_at(self, i: int) -> bool:
         """Whether a word that something is no requirement stands near."""
@@ -260,6 +271,8 @@ class Binder:
         if fact is None or token.amount is not None:
             return None
         following = self._tokens[i + 1] if i + 1 < len(self._tokens) else None
+        if token.kind is Is.GLUE and not token.cjk and following is not None and following.kind is not Is.BREAK:
+            return None  # a little word states something at the end of a clause alone: "no go", and not "go on"
         if fact.loose and fact.matter in ("volumes", "years"):
             beside = following is not None and following.kind is Is.WORD and not (following.cjk and following.space)
             if beside or (i and self._tokens[i - 1].text in ("his", "her", "their", "my", "its", "our", "to a", "so")):
@@ -402,7 +415,7 @@ class Binder:
         if token.cjk and fact is not None and token.text.endswith(("すぎ", "過ぎ")):
             item.stance, item.mild = Stance.REFUSED, True
             self._too.append(i)
-        if self._too_at is not None and i - self._too_at <= 2:
+        if self._too_at is not None and (i - self._too_at == 1 or self._tokens[i - 1].text in _DEGREES):
             item.stance, item.mild = Stance.REFUSED, True
             self._refuse_measure(item)
             self._used.add(self._too_at)
@@ -444,7 +457,7 @@ class Binder:
                 or bool(join)
             )
         if item.token.amount is not None:
-            return last.token.amount is not None
+            return last.token.amount is not None or same
         if same and item.fact and last.fact and item.matter == "themes":
             return item.unpleasant or not last.unpleasant
         return True
@@ -471,7 +484,7 @@ class Binder:
         kept = (Stance.REFUSED, Stance.LIKED) if item.token.kind is Is.NAMED else (Stance.REFUSED,)
         if item.stance not in kept or chain.stance not in (Stance.WANTED, Stance.REQUIRED):
             item.stance = chain.stance
-        self._used.update(range(chain.at, chain.to + 1))
+        self._used.update(range(chain.at, chain.to + 1), chain.words)
 
     def _word(self, i: int, token: Token) -> None:
         self._too_at, self._spoken = None, True
@@ -608,6 +621,9 @@ class Binder:
             return
         chain = Chain(i, i, [entry], japanese=True, weak=weak)
         self._chains.append(chain)
+        named = [item for item in self._items if item.matter != "person"]
+        if before is not None and before.text in _POINTERS and named:
+            self._bind(chain, named[-1])
         self._last, self._since_last_items = chain, 0
         self._bind_back(chain)
 
@@ -623,6 +639,8 @@ class Binder:
         for k in range(start + 1, end):
             token = self._tokens[k]
             if token.kind is Is.BREAK and token.text not in ("も", "と", "か", "なら", "とか", "のは", "なんて", "で"):
+                return False
+            if token.text in _REASONS:
                 return False
             if token.kind is Is.WORD and len(token.text) > 2:
                 return False
@@ -697,6 +715,9 @@ class Binder:
             return
         if scope.words or any(each.sense is Sense.KNOWN for each in scope.operators):
             return  # what nobody has seen is not refused
+        following = self._tokens[scope.to + 1].text if scope.to + 1 < len(self._tokens) else ""
+        if following in _POINTERS and scope.at and self._tokens[scope.at - 1].text in _RELATIVES:
+            return  # "that doesn't have one": of what was named before, not of what has none
         bare = all(each.sense is Sense.NOT for each in scope.operators)
         if bare and not scope.strong:
             return

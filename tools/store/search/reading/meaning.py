@@ -13,7 +13,7 @@ from tools.store.models import Audience, CatalogTerms, Conditions, NameMatches, 
 from tools.store.search.conditions.wording import describe_condition
 from tools.store.search.query.parser import without_filler
 from tools.store.search.query.themes import ThemeTable
-from tools.store.search.reading.binder import Binder, Binding, Item, Stance
+from tools.store.search.reading.binder import POLAR, Binder, Binding, Item, Stance
 from tools.store.search.reading.reading import Freedom, Reading, Understood
 from tools.store.search.reading.stances import Stances, Surroundings, of_name, settled
 from tools.store.search.reading.tables import words_of
@@ -87,6 +87,7 @@ class Meaning:
         self._dislikes(items)
         self._correct(items)
         self._overrule(items)
+        self._supersede(items)
         wanted = [item.fact for item in items if item.fact and self._is_asked(item)]
         asked = {tag for fact in wanted for tag in fact.tags}
         plain = {tag for fact in wanted if not fact.mood for tag in fact.tags}
@@ -117,7 +118,7 @@ class Meaning:
 
     def _judge(self) -> set[int]:
         """Weighs what the model says of each fact against what the operators say. Returns where they leave a doubt."""
-        if not any(token.kind in (Is.WORD, Is.GLUE, Is.OPERATOR) for token in self.tokens):
+        if not any(_says(token) for token in self.tokens):
             return set()  # facts in a row say all there is
         doubted, around, model = set[int](), Surroundings(self.tokens, self.bound.items), Stances.load()
         for item in self.bound.items:
@@ -208,9 +209,23 @@ class Meaning:
         """Leaves out what is only mentioned where an operator refuses the same: "no e-books, I stare at screens all day"."""
         refused = [item for item in items if item.chain is not None and item.stance is Stance.REFUSED and item.fact]
         for item in [each for each in items if each.stance is Stance.WANTED and each.fact]:
-            if any(_is_same(item, other) for other in refused):
+            if any(_is_same(item, other) and (item.matter != "themes" or item.at > other.at) for other in refused):
                 self.gone.add(item.at)
                 items.remove(item)
+
+    def _supersede(self, items: list[Item]) -> None:
+        """Leaves out an amount that a bounded one follows ("a five-volume thing is a snack, I want more than five"), and
+        refuses the author in whose place another one is asked for."""
+        amounts = [(item, item.token.amount) for item in items if item.token.amount is not None]
+        bounded = {amount.unit for _, amount in amounts if amount.bound is not None}
+        for item, amount in amounts:
+            if amount.unit in bounded and amount.bound is None and amount.most is None:
+                self.gone.add(item.at)
+                items.remove(item)
+        for i, token in enumerate(self.tokens):
+            if (entry := token.entry(Is.RELATIVE)) is not None and entry.name == "another":
+                for item in [each for each in items if each.at < i and each.matter == "author"]:
+                    item.stance = Stance.REFUSED if item.stance is Stance.WANTED else item.stance
 
     # Names
 
@@ -589,8 +604,9 @@ class Meaning:
             else:
                 understood.append(Understood(each.says, words, each.obeyed, made.stated))
         remarks = tuple(self._remarks(kept, understood))
-        if self.like or (not understood and not self.freedoms and not self.absent and not self.gone):
-            subject = subject if self.like else self.text
+        spoken = bool(themes) and any(token.text in _TALKERS for token in self.tokens)
+        if not (self.like or spoken or understood or self.freedoms or self.absent or self.gone):
+            subject = self.text
         return Reading(
             text=self.text,
             subject=subject,
@@ -724,7 +740,7 @@ class Meaning:
 
     def _is_talk(self, segments: set[int]) -> bool:
         """Whether clauses of unknown words stand beside others that state conditions, and speak of somebody."""
-        stated = {self.bound.segments[item.at] for item in self.bound.items}
+        stated = {self.bound.segments[item.at] for item in self.bound.items if item.matter != "person"}
         if not stated or not segments.isdisjoint(stated):
             return False
         spoken = {self.bound.segments[i] for i, token in enumerate(self.tokens) if token.text in _SPEAKERS}
@@ -743,6 +759,13 @@ _WAYS: Mapping[str, tuple[str, ...]] = {
     "older": ("older", "earlier", "古", "昔"),
 }  # fmt: skip
 _FEW = 10
+
+
+def _says(token: Token) -> bool:
+    """Whether a word beside facts may say something of them, as numbers and most little words of English do not."""
+    if token.kind is Is.GLUE:
+        return token.cjk or token.text in _TALKERS
+    return token.operator(*POLAR) is not None or (token.kind is Is.WORD and not token.text.isdigit())
 
 
 def _is_same(mentioned: Item, refused: Item) -> bool:

@@ -38,7 +38,7 @@ _REFUSED, _WANTED, _BARE = 2.0, 1.0, 0.5
 """How much an operator that refuses, one that wants and none at all count against the model, as logarithms of odds."""
 _HELD, _HELD_REFUSED, _HELD_TWICE = 1.5, 9.0, 6.0
 """Odds of the model against an operator, one that refuses, and several in a row, that leave a doubt."""
-_SURE, _WISHED, _SUPPOSED, _BOUNDED, _TOLD, _CERTAIN = 0.3, 1.0, 2.5, 0.5, 0.7, 0.9
+_SURE, _WISHED, _SUPPOSED, _BOUNDED, _TOLD, _CERTAIN = 0.3, 1.0, 2.5, 0.0, 0.7, 0.9
 """Odds below which no refusal is sure, no wish is sure, nothing that is only supposed is wanted, and a bounded amount is
 what it says; shares from which a fact is told aside, and wanted for all that its operators say."""
 
@@ -93,7 +93,7 @@ class Surroundings:
 
     def __init__(self, tokens: Sequence[Token], items: Sequence[Item]) -> None:
         """`items`: the facts, names and amounts among the tokens, in order, with what the operators say of them."""
-        self._items = items
+        self._tokens, self._items = tokens, items
         self._numbers = {item.at: i for i, item in enumerate(items)}
         self._japanese = [token.cjk for token in tokens]
         self._words = [_words_of(token) for token in tokens]
@@ -114,6 +114,9 @@ class Surroundings:
             _add_words(found, "R", [word for each in right for word in each][:_RIGHT])
         _add_classes(found, f"{mark}L", list(filter(None, reversed(self._classes[before])))[:_CLASSES])
         _add_classes(found, f"{mark}R", list(filter(None, self._classes[after]))[:_CLASSES])
+        if (amount := self._tokens[at].amount) is not None:
+            bound = amount.bound.value if amount.bound else ""
+            found += [f"U {amount.unit}", f"U {amount.unit} {bound}", f"U {amount.unit} {bound} {mark}"]
         return found + _TIMES * self._of_operators(at, kind)
 
     def _of_operators(self, at: int, kind: str) -> list[str]:
