@@ -10,6 +10,7 @@ import logging
 import os
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 from collections.abc import AsyncIterator
@@ -26,8 +27,10 @@ logger = logging.getLogger(__name__)
 
 START_SECONDS = 5.0
 STOP_SECONDS = 1.0
+PROBE_SECONDS = 0.1
 MEMORY = "256mb"
 SOCKET = "valkey.sock"
+FOLDER = "manga-valkey-"
 
 # Runs in a fresh interpreter, then becomes Valkey: has Linux kill it with its parent (prctl(2), PR_SET_PDEATHSIG), and exits
 # if the parent is gone already. A preexec_fn would run between fork and exec of a process with threads.
@@ -46,14 +49,15 @@ os.execv(sys.argv[2], sys.argv[2:])
 async def embedded_redis() -> AsyncIterator[MultiplexedRedis]:
     """Runs Valkey within the block, connected. Raises `MemoryUnavailable` when it does not start. On disk there is only the
     socket, in a private folder that is removed at the end."""
-    folder = Path(tempfile.mkdtemp(prefix="manga-valkey-"))
+    await asyncio.to_thread(_remove_left_behind)
+    folder = Path(tempfile.mkdtemp(prefix=FOLDER))
     try:
         process = await _launch(folder)
         watching = start_task(_watch(process), "embedded Valkey")
         try:
-            socket = folder / SOCKET
-            await _wait_for(socket, process)
-            redis = MultiplexedRedis(RedisAddress(path=str(socket)))
+            path = folder / SOCKET
+            await _wait_for(path, process)
+            redis = MultiplexedRedis(RedisAddress(path=str(path)))
             await redis.connect(Deadline.after(START_SECONDS))
             try:
                 yield redis
@@ -64,6 +68,19 @@ async def embedded_redis() -> AsyncIterator[MultiplexedRedis]:
             await _stop(process)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_left_behind() -> None:
+    """Removes the folders of servers that were killed: nobody listens on their sockets."""
+    for path in Path(tempfile.gettempdir()).glob(f"{FOLDER}*/{SOCKET}"):
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(PROBE_SECONDS)
+            try:
+                probe.connect(str(path))
+            except ConnectionRefusedError:
+                shutil.rmtree(path.parent, ignore_errors=True)
+            except OSError:
+                continue  # another user's, or gone meanwhile
 
 
 async def _launch(folder: Path) -> asyncio.subprocess.Process:
@@ -96,9 +113,9 @@ def launch_command(folder: Path) -> list[str]:
     return [sys.executable, "-S", "-E", "-c", LAUNCHER, str(os.getpid()), str(get_binary_path()), *arguments]
 
 
-async def _wait_for(socket: Path, process: asyncio.subprocess.Process) -> None:
+async def _wait_for(path: Path, process: asyncio.subprocess.Process) -> None:
     deadline = Deadline.after(START_SECONDS)
-    while not socket.exists():  # noqa: ASYNC240 - one stat of a local file
+    while not path.exists():  # noqa: ASYNC240 - one stat of a local file
         if process.returncode is not None or deadline.expired():
             raise MemoryUnavailable("the embedded Valkey did not start; set MANGA_REDIS_URL to a Redis of your own")
         await asyncio.sleep(0.005)  # the socket is the only sign that Valkey listens

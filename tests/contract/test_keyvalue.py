@@ -6,8 +6,10 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -330,11 +332,11 @@ async def test_an_embedded_valkey_that_does_not_stop_is_killed_and_leaves_nothin
     monkeypatch.setattr(embedded, "STOP_SECONDS", 0.05)
     async with embedded_redis() as redis:
         pid = _pid_of(await ask(redis, "INFO", "server"))
-        socket = Path(str(redis.address.path))
-        assert socket.exists()
+        path = Path(str(redis.address.path))
+        assert path.exists()
         os.kill(pid, signal.SIGSTOP)
     await eventually(lambda: not Path(f"/proc/{pid}").exists())
-    assert not socket.parent.exists()
+    assert not path.parent.exists()
 
 
 async def test_an_embedded_valkey_that_has_died_is_no_trouble_at_the_end() -> None:
@@ -342,6 +344,18 @@ async def test_an_embedded_valkey_that_has_died_is_no_trouble_at_the_end() -> No
         pid = _pid_of(await ask(redis, "INFO", "server"))
         os.kill(pid, signal.SIGKILL)
         await eventually(lambda: not Path(f"/proc/{pid}").exists())
+
+
+async def test_folders_of_servers_that_were_killed_are_removed_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    with TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as closed, socket.socket(socket.AF_UNIX) as server:
+        monkeypatch.setattr("tempfile.tempdir", folder)
+        left, listening = (Path(folder) / f"{embedded.FOLDER}{name}" for name in ("left", "used"))
+        for each, bound in ((left, closed), (listening, server)):
+            each.mkdir()
+            bound.bind(str(each / embedded.SOCKET))
+        server.listen()
+        async with embedded_redis():
+            assert (left.exists(), listening.exists()) == (False, True)
 
 
 def _pid_of(info: bytes) -> int:
