@@ -126,7 +126,7 @@ PLAIN_WORDS = {
     "pages": "the preview pages",
 }
 SESSION = "session"
-FORGETFUL = "What this conversation has shown before may be forgotten for the moment: name titles by their ids."
+FORGETFUL = "This conversation's earlier results may be missing for the moment: name titles by their ids."
 PREFERENCES = "preferences"
 NOT_OBEYED = "Answered without obeying what the customer asked to be remembered: it cannot be read now. Say so."
 TIME_NEARLY_GONE = "The time for this turn is nearly used up: answer now with what you have."
@@ -200,7 +200,7 @@ def iso(seconds: float) -> str:
 
 META_KEY = "com.mangaassist/call"
 HISTORY_KEY = "com.mangaassist/history"
-TOO_LARGE = "Some of what goes with this answer is too large to be sent."
+TOO_LARGE = "Some attachments of this answer are too large to be sent."
 
 
 def finish_outcome(outcome: Outcome) -> Outcome:

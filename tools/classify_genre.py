@@ -39,7 +39,7 @@ OUTPUT = answer(
     required=["readerships", "tags"],
 )
 
-NOTHING_TOLD = "Nothing in this text tells what kind of manga it is. Ask the customer for more of the story."
+NOTHING_TOLD = "This text does not say what kind of manga it is. Ask the customer for more of the story."
 UNSURE = "The readership is a guess: say so, or ask. Search by the tags rather than by the readership."
 FEW_WORDS = "So few words tell little of a story: these are guesses. Ask the customer for more of it."
 ADULT = "The text speaks of content for adults, which no readership stands for: do not offer a readership in its place."

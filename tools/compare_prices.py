@@ -18,7 +18,7 @@ from tools.store.search.conditions.check import status_of
 
 USED = "The volumes are used; new ones have a fixed price."
 PUBLISHERS = "The publisher sells the set at a price of its own."
-FIXED_PRICE = "New volumes have a fixed price: together they cost what they cost singly."
+FIXED_PRICE = "New volumes have a fixed price: together they cost as much as singly."
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +166,8 @@ ITEM = record(
     ["title_id", "formats"],
 )
 COMPARISON = record({"cheapest_to_start": _BUY, "cheapest_complete": _BUY}, [])
-SO_FAR = "Where complete is false the series goes on or was broken off: series_jpy is what its volumes cost so far."
-UNCOUNTED = "Where volumes is null it is not known how many there are, so that what they cost together is null too."
+SO_FAR = "If complete is false the series goes on or was broken off: series_jpy is the price of its volumes so far."
+UNCOUNTED = "If volumes is null their number is unknown, so the price of all is null too."
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ INPUT = arguments(
     required=["preference"],
 )
 OUTPUT = answer({"removed": STRINGS, **KEPT}, required=["removed", "preferences"])
-NOTHING_LIKE_IT = "Nothing like that is remembered, so nothing was removed. What is, is in preferences."
+NOTHING_LIKE_IT = "Nothing like that is remembered, so nothing was removed. preferences has all that is."
 NOTHING_AT_ALL = "Nothing is remembered of this customer's preferences."
 REMOVED = "{} removed."
 REPEATED = "This call was repeated: it had removed them the first time. Their words are kept nowhere."

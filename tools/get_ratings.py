@@ -11,8 +11,8 @@ from tools.store.failures import DependencyFailure, NotFound
 from tools.store.identifiers import TITLE_ID
 from tools.store.models import Title
 
-NO_SUCH_IDS = "What is in missing is no id of a title here. If it is a name, find its id with search_manga_catalog."
-NOT_KNOWN_NOW = "Nothing is known right now of what is in missing."
+NO_SUCH_IDS = "missing has ids that this store does not know. If one is a name, find its id with search_manga_catalog."
+NOT_KNOWN_NOW = "Titles in missing cannot be read right now."
 
 _ROW = record(
     {

@@ -62,12 +62,10 @@ OUTPUT = answer(
     required=["recommendations", "result_set"],
 )
 
-NOTHING_FITS = (
-    "Nothing here fits the criteria: these go by what based_on says alone. Say so, or ask the customer for other words."
-)
-NO_HISTORY = "Nothing is known of what this customer had before: say so, and ask which title they mean."
+NOTHING_FITS = "No title fits the criteria: these follow based_on alone. Say so, or ask the customer for other words."
+NO_HISTORY = "This customer's earlier titles are unknown: say so, and ask which title they mean."
 NOTHING_LEFT = "Nothing is left under these conditions. Say so, and ask which of them could go."
-MAY_BE_OWNED = "What the customer owns is not known just now, and may be among these: say so."
+MAY_BE_OWNED = "The customer's own titles cannot be read right now and may be among these: say so."
 INSTEAD = "these are popular titles that satisfy the conditions."
 UNAVAILABLE = f"Personal recommendations are not available right now: {INSTEAD}"
 TURN_OVER = f"Nothing was looked for, because the time for this turn is over: {INSTEAD}"

@@ -42,7 +42,7 @@ A_CARD = Violation(
     "a payment card's number is in it",
     "leave it out, and tell the customer that it is never needed here",
 )
-DOUBTED = "Not read for sure, and no condition: {}. Ask the customer what is meant."
+DOUBTED = "Uncertain, so no condition: {}. Ask the customer what is meant."
 TOO_MANY = Violation(
     "$.preference",
     "maxItems",

@@ -160,8 +160,8 @@ INPUT = arguments(
 )
 
 GUESSED = "No title has this name. These have similar ones: ask the customer whether one of them is meant."
-NAMED = "The title that was asked for by name is shown whatever is remembered of the customer's taste and budget."
-NOT_A_TITLE = "Nothing was searched for: this asks what comes out, not for a title."
+NAMED = "The title that was asked for by name is shown despite the customer's remembered taste and budget."
+NOT_A_TITLE = "Nothing was searched for: this asks about releases, not for a title."
 AT_THE_END = "There are no more: offset is past the last match."
 
 OUTPUT = answer(

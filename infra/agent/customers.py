@@ -56,7 +56,7 @@ class Customers:
         if not set(meant if isinstance(meant, list) else [meant]) & set(self._settings.audience):
             raise Unproven("The token is meant for another audience.")
         if "cnf" in claims or not USER.fullmatch(claims["sub"]):
-            raise Unproven("The token is no customer's bearer token.")
+            raise Unproven("The token is not a customer's bearer token.")
         return str(claims["sub"])
 
     async def _key(self, name: str) -> Any:

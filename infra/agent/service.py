@@ -188,7 +188,7 @@ def _question(body: bytes, *known: str) -> dict[str, str]:
     except (ValueError, RecursionError):
         posted = None
     if not isinstance(posted, dict):
-        raise Refused(400, "VALIDATION_ERROR", "the body is no JSON object")
+        raise Refused(400, "VALIDATION_ERROR", "the body is not a JSON object")
     if unknown := sorted(set(posted) - set(known)):
         raise Refused(400, "VALIDATION_ERROR", f"{unknown[0][:40]!r} is not known here; there is {' and '.join(known)}")
     text, session = posted.get("text"), posted.get("session", "-")

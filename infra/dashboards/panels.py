@@ -159,7 +159,7 @@ PANELS = (
     ),
     Panel(
         "Events for profiles",
-        "What customers did, on its way to their profiles.",
+        "Events for customers' profiles, by result.",
         (Query(rate("manga_profile_events_total", "result"), "{{result}}"),),
         "reqps",
         6,

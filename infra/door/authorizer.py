@@ -71,7 +71,7 @@ def verified(token: str, key_of: Callable[[str], Mapping[str, Any] | None], rule
     """Whoever the token proves. Raises `Unproven`."""
     parts = token.split(".")
     if len(token) > MOST_TOKEN or len(parts) != 3 or not all(ENCODED.fullmatch(part) for part in parts):
-        raise Unproven("The token is no signed JWT.")
+        raise Unproven("The token is not a signed JWT.")
     head = _object(parts[0])
     if head.get("alg") != "RS256" or "crit" in head or not isinstance(head.get("kid"), str):
         raise Unproven("The token is not signed with RS256 by a key that it names.")
@@ -101,7 +101,7 @@ def _customer(claims: Json, rules: Rules, now: float) -> Customer:
     if not isinstance(user, str) or not USER.fullmatch(user):
         raise Unproven("The token does not name its subject.")
     if "cnf" in claims or claims.get("gty") == "client-credentials" or user == claims.get("client_id"):
-        raise Unproven("The token is no customer's bearer token.")
+        raise Unproven("The token is not a customer's bearer token.")
     return Customer(user, int(claims["exp"]))
 
 
@@ -122,7 +122,7 @@ def _signed(said: bytes, signature: bytes, key: Mapping[str, Any]) -> bool:
 
 def _decoded(text: str) -> bytes:
     if not isinstance(text, str) or not ENCODED.fullmatch(text) or len(text) % 4 == 1:
-        raise Unproven("The token is no signed JWT.")
+        raise Unproven("The token is not a signed JWT.")
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
@@ -130,9 +130,9 @@ def _object(text: str) -> Json:
     try:
         read = json.loads(_decoded(text))
     except (ValueError, RecursionError):
-        raise Unproven("The token is no signed JWT.") from None
+        raise Unproven("The token is not a signed JWT.") from None
     if not isinstance(read, dict):
-        raise Unproven("The token is no signed JWT.")
+        raise Unproven("The token is not a signed JWT.")
     return read
 
 

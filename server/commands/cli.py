@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     log_to_stderr(settings.log_level)
     for name, meant in unknown_settings(os.environ).items():
         hint = f"; did you mean {meant}?" if meant else ""
-        logging.getLogger(__name__).warning("%s is no setting of this server and is ignored%s", name, hint)
+        logging.getLogger(__name__).warning("%s is not a setting of this server and is ignored%s", name, hint)
     # OpenTelemetry looks these up when it is imported, and one that is not installed here would stop the start.
     os.environ |= {
         "OTEL_PROPAGATORS": "tracecontext,baggage",
@@ -121,7 +121,7 @@ def _parser() -> ArgumentParser:
         lambda settings, asked: _import("flags").show_flags(settings, asked),
         "show for a customer which tools are on, and why",
     )
-    flags.add_argument("--user", metavar="ID", help="the customer; without one, somebody who is not signed in")
+    flags.add_argument("--user", metavar="ID", help="the customer; anonymous without one")
     flags.add_argument("--session", metavar="ID", help="the session, which decides a share where there is no customer")
     flags.add_argument("--client", metavar="ID", help="the client of the token (MANGA_AUTH=jwt)")
     flags.add_argument("--scope", metavar="SCOPE", action="append", default=[], help="a scope of the token; repeatable")
@@ -134,7 +134,7 @@ def _parser() -> ArgumentParser:
     forget = add(
         "forget",
         lambda settings, asked: _import("forget").forget_user(settings, asked.user),
-        "remove what is remembered of a customer beyond a conversation",
+        "remove a customer's long-term profile and preferences",
     )
     forget.add_argument("--user", required=True, metavar="ID", help="the customer, as the agent states them")
     return parser

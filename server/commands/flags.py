@@ -58,7 +58,7 @@ def _table(report: dict[str, Any]) -> str:
     ]
     notes = [f"source: {report['source'] or 'MANGA_FLAGS_URL is not set'}", f"caller: {report['principal']}"]
     if report["problem"]:
-        kept = "a running server keeps what it read last, one that starts uses what the fleet has kept"
+        kept = "a running server keeps its last version, a starting one uses the fleet's"
         notes.append(f"problem: {report['problem']}; {kept}")
     if report["unknown"]:
         notes.append(f"no tool of this version: {', '.join(report['unknown'])}")

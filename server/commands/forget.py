@@ -26,17 +26,17 @@ IN_PROCESS = (
     "nothing was removed: with MANGA_STORE_URL=embedded: profiles are in the memory of the server's own process. "
     "Restart it, and they are gone"
 )
-REMOVED = "removed: the long-term profile, and what they asked to be remembered"
+REMOVED = "removed: the long-term profile and the preferences"
 NOTHING_THERE = "there was no long-term profile (is this the id that agents state?)"
-COPY = "removed: the copy in Redis of what they asked to be remembered"
+COPY = "removed: the copy of the preferences in Redis"
 COPY_LEFT = (
-    "Redis did not answer, so that a copy of what they asked to be remembered may be left there for half an hour. "
-    "Run it again. `python -m server doctor` tells how Redis fares"
+    "Redis did not answer, so a copy of the preferences may stay there for half an hour. "
+    "Run it again. `python -m server doctor` shows the state of Redis"
 )
 COPY_SECONDS = 60
 """How long Redis keeps an empty copy, so that no call under way can store what it read before the removal."""
 REDIS_SECONDS = 1.0
-AGAIN = "What was removed stays removed; run it again. `python -m server doctor` tells how the store fares"
+AGAIN = "What was removed stays removed; run it again. `python -m server doctor` shows the state of the store"
 NOT_REACHED = f"""\
 not reached by this command:
   a Redis of the server's own        (MANGA_REDIS_URL=embedded:) keeps copies for half an hour

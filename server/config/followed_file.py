@@ -24,7 +24,7 @@ async def follow_file(setting: str, read: Callable[[], T], take: Callable[[T], s
             content = await asyncio.to_thread(read)
         except SettingError as error:
             if not failed:
-                logger.warning("%s; what was read before stays in use", error)
+                logger.warning("%s; the last good version stays in use", error)
             failed = True
             continue
         if failed:

@@ -86,7 +86,7 @@ class Settings:
     )
     port: int = number(0, 65535, 8080, "Port to listen on; 0 takes a free one.")
     workers: int = number(
-        1, 64, 1, "Processes that serve the port together; the limits below are of each, and what they load they share."
+        1, 64, 1, "Processes that serve the port together. They share loaded data; the limits below are of each."
     )
     allowed_hosts: tuple[str, ...] = setting(
         hosts, (), "Further Host (and Origin) names to accept, comma separated; name:* for any port."
@@ -123,7 +123,7 @@ class Settings:
     fleet_key: str | None = setting(
         require(lambda text: len(text) >= 32, "is too short; use at least 32 random characters"),
         None,
-        "Secret of 32 characters or more by which processes seal what they tell one another and what clients bring back;"
+        "Secret of 32 characters or more that seals messages between processes and state that clients bring back;"
         " without one they create it in their Redis.",
         secret=True,
     )
@@ -150,7 +150,7 @@ class Settings:
     shop_name: str = setting(
         require(lambda text: text.isprintable() and 0 < len(text) <= 60, "has to be one line of at most 60 characters"),
         "MangaAssist",
-        "What the assistant calls the shop.",
+        "The shop's name, as the assistant says it.",
     )
     policies_file: Path | None = setting(
         path,
@@ -201,7 +201,7 @@ class Settings:
     )
     jwt_issuer: str | None = setting(str, None, "The issuer (iss) of the tokens, to the letter.")
     jwt_audience: tuple[str, ...] = setting(
-        split_list, (), "What tokens have to be meant for (aud; without one, client_id): any of these, comma separated."
+        split_list, (), "Audiences of accepted tokens (aud; without one, client_id), comma separated."
     )
     trusted_proxies: tuple[str, ...] = setting(
         networks, (), "Addresses or networks of proxies whose X-Forwarded-For and -Proto are believed, comma separated."
@@ -221,7 +221,7 @@ class Settings:
         "on-request",
         "Titles for adults alone: on-request (when asked for by name or word), off (as if there were none) or on.",
     )
-    turn_budget_ms: int = number(300, 60_000, 3000, "What a user's turn may take in all.")
+    turn_budget_ms: int = number(300, 60_000, 3000, "Time of a user's turn in all.")
     turn_clock: TurnClock = setting(
         lambda text: TurnClock(choice(*TurnClock)(text)),
         TurnClock.WALL,
@@ -230,10 +230,8 @@ class Settings:
     turn_tokens: int = number(
         0, 1_000_000, 0, "Tokens that the results of a user's turn may come to, by estimate; 0 for any number."
     )
-    result_tokens: int = number(
-        200, 100_000, 2000, "Tokens that one result may come to, by estimate; what is longer is shortened."
-    )
-    call_timeout_ms: int = number(100, 60_000, 5000, "What any one call may take, whatever the turn says.")
+    result_tokens: int = number(200, 100_000, 2000, "Most tokens of one result, by estimate; longer results are shortened.")
+    call_timeout_ms: int = number(100, 60_000, 5000, "Longest time of any one call, whatever the turn has left.")
     cache: bool = setting(switch, True, "off answers everything live.")
     cache_ttl_s: int = number(1, 86_400, 300, "How long text about titles is fresh.")
     max_concurrent_calls: int = number(1, 10_000, 50, "Calls at once; more are answered SERVER_BUSY.")
@@ -259,7 +257,7 @@ class Settings:
             "has to be off, or a namespace of CloudWatch: letters, digits and ._#:/- alone, not AWS/",
         ),
         "off",
-        "What alarms and scales as log lines for CloudWatch: off, or a namespace (MangaTools/prod).",
+        "Metrics for alarms and scaling as log lines for CloudWatch: off, or a namespace (MangaTools/prod).",
     )
     audit_log: Path | None = setting(
         file_to_write, None, "File for the audit of order accesses, a JSON line each; by default they go to stderr."
@@ -267,7 +265,7 @@ class Settings:
     audit: str = setting(
         choice("best-effort", "required"),
         "best-effort",
-        "What if a line of the audit cannot be written: best-effort answers, required shows no order (needs the file).",
+        "If a line of the audit cannot be written: best-effort answers, required shows no order (needs the file).",
     )
 
     data_dir: Path | None = None

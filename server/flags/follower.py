@@ -199,7 +199,7 @@ class Follower:
         self._taken.set()
         unknown = document.unknown({tool.flag for tool in self._tools})
         if new := [name for name in unknown if name not in self._unknown]:
-            logger.warning("the flags name what is no tool of this version: %s", ", ".join(new))
+            logger.warning("the flags name tools that this version does not have: %s", ", ".join(new))
         self._unknown = unknown
         if document.reload not in (None, self._flags.document.reload) and self._reload is not None:
             self._reload()

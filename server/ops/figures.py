@@ -58,11 +58,11 @@ _LOST = {
     "orders": ("Orders cannot be shown: there is no fallback.", "Lost"),
     "profile": ("Recommendations do not know their reader.", "Impaired"),
     "pages": ("There are no previews.", "Impaired"),
-    "classifier": ("Genres of texts are not told.", "Impaired"),
+    "classifier": ("Texts are not classified.", "Impaired"),
     "embedder": ("Searches go by words alone.", "Impaired"),
 }
 DEPENDENCIES = {name: _advise(f"{text} {DOCTOR}", f"MangaBackend{alarm}") for name, (text, alarm) in _LOST.items()} | {
-    "redis": _advise(f"Each process goes on with what it knows by itself. {DOCTOR}", "MangaRedisAway"),
+    "redis": _advise(f"Each process uses its own memory. {DOCTOR}", "MangaRedisAway"),
     "background": _advise(
         "A task beside the calls has died and is begun again; the log says why.", "MangaBackgroundTaskDies"
     ),

@@ -195,7 +195,7 @@ class Visitors:
         try:
             principal = await self._identifier.identify(RequestMetadata(), bearer_of(headers))
         except DependencyFailure:
-            return busy("The issuer's keys are not there yet, so nobody can be let in.")
+            return busy("The issuer's keys are not loaded yet, so no caller can be admitted.")
         except Failure:
             return plain(403, "This token is not let in here.")
         if principal.scopes is None or SCOPE in principal.scopes:

@@ -19,7 +19,7 @@ from tools.store.currency import YEN, Currency
 from tools.store.failures import BudgetExhausted
 
 USED_UP = "The tokens for this turn are used up. Answer with what you have."
-TOO_LONG = "Even the least of this answer is too long for what is left of this turn. Answer with what you have."
+TOO_LONG = "Even the shortest form of this answer exceeds what is left of this turn. Answer with what you have."
 SPARE = 20 * A_TOKEN
 """Room for `truncated`, `next_offset` and `result_set`."""
 FIRST_HINT, MORE_HINTS = 24 * A_TOKEN, 100 * A_TOKEN

@@ -139,7 +139,7 @@ def unpack(path: Path, folder: Path) -> Manifest:
 def _extract(archive: zipfile.ZipFile, folder: Path, most_bytes: int) -> None:
     members = archive.infolist()
     if not all(_MEMBER.fullmatch(each.filename) and each.compress_type in _KINDS for each in members):
-        raise BundleError("it holds what does not belong into it")
+        raise BundleError("it holds unexpected entries")
     if sum(each.file_size for each in members) > most_bytes:
         raise BundleError("it holds more than it may")
     if RECORDS not in archive.namelist():

@@ -65,12 +65,10 @@ class Metrics:
         levels = counter("manga_service_level", "Verdicts on answers, by the level that is promised.", ["level", "verdict"])
         self._levels = {each: {True: levels.labels(each, GOOD), False: levels.labels(each, BAD)} for each in LEVELS}
         self._degraded = counter("manga_calls_degraded", "Answers that had to do without something.", ["what"])
-        self._profile_events = counter(
-            "manga_profile_events", "What customers did, on its way to their profiles.", ["result"]
-        )
+        self._profile_events = counter("manga_profile_events", "Events for customers' profiles, by result.", ["result"])
         self._breakers = gauge("manga_breaker_state", "0 closed, 1 half open, 2 open.", ["backend"])
         self._empty = counter("manga_empty_searches", "Searches that went well and found nothing.", ["tool"])
-        self._refusals = counter("manga_refusals", "Requests that never became a call, by what they were told.", ["kind"])
+        self._refusals = counter("manga_refusals", "Requests refused before they were calls, by outcome.", ["kind"])
         self._deaths = counter("manga_background_deaths", "Background tasks that died and were begun again.", ["task"])
         self._ready = gauge("manga_ready", "1 while calls are taken, 0 while starting or draining.")
         self._under_way = gauge("manga_calls_under_way", "Calls being answered now.")
@@ -83,7 +81,7 @@ class Metrics:
         self._variants: set[str] = set()
 
     def _register_build(self) -> None:
-        build = Info("manga_build", "What runs here.", registry=self.registry)
+        build = Info("manga_build", "The server's version.", registry=self.registry)
         build.info({"version": VERSION, "python": platform.python_version(), "sdk": version("mcp")})
         ProcessCollector(registry=self.registry)
 

@@ -183,7 +183,7 @@ MOST_MESSAGES = 20
 LAST_VERSION = "2025-03-26"
 VERSIONS = frozenset(each for each in HANDSHAKE_PROTOCOL_VERSIONS if each <= LAST_VERSION)
 """Versions with batches; 2025-06-18 removed them."""
-NO_MESSAGE = "This is no JSON-RPC message."
+NO_MESSAGE = "This is not a JSON-RPC message."
 BAD_ID = "The id of a request is a string or a whole number."
 DUPLICATE_ID = "There is a request with this id under way in this session."
 
@@ -242,7 +242,7 @@ def _check_entry(entry: Any, ids: set[types.RequestId]) -> bytes | types.JSONRPC
         return error_for(BAD_ID)
     if isinstance(message, types.JSONRPCRequest):
         if message.method == "initialize":
-            return error_for("initialize is no part of a batch.", number)
+            return error_for("initialize cannot be part of a batch.", number)
         if message.id in ids:
             return error_for(DUPLICATE_ID)  # without the id: nobody shall take it for the answer to the other
         ids.add(message.id)

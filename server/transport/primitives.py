@@ -29,7 +29,7 @@ AnyResource = Resource | ResourceTemplate
 Handler = tuple[str, type[Any], Callable[[Context, Any], Awaitable[Json]]]
 """Method, type of its params, and what answers it."""
 LIST_TTL_MS = 1000
-NOT_TOLD = "Nobody is told when this changes: read it again when its ttlMs are over."
+NOT_TOLD = "Changes are not announced: read it again after its ttlMs."
 
 
 def read_result(resource: AnyResource, uri: str, call: Call, outcome: Outcome) -> Json:

@@ -202,7 +202,7 @@ class ConnectedClient:
         try:
             result = await self._ctx.session.send_request(request, RESULTS[question.method], metadata=related)
         except MCPError:
-            raise ClientCannot([question.capability], "The client did not answer what this needs to know.") from None
+            raise ClientCannot([question.capability], "The client did not answer this call's question.") from None
         return result.model_dump(by_alias=True, mode="json", exclude_none=True)
 
     async def _notify(self, send: Callable[[], Awaitable[None]]) -> None:

@@ -23,7 +23,7 @@ _REFUSALS = {
     "NOAUTH": ("it wants a password", f"put user and password into {SETTING}"),
     "WRONGPASS": ("it refuses user and password", f"correct them in {SETTING}"),
     "NOPERM": (
-        "its user may not do what serving needs",
+        "its user lacks permissions that serving needs",
         "allow +@read +@write +@scripting +@connection on manga:*; in a cluster +cluster|slots and +cluster|info as well",
     ),
     "LOADING": ("it is loading its data", "wait: it is ready by itself"),

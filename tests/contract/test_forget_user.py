@@ -50,7 +50,7 @@ async def test_all_of_a_customers_profile_goes_and_nobody_elses(dynamodb_address
     assert others == (Profile((events[0],)), stated)
     assert owner_key("another") in scanned
     assert owner_key(USER) not in scanned
-    assert first[1].startswith("removed: the long-term profile, and what they asked to be remembered\n")
+    assert first[1].startswith("removed: the long-term profile and the preferences\n")
     assert second[1].startswith("there was no long-term profile")
     for told in ("Redis", "idempotency", "orders", "audit", "logs", "180 days"):
         assert told in first[1], "what it does not reach is said"

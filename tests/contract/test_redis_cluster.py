@@ -422,7 +422,9 @@ async def test_a_user_that_may_not_ask_for_the_topology_is_unavailable_and_docto
             await redis.connect(Deadline.after(0.1))
             with pytest.raises(MemoryUnavailable):
                 await read(redis, "x")
-            assert (await diagnose(address, None, Deadline.after(SOON))).detail == "its user may not do what serving needs"
+            assert (
+                await diagnose(address, None, Deadline.after(SOON))
+            ).detail == "its user lacks permissions that serving needs"
             await ask(direct, "ACL", "SETUSER", "app", "+cluster|slots")
             await until_it_answers(redis, "x")
             assert (await diagnose(address, None, Deadline.after(SOON))).detail == "a cluster, all slots served"

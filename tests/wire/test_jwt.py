@@ -413,7 +413,7 @@ async def test_an_issuer_that_is_away_at_the_start_keeps_nothing_from_starting(s
         assert int(answer.headers["retry-after"]) >= 1
         assert (await http.post("/mcp", json=body, headers=headers)).status_code == 401, "no token stays no token"
         assert (await http.get("/readyz")).status_code == 200
-    assert "nobody can be let in" in serving.log
+    assert "no caller can be admitted" in serving.log
     with issuing(port, issuer):
 
         async def served() -> bool:

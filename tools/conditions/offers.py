@@ -26,7 +26,7 @@ PENDING = "pending"
 PLACES = "places"
 """The cards' places in the list that offsets count, from 1 after the offset, for callers that show fewer cards. Not for
 the model."""
-SOLD_OUT = "What matches cannot be had like this at the moment."
+SOLD_OUT = "Matching titles cannot be bought like this at the moment."
 UNCHECKED = "Stock and price could not be checked now: these are as last recorded, so do not promise them."
 
 

@@ -176,7 +176,7 @@ _ID = re.compile(rf"(?=.*\d)(?:{SAFE_ID})")
 """An id has a number in it: a word alone is a name."""
 NAMES = "names"
 """The `degraded` name of an answer whose names the catalogue did not resolve."""
-UNKNOWN = "nothing here goes by this"
+UNKNOWN = "nothing here has this name"
 
 
 async def resolve_excluded(context: ToolContext, names: Sequence[str]) -> tuple[Conditions, tuple[Understood, ...]]:
@@ -258,7 +258,7 @@ def _both(text: str, conditions: Conditions, without: Sequence[str]) -> Iterator
         yield from (name for name in without if normalise(name) in said)
 
 
-AS_BEFORE = "A search does not know what the customer had before: ask which title they mean."
+AS_BEFORE = "A search does not know the customer's earlier titles: ask which title they mean."
 
 
 async def differing(context: ToolContext, want: Want) -> Want:

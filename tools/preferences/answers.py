@@ -17,7 +17,7 @@ KEPT: Json = {"preferences": STRINGS}
 """A property of an output schema: all that is kept, the oldest first."""
 SIGN_IN = "Preferences are remembered for signed-in customers only. Ask the customer to sign in."
 BUSY = "The same customer's preferences are being changed elsewhere; nothing was changed by this call. Try again."
-NOT_EVERYWHERE = "Calls may go by what was known before for up to half an hour."
+NOT_EVERYWHERE = "Calls may use the former preferences for up to half an hour."
 
 
 def one_line(text: str) -> str:

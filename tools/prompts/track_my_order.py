@@ -40,7 +40,7 @@ def _number(context: ToolContext, given: Mapping[str, str]) -> str:
     number = orders.normalise(given.get("order_id", "").strip())
     if number and not orders.matches(number):
         fix = f"give it as the shop writes it, such as {orders.example}, or leave it out for the latest orders"
-        raise InvalidArguments([Violation("$.order_id", "pattern", "this is no order number", fix)])
+        raise InvalidArguments([Violation("$.order_id", "pattern", "this is not an order number", fix)])
     return number
 
 

@@ -131,7 +131,7 @@ async def read_profile(context: ToolContext, given: Mapping[str, str]) -> Conten
     """`obeyed`: how searches and recommendations read a preference; empty for a note to the assistant."""
     store, deadline = context.store, context.deadline
     if context.user is None:
-        raise Forbidden("What is remembered is shown to signed-in customers only. Ask the customer to sign in.")
+        raise Forbidden("Profiles are shown to signed-in customers only. Ask the customer to sign in.")
     profile, stated = await both(
         store.profiles.recall(context.user, deadline), store.preferences.read(context.user, deadline)
     )

@@ -148,7 +148,7 @@ MOST_TOKENS = 400
 LEAST_FOR_LIST, MOST_FOR_LIST, A_CALL = 100, 250, 8
 """Tokens for the list that was shown last: more where there are fewer calls to tell."""
 NOTHING_YET = "Nothing has been asked in this conversation yet."
-NOT_KNOWN = "What was asked before in this conversation cannot be read right now."
+NOT_KNOWN = "Earlier calls of this conversation cannot be read right now."
 CALLS = "Calls so far, latest first:"
 
 

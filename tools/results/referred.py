@@ -19,9 +19,7 @@ def single_title(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 
 TITLE_IDS, NAMED_SET = "title_ids", "result_set"
-NO_SUCH_IDS = (
-    "What is in not_found is no id of a title that is sold here. If it is a name, find its id with search_manga_catalog."
-)
+NO_SUCH_IDS = "not_found has ids that this store does not sell. If one is a name, find its id with search_manga_catalog."
 NOTHING_TO_CHECK = Violation(
     "$.title_ids",
     "required",

@@ -154,7 +154,7 @@ def recall_title(context: ToolContext, asked: VolumeQuery) -> Json | None:
         return None
     result = _of_title(asked, sold, NOTHING, recall_names(context, [asked.title_id]).get(asked.title_id))
     result.pop("in_stock", None)
-    unasked = "What the customer has ordered was not looked up." if asked.volume == NEXT and context.user else None
+    unasked = "The customer's orders were not looked up." if asked.volume == NEXT and context.user else None
     note = " ".join(filter(None, (result.get("note"), unasked, f"Stock as of {sold.as_of}: do not promise it.")))
     return result | {"volumes": [as_last_known(row) for row in result["volumes"]], "note": note}
 

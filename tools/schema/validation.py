@@ -253,7 +253,7 @@ class ArgumentsValidator:
     def validate(self, given: Json) -> Json:
         """The arguments as the tool takes them. Raises `InvalidArguments` with every violation."""
         if holds_more_than(MOST_VALUES, given):
-            fix = "use only what the tool's schema names"
+            fix = "use only names of the tool's schema"
             raise InvalidArguments([Violation("$", "maxProperties", "the arguments hold far too many values", fix)])
         cleaned = self._normalise({clean_text(name): clean(value) for name, value in given.items()})
         violations = [] if self._quick_check(cleaned) else self._violations(cleaned)

@@ -39,7 +39,7 @@ T = TypeVar("T")
 LEAST_FREE_BYTES = 64 * 2**20
 Checks = dict[str, tuple[str, Check]]
 """Each dependency's name, its place (without secrets) and its check."""
-KEEPS = "a running server keeps what it read last"
+KEEPS = "a running server keeps its last version"
 REMEDIES = {
     "CatalogFileError": "correct the file, or MANGA_CATALOG_FILE",
     "StoreFileError": "correct the file, or MANGA_ORDERS_FILE, MANGA_VOLUMES_FILE",

@@ -73,10 +73,11 @@ async def diagnose(redis: Redis, deadline: Deadline) -> Diagnosis:
             await heard.wait()
     except TimeoutError:
         remedy = f"name the Redis itself in MANGA_REDIS_URL, no proxy before it; or {WITHOUT}"
-        return Diagnosis(DOWN, "what is published there is not heard", remedy)
+        return Diagnosis(DOWN, "published messages do not arrive", remedy)
     finally:
         wire.abort()
-    return Diagnosis(OK, "published and heard, in the channel's own shard" if redis.is_sharded else "published and heard")
+    where = ", in the channel's own shard" if redis.is_sharded else ""
+    return Diagnosis(OK, f"published and received{where}")
 
 
 def _list_serving_commands(redis: Redis, channel: str) -> list[Command]:

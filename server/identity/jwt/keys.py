@@ -37,7 +37,7 @@ def strict_json(data: bytes) -> Json:
     except (ValueError, RecursionError):
         raise Unproven("The token's JSON is malformed.") from None
     if not isinstance(value, dict):
-        raise Unproven("The token's JSON is no object.")
+        raise Unproven("The token's JSON is not an object.")
     return value
 
 
@@ -74,11 +74,11 @@ def token_header(token: str) -> TokenHeader:
     `Unproven`."""
     compact = COMPACT.fullmatch(token) if len(token) <= LONGEST_TOKEN else None
     if compact is None:
-        raise Unproven("The token is no signed JWT, or too long.")
+        raise Unproven("The token is not a signed JWT, or too long.")
     try:
         header = strict_json(base64url_decode(compact[1]))
     except ValueError:
-        raise Unproven("The token is no signed JWT.") from None
+        raise Unproven("The token is not a signed JWT.") from None
     kid, alg, typ = header.get("kid"), header.get("alg"), header.get("typ")
     if alg not in ALGORITHMS:
         raise Unproven(f"The token has to be signed with {' or '.join(ALGORITHMS)}.")
@@ -325,7 +325,7 @@ class IssuerKeys:
         """Logs the first failure of a series."""
         self._failures += 1
         if self._failures == 1:
-            left = "the last ones go on" if self._keys else "there are none yet, so nobody can be let in"
+            left = "the last ones go on" if self._keys else "there are none yet, so no caller can be admitted"
             logger.warning("MANGA_JWT_JWKS_URL: %s; %s", why, left)
 
     def _pause(self) -> float:

@@ -103,7 +103,7 @@ def _reason(error: jwt.PyJWTError) -> str:
         case jwt.InvalidIssuedAtError():
             return "The token's times are malformed."
         case _:
-            return "The token is no signed JWT."
+            return "The token is not a signed JWT."
 
 
 SETTING = "MANGA_JWT_JWKS_URL"
@@ -166,7 +166,7 @@ class Proven:
     def of_json(cls, told: Any) -> Proven:
         """Reads another process's result. Raises `Unproven`, `CannotTell` as that one did."""
         if not isinstance(told, dict) or "unproven" in told:
-            why = told.get("unproven", "") if isinstance(told, dict) else "The token is no signed JWT."
+            why = told.get("unproven", "") if isinstance(told, dict) else "The token is not a signed JWT."
             raise CannotTell if why is None else Unproven(why)
         return cls(**{**told, "scopes": frozenset(told["scopes"])})
 
@@ -175,7 +175,7 @@ def prove_user(claims: Claims, audiences: Collection[str]) -> Proven:
     """Returns the holder of the token with these claims. Raises `Unproven`."""
     if "cnf" in claims:
         # RFC 7800: only who has the key may use it (DPoP, RFC 9449; mutual TLS, RFC 8705), and nobody proves that here.
-        raise Unproven("The token is bound to a key (cnf), and is no bearer token.")
+        raise Unproven("The token is bound to a key (cnf), so it is not a bearer token.")
     subject, client = _subject(claims), _client(claims)
     return Proven(
         principal=hashlib.sha256(json.dumps([client, subject]).encode()).hexdigest()[:32],
@@ -256,7 +256,7 @@ class Verifier:
     async def verify(self, token: str) -> Proven:
         """Returns the token's holder. Raises `Unproven`, `CannotTell`."""
         if len(token) > LONGEST_TOKEN:
-            raise Unproven("The token is no signed JWT, or too long.")
+            raise Unproven("The token is not a signed JWT, or too long.")
         digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
         if known := self.verified.find(digest, self._keys.current, self._clock()):
             return known
@@ -327,5 +327,5 @@ class TrustIssuer:
         except Unproven as unproven:
             raise Forbidden(f"{where}: {unproven}") from None
         except CannotTell:
-            message = "The issuer's keys are not there yet, so nobody can be identified. Try again in a moment."
+            message = "The issuer's keys are not loaded yet, so callers cannot be identified. Try again in a moment."
             raise DependencyFailure(message, dependency="issuer", retry_after_ms=RETRY_AFTER_MS) from None

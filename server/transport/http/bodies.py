@@ -159,7 +159,7 @@ class Admission:
         if posted.method == "tools/call":
             return None
         if posted.size > MOST_BYTES:
-            return plain(413, f"A message that is no call has at most {MOST_BYTES} bytes.")
+            return plain(413, f"A message that is not a call has at most {MOST_BYTES} bytes.")
         if posted.method == METHOD and not self._subscriptions.is_open_to(holder_of(scope)):
             return busy(FULL)
         return None

@@ -154,7 +154,7 @@ class Gate:
             error = str(unproven) if bearer is not None else None
             return plain(401, str(unproven), {"WWW-Authenticate": self._challenge.for_token(scope, error)})
         except CannotTell:
-            return busy("The issuer's keys are not there yet, so nobody can be let in.")
+            return busy("The issuer's keys are not loaded yet, so no caller can be admitted.")
         if principal is not None:
             scope["user"] = _user(principal)
         return None

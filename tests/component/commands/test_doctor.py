@@ -250,7 +250,7 @@ async def test_something_that_is_no_opensearch_is_told_of(body: str, doctor: Any
     async with listening(says(answer)) as port:
         found = (await doctor(catalog_url=f"http://127.0.0.1:{port}")).of["catalog"]
     assert found["state"] == "down"
-    assert "no OpenSearch" in found["detail"]
+    assert "another server than OpenSearch" in found["detail"]
     assert "MANGA_CATALOG_URL" in found["remedy"]
 
 

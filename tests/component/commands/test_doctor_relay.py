@@ -42,7 +42,7 @@ async def _allowed(admin: object, *rules: str) -> Reply:
 
 async def test_a_redis_that_passes_messages_on_is_well_and_nothing_is_left_there() -> None:
     with private_valkey() as own:
-        assert await told(redis_url=f"redis://127.0.0.1:{own.port}") == Diagnosis(OK, "published and heard")
+        assert await told(redis_url=f"redis://127.0.0.1:{own.port}") == Diagnosis(OK, "published and received")
         async with reached(own.address) as redis:
             assert await all_keys(redis) == []
 
@@ -74,7 +74,7 @@ class Divided:
 
     dialer: Dialer
     trip: Callable[[Sequence[Step], Deadline], Awaitable[list[Reply | Exception]]]
-    sharded: bool = False
+    is_sharded: bool = False
 
 
 async def test_what_is_published_and_not_heard_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +82,7 @@ async def test_what_is_published_and_not_heard_is_told_of(monkeypatch: pytest.Mo
     with private_valkey() as one, private_valkey() as other:
         async with connected(one.address) as heard, connected(other.address) as said:
             found = await diagnose(Divided(heard.dialer, said.trip), Deadline.after(30))  # type: ignore[arg-type]
-    assert (found.state, found.detail) == (DOWN, "what is published there is not heard")
+    assert (found.state, found.detail) == (DOWN, "published messages do not arrive")
 
 
 async def test_without_redis_the_line_points_to_the_one_of_redis() -> None:
@@ -112,4 +112,4 @@ async def test_a_cluster_is_asked_by_sharded_channels() -> None:
     with private_valkey("--cluster-enabled", "yes") as own:
         await as_cluster_of_one(own.address)
         found = await told(redis_url=f"redis+cluster://127.0.0.1:{own.port}")
-    assert found == Diagnosis(OK, "published and heard, in the channel's own shard")
+    assert found == Diagnosis(OK, "published and received, in the channel's own shard")

@@ -85,6 +85,6 @@ def test_who_the_caller_is_follows_from_how_callers_prove_themselves(shown: Show
 def test_a_document_that_cannot_be_used_is_told(shown: Shown) -> None:
     status, text = shown(document="{")
     assert status == 1
-    assert "problem: the flags are not JSON (line 1, column 2); a running server keeps what it read last" in text
+    assert "problem: the flags are not JSON (line 1, column 2); a running server keeps its last version" in text
     status, told = shown("--json", url="http://127.0.0.1:9/flags")
     assert (status, told["source"]) == (1, "http://127.0.0.1:9/flags")

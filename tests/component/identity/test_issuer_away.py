@@ -65,7 +65,7 @@ async def test_its_absence_is_told_once_and_so_is_its_return(trouble: Exception,
     async with kept(reading):
         await asyncio.sleep(700)
     told = [record.getMessage() for record in caplog.records if record.name == "server.identity.jwt.keys"]
-    assert len([each for each in told if "nobody can be let in" in each]) == 1
+    assert len([each for each in told if "no caller can be admitted" in each]) == 1
     assert [each for each in told if "answers again" in each] == ["MANGA_JWT_JWKS_URL answers again"]
 
 

@@ -28,7 +28,7 @@ OWN = {"session": "s", "user": "u"}
 HISTORY = "manga://session/history"
 META = "com.mangaassist/history"
 NOTHING_YET = "Nothing has been asked in this conversation yet."
-NOT_KNOWN = "What was asked before in this conversation cannot be read right now."
+NOT_KNOWN = "Earlier calls of this conversation cannot be read right now."
 
 
 def history(answer: Answer) -> list[str]:

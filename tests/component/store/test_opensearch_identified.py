@@ -61,8 +61,8 @@ async def test_another_server_is_told_from_an_opensearch_without_the_catalogue(s
             await identified(address)
         told = await diagnose(address, None, Deadline.after(5))
     assert (told.state, told.version) == ("down", None)
-    assert told.detail.startswith("what answers there is ")
-    assert "no OpenSearch" in told.detail
+    assert told.detail.startswith("the address belongs to ")
+    assert "another server than OpenSearch" in told.detail
     assert (told.remedy or "").startswith("check host, port and path in MANGA_CATALOG_URL")
 
 

@@ -24,5 +24,5 @@ async def test_a_changed_text_is_told_and_a_broken_file_changes_nothing(
         await until(lambda: policies.text("shipping", "en") == "Three days.", 30, "the new text is told")
         assert policies.topics == ("shipping", "faq")
         file.write_text("no heading\n")
-        await until(lambda: "what was read before stays in use" in caplog.text, 30, "the log tells of the broken file")
+        await until(lambda: "the last good version stays in use" in caplog.text, 30, "the log tells of the broken file")
         assert policies.text("shipping", "en") == "Three days."

@@ -121,8 +121,8 @@ async def test_titles_are_compared_to_begin_and_to_own(kit: Kit) -> None:
 async def test_what_goes_on_and_what_is_not_counted_is_said(kit: Kit) -> None:
     answer = await kit.ask("compare_prices", {"title_ids": ALL})
     assert [(item["complete"], item["volumes"]) for item in answer.value["items"]] == [(True, 10), (False, 3), (None, None)]
-    assert "cost so far" in answer.note
-    assert "not known how many" in answer.note
+    assert "price of its volumes so far" in answer.note
+    assert "their number is unknown" in answer.note
     assert "comparison" not in (await kit.ask("compare_prices", {"title_ids": ALL[:1]})).value
     assert (await kit.ask("compare_prices", {"title_ids": ALL[:1]})).note == ""
 

@@ -84,7 +84,7 @@ async def test_what_nobody_goes_by_is_said_not_to_be_obeyed(opener: Opener) -> N
     assert not {1, 4}.intersection(ids(answer))
     assert [each["condition"] for each in answer.value["understood"]] == [
         "Cooking",
-        "without clowns: nothing here goes by this (not obeyed)",
+        "without clowns: nothing here has this name (not obeyed)",
         "not by Hoshino",
         "without manga-000001",
     ]

@@ -368,7 +368,7 @@ async def test_while_stock_is_away_volumes_are_as_last_known(kit: Kit, mood: Moo
     assert answer.value["volumes"][0]["isbn"] == "9784000000116"
     assert "do not promise" in answer.note
     after = await found(kit, "ami", title_id=SEA, volume="next")
-    assert "What the customer has ordered was not looked up." in after.note
+    assert "The customer's orders were not looked up." in after.note
     unread = await found(kit, title_id=ROAD)
     assert unread.failure in ("DEPENDENCY_FAILURE", "TIMEOUT", "CIRCUIT_OPEN")
 

@@ -31,7 +31,7 @@ async def test_titles_that_are_not_there_are_named_beside_those_that_are(tmp_pat
         none = (await called(app, "get_ratings", {"title_ids": [NOWHERE]}))["structuredContent"]
     assert [rated["title"] for rated in some["ratings"]] == ["One Piece"]
     assert some["missing"] == [NOWHERE]
-    assert "no id of a title here" in some["note"]
+    assert "ids that this store does not know" in some["note"]
     assert none["error"]["name"] == "NOT_FOUND"
 
 
@@ -57,5 +57,5 @@ async def test_while_nothing_answers_what_is_known_of_popular_titles_is_told_as_
     answer = await kit.ask("get_ratings", {"title_ids": [KNOWN, NOWHERE]})
     assert (answer.meta["source"], answer.meta["fallback"]) == ("fallback", "last_known_ratings")
     assert [rated["title_id"] for rated in answer.value["ratings"]] == [KNOWN]
-    assert "Nothing is known right now of what is in missing." in answer.note
+    assert "Titles in missing cannot be read right now." in answer.note
     assert (await kit.ask("get_ratings", {"title_ids": [NOWHERE]})).failure == "DEPENDENCY_FAILURE"

@@ -118,7 +118,9 @@ async def test_a_tool_of_another_version_is_told_once_and_stops_nothing(caplog: 
     for share in (1, 2, 3):
         source.content = json.dumps({"sell_house": {"percent": share}, "lookup_order": False}).encode()
         assert await follower.look_and_tell()
-    assert [record.message for record in caplog.records] == ["the flags name what is no tool of this version: sell_house"]
+    assert [record.message for record in caplog.records] == [
+        "the flags name tools that this version does not have: sell_house"
+    ]
     assert await problem(follower) == ""
     assert flags.document.flags["lookup_order"] == ()
 

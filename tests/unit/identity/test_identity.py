@@ -76,7 +76,7 @@ async def test_secrets_of_a_file_are_followed_without_a_restart(
         await until(
             lambda: "there is no token in it" in caplog.text or f"{file} cannot be read" in caplog.text, 10, "it is told"
         )
-        assert "what was read before stays in use" in caplog.text
+        assert "the last good version stays in use" in caplog.text
         assert await accepted(tokens, "the-new-secret")
         file.write_text("the-newest-secret\n")
         await until(lambda: accepted(tokens, "the-newest-secret"), 30, "it goes on")

@@ -71,7 +71,7 @@ class TypedSnapshot(Generic[T]):
                 return self._shape.validate_json(content, strict=True)
         if not self._told:
             self._told = True
-            logger.warning("what is kept as %s cannot be read: it is as if there were nothing", self._name)
+            logger.warning("the stored %s cannot be read and counts as missing", self._name)
         return None
 
     def _key(self, part: int | str) -> str:

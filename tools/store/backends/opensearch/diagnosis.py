@@ -23,7 +23,7 @@ class NotOpenSearch(DependencyFailure):
     """Another server answers there; `what` says which."""
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"what answers there is {what}", dependency="catalog")
+        super().__init__(f"the address belongs to {what}", dependency="catalog")
 
 
 async def diagnose(address: OpenSearchAddress, embedder: Embedder | None, deadline: Deadline) -> Diagnosis:
@@ -73,12 +73,12 @@ async def identify(client: Client, deadline: Deadline) -> str | None:
         if status == 403:
             return None
         if status in _NO_SUCH_PAGE or isinstance(cause, (SerializationError, MalformedAnswer)):
-            raise NotOpenSearch("an HTTP server that is no OpenSearch") from cause
+            raise NotOpenSearch("another server than OpenSearch") from cause
         raise
     if not isinstance(told, dict) or not isinstance(told.get("number"), str):
-        raise NotOpenSearch("an HTTP server that is no OpenSearch")
+        raise NotOpenSearch("another server than OpenSearch")
     if told.get("distribution") != "opensearch":
-        raise NotOpenSearch(f"no OpenSearch, but something of version {told['number'][:20]}")
+        raise NotOpenSearch(f"another server than OpenSearch, of version {told['number'][:20]}")
     return f"OpenSearch {told['number']}"
 
 
