@@ -117,7 +117,7 @@ class Call:
 
     @property
     def customer(self) -> str | None:
-        """The user whose personal data the answer may hold; None for nobody."""
+        """The user whose personal data the answer may hold; None if it may hold none."""
         return None if self.impersonal else self.principal.user
 
     @property

@@ -11,7 +11,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 
 def compact(value: Any) -> str:
-    """Compact JSON by pydantic's fast writer; by Python's for what that refuses, such as lone surrogates."""
+    """Compact JSON by pydantic's fast writer; by Python's for values that it refuses, such as lone surrogates."""
     try:
         return to_json(value).decode()
     except PydanticSerializationError:

@@ -74,8 +74,8 @@ class RecentState:
         self.left.pop((session, user))
 
     def fill(self, request: BeginRequest, begun: Begun, asked_at: float = math.inf) -> Begun:
-        """`begun` completed by what this process knows and Redis did not say; what Redis said is noted here. State that was
-        written before `asked_at`, when Redis was asked, and is missing from the answer was lost by Redis."""
+        """`begun` completed by this process's own state where Redis had none; Redis's state is recorded. State written
+        before `asked_at`, when Redis was asked, and missing from the answer was lost by Redis."""
         if request.result_set is not None and begun.result_set is None:
             begun = replace(begun, result_set=self._sets.use(request.result_set))
         if request.session is None or begun.retry_after_ms:

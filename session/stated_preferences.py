@@ -61,8 +61,8 @@ class StatedPreferences:
         return Command(("SET", keys.preferences(user), encode(preferences), "NX", "EX", COPY_SECONDS))
 
     async def change(self, user: str, change: Change, deadline: Deadline) -> Changed | None:
-        """Returns once the store has confirmed it; None where others kept changing the same. Raises what the store raises:
-        the change may then have happened."""
+        """Returns once the store has confirmed it; None if concurrent changes kept winning. Raises the store's errors, after
+        which the change may have happened."""
         mark = f"changing:{uuid.uuid4().hex}"
         gone = await self._trip(Command(("SET", keys.preferences(user), mark, "EX", MARK_SECONDS)))
         for _ in range(ATTEMPTS):

@@ -13,7 +13,7 @@ from session.resilience.lru import Lru
 LEAST_TOKENS = 150
 """Fewer tokens left start no call: no result fits."""
 FLOOR_TOKENS = 200
-"""Fewest tokens that a call gets while so many are left, however many calls are expected."""
+"""Fewest tokens that a call gets while that many are left, however many calls are expected."""
 
 
 @dataclass(frozen=True, slots=True)

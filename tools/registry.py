@@ -156,7 +156,7 @@ def compile_tool(tool: Tool) -> Registered:
 
 
 class Registry:
-    """Tools by name. Withdrawn ones are found too, so that their callers learn what to use instead."""
+    """Tools by name. Withdrawn ones are kept, so that their callers learn the alternative."""
 
     def __init__(
         self,

@@ -101,7 +101,7 @@ def mark_pointers(text: str, titles: Iterable[Title], searched: str | None = Non
 
 
 def add_pointers(context: ToolContext, result: Json) -> Json:
-    """The result without its mark, and with a word on each of these tools that is there."""
+    """The result without its mark, and with a note on each of the available tools that it points to."""
     if ELSEWHERE not in result:
         return result
     told = {key: value for key, value in result.items() if key != ELSEWHERE}

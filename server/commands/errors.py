@@ -25,7 +25,7 @@ def format_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def progress_bar(stream: TextIO) -> Callable[[int, int, str], None] | None:
-    """Returns a function that draws (done, total, what) on one line; None if `stream` is no terminal."""
+    """Returns a function that draws (done, total, what) on one line; None if `stream` is not a terminal."""
     if not stream.isatty():
         return None
     started = time.monotonic()

@@ -214,11 +214,8 @@ START_SECONDS = 1.5
 async def open_flags(
     settings: Settings, flags: Flags, tools: Iterable[Tool], redis: KeyValue, stack: AsyncExitStack
 ) -> Follower | None:
-    """Reads the flags for the first time; returns their follower, None without a source.
-
-    A source that is away or wrong stops nothing: the flags are then the fleet's last good ones, else unknown, so that no
-    tool is on that somebody has switched off.
-    """
+    """Reads the flags for the first time; returns their follower, None without a source. An absent or wrong source does not
+    stop the start: the fleet's last good flags hold, else no tool is on."""
     if settings.flags_url is None:
         return None
     flags.known = False

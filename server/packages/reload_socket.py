@@ -151,8 +151,8 @@ async def ask_to_reload(host: str, port: int) -> ReloadReport:
 
 
 def _listening(path: Path) -> socket.socket:
-    """Opens the socket, in place of one that a killed server left: only one process has the port. Raises OSError for a
-    folder of somebody else."""
+    """Opens the socket, in place of a killed server's: only one process has the port. Raises OSError for another user's
+    folder."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
     if stat.S_IMODE(_check_own(path.parent).st_mode) != 0o700:
         path.parent.chmod(0o700)
@@ -170,7 +170,7 @@ def _listening(path: Path) -> socket.socket:
 
 
 def _check_own(folder: Path) -> os.stat_result:
-    """Raises OSError for a folder of somebody else, or a link: in /tmp anybody can be there first."""
+    """Raises OSError for another user's folder, or a link: in /tmp anybody can create it first."""
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise PermissionError(0, f"{folder} belongs to somebody else")

@@ -37,7 +37,7 @@ class FleetKey:
         return [HKDF(SHA256(), BYTES, None, b"manga/" + purpose).derive(key) for key in self.ring]
 
     def hurry(self) -> None:
-        """Checks soon whether the others have another key."""
+        """Soon compares the key with the other processes'."""
         self._hurried.set()
 
     async def keep(self) -> NoReturn:

@@ -63,7 +63,7 @@ class Background:
         self._resting: set[str] = set()
 
     def run(self, name: str, work: Work) -> None:
-        """Starts `work`, which runs until cancelled; to return is to die."""
+        """Starts `work`, which runs until cancelled; a return counts as a death."""
         task = asyncio.create_task(self._keep_up(name, work), name=name)
 
         async def end() -> None:

@@ -28,8 +28,8 @@ from tools.store.search.text.characters import normalise
 
 
 def cache_key(call: Call) -> str | None:
-    """The key of a call's result; it includes the user only where the tool's results depend on one. None where it is not
-    cached, as where a call is about what its session was shown last."""
+    """The key of a call's result; it includes the user only where the tool's results depend on one. None if the result is
+    not cached, as for a call about its session's last titles."""
     policy = call.tool.tool.cache
     if policy is None or call.tool.tool.is_about_last(call.arguments):
         return None

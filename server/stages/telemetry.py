@@ -52,8 +52,8 @@ def _violations(outcome: Outcome | None) -> tuple[tuple[str, str], ...]:
 
 
 def select_remembered(call: Call, outcome: Outcome | None) -> dict[str, object]:
-    """The arguments that history and logs may show, by the tool's allowlist. None before they were validated or after
-    NOT_FOUND: they can then be anything that somebody typed."""
+    """The arguments that history and logs may show, by the tool's allowlist. None before validation or after NOT_FOUND: they
+    may then be any text."""
     unknown = outcome is not None and isinstance(outcome.failure, NotFound)
     return {} if unknown else _shown_arguments(call, call.tool.tool.remembered)
 

@@ -94,7 +94,7 @@ class Listener(Protocol):
 
 
 class Listeners:
-    """A sink and observer that passes events on to those who listen at the moment; it samples no traces."""
+    """A sink and observer that passes events on to current listeners; it samples no traces."""
 
     traces = False
 

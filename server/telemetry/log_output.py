@@ -135,8 +135,8 @@ MOST_REMEMBERED = 100
 
 
 class RepeatFilter(logging.Filter):
-    """Passes lines that differ in their arguments alone twenty times in ten seconds, a library's warning once, and appends
-    the number of those left out to the next."""
+    """Passes lines that differ only in their arguments twenty times in ten seconds, a library's warning once, and appends
+    the number of omitted ones to the next."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()

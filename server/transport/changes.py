@@ -130,7 +130,7 @@ def encode_event(event: ServerEvent, sender: str) -> bytes:
 
 
 def decode_event(message: bytes, own: str) -> ServerEvent | None:
-    """Returns None for this process's own messages, and for anything else that is no event."""
+    """Returns None for this process's own messages, and for malformed events."""
     if len(message) > LARGEST_BYTES:
         return None
     try:

@@ -207,8 +207,8 @@ class ToolListChanges:
         client.lists[principal] = self._digest(principal)
 
     async def _compare(self) -> None:
-        """Tells each client whose list has changed. A principal's list is read once, however many clients have it; what
-        changes meanwhile is left to the next comparison."""
+        """Notifies each client whose list has changed. A principal's list is read once for all its clients; later changes
+        wait for the next comparison."""
         present: dict[Principal, str] = {}
         work = 0
         for client in list(self._clients):

@@ -244,7 +244,7 @@ class Protocol:
         return server
 
     def _input_schema(self, name: str) -> Mapping[str, Any] | None:
-        """Returns the schema that the SDK compares `Mcp-Param-*` headers with; None for a name that is no tool."""
+        """Returns the schema that the SDK compares `Mcp-Param-*` headers with; None for an unknown tool."""
         registered = self._registry.get(name)
         return None if registered is None else registered.tool.input_schema
 

@@ -26,9 +26,8 @@ NO_BRACKETS = bytes(each for each in range(256) if each not in b"[]{}")
 
 
 def find_excess(data: bytes | bytearray) -> str | None:
-    """Returns why a message is refused before it is parsed, or None. Takes linear time, about that of a copy.
-
-    Counts no fewer values or levels than a parser meets before it gives up, damaged JSON included."""
+    """Returns why a message is refused before it is parsed, or None. Takes linear time, about that of a copy. Counts at
+    least the values and levels that a parser meets, damaged JSON included."""
     if b"\0" in data:
         return "A message is JSON in UTF-8."  # no JSON has such a byte; in UTF-16 nothing below would count right
     openings = data.count(b"[") + data.count(b"{")
@@ -223,7 +222,7 @@ def error_for(sentence: str, number: Any = None, code: int = types.INVALID_REQUE
 
 
 def read_id(body: bytes) -> Any:
-    """Returns the id of a message that may be invalid otherwise; None where no id can be read."""
+    """Returns the id of a message that may be invalid otherwise; None without a readable one."""
     try:
         message = from_json(body)
     except ValueError:

@@ -219,7 +219,7 @@ class PrimitiveMethods:
         return await self._calls.run(ctx, served.run, dict(params.arguments or {}), partial(prompt_result, served.value))
 
     async def complete(self, ctx: Context, params: types.CompleteRequestParams) -> Json:
-        """Proposes values for an argument; none where nobody has proposals."""
+        """Proposes values for an argument; none without a source of proposals."""
         ref, argument = params.ref, params.argument
         served: Served[Any] | None
         if isinstance(ref, types.PromptReference):

@@ -273,7 +273,7 @@ class ClusteredRedis:
                 return
 
     async def _learn(self) -> bool:
-        """Asks a few connected nodes, and last the configured address, which may lead to one that has left."""
+        """Asks a few connected nodes, and last the configured address, which may belong to a removed node."""
         there = self._there()
         seed = Informant(self.connection_to(self._seed))
         asked = [*map(Informant, random.sample(there, min(INFORMANTS, len(there)))), seed]

@@ -41,8 +41,8 @@ class LocalLimits:
         return len(self._buckets)
 
     def wait_ms(self, key: str, cost: int = 1) -> int:
-        """Takes `cost` tokens, at most a bucket's all, and returns 0; else takes none and returns the ms until there are so
-        many."""
+        """Takes `cost` tokens, at most a bucket's capacity, and returns 0; else takes none and returns the ms until enough
+        are there."""
         now, cost = self._clock(), min(cost, self._rate.burst)
         tokens = self._tokens(key, now)
         wait_ms = self._compute_wait_ms(cost, tokens)

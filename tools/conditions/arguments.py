@@ -127,7 +127,7 @@ _COMMAS = str.maketrans({"、": ",", ";": ",", "\n": ","})
 
 
 def _spelling(choices: Mapping[Any, str]) -> Callable[[str], str]:
-    """Brings a text into the one form of the choice that it is another word for; any other stays as it is."""
+    """Brings a text into the spelling of the choice it names; any other stays as it is."""
     said = {word: str(choice) for choice, words in choices.items() for word in (str(choice), *words.split())}
     return lambda text: said.get("_".join(normalise(text).replace("-", " ").split()), text)
 

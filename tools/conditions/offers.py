@@ -81,8 +81,8 @@ def _read(kept: Mapping[str, Any]) -> Conditions:
 
 
 async def with_offers(context: ToolContext, result: Json, name: str) -> Json:
-    """The result with live price and stock on the cards under `name`. Where conditions of sale are still pending, with the
-    first of them that can be had so, and all that is said of these made good."""
+    """The result with live price and stock on the cards under `name`. Pending conditions of sale are checked, and cards that
+    fail them dropped."""
     cards = result[name]
     reading = await read_stock(context, cards)
     if PENDING not in result:

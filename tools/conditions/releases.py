@@ -83,7 +83,7 @@ def beside_releases(text: str) -> str | None:
 
 
 async def without_releases(context: ToolContext, query: str) -> str:
-    """The query without such a question; "" if nothing is left. A title's name stays."""
+    """The query without a question about releases; "" if nothing is left. A title's name stays."""
     text = normalise(query)
     rest = beside_releases(text)
     if rest is None:

@@ -49,7 +49,7 @@ async def recall_preferences(context: ToolContext, reading: Reading, own: Condit
 
 
 def apply_preferences(heard: tuple[Heard, ...], now: Stance, *, another: bool, currency: Currency = YEN) -> Remembered:
-    """`now`: what the call states; `another`: somebody else is to read it."""
+    """`now`: the call's stance; `another`: the titles are for somebody else."""
     conditions, understood = Conditions(), list[Understood]()
     for kept in heard:
         if not kept.holds.stated:

@@ -170,7 +170,7 @@ class Method:
 
 
 Understood = Callable[[Any], Json | None]
-"""(a client's declaration of the extension, any JSON) to the small part that the server keeps, None if it is of no use."""
+"""Maps a client's declaration of the extension, any JSON, to the part that the server keeps; None if it is unusable."""
 OfResult = Callable[[Store, MayUse, str, Json], Json]
 """Maps (store, the caller's tools, a tool's name, its result) to additions to the result's `_meta`. It calls no backend."""
 

@@ -217,7 +217,7 @@ ORDERS = ResourceTemplate(
 
 
 async def read_result(context: ToolContext, given: Mapping[str, str]) -> Contents:
-    """Another's result, one that is gone, and one that never was get the same answer."""
+    """Reads a shortened result. Another caller's, an expired and an unknown one get the same answer."""
     try:
         whole = await context.session.whole_result(given["call_id"]) if context.session else None
     except MemoryUnavailable:

@@ -167,7 +167,7 @@ def _count_tokens(line: str) -> int:
 
 
 def _choose_forms(lines: Sequence[Sequence[str]], room: int) -> list[str]:
-    """First every call in its shortest form, as many as fit, then in longer ones for as many as can, the latest first."""
+    """Chooses the shortest form of each call, for as many as fit, then longer forms while they fit, the latest first."""
     costs = [[_count_tokens(form) for form in line] for line in lines]
     while costs and sum(cost[0] for cost in costs) > room:
         costs.pop()

@@ -11,7 +11,7 @@ from tools.store.failures import InvalidArguments, NotFound, Violation
 
 
 def single_title(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """The one title of all rows, for later calls that name none. Empty values for several titles; {} for none."""
+    """The one title of all rows, for later calls that name none. Empty values for several titles; {} without rows."""
     titles = {str(row["title_id"]): str(row.get("title") or "") for row in rows if row.get("title_id")}
     if len(titles) > 1:
         return {"title_id": "", "title": ""}

@@ -160,7 +160,7 @@ def format_ranges(numbers: Iterable[int]) -> str:
 
 
 async def read_stock(context: ToolContext, listed: Sequence[Json]) -> StockReading:
-    """The stock of the rows' titles, as far as it is known in time; a label where it is not."""
+    """The stock of the rows' titles, as far as it comes in time, and a label if some does not."""
     ids = [str(row["title_id"]) for row in listed]
     if not ids:
         return StockReading({})

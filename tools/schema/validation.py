@@ -267,7 +267,7 @@ class ArgumentsValidator:
         return [v for error in self._validator.iter_errors(cleaned) for v in self._explanations.explain(error)]
 
     def list_ignored(self, given: Json) -> list[str]:
-        """Returns the names of the caller's identity among valid arguments, as far as the tool does not take them itself."""
+        """Returns the names of the caller's identity among valid arguments, unless the tool takes them itself."""
         return [name for name in map(clean_text, given) if self._names_caller(name)]
 
     def _normalise(self, cleaned: Json) -> Json:

@@ -47,7 +47,7 @@ _FOR_THE_YOUNG = frozenset({"kodomo", "shonen", "shojo"})
 
 
 def audience_of(title: Title, vocabulary: Vocabulary = _TABLE) -> Audience | None:
-    """The youngest it is fit for; None where nothing is known."""
+    """The youngest audience that the title is fit for; None if nothing is known."""
     if title.audience is not None:
         return Audience(title.audience)
     written = frozenset(title.tags)
@@ -67,7 +67,7 @@ def audience_of(title: Title, vocabulary: Vocabulary = _TABLE) -> Audience | Non
 
 
 def content_notes(title: Title) -> tuple[str, ...]:
-    """The tags to mention to who chooses for somebody else, in the order of the title's own."""
+    """The tags to mention to buyers for somebody else, in the title's own order."""
     told = EXPLICIT | MATURE | _TABLE.list_rated("teen")
     return tuple(tag for tag in title.tags if tag in told)
 

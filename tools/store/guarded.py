@@ -62,12 +62,10 @@ class AttemptTime:
 
 
 class Backend:
-    """Runs attempts at a backend so that a bad one costs its callers little and is left alone until it recovers.
-
-    Only failures and lateness count against it: a malformed question is the caller's fault, and an attempt that was cut off
-    after hardly any time says nothing. Every operation run here is a read, or a write that may be repeated; a throttled one
-    is not retried.
-    """
+    """Runs attempts at a backend so that a bad one costs its callers little and is left alone until it recovers. Only
+    failures and lateness count against it: a malformed question is the caller's fault, and an attempt cut off after hardly
+    any time says nothing. Every operation here is a read, or a write that may be repeated; a throttled one is not
+    retried."""
 
     def __init__(
         self,

@@ -91,7 +91,7 @@ class IdPattern:
         return self._whole.fullmatch(text) is not None
 
     def mismatch(self, text: str, setting: str) -> str:
-        """A sentence that says of an id in a shop's file that `setting` is to be stated."""
+        """A sentence that a file's id does not match the pattern, which `setting` states."""
         return f"{text!r} is not of the shop's pattern {self.text}, which {setting} states"
 
     def normalise(self, text: str) -> str:

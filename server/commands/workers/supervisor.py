@@ -219,7 +219,7 @@ def _unblock(mask: set[int]) -> None:
 
 logger = logging.getLogger(__name__)
 HUNG_SECONDS = 6.0
-"""A worker reports four times a second; one that is silent for so long is killed and replaced."""
+"""A worker reports four times a second; after this silence it is killed and replaced."""
 START_SECONDS = 120.0
 """The longest silence of a worker that takes no connections: it is starting or ending."""
 TOGETHER_SECONDS = 1.0

@@ -62,8 +62,8 @@ class Sessions:
         return JSONResponse(body, headers={"Cache-Control": "no-store"})
 
     async def _identify(self, request: Request) -> tuple[str, str | None]:
-        """Returns the session, and the user whose part of it is meant. Raises what a call would, and `RateLimited` for
-        requests beyond the caller's limit of calls."""
+        """Returns the session and the user of the request. Raises the errors of a call, and `RateLimited` beyond the
+        caller's limit."""
         session = checked_session(request.path_params["session"])
         assert session is not None
         principal = await self._identifier.identify(read_metadata({}, request.headers), bearer_of(request.headers))

@@ -49,7 +49,7 @@ MOST_UNREAD = 256
 MOST_UNREAD_BYTES = 2**18
 """Most unread bytes of a stream, beyond the megabytes that the socket holds."""
 MOST_AT_WORK = 32
-"""Requests of one stream that are worked on at once, of those with long answers: the others wait."""
+"""Most requests of one stream with long answers that run at once; others wait."""
 MOST_LEADING = 8
 """Messages before the first request."""
 HEADERS = (
@@ -167,7 +167,7 @@ class Outgoing(_Closing):
             notify_sent()
 
     async def answer(self, number: types.RequestId, name: bytes, value: bytes) -> None:
-        """Answers a request by its result or error, as `name` says; `value` is JSON. It is framed when it is its turn, so
+        """Answers a request by its result or error, as `name` says; `value` is JSON. It is framed when its turn comes, so
         that many waiting answers can share one text."""
         async with self._turn(len(value)):
             await self._write(self._frame(b'{"jsonrpc":"2.0","id":%b,"%b":%b}' % (to_json(number), name, value)))

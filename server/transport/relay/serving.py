@@ -30,7 +30,7 @@ PATIENCE_SECONDS = 3.0
 
 
 class ResponseSender:
-    """Sends a response in parts. Once `left` is set nobody reads on, and everything is dropped."""
+    """Sends a response in parts. Once `left` is set its reader has gone, and all parts are dropped."""
 
     def __init__(self, relay: Relay, ask: Ask, left: asyncio.Event) -> None:
         self._relay = relay
@@ -102,7 +102,7 @@ UNSERVED = b""
 
 @dataclass(slots=True, eq=False)
 class _Served:
-    """`left` is set when nobody awaits the answer any more, `over` when the request is served."""
+    """`left` is set when the client has gone, `over` when the request is served."""
 
     ask: Ask
     left: asyncio.Event = field(default_factory=asyncio.Event)

@@ -39,8 +39,8 @@ def client_config(connect_seconds: float, read_seconds: float, pool: int, **more
 
 
 class AwsClient:
-    """`region` and `endpoint` are the environment's where they are None; `region` stays None where that names none.
-    `parsers` read the answers in another way than the driver does, `before_send` may change a signed request."""
+    """`region` and `endpoint` default to the environment's; `region` stays None without one there. `parsers` replace the
+    driver's parsers of answers, `before_send` may change a signed request."""
 
     def __init__(
         self,
@@ -74,8 +74,8 @@ class AwsClient:
                 await self.ready()
 
     async def ready(self) -> Any:
-        """The driver's client. Callers share one attempt to make it, which outlives those that stop waiting. Raises what the
-        driver raises."""
+        """The driver's client. Callers share one attempt to make it, which goes on when they stop waiting. Raises the
+        driver's errors."""
         if self._client is not None:
             return self._client
         if self._opening is None or self._opening.done():

@@ -57,11 +57,8 @@ class BedrockClient:
     async def open(
         cls, dependency: str, answer: str, region: str | None, *, at_once: int, seconds: float
     ) -> AsyncIterator[BedrockClient]:
-        """`at_once` calls run at a time; no answer is read for longer than `seconds`.
-
-        Credentials that cannot be had yet neither stop nor hold up a start: each call looks again. Raises what botocore
-        raises for a setting that is wrong.
-        """
+        """`at_once` calls run at a time; no answer is read for longer than `seconds`. Absent credentials do not hold up a
+        start: each call looks again. Raises botocore's errors for a wrong setting."""
         client = cls(dependency, answer, region, at_once=at_once, seconds=seconds)
         try:
             with suppress(CredentialRetrievalError, MetadataRetrievalError, TimeoutError):

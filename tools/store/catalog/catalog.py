@@ -133,8 +133,8 @@ class TitleNames:
         return {title_id: name for title_id in title_ids if (name := self._native.use(title_id)) is not None}
 
     async def read_names(self, title_ids: Sequence[str], titles: TitleReader, deadline: Deadline) -> Mapping[str, str]:
-        """Their names, asking for those that are not known, by the store's records where the catalogue is away. What does
-        not come in time is missing: nobody waits for a name longer than that, and no answer fails for want of one."""
+        """Their names; unknown ones are asked for, by the store's records where the catalogue is away. Late names are
+        missing: no answer waits longer or fails for want of one."""
         missing = [title_id for title_id in title_ids if title_id not in self._names]
         if missing and not deadline.expired():
             try:
@@ -218,7 +218,7 @@ class StoreCatalog:
         return await self._port.terms(deadline)
 
     async def match_names(self, names: Sequence[str], deadline: Deadline) -> dict[str, NameMatches]:
-        """Ids of titles for adults too: nothing can be read by them here."""
+        """Matches names, adult titles' included: their records cannot be read here."""
         return await self._port.match_names(names, deadline)
 
     async def health(self, deadline: Deadline) -> Health:

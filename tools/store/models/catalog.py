@@ -224,8 +224,8 @@ class Ordering(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CatalogQuery:
-    """`offset`: how many of the best hits to pass over. `ordering`: what hits are put in order by where not by how well they
-    match; one that the text names yields to it."""
+    """`offset`: how many of the best hits to skip. `ordering`: sorts hits instead of their score; an ordering that the text
+    names goes before it."""
 
     text: str
     conditions: Conditions

@@ -87,7 +87,7 @@ class Order:
 MOST_PAGES = 3
 MOST_PAGE_BYTES = 256 * 1024
 MOST_PREVIEW_BYTES = 600 * 1024
-"""A message of 800 KiB once it is base64: what clients over a network take at once."""
+"""A message of 800 KiB in base64, the most that clients over a network take at once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ Row = TypeVar("Row")
 
 
 class UnreadableFile(ValueError):
-    """A file whose content cannot be had. The message names it, but not where it is."""
+    """A file that cannot be read. The message names it, but not its folder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -366,7 +366,7 @@ TITLE_FIELDS = ("title_id", "record")
 
 
 def title_item(title: Title) -> Item:
-    """The record is text: it is only ever read whole, and its ratings are no whole numbers."""
+    """The item of a title. The record is text: it is only read whole, and its ratings are not integers."""
     record = json.dumps(record_of(title), ensure_ascii=False, separators=(",", ":"))
     return {"title_id": attribute(title.title_id), "record": attribute(record)}
 

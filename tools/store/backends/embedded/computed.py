@@ -36,14 +36,14 @@ Arrays = Mapping[str, NDArray[np.generic]]
 
 
 class ComputedStore:
-    """Files under `folder`; with None nothing is kept and nothing found. A folder that can't be written to is no failure:
-    the arrays are computed again next time. Every method blocks."""
+    """Files under `folder`; without one nothing is kept. A folder that cannot be written to is not a failure: the arrays are
+    computed again next time. Every method blocks."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
     def load(self, kind: str, key: str) -> Arrays | None:
-        """The arrays kept for `key`; None if there are none that are whole."""
+        """The arrays kept for `key`; None without a whole file."""
         path = self._path(kind, key)
         if path is None:
             return None

@@ -69,8 +69,8 @@ class SparseIndex:
         return best
 
     def most_alike(self, terms: Sequence[str], masses: Floats, most: int, among: NDArray[np.bool_] | None = None) -> Ints:
-        """The rows with the best Dice coefficients of idf-weighted terms, at most so many, in any order; of the rows `among`
-        alone where that is given. `masses` are those of `masses()`."""
+        """The rows with the best Dice coefficients of idf-weighted terms, at most that many, in any order, of the rows
+        `among` if given. `masses` are those of `masses()`."""
         asked = dict.fromkeys(terms, 1.0)
         dice = 2.0 * self.score(asked) / (masses + np.float32(self.weight_of(asked)))
         if among is not None:

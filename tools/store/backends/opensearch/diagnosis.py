@@ -61,8 +61,8 @@ def problem_of(failure: BackendFailure, address: OpenSearchAddress) -> Problem:
 
 
 async def identify(client: Client, deadline: Deadline) -> str | None:
-    """The version of the OpenSearch there; None where it cannot be asked: Serverless tells no version, and a role may be
-    allowed to search and not to ask. Raises NotOpenSearch for any other HTTP server, and BackendFailure."""
+    """The version of the OpenSearch there; None if it cannot be asked: Serverless has none, and a role may be allowed only
+    to search. Raises NotOpenSearch for any other HTTP server, and BackendFailure."""
     if client.address.serverless:
         return None
     try:

@@ -141,7 +141,7 @@ class Indices:
         return True
 
     async def open(self, name: str, identity: Identity) -> None:
-        """Makes the index unless it is there, ready to be written to. Another load of the same may be making it too."""
+        """Creates the index unless it exists, ready for writes. Another load of the same may be creating it too."""
         if not await self.exists(name):
             try:
                 await self._call("PUT", f"/{name}", creation(identity, self._flavour))

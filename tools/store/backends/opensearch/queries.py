@@ -140,7 +140,7 @@ def _match_name(key: str) -> Json:
 
 
 def _shares_grams(field: str, key: str) -> Json:
-    """The longest grams alone, where there are enough of them: short ones are in half of all names."""
+    """Matches the longest grams alone, if there are enough: short ones are in half of all names."""
     found = list(dict.fromkeys(grams(key)))
     longest = [gram for gram in found if len(gram) == len(found[-1])]
     told = longest if len(longest) >= _ENOUGH_GRAMS else found

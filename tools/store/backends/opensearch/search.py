@@ -48,8 +48,8 @@ from tools.store.search.titles.names import ExactName, NameTable
 
 
 def count_matches(ranked: Ranked, allowed: Mask, with_all_themes: int) -> int:
-    """The number of titles that match in all. `with_all_themes`: titles of the index that are allowed and have every theme
-    of the query; if all of them that were recalled are answers, the others are answers too."""
+    """The number of all matching titles. `with_all_themes`: allowed titles of the index with every theme of the query; if
+    all recalled ones of them are answers, the others count too."""
     if ranked.evidence is None or ranked.nearest:
         return ranked.answers
     themed = (ranked.evidence.tags == 1.0) & allowed
@@ -343,7 +343,7 @@ class Search:
         return await self._page(cards, allowed, Ranked(scores, ordering=self._parsed.ordering))
 
     async def _rank(self) -> tuple[Cards, Mask, Ranked]:
-        """The recalled titles, which of them satisfy the conditions, and how these rows are ranked."""
+        """The recalled titles, a mask of those that satisfy the conditions, and the ranking of these rows."""
         await _give_way()
         cards = cards_of(self._entries)
         titles = candidates_of(cards, self._statistics, self._senses, self._anchor)

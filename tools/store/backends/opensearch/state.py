@@ -185,8 +185,8 @@ class TitleCache:
         self._entries: Lru[HitKey, Entry] = Lru(capacity)
 
     async def fetch_entries(self, places: Iterable[HitKey], deadline: Deadline) -> dict[str, Entry]:
-        """The titles by id, in that order; one that is not there any more is left out. Fetches those that are not kept, all
-        in one request. Raises BackendFailure, and LookupError, TypeError and ValueError for malformed answers."""
+        """The titles by id, in that order, without removed ones. Fetches titles that are not kept in one request. Raises
+        BackendFailure, and LookupError, TypeError and ValueError for malformed answers."""
         found = {title_id: self._entries.use((index, title_id)) for index, title_id in dict.fromkeys(places)}
         missing = [title_id for title_id, entry in found.items() if entry is None]
         if missing:

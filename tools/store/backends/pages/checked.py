@@ -25,7 +25,7 @@ MOST_PIXELS_A_SIDE = 4_096
 PNG_START, PNG_END = b"\x89PNG\r\n\x1a\n", b"\0\0\0\0IEND\xaeB`\x82"
 JPEG_START, JPEG_END = b"\xff\xd8\xff", b"\xff\xd9"
 NO_FRAME = (0xC4, 0xC8, 0xCC)
-"""Markers among those of frames that begin none: tables of codes, and one that is kept free."""
+"""Markers in the range of frames that begin none: tables of codes, and a reserved one."""
 MOST_SEGMENTS = 500
 """Most segments before the frame, padding included: cameras and editors write some twenty."""
 PADDING = 64
@@ -38,7 +38,7 @@ class Unfit(Exception):
 
 TOO_LARGE = f"it has more than {MOST_PAGE_BYTES // 1024} KiB"
 Found = Page | Unfit | None
-"""A page, one that cannot be shown, or none of this number."""
+"""A page, an unusable page, or none of this number."""
 
 
 def image_names(number: int) -> list[str]:

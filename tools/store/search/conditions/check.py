@@ -51,8 +51,8 @@ def _others(days: Days, every: Days) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Sale:
-    """A format that a title is sold in: yen for one volume (of a set: for all), whether it can be had now, and on which
-    days it costs so much."""
+    """A format of a title: yen for one volume (of a set: for all), whether it can be bought now, and the days of that
+    price."""
 
     format: str
     price: int
@@ -72,7 +72,7 @@ def sales_on(day: str | None, sales: Sequence[Sale]) -> tuple[Sale, ...]:
 
 
 def sale_in(sales: Sequence[Sale], format_: str | None) -> Sale | None:
-    """The sale in a format; where none is asked for the paper one, else the digital, else the first that is no set."""
+    """The sale in a format; by default the paper one, else the digital, else the first that is not a set."""
     if format_ is not None:
         return next((sale for sale in sales if sale.format == format_), None)
     single = [sale for sale in sales if sale.format not in WHOLE]

@@ -91,7 +91,7 @@ def _read_as(readings: tuple[str, ...], candidates: Candidates, weights: Weights
 
 
 def asked_names(query: ParsedQuery, weights: Weights) -> AskedNames:
-    """The sound keys that the query may be a name by, with what each counts."""
+    """The sound keys that the query may be a name by, each with its weight."""
     return _with_aliases(query.names, query.aliases, weights)
 
 
