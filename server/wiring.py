@@ -20,10 +20,9 @@ from server.config.parsing import SettingError
 from server.config.settings import Settings, read_policies, read_vocabulary
 from server.flags.follower import Follower, open_flags
 from server.identity.caller_limits import CallerLimits
-from server.identity.identifier import Identifier, TrustEverybody, TrustTokens
+from server.identity.request_metadata import Identifier, TrustEverybody, TrustTokens
 from server.identity.tool_access import ToolAccess
-from server.packages.packages import Packages, open_packages
-from server.packages.reload_socket import Reloads
+from server.packages.packages import Packages, Reloads, open_packages
 from server.pipeline import Parts, build_pipeline
 from server.runtime.fleet_key import FleetKey
 from server.runtime.health import dependencies

@@ -5,9 +5,8 @@ from __future__ import annotations
 from session.profile import EventKind
 from tools.contract import TEXT, Fallback, ProfileRule, Tool
 from tools.results import shortening as worth
-from tools.results.details import join_offers, read_details, recall_details
 from tools.results.referred import single_title
-from tools.results.rows import OFFER
+from tools.results.rows import OFFER, join_offers, read_details, recall_details
 from tools.schema.parts import EDITION, FOR_WHOM, STRING, STRINGS, answer, arguments, list_of, nullable, record
 from tools.store.identifiers import TITLE_ID
 

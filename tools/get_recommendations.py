@@ -10,8 +10,7 @@ from tools.conditions.arguments import CONDITIONS, FACTS, SPELLED, contradiction
 from tools.conditions.offers import MORE, PENDING, SALE, Pending, with_offers
 from tools.conditions.wanted import NEXT_OFFSET, UNDERSTOOD, describe_understood, join_notes, next_offset, read_want
 from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
-from tools.recommend.chosen import Chosen, Excluded, choose
-from tools.recommend.reasons import reason, standing
+from tools.recommend.chosen import Chosen, Excluded, choose, reason, standing
 from tools.recommend.taste import read_purchases
 from tools.results import shortening as worth
 from tools.results.rows import title_row

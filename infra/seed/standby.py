@@ -22,8 +22,7 @@ from session.resilience.diagnosis import Problem
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.backends.embedded.computed import FORMAT
 from tools.store.ports import Embedder
-from tools.store.records.catalog_file import Record
-from tools.store.records.title import record_of
+from tools.store.records.catalog_file import Record, record_of
 
 NO_VECTORS = Problem("its vectors could not be computed", "run: python -m server doctor")
 

@@ -22,12 +22,11 @@ from server.backends import Progress, open_ports
 from server.config.parsing import SettingError
 from server.config.settings import Settings
 from server.ops import open_ops
-from server.packages.reload_socket import Reloads, answer_reloads
+from server.packages.packages import Reloads, answer_reloads
 from server.runtime.lifecycle import drain, stop_on_signals, wait_for_either
 from server.telemetry.log_output import leave
-from server.transport.http.app import Addon, HttpApp, http_app
+from server.transport.http.app import Addon, HttpApp, Probes, http_app
 from server.transport.http.connection import Connections, HttpConnection
-from server.transport.http.probes import Probes
 from server.transport.stdio import Lines, OpenCalls, private_stdin, serve_lines
 from server.transport.websocket.websockets import open_websockets
 from server.wiring import open_app

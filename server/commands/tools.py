@@ -16,8 +16,7 @@ from server.backends import open_ports
 from server.call import Call, RequestMetadata
 from server.commands.errors import format_table, print_error, progress_bar
 from server.config.settings import Settings
-from server.packages.packages import IMPORT_SECONDS, Packages
-from server.packages.reload_socket import NoServer, ReloadReport, ask_to_reload
+from server.packages.packages import IMPORT_SECONDS, NoServer, Packages, ReloadReport, ask_to_reload
 from server.results import call_tool_result
 from server.transport.tool_listing import listed_tool
 from server.version import VERSION

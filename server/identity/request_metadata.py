@@ -1,4 +1,5 @@
-"""Request metadata: session, turn, user, budgets, idempotency key. infra/docs/identity.md has the table.
+"""Request metadata: session, turn, user, budgets, idempotency key; and who the caller is by MANGA_AUTH=none and token.
+infra/docs/identity.md has the table.
 
 For each field the first that is present wins: the `_meta` key, then the header, then, for the session alone, W3C Baggage
 in `_meta`. Malformed baggage and traceparent are ignored, since the agent's author did not write them (W3C Trace Context,
@@ -7,20 +8,20 @@ section 3.2; W3C Baggage, section 3.2).
 
 from __future__ import annotations
 
+import hmac
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 from urllib.parse import unquote
 
-from starlette.datastructures import Headers
-from starlette.types import Scope
-
-from server.call import Bearer, RequestMetadata
-from server.config.parsing import LONGEST_USER
+from server.call import Bearer, Principal, RequestMetadata, Vouched
+from server.config.followed_file import follow_file
+from server.config.parsing import LONGEST_USER, SettingError
 from server.telemetry.events import TRACEPARENT
 from session.history import MOST_CALLS
+from session.keys import user_hash
 from session.turn import IMPLICIT, TurnKind, TurnName
-from tools.store.failures import InvalidArguments, Violation
+from tools.store.failures import Forbidden, InvalidArguments, Violation
 
 VOUCHED = "manga.vouched"
 """The scope's key of the identity that a relaying process has verified."""
@@ -31,9 +32,10 @@ def bearer_of(headers: Mapping[str, str]) -> str | None:
     return token.strip() or None if scheme.lower() == "bearer" else None
 
 
-def bearer_in(scope: Scope) -> Bearer | None:
-    """Returns the bearer token, or the identity that a relaying process has verified."""
-    return scope.get(VOUCHED) or bearer_of(Headers(scope=scope))
+def bearer_in(scope: Mapping[str, Any]) -> Bearer | None:
+    """Returns the bearer token of an ASGI scope, or the identity that a relaying process has verified."""
+    given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+    return scope.get(VOUCHED) or bearer_of({"authorization": given.decode("latin-1")})
 
 
 PREFIX = "com.mangaassist/"
@@ -170,3 +172,91 @@ def _baggage_session(value: Any) -> str | None:
             session = unquote(rest.partition(";")[0].strip())
             return session if NAME.fullmatch(session) else None
     return None
+
+
+class Unproven(Exception):
+    """The bearer token is missing or invalid. The message is for its sender and reveals nothing of its content."""
+
+
+class CannotTell(Exception):
+    """Callers cannot be verified at the moment: the issuer's keys are missing."""
+
+
+class Identifier(Protocol):
+    """Turns stated and proven identity into a principal."""
+
+    async def admit(self, bearer: str | None) -> str | None:
+        """Admits a request at the edge. Returns an id of the principal without a secret, None with MANGA_AUTH=none. Raises
+        `Unproven`, `CannotTell`."""
+        ...
+
+    async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
+        """Returns the caller. Raises `Forbidden`; `InvalidArguments` for a malformed user; `DependencyFailure` while nobody
+        can be verified."""
+        ...
+
+    async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> Vouched:
+        """Verifies the bearer and the named `tokens` for another process. The result is JSON and holds none of them."""
+        ...
+
+
+class TrustEverybody:
+    """Believes the stated identity: on loopback that of the agent's own task, over stdio that of the parent process.
+    `user` is the customer where none is stated."""
+
+    def __init__(self, user: str | None = None) -> None:
+        self._user = user
+
+    async def admit(self, bearer: str | None) -> str | None:
+        return None
+
+    async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
+        return Principal(user=checked_user(metadata.user or self._user))
+
+    async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> Vouched:
+        return Vouched()
+
+
+class TrustTokens:
+    """One of several secrets proves the agent, which may then state the user. Several allow rotation without a gap; all are
+    compared each time, in constant time."""
+
+    def __init__(self, tokens: Sequence[str]) -> None:
+        self._tokens = tuple(token.encode() for token in tokens)
+
+    async def admit(self, bearer: str | None) -> str | None:
+        if bearer is None or not self._is_valid(bearer):
+            raise Unproven("A valid bearer token is needed.")
+        return user_hash(bearer)
+
+    async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
+        known = bearer.bearer is True if isinstance(bearer, Vouched) else bearer is not None and self._is_valid(bearer)
+        if not known:
+            raise Forbidden("The agent's token is missing or wrong.")
+        return Principal(agent="agent", user=checked_user(metadata.user))
+
+    async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> Vouched:
+        return Vouched(bearer is not None and self._is_valid(bearer))
+
+    async def follow(self, read: Callable[[], Sequence[str]]) -> None:
+        """Replaces the secrets as their file changes, until cancelled. A file that is unreadable or empty changes
+        nothing."""
+
+        def read_any() -> Sequence[str]:
+            if not (tokens := read()):
+                raise SettingError("MANGA_AUTH_TOKENS_FILE: there is no token in it")
+            return tokens
+
+        await follow_file("MANGA_AUTH_TOKENS_FILE", read_any, self._replace)
+
+    def _replace(self, tokens: Sequence[str]) -> str | None:
+        fresh = tuple(token.encode() for token in tokens)
+        if fresh == self._tokens:
+            return None
+        self._tokens = fresh
+        return f"the accepted tokens have changed; there are {len(fresh)}"
+
+    def _is_valid(self, bearer: str) -> bool:
+        given = bearer.encode("utf-8", "surrogatepass")
+        matches = [hmac.compare_digest(given, token) for token in self._tokens]
+        return any(matches)

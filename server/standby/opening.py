@@ -1,105 +1,23 @@
-"""The standby catalogue of these settings: opened as a store for tools, and diagnosed for doctor."""
+"""The standby catalogue of these settings: opened, and diagnosed for doctor."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from weakref import WeakKeyDictionary
-
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-from prometheus_client.registry import Collector
 
 from server.application import Environment
 from server.backends import open_redis
 from server.config.parsing import IN_REDIS, file_of
 from server.config.settings import Settings
 from server.runtime.lifecycle import Background
-from server.stages.answer import Standby
 from server.standby.bundle import FULL, BundleError, FilePlace, Manifest, Place, RedisPlace, UnreachableError
-from server.standby.replica import Loaded, Replica
 from session.redis.keyvalue import KeyValue
-from session.resilience.clocks import Clocks, WallClock
-from session.resilience.deadline import Deadline, RetryPolicy
+from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis
 from tools.store.backends.aws_address import S3Address
-from tools.store.catalog.catalog import StoreCatalog, TitleReader
-from tools.store.classification import TextClassifier
-from tools.store.guarded import Backend, BackendPolicy, guard_port
-from tools.store.models import Health
-from tools.store.ports import CatalogPort, Embedder
-from tools.store.preferences import PreferenceReader
-from tools.store.store import Store
-
-NAME = "standby_catalogue"
-TOOLS = frozenset({"search_manga_catalog", "get_recommendations", "get_manga_details"})
-"""The tools that the catalogue answers; others have fallbacks of their own."""
-# A search takes some 10 ms of the processor: beyond eight at once calls go to the next rung instead of queueing.
-POLICY = BackendPolicy(slow_seconds=0.25, attempt_seconds=0.3, places=8, retry=RetryPolicy(attempts=1))
-
-
-class StandbyStores:
-    """A `StandbyLookup`. Makes one store for each bundle."""
-
-    def __init__(self, replica: Replica, clocks: Clocks) -> None:
-        self._replica, self._clocks = replica, clocks
-        self._backend = Backend(NAME, POLICY, clocks.monotonic)
-        self._made: WeakKeyDictionary[Loaded, Store] = WeakKeyDictionary()
-
-    def __call__(self, tool: str, store: Store) -> Standby | None:
-        loaded = self._replica.current
-        if loaded is None or tool not in TOOLS:
-            return None
-        if loaded not in self._made:
-            self._made[loaded] = self._build_store(loaded.catalog, store)
-        return Standby(NAME, self._made[loaded], loaded.manifest.made)
-
-    def _build_store(self, standby: CatalogPort, store: Store) -> Store:
-        """`store` with the standby in place of the catalogue."""
-        catalog = StoreCatalog(guard_port(standby, self._backend), self._clocks.now, store.adult)
-        reader = store.reader.over(catalog)
-        return replace(
-            store,
-            catalog=catalog,
-            titles=TitleReader(catalog, store.records),
-            reader=reader,
-            preference_reader=PreferenceReader(reader, self._clocks.monotonic),
-            classifying=TextClassifier(catalog, store.classifying.remote),
-        )
-
-
-def probe_replica(replica: Replica, wall: WallClock) -> Callable[[Deadline], Awaitable[Health]]:
-    async def probe(deadline: Deadline) -> Health:
-        loaded, problem = replica.current, replica.problem
-        if loaded is None:
-            return Health(False, problem or "nothing is loaded yet", logged=True)
-        manifest = loaded.manifest
-        hours = max(0.0, wall() - manifest.made) / 3600
-        detail = f"{manifest.titles} titles ({manifest.kind}), {hours:.1f} h old, sha256 {manifest.digest[:12]}"
-        return Health(True, detail if problem is None else f"{detail}; {problem}")
-
-    return probe
-
-
-class StandbyMetrics(Collector):
-    """Metrics of the replica, read at each scrape."""
-
-    def __init__(self, replica: Replica) -> None:
-        self._replica = replica
-
-    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
-        manifest = self._replica.current.manifest if self._replica.current else None
-        about = "Titles in the standby catalogue; 0 while none is loaded."
-        titles = GaugeMetricFamily("manga_standby_titles", about, labels=["kind", "digest"])
-        titles.add_metric([self._replica.kind, manifest.digest[:12] if manifest else ""], manifest.titles if manifest else 0)
-        yield titles
-        if manifest:
-            about = "When the standby catalogue was made, seconds since the epoch."
-            yield GaugeMetricFamily("manga_standby_made_seconds", about, value=manifest.made)
-        about = "Bundles that were refused: broken off, damaged, of another kind."
-        yield CounterMetricFamily("manga_standby_refused", about, value=self._replica.refused)
+from tools.store.ports import Embedder
 
 
 async def open_place(url: str, redis: KeyValue | None, stack: AsyncExitStack) -> Place:
@@ -118,8 +36,8 @@ async def open_standby(settings: Settings, env: Environment, stack: AsyncExitSta
     """Adds the standby to `env`, where one is configured. It is loaded in the background."""
     if settings.standby_url is None:
         return env
-    from server.standby.opening import StandbyMetrics, StandbyStores, probe_replica
     from server.standby.replica import Replica
+    from server.standby.second import StandbyMetrics, StandbyStores, probe_replica
 
     place = await open_place(settings.standby_url, env.redis, stack)
     replica = Replica(place, settings.standby, env.ports.embedder, settings.data_dir)

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from server.transport.relay import over_redis
-from server.transport.relay.over_redis import LARGEST_MESSAGE, RedisRelay
-from server.transport.relay.over_sockets import SocketRelay
+from server.transport.relay import carriers
+from server.transport.relay.carriers import LARGEST_MESSAGE, RedisRelay, SocketRelay
 from server.transport.relay.port import READY_SECONDS, Gone, Relay, Unreached, new_name
 from session.keys import relay, relay_alive
 from session.redis.address import RedisAddress
@@ -66,7 +65,7 @@ async def processes(
     request: pytest.FixtureRequest, tmp_path: Path, valkey: RedisAddress, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[Process, Process]]:
     """Two, over connections of their own, that have been listening for long enough to know who has gone."""
-    monkeypatch.setattr(over_redis, "SETTLED_SECONDS", 0.0)
+    monkeypatch.setattr(carriers, "SETTLED_SECONDS", 0.0)
     async with AsyncExitStack() as stack:
         if request.param == "sockets":
             makers: list[Callable[[], Relay]] = [lambda: SocketRelay(tmp_path / "s")] * 2
@@ -176,7 +175,7 @@ async def test_a_process_that_nobody_reaches_and_that_lives_has_not_gone(
     valkey: RedisAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its key says so: it may only be subscribing again."""
-    monkeypatch.setattr(over_redis, "SETTLED_SECONDS", 0.0)
+    monkeypatch.setattr(carriers, "SETTLED_SECONDS", 0.0)
     async with reached(valkey) as redis, started(lambda: RedisRelay(redis, time.monotonic)) as one:
         other = new_name()
         await ask(redis, "SET", relay_alive(other), 1, "PX", 60_000)
@@ -223,7 +222,7 @@ async def test_who_lives_and_cannot_say_so_has_not_gone(
     taking_no_writes: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A Redis that takes no writes loses the keys of those that live. Gone is only who no longer listens."""
-    monkeypatch.setattr(over_redis, "SETTLED_SECONDS", 0.0)
+    monkeypatch.setattr(carriers, "SETTLED_SECONDS", 0.0)
     with private_valkey() as own:
         async with AsyncExitStack() as stack:
             both = [await stack.enter_async_context(reached(own.address)) for _ in range(2)]

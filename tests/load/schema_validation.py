@@ -27,7 +27,8 @@ from jsonschema import Draft202012Validator
 from tools import check_inventory, get_manga_details, search_manga_catalog
 from tools import check_inventory as inventory
 from tools.registry import TOOLS, Registry
-from tools.results import details, orders
+from tools.results import orders
+from tools.results import rows as details
 from tools.schema.text import clean
 from tools.schema.validation import ArgumentsValidator, compile_success_check
 from tools.store.models import Availability

@@ -47,7 +47,7 @@ TOGETHER = {
     },
     "tools.store": {
         "records": "models",
-        "releases": "stock",
+        "stock": "stock",
         "store": "stock",
         "classification": "search",
         "preferences": "search",

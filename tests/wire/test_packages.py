@@ -15,7 +15,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from server.packages.reload_socket import NONE_INSTALLED
+from server.packages.packages import NONE_INSTALLED
 from tests.support.answers import RpcError
 from tests.support.clients import Client, Connections
 from tests.support.ports import free_port

@@ -14,10 +14,9 @@ from tools.primitives.completions import complete_order_id, complete_title_id
 from tools.primitives.resource import Contents, ReadFallback, ReadHandler, Resource, ResourceTemplate, UriTemplate
 from tools.recommend.taste import both
 from tools.results.content import EmbeddedText
-from tools.results.details import join_offers, read_details, recall_details
 from tools.results.history import summarise
 from tools.results.orders import present_order, read_own_order
-from tools.results.rows import read_names
+from tools.results.rows import join_offers, read_details, read_names, recall_details
 from tools.schema.text import limit_json
 from tools.store.failures import DependencyFailure, Forbidden, NotFound
 from tools.store.models.order import Policies

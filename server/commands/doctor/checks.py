@@ -27,7 +27,7 @@ from server.flags.document import Flag, parse
 from server.flags.follower import open_source
 from server.flags.sources import Unreadable
 from server.packages.loading import GROUP
-from server.packages.reload_socket import ReloadReport
+from server.packages.packages import ReloadReport
 from session.redis.address import RedisAddress
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, DOWN, OK, Check, Diagnosis, Problem, always, network_problem, once

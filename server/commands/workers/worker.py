@@ -23,11 +23,11 @@ from server.backends import Shared, open_ports
 from server.commands.serve import Listening
 from server.commands.workers.supervisor import Report, WorkerEnd
 from server.config.settings import Settings
-from server.packages.reload_socket import Reload, ReloadReport, answer_reloads
+from server.packages.packages import Reload, ReloadReport, answer_reloads
 from server.runtime.health import Dependencies
 from server.runtime.lifecycle import Lifecycle
 from server.telemetry.metrics import Metrics
-from server.transport.http.probes import SERVES, Probes, Readiness, status_of
+from server.transport.http.app import SERVES, Probes, Readiness, status_of
 from session.resilience.tasks import start_task
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 from jwt.utils import base64url_decode
 
 from server.config.parsing import is_loopback
-from server.identity.identifier import CannotTell, Unproven
+from server.identity.request_metadata import CannotTell, Unproven
 
 Json = dict[str, Any]
 

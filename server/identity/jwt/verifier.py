@@ -15,7 +15,6 @@ from jwt.types import Options
 
 from server.call import Bearer, Principal, RequestMetadata, Vouched
 from server.config.parsing import LONGEST_USER
-from server.identity.identifier import CannotTell, Unproven
 from server.identity.jwt.keys import (
     LONGEST_TOKEN,
     IssuerKeys,
@@ -27,7 +26,7 @@ from server.identity.jwt.keys import (
     strict_json,
     token_header,
 )
-from server.identity.request_metadata import checked_user
+from server.identity.request_metadata import CannotTell, Unproven, checked_user
 from server.identity.tool_access import granted_scopes
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem

@@ -22,9 +22,8 @@ from server.runtime.fleet_key import FleetKey
 from server.runtime.lifecycle import Background
 from server.transport.http.reach import Reach, Read
 from server.transport.http.slots import holder_of
+from server.transport.relay.carriers import RedisRelay, SocketRelay
 from server.transport.relay.forwarding import Forwarder
-from server.transport.relay.over_redis import RedisRelay
-from server.transport.relay.over_sockets import SocketRelay
 from server.transport.relay.port import MESSAGES, NAME, SESSIONS, Ask, Left, Part, Relay, RelayMetrics, Seal, Taken, decode
 from server.transport.relay.serving import ForwardedRequests
 from session.redis.subscriber import Redis

@@ -23,7 +23,7 @@ from session.resilience.lru import Lru
 from session.resilience.tasks import start_task
 
 LARGEST_PART = 2**14
-"""In bytes. With its head a part stays below `over_redis.LARGEST_MESSAGE`: larger messages are overtaken."""
+"""In bytes. With its head a part stays below `carriers.LARGEST_MESSAGE`: larger messages are overtaken."""
 AGAIN_SECONDS = 0.05
 PATIENCE_SECONDS = 3.0
 """Seconds for which a part is sent again: the time in which a reader's death is noticed."""

@@ -174,7 +174,7 @@ async def test_what_a_worker_counted_outlives_it(tmp_path: Path) -> None:
 
 
 async def test_a_reload_that_one_is_asked_for_is_everybodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from server.packages.reload_socket import PackageReport, ReloadReport, ask_to_reload
+    from server.packages.packages import PackageReport, ReloadReport, ask_to_reload
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     asked: list[int] = []
@@ -203,7 +203,7 @@ async def test_a_reload_that_one_is_asked_for_is_everybodys(tmp_path: Path, monk
 
 async def test_a_reload_that_no_worker_answers_is_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from server.commands.workers import worker as module
-    from server.packages.reload_socket import ReloadReport, ask_to_reload
+    from server.packages.packages import ReloadReport, ask_to_reload
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr(module, "RELOAD_SECONDS", 0.1)

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from server.identity.identifier import CannotTell
 from server.identity.jwt.keys import IssuerKeys, JwksError, KeySet, TokenHeader
+from server.identity.request_metadata import CannotTell
 
 pytestmark = pytest.mark.virtual_time
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from server.packages import reload_socket
-from server.packages.reload_socket import (
+from server.packages import packages as reload_socket
+from server.packages.packages import (
     Coalesced,
     NoServer,
     PackageReport,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from server.call import Principal, RequestMetadata
-from server.identity.identifier import TrustEverybody
+from server.identity.request_metadata import TrustEverybody
 from tests.support.cases import cases
 from tests.support.inmemory import ERAS, LEGACY_WORDS, connected
 from tests.support.pipeline import Kit, Opener

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from server.call import Principal, RequestMetadata
-from server.identity.identifier import TrustEverybody
+from server.identity.request_metadata import TrustEverybody
 from server.stages.session import MOST_PENDING, REPEATED
 from session.history import HistoryEntry
 from session.redis.keyvalue import Step

@@ -11,7 +11,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from server.transport.http.sessions import Sessions
+from server.transport.http.app import Sessions
 from session.failures import MemoryUnavailable
 from session.redis.keyvalue import Reply, Step
 from session.resilience.deadline import Deadline

@@ -15,7 +15,7 @@ from tests.support.valkey import ask, eventually
 from tools.contract import TEXT, Fallback, Json, ToolContext
 from tools.get_manga_details import TOOL
 from tools.results.content import Image
-from tools.results.details import recall_details
+from tools.results.rows import recall_details
 
 pytestmark = pytest.mark.virtual_time
 PICTURE = Image(b"not for Redis", "image/png", "A picture.")

@@ -19,8 +19,8 @@ import pytest
 from server.runtime.health import Dependencies
 from server.standby import replica as replicas
 from server.standby.bundle import FULL, MARK, NAMES, FilePlace, RedisPlace, UnreachableError
-from server.standby.opening import StandbyMetrics, probe_replica
 from server.standby.replica import Replica
+from server.standby.second import StandbyMetrics, probe_replica
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
 from tests.support.clocks import HandClock

@@ -27,8 +27,8 @@ from tools import check_inventory, compare_prices, get_manga_details, search_man
 from tools import check_inventory as inventory
 from tools.compare_prices import Priced, comparison
 from tools.compare_prices import item as priced_item
-from tools.results import details
 from tools.results import orders as order_results
+from tools.results import rows as details
 from tools.results.rows import CAMPAIGN, OFFER, title_row
 from tools.schema.parts import TITLE_ROW
 from tools.schema.validation import compile_success_check
@@ -56,9 +56,8 @@ from tools.store.models import (
     TrackingEvent,
     VolumeStock,
 )
-from tools.store.records.catalog_file import parse
+from tools.store.records.catalog_file import NESTED, RECORD_FIELDS, parse, record_of, stored_title
 from tools.store.records.store_files import read_orders, read_volumes
-from tools.store.records.title import NESTED, RECORD_FIELDS, record_of, stored_title
 from tools.store.tags import shipped
 
 UNTIMED = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])

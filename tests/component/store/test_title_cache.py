@@ -20,7 +20,7 @@ from tools.store.backends.opensearch.documents import document
 from tools.store.backends.opensearch.state import HitKey, TitleCache, hit_key, hit_keys
 from tools.store.failures import DependencyFailure
 from tools.store.models import Title
-from tools.store.records.title import record_of
+from tools.store.records.catalog_file import record_of
 
 TITLES = {name: Title(name, en=f"Harbour {name}", tags=("Drama",)) for name in "abcdef"}
 

@@ -11,7 +11,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from server.call import Principal, RequestMetadata
-from server.identity.identifier import TrustEverybody
+from server.identity.request_metadata import TrustEverybody
 from server.telemetry.audit import AuditLog
 from session.resilience.rate_limit import Rate
 from tests.support.cases import cases

@@ -17,8 +17,7 @@ from session.resilience.deadline import Deadline
 from tests.support.cases import cases
 from tools.store.backends.embedded.stock_and_orders import EmbeddedStore
 from tools.store.models import Campaign
-from tools.store.records.catalog_file import load
-from tools.store.records.title import read_record
+from tools.store.records.catalog_file import load, read_record
 
 Record = dict[str, Any]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from server.identity.identifier import Unproven
 from server.identity.jwt.keys import LONGEST_TOKEN, Key, KeySet, parse_jwks, strict_json, token_header
 from server.identity.jwt.verifier import LEEWAY_SECONDS, Proven, Verified, prove_user
+from server.identity.request_metadata import Unproven
 from tests.support.cases import cases
 from tests.support.issuer import Issuer, b64, compact_json
 from tests.support.verifying import NOW, Verifying, verifying

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from tests.support.cases import cases
 from tools.store.models import Author, Offer
-from tools.store.records.catalog_file import CatalogFileError, load, parse
-from tools.store.records.title import record_of, stored_title
+from tools.store.records.catalog_file import CatalogFileError, load, parse, record_of, stored_title
 
 GOOD: dict[str, Any] = {
     "title_id": "manga-900001",

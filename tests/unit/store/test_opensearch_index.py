@@ -31,9 +31,8 @@ from tools.store.backends.opensearch.documents import card_from, direction_from,
 from tools.store.backends.opensearch.dsl import cosine_of
 from tools.store.backends.opensearch.load import identity_of
 from tools.store.models import Author, Conditions, Offer, Title
-from tools.store.records.catalog_file import Record, parse
+from tools.store.records.catalog_file import Record, parse, record_of
 from tools.store.records.catalog_file import load as read_records
-from tools.store.records.title import record_of
 from tools.store.search.conditions.check import Check, Facts, satisfies
 from tools.store.search.ranking.names import SeriesIndex
 from tools.store.search.titles.document import prose_terms

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from tests.support.cases import cases
 from tools.check_inventory import item
-from tools.results.details import offers
 from tools.results.rows import (
     author_name,
     authors_line,
     format_ranges,
     in_stock,
+    offers,
     price,
     shorten_text,
     stock_facts,

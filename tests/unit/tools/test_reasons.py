@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.cases import cases
 from tools.conditions.wanted import Want
-from tools.recommend.reasons import reason
+from tools.recommend.chosen import reason
 from tools.recommend.taste import CustomerTaste, Did, KnownTitle
 from tools.recommend.wish import Wish
 from tools.results.rows import title_row

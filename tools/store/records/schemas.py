@@ -14,7 +14,7 @@ from tools.store.models import Offer, Order, Title, VolumeStock
 from tools.store.models.offer import DIGITAL, PAPER, SET, USED_SET
 from tools.store.models.order import CARRIERS
 from tools.store.models.order import STATUSES as ORDER_STATUSES
-from tools.store.records.title import NESTED
+from tools.store.records.catalog_file import NESTED
 from tools.store.tags import Vocabulary, shipped
 
 FILES = ("catalog", "volumes", "orders")

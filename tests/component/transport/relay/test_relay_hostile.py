@@ -16,7 +16,7 @@ from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from server.identity import TrustEverybody
-from server.transport.relay.over_redis import RedisRelay
+from server.transport.relay.carriers import RedisRelay
 from server.transport.relay.port import MESSAGES, SESSIONS, Ask, Part, RelayMetrics
 from server.transport.relay.relayed import RelayReach
 from session.keys import relay

@@ -19,7 +19,7 @@ from prometheus_client import Gauge
 from wsproto.events import CloseConnection, Message
 
 from server.config.settings import Settings
-from server.identity.identifier import TrustTokens
+from server.identity.request_metadata import TrustTokens
 from server.transport.http.bodies import Admission, Bodies
 from server.transport.http.connection import Connections
 from server.transport.http.slots import Subscriptions

@@ -1,8 +1,8 @@
 """Items of the tables, in DynamoDB's typed JSON: written by the seed and by tests, read by the adapters.
 Numbers are whole, but for amounts of a currency that has decimals; there is no binary.
 
-    titles   title_id, record (`tools.store.records.title`, as JSON text, without offers); beside the titles, under the
-             title_id `#popular`, title_ids [..] of the most popular, the most popular first
+    titles   title_id, record (`tools.store.records.catalog_file`, as JSON text, without offers); beside the titles, under
+             the title_id `#popular`, title_ids [..] of the most popular, the most popular first
     stock    title_id, offers {format: {price_jpy, stock?, list_price_jpy?, campaign? {until, start?, name?}}},
              volumes {format: {number: {price_jpy, stock, isbn?, restock_date?, release_date?}}}
     releases title_id, edition (format#number), month and the fields of `tools.store.models.Release`
@@ -34,9 +34,9 @@ from tools.store.models import Availability, Offer, Order, Ordering, OrderLine, 
 from tools.store.models.offer import offer_of, price_problem
 from tools.store.models.order import NOT_BOUGHT
 from tools.store.ports import MOST_POPULAR
+from tools.store.records.catalog_file import record_of, stored_title
 from tools.store.records.shape import ShapeError, decode
 from tools.store.records.store_files import check_order, check_volume, read_order
-from tools.store.records.title import record_of, stored_title
 from tools.store.search.ranking.candidates import in_order
 
 Attribute = dict[str, Any]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tools.store.backends.opensearch.client import MalformedAnswer
 from tools.store.backends.opensearch.definition import HEADLINE
 from tools.store.models import Audience, Author, Offer, Status, Title
-from tools.store.records.title import record_of, stored_title
+from tools.store.records.catalog_file import record_of, stored_title
 from tools.store.search.conditions.check import Facts, Sale, series_price
 from tools.store.search.ranking.candidates import weighted_rating
 from tools.store.search.text.characters import has_kanji

@@ -35,7 +35,7 @@ from tools.store.backends.opensearch.documents import document
 from tools.store.failures import BackendFailure, DependencyFailure, TimedOut
 from tools.store.models import Offer, Title
 from tools.store.ports import Embedder
-from tools.store.records.title import record_of
+from tools.store.records.catalog_file import record_of
 from tools.store.search.columns import Floats
 from tools.store.search.ranking.names import SeriesIndex
 from tools.store.search.titles.document import headline, passages
