@@ -222,6 +222,7 @@ def test_a_present_of_which_nothing_is_known_is_a_question(said: str, asks: bool
             Conditions(statuses=tuple(each for each in Status if each is not Status.FINISHED)),
         ),
         ("comics for under-10s", Conditions(audience=Audience.ALL_AGES)),
+        ("under ten volumes", Conditions(volumes=Range(None, 9))),
     ],
 )
 def test_an_amount_or_a_fact_keeps_to_its_clause(said: str, conditions: Conditions) -> None:
