@@ -93,7 +93,7 @@ class FreshImports:
         self._abandoned = False
 
     def begin(self, roots: Iterable[str]) -> None:
-        """Makes nothing beneath the roots count as imported."""
+        """Forgets all modules beneath the roots, so that they are imported anew."""
         self.roots = frozenset(roots)
         self._before = unload(self.roots)
         self._others = {name: module for name, module in sys.modules.copy().items() if not _is_half_imported(module)}

@@ -146,7 +146,7 @@ LIKENESS = 0.25
 RANK_K = 10
 MOST_BY_AUTHOR = 2
 LOOKED_AT = 5
-"""Titles to choose among, for each to show."""
+"""Candidates that are compared for each title to show."""
 
 
 def vary_titles(titles: Sequence[Title], count: int, beside: Sequence[Title] = (), *, ordered: bool = False) -> list[Title]:

@@ -166,7 +166,7 @@ def fuse_among(query: ParsedQuery, evidence: Evidence, allowed: Mask, weights: W
 
 
 def to_order(query: ParsedQuery, scores: Floats, evidence: Evidence, weights: Weights) -> Floats:
-    """The scores of what may be put in another order than theirs: best first, a loose answer stands behind the good ones,
+    """The scores of answers that another ordering sorts: best first, a loose answer stands behind the good ones,
     and would come first where it is cheap or new. Fame does not make an answer a better one."""
     fit = np.maximum(np.float32(weights.author) * evidence.people, _fit(query, evidence, weights))
     fit = np.where(scores > 0, fit, _NOTHING)

@@ -22,13 +22,13 @@ class Weights:
     alias: float = 0.98
     """A name that the query is a nickname of counts a little less than the name itself."""
     beside_author: float = 0.97
-    """A name beside which its author is named."""
+    """Weight of a name whose author the query also names."""
     read: float = 0.96
-    """A name that the query's kanji may be read as …"""
+    """Weight of a name that a reading of the query's kanji is, or is surely like."""
     read_whole: float = 0.95
-    """Weight of a name that the query holds from its beginning to its end, or to its subtitle."""
+    """The least part of the name, from its beginning, that a reading has to be: all of it, or all before its subtitle."""
     read_like: float = 0.97
-    """A name that is surely like one that they may be read as."""
+    """Further weight of a name that is only like the likeliest reading."""
     sure_name: float = 0.8
     """A name this like the query is that name with a slip, one letter in five at most; "Batman" and "Bakuman" have 0.71."""
     near_name: float = 0.5
@@ -64,13 +64,13 @@ class Weights:
     nearest_floor: float = 0.15
     """The least score of such a nearest title."""
     in_vocabulary: float = 0.55
-    """A query with a smaller share of its weight in words that titles have may be of another world …"""
+    """A query with a smaller share of its weight in words that titles have may be of another world."""
     sure_meaning: float = 0.4
-    """… unless a passage means it this much …"""
+    """It is not, if a passage means it this much."""
     meant_at_all: float = 0.2
-    """One that a dictionary translated is, where no title means it this much."""
+    """A translated query is of another world if no title means it this much."""
     themed: float = 0.3
-    """… or this share of it is themes."""
+    """No query is of another world if this share of it is themes."""
 
     # Series: what belongs to a title follows it.
     surely_called: float = 0.88
