@@ -24,7 +24,7 @@ from mcp.server.subscriptions import (
 )
 
 from server.call import Principal
-from server.transport.changes import LISTS, LONGEST_URI, MOST_URIS, event_for
+from server.transport.changes import LISTS, LONGEST_URI, MOST_URIS, Pending, event_for
 from session.resilience.tasks import start_task
 from tools.primitive_registry import Kind
 
@@ -259,8 +259,7 @@ class Watchers:
         self._streams = streams
         self._watched: dict[Connection, dict[str, set[str | None]]] = {}
         """The owners that each connection watches an address as."""
-        self._changed: set[Kind] = set()
-        self._any = asyncio.Event()
+        self._changed: Pending[Kind] = Pending()
         bus.subscribe(self._notify)
 
     def __len__(self) -> int:
@@ -291,22 +290,14 @@ class Watchers:
         if not owners:
             watched.pop(uri, None)
 
-    async def publish_update(self, uri: str) -> None:
-        """Tells all watchers, on every replica, that a public resource has changed."""
-        await self._bus.publish(ResourceUpdated(uri))
-
     def note_changed(self, kind: Kind) -> None:
         """Notes a changed list, which `keep` publishes."""
-        self._changed.add(kind)
-        self._any.set()
+        self._changed.put(kind)
 
     async def keep(self) -> NoReturn:
         """Publishes changed lists until cancelled, a burst of changes once."""
         while True:
-            await self._any.wait()
-            self._any.clear()
-            changed, self._changed = self._changed, set()
-            for kind in sorted(changed):
+            for kind in sorted(await self._changed.take()):
                 await self._bus.publish(LISTS[kind])
 
     def _notify(self, event: ServerEvent) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import mcp_types as types
 import pytest
+from mcp.server.subscriptions import ResourceUpdated
 from mcp.shared.exceptions import MCPError
 
 from tests.support.inmemory import LEGACY_WORDS, connected
@@ -42,24 +43,24 @@ async def test_a_2025_client_hears_of_what_it_watches_until_it_does_not(kit: Kit
         if isinstance(told, types.ResourceUpdatedNotification):
             heard.put_nowait(str(told.params.uri))
 
-    watchers = offering(kit).app.protocol.watchers
+    protocol = offering(kit).app.protocol
     async with connected(kit, "legacy", message_handler=hear) as client:
         with pytest.raises(MCPError, match="no resource"):
             await client.subscribe_resource("test://none")
         for uri in ("test://one", "test://many/1"):
             await client.subscribe_resource(uri)
-        await watchers.publish_update("test://many/2")
-        await watchers.publish_update("test://one")
+        await protocol.tool_list_changes.bus.publish(ResourceUpdated("test://many/2"))
+        await protocol.tool_list_changes.bus.publish(ResourceUpdated("test://one"))
         assert await heard.get() == "test://one"
         await client.unsubscribe_resource("test://one")
-        await watchers.publish_update("test://one")
-        await watchers.publish_update("test://many/1")
+        await protocol.tool_list_changes.bus.publish(ResourceUpdated("test://one"))
+        await protocol.tool_list_changes.bus.publish(ResourceUpdated("test://many/1"))
         assert await heard.get() == "test://many/1"
         for number in range(2, 65):
             await client.subscribe_resource(f"test://many/{number}")
         with pytest.raises(MCPError, match="as many resources as it may"):
             await client.subscribe_resource("test://one")
-    assert len(watchers) == 0
+    assert len(protocol.watchers) == 0
 
 
 async def test_a_2025_client_hears_once_of_a_burst_of_changes(kit: Kit) -> None:
@@ -85,7 +86,7 @@ async def test_a_2026_subscription_hears_of_resources_that_it_names(kit: Kit) ->
         wanted = {"resource_subscriptions": ["test://one"], "prompts_list_changed": True}
         async with client.listen(**wanted) as events:
             kit.app.primitives.register(prompt("greet-2"))
-            await kit.app.protocol.watchers.publish_update("test://two")
-            await kit.app.protocol.watchers.publish_update("test://one")
+            await kit.app.protocol.tool_list_changes.bus.publish(ResourceUpdated("test://two"))
+            await kit.app.protocol.tool_list_changes.bus.publish(ResourceUpdated("test://one"))
             told = [type(await anext(events)).__name__ for _ in range(2)]
     assert sorted(told) == ["PromptsListChanged", "ResourceUpdated"]
