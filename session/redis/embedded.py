@@ -6,15 +6,15 @@ hard."""
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import logging
 import os
 import shutil
 import signal
-import socket
 import sys
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
 from session.failures import MemoryUnavailable
@@ -27,10 +27,10 @@ logger = logging.getLogger(__name__)
 
 START_SECONDS = 5.0
 STOP_SECONDS = 1.0
-PROBE_SECONDS = 0.1
 MEMORY = "256mb"
 SOCKET = "valkey.sock"
 FOLDER = "manga-valkey-"
+LOCK, UNLOCKED = "lock", "lock.new"
 
 # Runs in a fresh interpreter, then becomes Valkey: has Linux kill it with its parent (prctl(2), PR_SET_PDEATHSIG), and exits
 # if the parent is gone already. A preexec_fn would run between fork and exec of a process with threads.
@@ -47,11 +47,9 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 @asynccontextmanager
 async def embedded_redis() -> AsyncIterator[MultiplexedRedis]:
-    """Runs Valkey within the block, connected. Raises `MemoryUnavailable` when it does not start. On disk there is only the
-    socket, in a private folder that is removed at the end."""
-    await asyncio.to_thread(_remove_left_behind)
-    folder = Path(tempfile.mkdtemp(prefix=FOLDER))
-    try:
+    """Runs Valkey within the block, connected. Raises `MemoryUnavailable` when it does not start. On disk there are only
+    a socket and a lock, in a private folder that is removed at the end."""
+    with own_folder(FOLDER) as folder:
         process = await _launch(folder)
         watching = start_task(_watch(process), "embedded Valkey")
         try:
@@ -66,21 +64,38 @@ async def embedded_redis() -> AsyncIterator[MultiplexedRedis]:
         finally:
             watching.cancel()
             await _stop(process)
+
+
+@contextmanager
+def own_folder(prefix: str) -> Iterator[Path]:
+    """A temporary folder of this process. Folders that killed processes left are removed."""
+    _remove_abandoned(prefix)
+    folder = Path(tempfile.mkdtemp(prefix=prefix))
+    try:
+        with _hold_lock(folder):
+            yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _remove_left_behind() -> None:
-    """Removes the folders of servers that were killed: nobody listens on their sockets."""
-    for path in Path(tempfile.gettempdir()).glob(f"{FOLDER}*/{SOCKET}"):
-        with socket.socket(socket.AF_UNIX) as probe:
-            probe.settimeout(PROBE_SECONDS)
-            try:
-                probe.connect(str(path))
-            except ConnectionRefusedError:
-                shutil.rmtree(path.parent, ignore_errors=True)
-            except OSError:
-                continue  # another user's, or gone meanwhile
+@contextmanager
+def _hold_lock(folder: Path) -> Iterator[None]:
+    """Forked processes inherit the lock (flock(2)), so that it is free when the last of them has ended. The file gets its
+    name once it is locked, so that nobody finds it unlocked before."""
+    with (folder / UNLOCKED).open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        (folder / UNLOCKED).rename(folder / LOCK)
+        yield
+
+
+def _remove_abandoned(prefix: str) -> None:
+    for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        with suppress(OSError):  # in use, or removed meanwhile
+            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+                continue
+            with (folder / LOCK).open("rb") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 async def _launch(folder: Path) -> asyncio.subprocess.Process:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import socket
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -347,15 +346,13 @@ async def test_an_embedded_valkey_that_has_died_is_no_trouble_at_the_end() -> No
 
 
 async def test_folders_of_servers_that_were_killed_are_removed_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    with TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX) as closed, socket.socket(socket.AF_UNIX) as server:
+    with TemporaryDirectory() as folder:
         monkeypatch.setattr("tempfile.tempdir", folder)
-        left, listening = (Path(folder) / f"{embedded.FOLDER}{name}" for name in ("left", "used"))
-        for each, bound in ((left, closed), (listening, server)):
-            each.mkdir()
-            bound.bind(str(each / embedded.SOCKET))
-        server.listen()
-        async with embedded_redis():
-            assert (left.exists(), listening.exists()) == (False, True)
+        left = Path(folder) / f"{embedded.FOLDER}left"
+        left.mkdir()
+        (left / embedded.LOCK).touch()
+        async with embedded_redis() as first, embedded_redis():
+            assert (left.exists(), Path(str(first.address.path)).exists()) == (False, True)
 
 
 def _pid_of(info: bytes) -> int:

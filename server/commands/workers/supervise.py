@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
-import fcntl
 import gc
 import logging
 import math
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import traceback
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,42 +28,9 @@ from server.config.parsing import SettingError
 from server.config.settings import Settings
 from server.runtime.lifecycle import stop_on_signals
 from server.telemetry.log_output import leave, leave_stderr_to_no_thread, log_to_stderr, never_wait_for_stderr
-from session.redis.embedded import SOCKET, START_SECONDS, launch_command
+from session.redis.embedded import SOCKET, START_SECONDS, launch_command, own_folder
 
 PREFIX = "manga-workers-"
-LOCK, UNLOCKED = "lock", "lock.new"
-
-
-@contextmanager
-def own_folder() -> Iterator[Path]:
-    """A temporary folder of this supervisor. Folders that killed supervisors left are removed."""
-    _remove_abandoned()
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-    try:
-        with _hold_lock(folder):
-            yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def _hold_lock(folder: Path) -> Iterator[None]:
-    """Workers inherit the lock (flock(2)), so that it is free when the last of them has ended. The file gets its name once
-    it is locked, so that nobody finds it unlocked before."""
-    with (folder / UNLOCKED).open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        (folder / UNLOCKED).rename(folder / LOCK)
-        yield
-
-
-def _remove_abandoned() -> None:
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with suppress(OSError):  # in use, or removed meanwhile
-            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
-                continue
-            with (folder / LOCK).open("rb") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(folder, ignore_errors=True)
 
 
 class SharedValkey:
@@ -139,7 +102,7 @@ def supervise(settings: Settings, progress: Progress | None) -> int:
     log_to_stderr(settings.log_level)
     with ExitStack() as stack:
         listener = stack.enter_context(listen(settings))
-        folder = stack.enter_context(own_folder())
+        folder = stack.enter_context(own_folder(PREFIX))
         valkey = SharedValkey(folder) if settings.redis_url == EMBEDDED else None
         if valkey is not None:
             # Only these workers have this Valkey, so a socket between them is relay enough.

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from server.commands.workers.supervise import LOCK, PREFIX, own_folder
+from server.commands.workers.supervise import PREFIX
+from session.redis.embedded import LOCK, own_folder
 
 
 @pytest.fixture(autouse=True)
@@ -18,8 +19,8 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_folder_goes_with_its_supervisor_and_stays_while_it_is_in_use(tmp_path: Path) -> None:
-    with own_folder() as first:
-        with own_folder() as second:
+    with own_folder(PREFIX) as first:
+        with own_folder(PREFIX) as second:
             assert first.is_dir()
             assert second.is_dir()
             assert first != second
@@ -32,17 +33,17 @@ def test_what_a_killed_supervisor_has_left_goes_with_the_next_start(tmp_path: Pa
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:  # a supervisor, which is killed in the middle
-        with own_folder():
+        with own_folder(PREFIX):
             os.write(write, b".")
             signal.pause()
     os.read(read, 1)
     (left,) = tmp_path.iterdir()
-    with own_folder():
+    with own_folder(PREFIX):
         assert left.is_dir()
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     assert left.is_dir()
-    with own_folder() as own:
+    with own_folder(PREFIX) as own:
         assert list(tmp_path.iterdir()) == [own]
     os.close(read)
     os.close(write)
@@ -55,6 +56,6 @@ def test_what_nobody_can_tell_to_be_free_is_left_alone(tmp_path: Path) -> None:
     free.mkdir()
     (free / LOCK).touch()
     (tmp_path / f"{PREFIX}link").symlink_to(free)
-    with own_folder():
+    with own_folder(PREFIX):
         assert made.is_dir()
         assert (free / LOCK).exists()
