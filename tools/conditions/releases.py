@@ -55,7 +55,7 @@ today now next and or but fine ok okay of with there are pls plz thx thanks oneg
 appropriate
 """
 _VAGUE = frozenset(_ONLY_ASKING.split())
-"""English words that say of a title only that it be one, and be good."""
+"""English words that only ask for a good title."""
 _VAGUE_JA = re.compile(
     r"何か|なにか|なんか|おもしろい|面白い|いい|良い|よい|おすすめ|オススメ|お勧め|人気|漫画|マンガ|まんが|コミック"
     r"|作品|お?話|やつ|もの|本|シリーズ"

@@ -174,7 +174,7 @@ LONGEST_CHARACTERS = 500
 """Characters of a text that are embedded: longer texts blur, and others wait for the encoder meanwhile."""
 LOCAL = "local"
 UNKNOWN_TITLES = 10
-"""A tag is taken to be on one of so many titles where the catalogue does not say."""
+"""The assumed number of titles with a tag that the catalogue does not count."""
 
 
 class LocalClassifier:

@@ -95,9 +95,8 @@ class IdPattern:
         return f"{text!r} is not of the shop's pattern {self.text}, which {setting} states"
 
     def normalise(self, text: str) -> str:
-        """The id as the shop writes it, however it was said: "mng demo1001", "DEMO1001" and "#MNG‐DEMO1001" are
-        MNG-DEMO1001. Any other text is returned unchanged, and so are letters alone without the prefix: they are rather a
-        word."""
+        """The id as the shop writes it, from any spelling: "mng demo1001", "DEMO1001" and "#MNG‐DEMO1001" are MNG-DEMO1001.
+        Any other text is returned unchanged, and so are letters alone without the prefix: they are rather a word."""
         bare = SEPARATORS.sub("", text)
         found = self._said.fullmatch(bare)
         if found is None or not (found["prefix"] or any(map(str.isdigit, bare))):

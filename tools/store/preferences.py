@@ -68,7 +68,7 @@ class Stance:
         return left.but(*taken) if taken else left
 
     def _asked_for(self, unwanted: tuple[str, ...]) -> frozenset[str]:
-        """The tags that are welcome where these are not wanted."""
+        """The welcome tags, with the companions (`along`) of each phrase whose first tag is unwanted."""
         return self.welcome.union(*(others for first, others in self.along if first in unwanted))
 
     def adds_to(self, older: Conditions) -> Conditions:

@@ -67,7 +67,7 @@ class Vocabulary:
         return {each: frozenset(name for name, tag in self.tags.items() if tag.audience == each) for each in AUDIENCES}
 
     def spell_tags(self, written: Iterable[str], seen: dict[str, str]) -> tuple[str, ...]:
-        """The tags as the vocabulary spells them, each once. `seen` keeps how one that no table has was first written."""
+        """The tags as the vocabulary spells them, each once. `seen` keeps the first spelling of each unknown tag."""
         return tuple(dict.fromkeys(self.name_of(tag) or seen.setdefault(key_of(tag), tag.strip() or tag) for tag in written))
 
     def extend(self, own: Mapping[str, Tag]) -> Vocabulary:

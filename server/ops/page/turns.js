@@ -61,7 +61,7 @@ class TurnList {
     setText(byId("pause"), this.paused ? "Go on" : "Pause");
     setAttribute(byId("pause"), "aria-pressed", this.paused);
     byId("turns-none").hidden = shown > 0;
-    setText(byId("turns-none"), this.begun ? "No turn that is kept is like that." : "No call since this page was opened. Turns appear here as they are answered.");
+    setText(byId("turns-none"), this.begun ? "No kept turn matches." : "No call since this page was opened. Turns appear here as they are answered.");
   }
 
   /** Moves only what changed its place, so that focus and open calls stay. */
@@ -183,7 +183,7 @@ function details(call) {
     ["rung", call.fallback], ["went without", call.degraded.join(", ")], ["session", call.session], ["customer", call.user]];
   const list = element("dl", { class: "pairs" });
   showPairs(list, facts.filter(([, value]) => value && value !== NOTHING));
-  if (!call.intervals.length) return [list, element("p", { class: "none" }, "Nothing was noted of its inside.")];
+  if (!call.intervals.length) return [list, element("p", { class: "none" }, "No details were recorded.")];
   const rows = [], visit = (parent, depth) => call.intervals.forEach((each, index) => {
     if (each.parent !== parent) return;
     const name = [element("i", { class: "swatch", "data-kind": each.kind, "aria-hidden": "true" }), each.name];

@@ -97,7 +97,7 @@ async def test_filters_leave_what_is_asked_for(browser: Browser) -> None:
         await own.page.locator("#by-trouble").check()
         await own.counts("li:not([hidden]) > .call", 10)
         await own.page.locator("#by-tool").select_option("lookup_order")
-        await own.reads("#turns-none", "No turn that is kept is like that.")
+        await own.reads("#turns-none", "No kept turn matches.")
 
 
 async def test_it_reconnects_and_says_meanwhile_that_figures_are_old(browser: Browser) -> None:

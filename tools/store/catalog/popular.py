@@ -139,7 +139,7 @@ class PopularIndex:
         return in_order(self.matching(conditions, MOST_POPULAR), ordering)[:limit]
 
     def ids_beginning(self, typed: str, limit: int) -> list[Title]:
-        """Titles whose id begins so."""
+        """Titles whose id begins with the text."""
         return [self.by_id[each] for each in self.by_id if typed and each.startswith(typed)][:limit]
 
     def match_names(self, asked: Sequence[str]) -> dict[str, NameMatches]:

@@ -176,9 +176,9 @@ class Conditions:
         return tuple([name for name in _NAMES if getattr(self, name)])
 
     def and_also(self, other: Conditions) -> Conditions:
-        """Both: ranges narrowed, the younger audience, what must be none joined; what may be one of several is one that both
-        admit ("not finished", "not on hiatus"), or of either where they share none ("finished", "still running"); of two
-        authors or formats the other's."""
+        """Both conditions: ranges narrowed, the younger audience, exclusions joined. Of alternatives those that both admit
+        ("not finished", "not on hiatus"), or all where they share none ("finished", "still running"); of two authors or
+        formats the other's."""
         return replace(self, **{name: _both(name, getattr(self, name), getattr(other, name)) for name in other.stated})
 
     def but(self, *names: str) -> Conditions:

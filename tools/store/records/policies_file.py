@@ -16,7 +16,7 @@ MOST_TEXTS = 40
 _HEADING = re.compile(r"#[ \t]+(\S.*)")
 _TOPIC = re.compile(r"[a-z][a-z0-9-]{0,29}")
 _SLIP = 0.8
-"""Likeness of a word to one of `TOPICS` from which it is taken for that, misspelled."""
+"""The least likeness at which a word counts as a misspelled topic of `TOPICS`."""
 
 
 class PoliciesFileError(ValueError):

@@ -81,7 +81,7 @@ def sale_in(sales: Sequence[Sale], format_: str | None) -> Sale | None:
 
 
 def series_price(sale: Sale | None, volumes: int | None) -> int | None:
-    """Yen for all volumes: at the price of one, or what a set of them costs."""
+    """Yen for all volumes: at the price of one volume, or the price of a set."""
     if sale is None or sale.format in WHOLE:
         return None if sale is None else sale.price
     return sale.price * volumes if volumes else None
