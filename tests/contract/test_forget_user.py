@@ -68,7 +68,7 @@ async def test_the_copy_in_a_shared_redis_goes_as_well(dynamodb_address: DynamoA
             status, said, why = await forget(USER, store_url=url, redis_url=f"redis://127.0.0.1:{valkey.port}")
             assert (status, await ask(redis, "GET", key)) == (0, b"[]"), why
             assert 0 < await ask(redis, "TTL", key) <= 60
-    assert "the copy in Redis" in said
+    assert "the copy of the preferences in Redis" in said
     away = await forget(USER, store_url=url, redis_url=f"redis://127.0.0.1:{valkey.port}")
     assert away[0] == 1
     assert "Redis did not answer" in away[2]
