@@ -37,7 +37,7 @@ THEMES = (
 )
 ORDERS = {f"demo-user-{number}": f"MNG-DEMO{number}001" for number in range(1, 7)}
 KNOWN = ("manga-001001", "manga-001002")
-TELLS = ("without ", "may be forgotten")
+TELLS = ("without ", "may be missing")
 """How a note says what an answer had to do without: parts of it, or the memory of the conversation."""
 
 

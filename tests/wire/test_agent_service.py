@@ -85,8 +85,8 @@ def test_a_conversation_survives_its_task(server: Serving) -> None:
 @cases(
     ("headers", "body", "status", "said"),
     [
-        (AT, b"{", 400, "no JSON object"),
-        (AT, b"[]", 400, "no JSON object"),
+        (AT, b"{", 400, "not a JSON object"),
+        (AT, b"[]", 400, "not a JSON object"),
         (AT, b"{}", 400, "text"),
         ({}, b'{"text": "m"}', 400, "X-Session-ID"),
         ({"X-Session-ID": "a b"}, b'{"text": "m"}', 400, "X-Session-ID"),

@@ -54,7 +54,7 @@ async def test_what_is_like_one_title_is_about_the_same(tmp_path: Path) -> None:
 async def test_what_nothing_fits_is_said_and_no_name_that_is_only_similar_fits(tmp_path: Path, criteria: str) -> None:
     answer = await recommended(tmp_path, criteria)
     assert "criteria" not in answer["based_on"]
-    assert answer["note"].startswith("Nothing here fits the criteria")
+    assert answer["note"].startswith("No title fits the criteria")
     assert not any("Fits" in each["reason"] for each in answer["recommendations"])
     assert len(answer["recommendations"]) == 3
 
