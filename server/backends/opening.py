@@ -89,7 +89,7 @@ class SharedStore:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What workers share; empty for a process by itself. `people` is the file of profiles and preferences."""
+    """Resources that workers share; empty for a process by itself. `people` is the file of profiles and preferences."""
 
     catalog: Loaded | None = None
     encoder: Any = None

@@ -1,4 +1,4 @@
-"""What a shopper says of what it has to be, for the tools that obey it: by the words of a query and by arguments alike.
+"""A shopper's conditions, from the words of a query and from arguments alike, for the tools that obey them.
 
     arguments    the conditions as optional arguments, how these may be written besides, and what is made of them
     wanted       words and arguments to one `Want`: what is looked for, what has to hold, what is ruled out and compared with

@@ -1,4 +1,4 @@
-"""What live stock alone can tell: what was sold out since the catalogue was loaded, and what costs more now.
+"""Conditions that live stock decides: titles sold out since the catalogue was loaded, and prices that have changed.
 
 The catalogue finds by the offers that it has on record. `Pending` travels with what was found, in what is cached as well,
 and `with_offers` joins the stock of the moment: what is known to be sold out or beyond the price is dropped, so that a few

@@ -1,4 +1,4 @@
-"""What the customer has asked to be remembered, as conditions beside those of one call.
+"""Remembered preferences as conditions beside those of one call.
 
 As a bookseller would: what is asked for now goes before what was asked for once, on the same matter and for this call alone.
 And a taste is the customer's own: for what somebody else is to read it tells nothing, while a budget is one whoever reads.

@@ -31,7 +31,7 @@ EXACT = frozenset({"genres", "author", "min_rating"})
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """What a customer is looking for. `text`: to search by. `firm`: the conditions that are filters and never let go.
+    """A customer's wish. `text`: the words to search by. `firm`: the conditions that are filters and never let go.
     `by_name`: what a title has to satisfy that the whole text is the name of, where that is less: what is remembered of the
     customer, and that a title for adults was not asked for, is left aside. `remarks`: sentences on what contradicts itself.
     `beside`: what is said beside the titles to compare with. `currency`: the shop's. `again`, as the rest: as in

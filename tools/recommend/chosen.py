@@ -185,7 +185,7 @@ class SeriesSeen:
 
 
 def _keys(title: Title) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The title's names, and those that are long enough for other names to begin with."""
+    """The title's names, and those of them long enough to be the beginning of another title's name."""
     names = NameKeys.of(title).all
     return names, series_keys(names)
 

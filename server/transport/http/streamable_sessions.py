@@ -67,7 +67,7 @@ class _Session(Slot):
 
 
 class Sessions:
-    """At most `most`. One is ended as its client would end it, by a DELETE. `streams` learns which have a stream."""
+    """Holds at most `most` sessions. Ends one as its client would, by a DELETE. `streams` learns which have a stream."""
 
     def __init__(
         self, sdk: ASGIApp, most: int, clock: Clock = time.monotonic, streams: SessionStreams | None = None

@@ -151,7 +151,7 @@ class Rarity:
 
 
 def profile_of(query: ReaderQuery, rarity: Rarity) -> Profile:
-    """Likings of less than one title's worth in all count as less: a look at a title is not yet a taste."""
+    """The profile of weighted titles. Weights that sum to less than one title scale it down: one look is not yet a taste."""
     liked, disliked = query.liked, [Weighed(title, 1.0) for title in query.disliked]
     told = sum(each.weight for each in liked)
     mass = max(1.0, told)

@@ -1,4 +1,4 @@
-"""What a shopper says around a subject: conditions, orderings, comparisons, in English and Japanese, in any order.
+"""Reads the conditions, orderings and comparisons around a subject, in English and Japanese, in any order.
 
     reader      a text to its `Reading`: scanned, its names asked of the catalogue, bound, and made conditions of
     scanner     a text to tokens, by the tables (en.toml, ja.toml); amounts puts numbers and units together

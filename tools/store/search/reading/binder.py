@@ -32,14 +32,14 @@ _MILDER = words_of("milder")
 _PARTED, _RELATIVES = words_of("parted"), words_of("relatives")
 _LISTING = ("exclud", "omit", "remov", "filter", "ban", "avoid", "skip")
 _NOUNS = ("なし", "無", "じゃ", "では", "でな", "ナシ")
-"""What Japanese negates nouns by; its other negations are those of verbs."""
+"""Japanese negations of nouns; the others negate verbs."""
 _JOINS_ALL = words_of("joins")
 _REASONS, _POINTERS, _DEGREES = words_of("reasons"), words_of("pointers"), frozenset(("much", "many"))
 """Words that end why something is so, those that point back to what was named, and those between "too" and its fact."""
 
 
 class Stance(Enum):
-    """What is said of an item."""
+    """The attitude towards an item."""
 
     WANTED = "wanted"
     REFUSED = "refused"
@@ -83,7 +83,7 @@ class Chain:
 
 
 def _outer(operator: Entry, inner: tuple[Stance, bool] | None) -> tuple[Stance, bool]:
-    """What an operator makes of the stance inside it; with whether that is a bare negation."""
+    """Applies an operator to the stance inside it. Returns the new stance and whether it is a bare negation."""
     stance, bare = inner or (None, False)
     match operator.sense:
         case Sense.NOT:
@@ -142,7 +142,7 @@ class Item:
 
 @dataclass(slots=True)
 class Binding:
-    """What came of binding: the items, the chains, and which tokens an operator made its own."""
+    """The result of binding: the items, the chains, and the tokens that belong to operators."""
 
     items: list[Item]
     chains: list[Chain]

@@ -35,7 +35,7 @@ _KANJI = {
     "プラス": " plus",
 }
 _TAKEN_FOR_GRANTED = ("shonen",)
-"""What readers leave out of a magazine's name: Jump is Shonen Jump."""
+"""Words that readers leave out of a magazine's name: Jump is Shonen Jump."""
 _FEWEST_CONSONANTS = 3
 _NOT_KATAKANA = re.compile("[\u3400-\u9fff+]")
 _LEAST_OF_A_NAME = 4

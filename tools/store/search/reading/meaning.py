@@ -1,4 +1,4 @@
-"""What the bound items of a text come to: conditions, an order, titles to be like, and what is left to search by."""
+"""Turns the bound items of a text into conditions, an ordering, titles to be like, and the words left to search by."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _JA_EDGE = re.compile(r"^[のがはをにでともなへ]+|(?<!も)(?:[のがは
 
 @dataclass(slots=True)
 class Claim:
-    """What one item states: `says` in English, `conditions`, and the span of its words."""
+    """The statement of one item: `says` in English, `conditions`, and the span of its words."""
 
     start: int
     end: int
@@ -477,7 +477,7 @@ class Meaning:
         self.claims.append(Claim(start, end, self.text[start:end], obeyed=False))
 
     def _unknown(self) -> None:
-        """What is refused by words that nobody knows: nothing is searched by them."""
+        """Claims refusals of unknown words as not obeyed, and searches by none of these words."""
         which = [i for i, role in self.bound.roles.items() if role.startswith("which")]
         vain = [chain.at for chain in self.bound.chains if chain.strong and chain.stance is Stance.REFUSED]
         if (which and not any(item.token.kind is Is.NAMED for item in self.bound.items)) or (vain and not self.bound.items):
@@ -570,7 +570,7 @@ class Meaning:
                     self.claims.append(Claim(token.start, token.end, f"{entry.name} than {title.display}", made))
 
     def _compared(self, i: int) -> tuple[str, Item] | None:
-        """The way and the title of a comparison whose word of bounding stands here."""
+        """Direction ("shorter") and title of the comparison at this token, or None."""
         token = self.tokens[i]
         if not token.entry(Is.BOUND) or not any(word in token.text for word in ("than", "then", "より")):
             return None
@@ -643,7 +643,7 @@ class Meaning:
         return any(word in _OWN for word in before) and not (following is not None and following.kind is Is.WORD)
 
     def _left(self, claim: Claim) -> Conditions:
-        """What later freedoms leave of a claim; how old somebody is, is no wish."""
+        """The claim's conditions after later freedoms. An age is no wish and stays."""
         conditions = claim.conditions
         for at, freedom in self.freedoms:
             if at > claim.start and not conditions.audience:
@@ -670,7 +670,7 @@ class Meaning:
             yield ABSENT.format(f'"{each}"')
 
     def _subject(self) -> str:
-        """What is left to search by: unknown words, themes and titles that are wanted, and the little words between."""
+        """The words left to search by: unknown words, wanted themes and titles, and the little words between them."""
         items = {item.at: item for item in self.bound.items}
         keep = [self._is_kept(i, items) for i in range(len(self.tokens))]
         if not any(keep):
@@ -780,7 +780,7 @@ def _is_same(mentioned: Item, refused: Item) -> bool:
 
 
 def _beside(title: Title, way: str, *, than: bool) -> Conditions | None:
-    """What has to hold beside a title; None where its own fact is not known. Like it but shorter is at most half as long."""
+    """Conditions for a comparison with a title; None if its own fact is unknown. "Like it but shorter" is at most half."""
     made: Any = None
     match way:
         case "shorter" if title.volumes:
@@ -801,7 +801,7 @@ def _beside(title: Title, way: str, *, than: bool) -> Conditions | None:
 
 
 def audience_for(age: float) -> Audience | None:
-    """What may be given to somebody of this age; None for an adult, who may have anything."""
+    """The audience for an age in years; None for an adult."""
     if age >= _FIRST_ADULT:
         return None
     if age >= _FIRST_OLDER_TEEN:
@@ -810,7 +810,7 @@ def audience_for(age: float) -> Audience | None:
 
 
 def refusal_of(name: str, tokens: Sequence[Token], terms: CatalogTerms, called: NameMatches) -> Conditions:
-    """The conditions that refuse what goes by a normalised name."""
+    """The conditions that exclude a normalised name."""
     if exact := tuple(tag for tag in terms.tags if tag.casefold() == name):
         return Conditions(without_tags=exact, without_titles=called.title_ids)
     bound = Binder(tokens).bind()

@@ -53,7 +53,7 @@ class Candidate:
 
 
 def candidates(text: str, tokens: Sequence[Token], proper: frozenset[int] = frozenset()) -> tuple[Candidate, ...]:
-    """What may be a name, the likeliest first; as many as a catalogue looks for. `proper`: where capital letters stand."""
+    """Candidates for names, the likeliest first, as many as a catalogue looks up. `proper`: positions of capitals."""
     found: dict[tuple[int, int], Candidate] = {}
     runs = sorted(islice(_called_for(text, tokens, proper), 4 * MOST_NAMES), key=lambda each: each.first - each.last)
     for each in (*_whole(text, tokens), *_left(text, tokens), *_parted(text, tokens), *runs):
@@ -96,7 +96,7 @@ def _left(text: str, tokens: Sequence[Token]) -> Iterator[Candidate]:
 
 
 def _parted(text: str, tokens: Sequence[Token]) -> Iterator[Candidate]:
-    """What stands between words that join: "one piece or naruto"."""
+    """Candidates between joining words: "one piece or naruto"."""
     breaks = [i for i, token in enumerate(tokens) if token.entry(Is.BREAK)]
     if not any(tokens[i].entries and _joins(tokens[i]) for i in breaks) or len(tokens) > _MOST_PARTED:
         return
@@ -304,13 +304,13 @@ _SHORTEST, _SHORTEST_BEGINNING = 4, 6
 
 
 class Searched(Protocol):
-    """What is asked of a catalogue here (`tools.store.ports.CatalogPort`)."""
+    """The catalogue's look-ups that names need (`tools.store.ports.CatalogPort`)."""
 
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage: ...
 
 
 async def nearly_called(catalog: Searched, names: Sequence[str], within: Deadline) -> dict[str, NameMatches]:
-    """What each of the names may mean, if anything; those that were not looked for in time are left out."""
+    """Titles whose names are near each of the names. Names that were not searched in time are left out."""
     found = await asyncio.gather(*(_meant(catalog, name, within) for name in names))
     return {name: called for name, called in zip(names, found, strict=True) if called is not None}
 
@@ -351,7 +351,7 @@ _LONGEST_SERIES = 40
 async def with_series(
     catalog: Searched, names: Sequence[str], called: Mapping[str, NameMatches], within: Deadline
 ) -> dict[str, NameMatches]:
-    """What goes by each of the names, with the titles whose names begin with it; alone where these do not come in time."""
+    """Adds to each name's titles those whose names begin with it, as far as the catalogue answers in time."""
     found = await asyncio.gather(*(_series(catalog, name, within) for name in names))
     return {
         name: NameMatches(tuple(dict.fromkeys((*called[name].title_ids, *series))), called[name].by_author)

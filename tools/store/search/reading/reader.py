@@ -31,7 +31,7 @@ T = TypeVar("T")
 LONGEST = 500
 """Characters of a text that are read."""
 _MOST_SECONDS, _MOST_SEARCHING, _SHARE = 0.15, 0.4, 1 / 3
-"""What the catalogue may take of the call's time to say what goes by a name, exactly and then nearly."""
+"""Seconds and share of the call's time for looking names up, exactly and then nearly."""
 _AT_ONCE = 120
 """Characters that are read at a stretch, in one piece of work."""
 _NO_TERMS = CatalogTerms({}, {})
@@ -41,7 +41,7 @@ _MOST_STARTING, _MOST_WARMING, _WARM_AGAIN = 0.5, 5.0, 300.0
 
 
 class Names(Protocol):
-    """What a reader asks of a catalogue (`tools.store.ports.CatalogPort`)."""
+    """The catalogue's methods that a reader calls (`tools.store.ports.CatalogPort`)."""
 
     async def terms(self, deadline: Deadline) -> CatalogTerms: ...
 
@@ -152,14 +152,14 @@ class Reader:
         return self._told
 
     async def called(self, names: Sequence[str], within: Deadline) -> tuple[dict[str, NameMatches], bool]:
-        """What goes by them, of what is at hand where the catalogue did not say, and whether it did not."""
+        """Resolves names to titles and authors, falling back to the local cache. Returns (matches, catalogue failed)."""
         try:
             return (await self._catalog.match_names(names, within) if names else {}), False
         except BackendFailure:
             return self._at_hand(names), True
 
     async def refused(self, name: str, terms: CatalogTerms, called: Mapping[str, NameMatches]) -> Conditions:
-        """What it takes to have nothing that goes by a name: a tag or theme first, then a readership, a title, an author."""
+        """The conditions that exclude a name: read as a tag or theme first, then as a readership, a title, an author."""
         scanner = await self._scanner(terms)
         whole = normalise(name)
         async with self._piece:
@@ -185,7 +185,7 @@ class Reader:
         return (with_names(whole, tokens, sure, known) if sure else tokens), called | known
 
     async def _series(self, tokens: Sequence[Token], within: Deadline) -> None:
-        """Who wants no title wants none of its side stories either."""
+        """Adds the side stories of refused titles to them."""
         called = {token.names[0]: NameMatches(token.title_ids) for token in tokens[:_MOST_SERIES]}
         found = await with_series(self._catalog, tuple(called), called, within)
         for token in tokens[:_MOST_SERIES]:

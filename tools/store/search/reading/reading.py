@@ -1,4 +1,4 @@
-"""What came of reading a text."""
+"""The result of reading a text."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Freedom:
     matters: tuple[str, ...] = ()
 
     def leaves(self, older: Conditions) -> Conditions:
-        """What of an earlier statement is still asked for."""
+        """The earlier conditions that this freedom leaves."""
         changed: dict[str, Any] = {name: getattr(NOTHING, name) for name in self.matters}
         for name in self.unneeded.stated:
             changed[name] = _without(name, getattr(older, name), getattr(self.unneeded, name))
@@ -87,7 +87,7 @@ class Freedom:
 
 
 def _without(name: str, asked: Any, unneeded: Any) -> Any:
-    """Nothing where all that was asked for is what need not be; what asks for something else stays."""
+    """The condition without its unneeded part; unchanged if it asks for more than that."""
     if name in _EXCLUSIONS:
         return tuple(each for each in asked if each not in unneeded)
     if isinstance(asked, Range):
@@ -98,7 +98,7 @@ def _without(name: str, asked: Any, unneeded: Any) -> Any:
 
 
 def _widened(asked: Any, allowed: Any) -> Any:
-    """What admits both. A yes or no, and what is one of two, is asked for no more."""
+    """The narrowest condition that admits both. A yes or no, or one of two values, is dropped."""
     if not asked or asked is True:
         return False if asked is True else asked
     widen: Callable[[Any, Any], Any] | None = _WIDER.get(type(asked))

@@ -146,7 +146,7 @@ class Scanner:
         return None
 
     def _entry(self, name: str, found: tuple[str, ...], *, cue: bool = False) -> Entry:
-        """Who refuses a magazine by a part of its name refuses all that share it: "not from Jump"."""
+        """A refusal by a part of a magazine's name excludes all magazines that share it: "not from Jump"."""
         return magazine_entry(name, found, cue=cue, refused=self.magazines.sharing(name, found))
 
     def _magazine_ja(self, text: str, start: int) -> Token | None:
@@ -345,12 +345,12 @@ def _kana_number(folded: str, start: int) -> Token | None:
 
 
 def _ordinary() -> frozenset[str]:
-    """Words of English that the dictionary explains others by."""
+    """English words that the dictionary uses in its glosses."""
     return Dictionary.load().english_words()
 
 
 def _joined(tokens: list[Token], text: str) -> list[Token]:
-    """With unknown characters of one script put together."""
+    """Joins neighbouring unknown characters of one script."""
     made: list[Token] = []
     for token in tokens:
         last = made[-1] if made else None

@@ -1,4 +1,4 @@
-"""What the words around a fact or a name say of it, by a linear model: a sum of weights that are looked up.
+"""Classifies the stance towards a fact or a name by the words around it, with a linear model over looked-up weights.
 
 The weights (stances.txt.gz) are made of phrases by `python -m tests.quality.strangers.training`.
 """
@@ -100,7 +100,7 @@ class Surroundings:
         self._classes = [_class_of(token) for token in tokens]
 
     def features(self, at: int, kind: str) -> list[str]:
-        """What is looked up of a place: words or characters in a row, and the classes of those that tables know."""
+        """The features of a place: n-grams of words or characters, and classes of the words that tables know."""
         before, after = slice(max(0, at - _LEFT), at), slice(at + 1, at + 1 + _RIGHT)
         left, right = self._words[before][::-1], self._words[after]
         found: list[str]
@@ -120,7 +120,7 @@ class Surroundings:
         return found + _TIMES * self._of_operators(at, kind)
 
     def _of_operators(self, at: int, kind: str) -> list[str]:
-        """What the operators say of a place, and of those beside it."""
+        """Features of the operators at a place and at its neighbours."""
         if (i := self._numbers.get(at)) is None:
             return ["B none"]
         item, last = self._items[i], len(self._items) - 1
@@ -194,7 +194,7 @@ def _class_of(token: Token) -> str:
 
 
 def _masked(token: Token) -> str:
-    """What stands for a token that states something itself; nothing for any other."""
+    """The mask of a token that states something itself; empty for any other."""
     if token.kind in (Is.NAMED, Is.AMOUNT):
         return "N" if token.kind is Is.NAMED else "A"
     fact = token.fact if token.kind is Is.FACT and token.operator() is None else None

@@ -1,4 +1,4 @@
-"""What each word is to a wish, by the tables of each language beside this file and the themes of the search.
+"""Maps phrases to their meaning in a wish: the tables of each language beside this file, and the themes of the search.
 
 One table holds both languages: texts mix them. English is kept by its stems, Japanese as hiragana, so that inflection and
 script need no entries of their own.

@@ -34,7 +34,7 @@ class Is(Enum):
 
 
 class Sense(StrEnum):
-    """What an operator does to what stands on its side."""
+    """The effect of an operator on the items on its side."""
 
     NOT = "not"
     REFUSE = "refuse"
@@ -95,7 +95,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a table says of a phrase."""
+    """The meaning of a phrase in a table."""
 
     kind: Is
     fact: Fact | None = None
