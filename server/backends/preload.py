@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 def preload(settings: Settings, folder: Path, progress: Progress | None) -> Shared:
     """Imports the drivers and loads the embedded backends; the store goes to files in `folder`. Takes a second or more, and
     starts no thread, which a fork would lose. Raises `SettingError` for a catalogue file that cannot be used."""
-    for driver in _drivers(settings):
+    for driver in list_drivers(settings):
         import_module(driver)
     started = time.monotonic()
     try:
@@ -84,7 +84,7 @@ def _encoder(settings: Settings) -> Encoder | None:
         return None
 
 
-def _drivers(settings: Settings) -> list[str]:
+def list_drivers(settings: Settings) -> list[str]:
     """Returns the modules that a worker's backends import: tens of megabytes, most of them of AWS."""
     backends = "tools.store.backends"
     wanted = {
@@ -93,7 +93,7 @@ def _drivers(settings: Settings) -> list[str]:
         f"{backends}.embedded.catalog": settings.catalog_url == EMBEDDED,
         f"{backends}.embedded.stock_and_orders": settings.store_url == EMBEDDED,
         f"{backends}.embedded.customers": settings.store_url == EMBEDDED,
-        f"{backends}.bedrock.embedder": settings.embedder.startswith("bedrock:"),
+        f"{backends}.bedrock": settings.embedder.startswith("bedrock:"),
         "session.redis.cluster": "+cluster:" in settings.redis_url,
         "session.redis.multiplexed": True,
     }

@@ -110,11 +110,11 @@ def _breakable() -> None:
     _break(store, "_read", "purchases", _of_all_owners(stock_and_orders._PURCHASED))
     _break(profile, "user_hash", "profiles", lambda own, user: "everybody")
     _break(keys, "preferences", "preferences", lambda own, user: own("everybody"))
-    _break(call_event, "remembered", "log", lambda own, call, outcome: dict(call.arguments))
+    _break(call_event, "select_remembered", "log", lambda own, call, outcome: dict(call.arguments))
     _break(keys.SessionKeys, "history", "histories", lambda own, of: own(replace(of, user=None)))
     _break(keys.SessionKeys, "results", "whole results", lambda own, of: own(replace(of, user=None)))
     _break(own_updates, "owner", "updates", lambda own, session, user: "everybody")
-    _break(history_entry, "remembered", "history", lambda own, call, outcome: dict(call.arguments))
+    _break(history_entry, "select_remembered", "history", lambda own, call, outcome: dict(call.arguments))
     _break(spans, "call_attributes", "spans", lambda own, event: {**own(event), "manga.what": str(event.audited)})
     _break(metrics.Metrics, "__call__", "metrics", _with_its_user)
 

@@ -7,9 +7,11 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
-from server.config.settings import ROOT
+from server.backends.preload import list_drivers
+from server.config.settings import ROOT, Settings
 from tests.support.cases import cases
 from tools.registry import TOOLS
 
@@ -132,3 +134,8 @@ assert not opened, opened
 """
     done = run(sys.executable, "-c", code)
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+@cases("environment", [{}, PRODUCTION, PRODUCTION | {"MANGA_REDIS_URL": f"redis+cluster://{NOBODY}"}])
+def test_the_drivers_that_a_supervisor_imports_by_name_are_there(environment: dict[str, str]) -> None:
+    assert [each for each in list_drivers(Settings.from_environment(environment)) if find_spec(each) is None] == []

@@ -133,7 +133,7 @@ def test_a_turn_that_nobody_named_has_no_id() -> None:
             Outcome({}),
             "session stock",
             2000,
-            ["Answered without some prices and stock, which did not come in time. What this"],
+            ["Answered without some prices and stock, which did not come in time.", "name titles by their ids"],
         ),
         (Outcome({}), "unheard-of", 2000, ["without unheard-of"]),
         (Outcome({}), "", 499, ["nearly used up"]),
