@@ -27,7 +27,7 @@ answer.raise_for_status()
 answer.json()
 """
 
-OWN_AUDIENCE = "our own verifier checks the audience (server/identity/jwt/verifier.py); the SDK's backend for bearers is not used"
+OWN_AUDIENCE = "our own verifier checks the audience (server/identity/jwt); the SDK's backend for bearers is not used"
 ONLY_A_CLIENT = "in the SDK's server, and only its client runs in this environment"
 SERVER = {"CVE-2026-116684": OWN_AUDIENCE}
 CLIENT = {"CVE-2026-59951": ONLY_A_CLIENT, "CVE-2026-116684": ONLY_A_CLIENT}
