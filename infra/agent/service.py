@@ -101,13 +101,19 @@ class Desk:
 
     async def take_from_door(self, request: Request) -> Response:
         """Answers 202 at once, and the customer by the door's callback."""
+        assert self._door is not None
         headers = request.headers
         if not hmac.compare_digest(headers.get("X-Door-Secret", "").encode(), self._secret.encode()):
             raise Refused(401, "UNAUTHORIZED", "The door has to prove itself.")
         connection, user = headers.get("X-Door-Connection", ""), headers.get("X-Door-User") or None
         if not connection:
             raise Refused(400, "VALIDATION_ERROR", "X-Door-Connection is not there")
-        task = asyncio.create_task(self._answer_door(connection, user, headers.get("X-Door-Until"), await _body(request)))
+        try:
+            body = await _body(request)
+        except Refused as refusal:
+            await self._door.refuse(connection, refusal.name, str(refusal.detail))
+            return Response(status_code=202)
+        task = asyncio.create_task(self._answer_door(connection, user, headers.get("X-Door-Until"), body))
         self._through_the_door.add(task)
         task.add_done_callback(self._through_the_door.discard)
         return Response(status_code=202)

@@ -101,7 +101,7 @@ class Gateway:
         try:
             asked = json.loads(await _body(request))
             user, ends = str(asked["user"]), now + int(asked.get("seconds", TOKEN_SECONDS))
-        except (ValueError, LookupError, TypeError, AttributeError):
+        except (ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError):
             raise HTTPException(400, 'the body has to be {"user": "…"}, with "seconds" or without') from None
         claims = {"iss": ISSUER, "aud": AUDIENCE, "sub": user, "iat": min(now, ends), "exp": ends}
         return JSONResponse({"token": jwt.encode(claims, self._private, "RS256", {"kid": KID})})
@@ -121,6 +121,8 @@ class Gateway:
             raise HTTPException(429, "too many messages at once; please ask again", {"Retry-After": "1"})
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
         if session := request.headers.get("x-session-id"):
+            if not session.isascii():
+                raise HTTPException(400, "X-Session-ID has to be ASCII")
             headers["X-Session-ID"] = session
         asked = self._agent.build_request("POST", "/turns", content=body, headers=headers)
         try:
@@ -159,11 +161,7 @@ class Gateway:
         if socket is None:
             return Response(status_code=410)
         text = (await _body(request, 2 * MOST_BYTES)).decode()
-        try:
-            await asyncio.wait_for(socket.send_text(text), SEND_SECONDS)
-        except (TimeoutError, RuntimeError, WebSocketDisconnect):
-            return Response(status_code=410)
-        return Response()
+        return Response(status_code=200 if await _is_sent(socket, text) else 410)
 
     async def _listen(self, socket: WebSocket, connection: str, customer: Customer) -> None:
         ends = time.monotonic() + LONGEST_SECONDS
@@ -179,9 +177,13 @@ class Gateway:
             if len(text.encode()) > MOST_BYTES:
                 return await socket.close(1009, f"a message has {MOST_BYTES} bytes at most")
             if not self._bucket.take():
-                await socket.send_text(json.dumps({"message": "Too many requests", "connectionId": connection}))
+                said = "Too many requests"
             elif not await self._passed(text, connection, customer):
-                await socket.send_text(json.dumps({"message": "Internal server error", "connectionId": connection}))
+                said = "Internal server error"
+            else:
+                continue
+            if not await _is_sent(socket, json.dumps({"message": said, "connectionId": connection})):
+                return None
 
     async def _passed(self, text: str, connection: str, customer: Customer) -> bool:
         """Whether the agent has it. What it does not take it tells the customer itself."""
@@ -212,6 +214,15 @@ async def _body(request: Request, most: int = MOST_BYTES) -> bytes:
         if len(body) > most:
             raise HTTPException(413, f"a message has {most} bytes at most")
     return body
+
+
+async def _is_sent(socket: WebSocket, text: str) -> bool:
+    """False for a socket that is gone, or whose reader takes nothing."""
+    try:
+        await asyncio.wait_for(socket.send_text(text), SEND_SECONDS)
+    except (TimeoutError, RuntimeError, WebSocketDisconnect):
+        return False
+    return True
 
 
 async def _streamed(answer: httpx2.Response) -> AsyncIterator[bytes]:

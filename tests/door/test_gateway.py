@@ -153,6 +153,15 @@ async def test_bytes_are_no_message(way: Way) -> None:
         assert await socket.closed() == 1003
 
 
+async def test_what_no_header_and_no_number_holds_is_refused(way: Way) -> None:
+    shown = (b"authorization", f"Bearer {await way.token()}".encode())
+    posted = await way.client.post("/turns", json={"text": "hello"}, headers=[shown, (b"x-session-id", b"\xe9")])
+    assert (posted.status_code, posted.json()["error"]) == (400, "X-Session-ID has to be ASCII")
+    for body in (b'{"user": "x", "seconds": 1e400}', b"[" * 9000):
+        assert (await way.client.post("/token", content=body)).status_code == 400
+    assert way.agent.asked == []
+
+
 async def test_more_messages_than_a_stage_lets_through_are_told_so(way: Way) -> None:
     way.agent.status = 204
     async with websocket(way.port, path="/", subprotocols=(PROTOCOL, await way.token())) as socket:

@@ -121,8 +121,9 @@ def test_whoever_is_not_the_door_is_turned_away(agent: Service) -> None:
         ({}, b'{"text": "m", "user": "demo-user-2"}', "VALIDATION_ERROR"),
         ({}, b'{"text": "m", "session": "a b"}', "VALIDATION_ERROR"),
         ({"X-Door-Until": "1"}, QUESTION, "UNAUTHORIZED"),
+        ({}, b'{"text": "%s"}' % (b"m" * 17_000), "VALIDATION_ERROR"),
     ],
-    ids=["a user", "odd session", "signed out"],
+    ids=["a user", "odd session", "signed out", "too long"],
 )
 def test_a_customer_hears_why_a_message_is_not_answered(
     agent: Service, beyond: Outside, headers: dict[str, str], body: bytes, name: str
