@@ -75,11 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         print(f"{chosen.model}: {why}", file=sys.stderr)
         return 1
-    return (
-        0
-        if settings or chosen or sorted(outcomes, key=REFUSED.__eq__) == [*["success"] * (len(outcomes) - 1), REFUSED]
-        else 1
-    )
+    as_expected = set(outcomes) == {"success", REFUSED} and outcomes.count(REFUSED) == 1
+    return 0 if settings or chosen or as_expected else 1
 
 
 def _serve(asked: argparse.Namespace, model: Model, settings: ServiceSettings) -> list[str]:

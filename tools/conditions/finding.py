@@ -65,6 +65,7 @@ async def find(context: ToolContext, want: Want, limit: int) -> Found:
             return Found(by_words, want)
         if (
             not page.total
+            and want.text
             and len(want.conditions.tags) > 1
             and (less := await relax_conditions(context, _drop_words(want), limit))
         ):

@@ -6,7 +6,7 @@ from dataclasses import fields
 
 from tests.support.cases import cases
 from tests.support.scripted_catalog import ScriptedCatalog, context_of
-from tools.conditions.finding import CHEAPEST_FIRST, HARD, MOST_SEARCHES, relax_conditions
+from tools.conditions.finding import CHEAPEST_FIRST, HARD, MOST_SEARCHES, find, relax_conditions
 from tools.conditions.wanted import Want
 from tools.store.failures import BackendFailure, TimedOut
 from tools.store.models import Audience, CatalogPage, CatalogQuery, Conditions, Range, Status, Title
@@ -53,6 +53,12 @@ async def test_no_more_than_three_searches_are_spent_on_it() -> None:
     catalog = ScriptedCatalog(lambda _: NOTHING)
     assert await relax_conditions(context_of(catalog), Want("cooking", asked), 5) is None
     assert len(catalog.asked) == MOST_SEARCHES
+
+
+async def test_nothing_is_searched_twice_where_no_words_are_left() -> None:
+    catalog = ScriptedCatalog(lambda _: NOTHING)
+    await find(context_of(catalog), Want("", Conditions(tags=(("Horror",), ("Baseball",)))), 5)
+    assert len(catalog.asked) == 1 + MOST_SEARCHES
 
 
 async def test_what_is_hard_or_an_exact_filter_or_a_named_author_stays() -> None:

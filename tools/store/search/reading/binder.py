@@ -29,12 +29,12 @@ _FREED = {"shorter": "length", "longer": "length", "newer": "time", "older": "ti
 _OPENERS = words_of("openers")
 """English words that begin another wish."""
 _MILDER = words_of("milder")
-_PARTED, _RELATIVES = words_of("parted"), words_of("relatives")
+_PARTED, _PARTICLES, _RELATIVES = words_of("parted"), words_of("particles"), words_of("relatives")
 _LISTING = ("exclud", "omit", "remov", "filter", "ban", "avoid", "skip")
 _NOUNS = ("なし", "無", "じゃ", "では", "でな", "ナシ")
 """Japanese negations of nouns; the others negate verbs."""
 _JOINS_ALL = words_of("joins")
-_REASONS, _POINTERS, _DEGREES = words_of("reasons"), words_of("pointers"), frozenset(("much", "many"))
+_REASONS, _POINTERS, _DEGREES = words_of("reasons"), words_of("pointers"), words_of("degrees")
 """Words that end why something is so, those that point back to what was named, and those between "too" and its fact."""
 
 
@@ -236,7 +236,7 @@ class Binder:
             self._item(i, token, None)
         elif operator is not None:
             self._operate(i, token, operator)
-        elif token.text == "out" and self._is_parted(i):
+        elif token.text in _PARTICLES and self._is_parted(i):
             self._after(i, _OUT)
         elif fact is not None:
             self._item(i, token, fact)
@@ -621,9 +621,10 @@ class Binder:
             return
         chain = Chain(i, i, [entry], japanese=True, weak=weak)
         self._chains.append(chain)
-        named = [item for item in self._items if item.matter != "person"]
-        if before is not None and before.text in _POINTERS and named:
-            self._bind(chain, named[-1])
+        if before is not None and before.text in _POINTERS:
+            named = next((item for item in reversed(self._items) if item.matter != "person"), None)
+            if named is not None:
+                self._bind(chain, named)
         self._last, self._since_last_items = chain, 0
         self._bind_back(chain)
 

@@ -38,9 +38,9 @@ _REFUSED, _WANTED, _BARE = 2.0, 1.0, 0.5
 """How much an operator that refuses, one that wants and none at all count against the model, as logarithms of odds."""
 _HELD, _HELD_REFUSED, _HELD_TWICE = 1.5, 9.0, 6.0
 """Odds of the model against an operator, one that refuses, and several in a row, that leave a doubt."""
-_SURE, _WISHED, _SUPPOSED, _BOUNDED, _TOLD, _CERTAIN = 0.3, 1.0, 2.5, 0.0, 0.7, 0.9
-"""Odds below which no refusal is sure, no wish is sure, nothing that is only supposed is wanted, and a bounded amount is
-what it says; shares from which a fact is told aside, and wanted for all that its operators say."""
+_SURE, _WISHED, _SUPPOSED, _TOLD, _CERTAIN = 0.3, 1.0, 2.5, 0.7, 0.9
+"""Odds below which no refusal is sure, no wish is sure, and nothing that is only supposed is wanted; shares from which a
+fact is told aside, and wanted for all that its operators say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ def settled(item: Item, judged: Judged, *, supposed: bool) -> Stance | None:
         against, most = (-odds, _HELD_REFUSED) if stance is Stance.REFUSED else (odds, _HELD)
         return stance if against < (_HELD_TWICE if len(chain.operators) > 1 else most) else None
     odds -= 0 if stance is Stance.REFUSED else _BARE
-    if item.token.amount is not None and item.token.amount.bound is not None and not supposed and odds < _BOUNDED:
+    if item.token.amount is not None and item.token.amount.bound is not None and not supposed and odds < 0:
         return Stance.WANTED  # "at most ten" says itself which way it goes
     if -(_SUPPOSED if supposed else _WISHED) < odds < _SURE:
         return None
