@@ -63,13 +63,10 @@ async def find(context: ToolContext, want: Want, limit: int) -> Found:
             return Found(instead.page, instead.want, instead.let_go)
         if not page.total and (by_words := await word_by_word(context, want, limit)) is not None:
             return Found(by_words, want)
-        if (
-            not page.total
-            and want.text
-            and len(want.conditions.tags) > 1
-            and (less := await relax_conditions(context, _drop_words(want), limit))
-        ):
-            return Found(less.page, less.want, less.let_go)
+        if not page.total and want.text and len(want.conditions.tags) > 1:
+            less = await relax_conditions(context, _drop_words(want), limit)
+            if less is not None:
+                return Found(less.page, less.want, less.let_go)
     return Found(page, want, named=found.named)
 
 
