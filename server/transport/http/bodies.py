@@ -11,7 +11,7 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope
 
 from server.transport.http.responses import busy, plain
-from server.transport.http.slots import FULL, METHOD, Subscriptions, holder_of
+from server.transport.http.slots import FULL, METHOD, Subscriptions, customer_of
 from server.transport.messages import NO_EXTENSIONS, Extensions, Posted, find_excess
 
 MOST_HEADERS = 100
@@ -27,16 +27,14 @@ STATED = tuple(
     for name in (b"userId", b"sessionId")
 )
 """Matches a message's stated user, or its session. It cannot match within a JSON string: quotes are escaped there."""
-NAMED_IN_HEADERS = (b"x-user-id", b"x-session-id", b"mcp-session-id")
 
 
-def customer_of(body: bytes | bytearray, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+def customer_of_message(body: bytes | bytearray, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     """Returns the stated user or session of a message, b"" without one. It is used for turns only, and proves nothing."""
     for stated in STATED:
         if found := stated.search(body):
             return found[1]
-    stated_by = {name: value for name, value in headers if name in NAMED_IN_HEADERS}
-    return next((stated_by[name] for name in NAMED_IN_HEADERS if name in stated_by), b"")
+    return customer_of(headers)
 
 
 class FairQueue:
@@ -116,7 +114,7 @@ class Bodies:
                 if self._held[holder] > self._room:
                     return busy("There are as many messages on their way as this server reads at once.")
                 if not part.get("more_body", False):
-                    await self.wait_turn(holder, customer_of(body, headers))
+                    await self.wait_turn(holder, customer_of_message(body, headers))
                     return bytes(body) if (excess := find_excess(body)) is None else plain(413, excess)
         finally:
             self._hold(holder, -len(body))
@@ -160,6 +158,6 @@ class Admission:
             return None
         if posted.size > MOST_BYTES:
             return plain(413, f"A message that is not a call has at most {MOST_BYTES} bytes.")
-        if posted.method == METHOD and not self._subscriptions.is_open_to(holder_of(scope)):
+        if posted.method == METHOD and not self._subscriptions.is_open_to(scope):
             return busy(FULL)
         return None

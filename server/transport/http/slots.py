@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import ip_address
@@ -23,6 +23,8 @@ from server.transport.changes import LONGEST_URI, MOST_URIS
 from session.resilience.clocks import Clock
 
 LOCAL = "local"
+STATED_IN_HEADERS = (b"x-user-id", b"x-session-id", b"mcp-session-id")
+LONGEST_CUSTOMER = 512
 
 
 def holder_of(scope: Scope) -> str:
@@ -33,6 +35,13 @@ def holder_of(scope: Scope) -> str:
         return f"principal {user.access_token.client_id}"
     client = scope.get("client")
     return LOCAL if client is None or _loopback(client[0]) else f"address {client[0]}"
+
+
+def customer_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Returns the user or session that the headers of a request state, b"" without one. It proves nothing, and only shares
+    out what its holder has."""
+    stated = {name: value for name, value in headers if name in STATED_IN_HEADERS}
+    return next((stated[name][:LONGEST_CUSTOMER] for name in STATED_IN_HEADERS if name in stated), b"")
 
 
 def owner_of(scope: Scope) -> AuthorizationContext | None:
@@ -51,9 +60,10 @@ def _loopback(host: str) -> bool:
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """`used` is set once something was done in it."""
+    """A place of a holder's customer. `used` is set once something was done in it."""
 
     holder: str
+    customer: bytes = b""
     used: bool = False
     last_used: float = 0.0
 
@@ -68,8 +78,8 @@ P = TypeVar("P", bound=Slot)
 class Slots(Generic[P]):
     """At most `most`; a single holder may have them all. When there is no room for one more:
 
-    - a holder of more slots than the newcomer would have gives one up at once: the longest unused, and first one with
-      nothing under way (max-min fairness, in whole slots);
+    - a holder of more slots than the newcomer would have gives one up at once (max-min fairness, in whole slots), or else a
+      customer of the same holder does: the longest unused of the customer with the most, first one with nothing under way;
     - else any slot yields that was idle for `idle_seconds`, or unused since its beginning for `unused_seconds`.
     """
 
@@ -86,14 +96,14 @@ class Slots(Generic[P]):
     def __iter__(self) -> Iterator[P]:
         return iter(list(self._taken))
 
-    def is_open_to(self, holder: str) -> bool:
-        return len(self._taken) < self.most or self._yielding(holder) is not None
+    def is_open_to(self, holder: str, customer: bytes = b"") -> bool:
+        return len(self._taken) < self.most or self._yielding(holder, customer) is not None
 
     def take(self, slot: P) -> P | None:
         """Returns the slot that has to end for this one; it is no longer counted. Raises `NoRoom`."""
         ended = None
         if len(self._taken) >= self.most:
-            ended = self._yielding(slot.holder)
+            ended = self._yielding(slot.holder, slot.customer)
             if ended is None:
                 raise NoRoom
             self.leave(ended)
@@ -107,12 +117,14 @@ class Slots(Generic[P]):
     def leave(self, slot: P) -> None:
         self._taken.pop(slot, None)
 
-    def _yielding(self, newcomer: str) -> P | None:
+    def _yielding(self, holder: str, customer: bytes) -> P | None:
         held = Counter(slot.holder for slot in self._taken)
-        largest, count = held.most_common(1)[0] if held else (newcomer, 0)
-        if count > held[newcomer] + 1:
-            its_slots = (slot for slot in self._taken if slot.holder == largest)
-            return min(its_slots, key=lambda slot: (slot.busy(), slot.last_used))
+        largest = max(held, key=held.__getitem__, default=holder)
+        others = held[largest] > held[holder] + 1
+        slots = [slot for slot in self._taken if slot.holder == (largest if others else holder)]
+        shares = Counter(slot.customer for slot in slots)
+        if others or max(shares.values(), default=0) > shares[customer] + 1:
+            return min(slots, key=lambda slot: (-shares[slot.customer], slot.busy(), slot.last_used))
         longest = min(self._taken, key=self._yields_at, default=None)
         return longest if longest is not None and self._yields_at(longest) <= self._clock() else None
 
@@ -147,8 +159,8 @@ class Subscriptions:
     def __len__(self) -> int:
         return len(self._slots)
 
-    def is_open_to(self, holder: str) -> bool:
-        return self._slots.is_open_to(holder)
+    def is_open_to(self, scope: Scope) -> bool:
+        return self._slots.is_open_to(holder_of(scope), customer_of(scope["headers"]))
 
     async def serve(
         self,
@@ -158,8 +170,12 @@ class Subscriptions:
     ) -> types.SubscriptionsListenResult:
         """Passes on the events of `bus` until either side ends the subscription."""
         honoured = self._select(params)
-        holder = holder_of(ctx.request.scope) if ctx.request is not None else LOCAL
-        subscription = _Subscription(holder=holder, handler=ListenHandler(bus, max_subscriptions=1))
+        handler = ListenHandler(bus, max_subscriptions=1)
+        if ctx.request is None:
+            subscription = _Subscription(holder=LOCAL, handler=handler)
+        else:
+            scope = ctx.request.scope
+            subscription = _Subscription(holder=holder_of(scope), customer=customer_of(scope["headers"]), handler=handler)
         try:
             ended = self._slots.take(subscription)
         except NoRoom:

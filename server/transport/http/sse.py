@@ -27,7 +27,7 @@ from server.transport.http.bodies import Admission, Bodies
 from server.transport.http.direct_calls import DirectCalls, DirectTools
 from server.transport.http.reach import Reach
 from server.transport.http.responses import busy, plain, wait_until_idle
-from server.transport.http.slots import Slots, holder_of, owner_of
+from server.transport.http.slots import Slots, customer_of, holder_of, owner_of
 from server.transport.http.streams import HEADERS, MESSAGES, STREAM, Incoming, Outgoing, Refused, Stream, admit
 from session.resilience.clocks import Clock
 
@@ -167,14 +167,15 @@ class SseStreams(Streams):
 
     async def open(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one stream, as long as its client stays."""
-        holder, name = holder_of(scope), await self._new_name()
-        if self._is_closed or not self._slots.is_open_to(holder):
+        holder, customer, name = holder_of(scope), customer_of(scope["headers"]), await self._new_name()
+        if self._is_closed or not self._slots.is_open_to(holder, customer):
             await busy("There are as many open streams as this server serves.")(scope, receive, send)
         elif scope["method"] == "HEAD":
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         else:
-            stream = Stream(holder=holder, owner=owner_of(scope), incoming=Incoming(), outgoing=Outgoing(send))
+            outgoing = Outgoing(send)
+            stream = Stream(holder=holder, customer=customer, owner=owner_of(scope), incoming=Incoming(), outgoing=outgoing)
             self._take_slot(stream)
             self._open[name] = stream
             try:

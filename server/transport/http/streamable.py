@@ -18,7 +18,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from server.transport.http.answers import AnsweredSend, PlainRefusals, is_stream, refusal, refuse_unless_initialize
 from server.transport.http.authorization import ScopeCheck
-from server.transport.http.bodies import Admission, Bodies, customer_of, replay_body
+from server.transport.http.bodies import Admission, Bodies, customer_of_message, replay_body
 from server.transport.http.direct_calls import DirectTools, PlainCalls
 from server.transport.http.responses import notifying_send
 from server.transport.http.slots import holder_of
@@ -178,7 +178,7 @@ class McpEndpoint:
         if isinstance(body, Response):
             await body(scope, receive, send)
         elif is_array(body) and has_batches(_version(headers)) and self.sessions.has_batches(scope):
-            wait_turn = partial(self._bodies.wait_turn, holder_of(scope), customer_of(body, scope["headers"]))
+            wait_turn = partial(self._bodies.wait_turn, holder_of(scope), customer_of_message(body, scope["headers"]))
             await serve_batch(body, self._serve_one, wait_turn, scope, receive, send)
         else:
             await self._serve_one(body, scope, receive, send)

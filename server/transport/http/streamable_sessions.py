@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from server.transport.http.answers import INVALID_REQUEST, refusal
 from server.transport.http.responses import busy, wait_until_idle
-from server.transport.http.slots import NoRoom, Slot, Slots, holder_of, owner_of
+from server.transport.http.slots import NoRoom, Slot, Slots, customer_of, holder_of, owner_of
 from server.transport.listeners import SessionStreams
 from server.transport.messages import DUPLICATE_ID, Posted
 from session.resilience.clocks import Clock
@@ -87,7 +87,9 @@ class Sessions:
 
     async def open(self, scope: Scope, receive: Receive, send: Send, *, batches: bool = False) -> None:
         """Passes an initialize on, and keeps the session that it opens."""
-        session = _Session(holder=holder_of(scope), user=scope.get("user"), batches=batches)
+        session = _Session(
+            holder=holder_of(scope), customer=customer_of(scope["headers"]), user=scope.get("user"), batches=batches
+        )
         try:
             ended = self._slots.take(session)
         except NoRoom:

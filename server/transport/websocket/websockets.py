@@ -29,7 +29,7 @@ from server.transport.http.bodies import TOGETHER, Admission, Bodies, replay_bod
 from server.transport.http.connection import Connections
 from server.transport.http.direct_calls import DirectTools
 from server.transport.http.responses import busy, plain, wait_until_idle
-from server.transport.http.slots import NoRoom, holder_of, owner_of
+from server.transport.http.slots import NoRoom, customer_of, holder_of, owner_of
 from server.transport.http.sse import FINISH_SECONDS, PING_SECONDS, Streams
 from server.transport.http.streams import STREAM, TRANSPORT, Admitted, Incoming, Outgoing, Refused, Stream, admit
 from session.resilience.clocks import Clock
@@ -160,7 +160,13 @@ class WebSockets(Streams):
             await plain(400, f"The subprotocol has to be {SUBPROTOCOL}.")(scope, receive, send)
             return
         frames = Frames(upgrade.send)
-        stream = Stream(holder=holder_of(scope), owner=owner_of(scope), incoming=Incoming(), outgoing=frames)
+        stream = Stream(
+            holder=holder_of(scope),
+            customer=customer_of(scope["headers"]),
+            owner=owner_of(scope),
+            incoming=Incoming(),
+            outgoing=frames,
+        )
         try:
             if self._is_closed:
                 raise NoRoom

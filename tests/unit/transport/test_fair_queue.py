@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 
-from server.transport.http.bodies import AT_ONCE, FairQueue, customer_of
+from server.transport.http.bodies import AT_ONCE, FairQueue, customer_of_message
 
 FLOOD = 20 * AT_ONCE
 
@@ -60,9 +60,9 @@ def test_a_message_says_for_whom_it_is() -> None:
     meta = {"com.mangaassist/sessionId": "s", "com.mangaassist/userId": "v"}
     text = {"query": json.dumps(meta)}
     for body, said in ((meta, b"v"), (dict([*meta.items()][:1]), b"s"), (text, b"u"), ({"_meta": meta, **text}, b"v")):
-        assert customer_of(json.dumps(body).encode(), headers) == said
-    assert customer_of(b"", headers[:1]) == b"h"
-    assert customer_of(b"", []) == b""
+        assert customer_of_message(json.dumps(body).encode(), headers) == said
+    assert customer_of_message(b"", headers[:1]) == b"h"
+    assert customer_of_message(b"", []) == b""
 
 
 async def test_those_that_left_take_nobodys_turn_and_nothing_is_kept_of_them() -> None:

@@ -17,7 +17,7 @@ from mcp.shared.exceptions import MCPError
 
 from server.transport.changes import LONGEST_URI, MOST_URIS
 from server.transport.http.bodies import MOST_BYTES, Admission
-from server.transport.http.slots import ASK_FOR_LESS, METHOD, Subscriptions, holder_of
+from server.transport.http.slots import ASK_FOR_LESS, METHOD, Subscriptions
 from server.transport.messages import Posted
 from tests.support.cases import cases
 
@@ -47,7 +47,7 @@ class Subscriber:
 
 
 def scope_of(principal: str) -> dict[str, Any]:
-    return {"type": "http", "user": AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))}
+    return {"type": "http", "headers": [], "user": AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))}
 
 
 def asking(size: int = 10) -> Posted:
@@ -74,7 +74,7 @@ async def test_whoever_holds_every_subscription_gives_one_to_a_newcomer() -> Non
     bus = InMemorySubscriptionBus()
     subscriptions = Subscriptions(most=3)
     async with listening(subscriptions, "a", "a", "a", bus=bus) as (longest, *others):
-        assert not subscriptions.is_open_to(holder_of(scope_of("a")))
+        assert not subscriptions.is_open_to(scope_of("a"))
         async with listening(subscriptions, "b", bus=bus) as (newcomer,):
             async with asyncio.timeout(30):
                 assert (await longest.task).meta == {"io.modelcontextprotocol/subscriptionId": 1}

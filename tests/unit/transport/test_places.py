@@ -48,6 +48,29 @@ def test_the_largest_holder_yields_first_and_its_longest_unused() -> None:
     assert sorted(place.holder for place in own) == ["a", "a", "b", "b"]
 
 
+def test_a_customer_of_one_holder_keeps_none_of_its_others_out() -> None:
+    """The one with the most yields, though something is under way in each of its slots and in none of the others'."""
+
+    class Busy(Slot):
+        def busy(self) -> bool:
+            return True
+
+    own, clock = slots()
+    patient = Slot("agent", b"quiet")
+    own.take(patient)
+    theirs = [Busy("agent", b"greedy") for _ in range(MOST - 1)]
+    for each in theirs:
+        clock.advance(1)
+        own.take(each)
+    assert not own.is_open_to("agent", b"greedy")
+    with pytest.raises(NoRoom):
+        own.take(Busy("agent", b"greedy"))
+    assert own.is_open_to("agent", b"other")
+    assert own.take(Slot("agent", b"other")) is theirs[0]
+    assert own.take(Slot("another agent", b"other")) is theirs[1]
+    assert patient in list(own)
+
+
 def test_the_unused_and_the_idle_yield_when_their_time_has_come() -> None:
     """To anybody, the holder itself included."""
     own, clock = slots(unused=10, idle=60)
