@@ -133,7 +133,7 @@ class _Amounts:
         return self._tokens[i] if 0 <= i < len(self._tokens) else None
 
     def _unit(self, i: int) -> str | None:
-        """The unit that stands at a place, after its number."""
+        """Returns the unit that the token at `i` names, where units follow their number; None for another token."""
         token = self._at(i)
         if token is None:
             return None
@@ -157,7 +157,7 @@ class _Amounts:
         return token is not None and token.kind is Is.NUMBER
 
     def _amount(self, i: int) -> int:
-        """Takes the amount that the number at `i` belongs to; returns where to go on."""
+        """Reads the amount that the number at `i` belongs to; returns the index of the token behind it."""
         first = self._tokens[i]
         halved = [token.text for token in self._made[-2:]] == ["half", "a"]  # half a dozen
         del self._made[-2 if halved else len(self._made) :]
@@ -256,7 +256,7 @@ class _Amounts:
         return token is not None and token.kind is Is.GLUE
 
     def _before(self) -> tuple[int | None, Bound | None, str | None]:
-        """Where bound and unit before a number begin among the tokens that are made, and both."""
+        """Finds bound and unit in front of a number. Returns the index of their first token in `_made`, and both."""
         start, bound, unit = None, None, None
         k = len(self._made) - 1
         looked = 0
@@ -326,19 +326,19 @@ class _Amounts:
         return self._unit_before(value) if bound else None
 
     def _unit_before(self, value: float) -> str | None:
-        """The unit of the amount before, where a bounded number goes on with it: "under 20 volumes and over 3"."""
+        """Returns "volumes" for a number below 1,000 that follows an amount of volumes: "under 20 volumes and over 3"."""
         last = next((token.amount for token in reversed(self._made) if token.amount is not None), None)
         goes_on = last is not None and last.unit == "volumes" and value < 1_000
         return "volumes" if goes_on else None
 
     def _is_limited(self, j: int) -> bool:
-        """Whether a number of no unit is what may be spent: "budget 15", not "spend 2 hours"."""
+        """True if a number without a unit is the most that may be spent: "budget 15", not "spend 2 hours"."""
         following = self._at(j)
         beside = any(token.operator(Sense.LIMIT) for token in self._made[-2:])
         return beside and (following is None or following.kind is not Is.WORD)
 
     def _tells_of_somebody(self) -> bool:
-        """Whether the number is somebody's age: "my niece is 9", "hes 9"."""
+        """True if the number is somebody's age: "my niece is 9", "hes 9"."""
         if not self._made or not any(self._made[-1].text.endswith(each) for each in _PERSONS):
             return False
         somebody = any(t.fact is not None and t.fact.matter in ("audience", "person") for t in self._made)
@@ -347,7 +347,7 @@ class _Amounts:
         )  # fmt: skip
 
     def _scope(self) -> None:
-        """Whether an amount of money is for the whole series, by the words beside it."""
+        """Marks each amount of money that is the price of the whole series, by the words beside it."""
         whole = [
             i for i, t in enumerate(self._made) if any(e.kind is Is.SCOPE and e.name == "whole_series" for e in t.entries)
         ]

@@ -1,8 +1,8 @@
-"""Which operator each fact and amount belongs to, by one rule for all of them.
+"""Decides which operator each fact and amount belongs to, by one rule for all of them.
 
-An operator takes what stands on its side: before its object in English, after it in Japanese. Operators in a row are
-one chain, folded from its inside out: what is next to the object is innermost, so that "not hate", 嫌いじゃない and
-ないと嫌 come out right by the same lines. What no operator takes is wanted.
+An operator takes the items on its side: before its object in English, after it in Japanese. Operators in a row are one
+chain, folded from its inside out: the operator next to the object is innermost, so that "not hate", 嫌いじゃない and
+ないと嫌 come out right by the same lines. Items that no operator takes are wanted.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Chain:
 
     @property
     def strong(self) -> bool:
-        """Whether it refuses by itself, and not by the negation of some verb."""
+        """True if the chain has a word of refusal, or a negation of its own and not of some verb."""
         return any(each.sense is Sense.REFUSE for each in self.operators) or (
             not self.weak and any(each.sense is Sense.NOT and each.name != "weak" for each in self.operators)
         )
@@ -244,12 +244,12 @@ class Binder:
             self._word(i, token)
 
     def _is_parted(self, i: int) -> bool:
-        """Whether it ends a verb that took what it refuses into its middle: "leave the court politics out"."""
+        """True if the token ends a verb whose object stands in its middle: "leave the court politics out"."""
         clause = [token.text for token, at in zip(self._tokens, self._segments, strict=False) if at == self._segment]
         return self._ends_clause(i) and any(each in _PARTED for each in clause)
 
     def _freed_at(self, i: int) -> bool:
-        """Whether a word that something is no requirement stands near."""
+        """True if words near the token say that it is no requirement."""
         if self._scope is not None and self._scope.stance is Stance.FREE and not self._scope.objects:
             return True
         for token in self._tokens[i + 1 : i + 6]:
@@ -266,7 +266,7 @@ class Binder:
         return name in ("strong", "reason", "soft", "join", "condition", "comma", "stop", "unless")
 
     def _is_fact(self, i: int, token: Token) -> Fact | None:
-        """The fact that a token states here: not one that a particle or a missing cue makes a mere word."""
+        """Returns the fact that the token states at this place; None where a particle or a missing cue excludes it."""
         fact = token.fact
         if fact is None or token.amount is not None:
             return None
@@ -303,7 +303,7 @@ class Binder:
         )
 
     def _operator(self, i: int, token: Token) -> Entry | None:
-        """Which of its operators a token is here."""
+        """Returns the operator that the token is at this place; None if it is none here."""
         found = [each for each in token.entries if each.kind is Is.OPERATOR]
         if not found:
             return None
@@ -329,7 +329,7 @@ class Binder:
         return found[0]
 
     def _prefers_operator(self, i: int, token: Token, operator: Entry) -> bool:
-        """Of what may be both: an English verb beside its subject, and whatever Japanese says after an object."""
+        """True for the operator of two meanings: for an English verb beside its subject, a Japanese one after an object."""
         if operator.sense in (Sense.NAME, Sense.MAGAZINE, Sense.ASKS, Sense.WHICH):
             return False
         if token.cjk or operator.sense in (Sense.NOT, Sense.REFUSE):
@@ -431,7 +431,7 @@ class Binder:
             self._bind(self._scope, item)
 
     def _refuse_measure(self, item: Item) -> None:
-        """Refuses an amount that is called too much of its own measure: "less than five volumes is too short"."""
+        """Refuses the amount before `item` where both are of one measure: "less than five volumes is too short"."""
         before = next((each for each in reversed(self._items) if each is not item), None)
         measures = ({"volumes"}, {"year", "years"}, {"money", "ordering"})
         if before is not None and before.token.amount is not None and before.segment == item.segment:
@@ -463,7 +463,7 @@ class Binder:
         return True
 
     def _list_closes(self, i: int) -> bool:
-        """Whether "or" or "nor" comes before the clause ends, with nothing but items on the way."""
+        """True if "or" or "nor" follows within seven tokens of the clause, with no operator or unknown word on the way."""
         for k in range(i + 1, min(i + 8, len(self._tokens))):
             token = self._tokens[k]
             if token.text in ("or", "nor"):
@@ -648,7 +648,7 @@ class Binder:
         return True
 
     def _tail(self) -> list[Item]:
-        """The items that an operator after them would take, the last first."""
+        """Returns the items that an operator behind them would take, the last first."""
         found: list[Item] = []
         for item in reversed(self._items):
             if item.fact is not None and item.fact.matter == "person":
@@ -678,7 +678,7 @@ class Binder:
         return found
 
     def _reaches(self, segment: int) -> bool:
-        """Whether what is said of an earlier clause may be said of its items: "mecha? Hard pass"."""
+        """True if an operator here may refer to the items of this earlier clause: "mecha? Hard pass"."""
         if self._has_items(self._segment) or self._contrast:
             return False
         return self._condition == segment or (segment == self._segment - 1 and not self._spoken)
@@ -687,7 +687,7 @@ class Binder:
         return any(item.segment == segment for item in self._items)
 
     def _modifies(self, item: Item, nearer: Item) -> bool:
-        """Whether two neighbours without a join are said of one thing: 10巻以上の長編, "sad endings"."""
+        """True if two neighbours without a joining word describe one thing: 10巻以上の長編, "sad endings"."""
         if nearer.token.space and (nearer.token.cjk or item.token.cjk or nearer.matter != item.matter):
             return False
         between = [token.text for token in self._tokens[item.at + 1 : nearer.at]]
@@ -696,7 +696,7 @@ class Binder:
         )
 
     def _bind_back(self, chain: Chain) -> None:
-        """Binds what stands before: the tail, where the chain says anything of it."""
+        """Binds the items in front of the chain to it; a chain of wanting takes the nearest one alone."""
         stance = chain.stance
         if stance == Stance.WANTED and chain.operators[-1].sense is Sense.WANT:
             for item in self._tail()[:1]:
@@ -708,7 +708,7 @@ class Binder:
                 self._bind(chain, item)
 
     def _finish(self, i: int) -> None:
-        """Ends the English scope. One that took nothing takes what stands before it: "mecha? Hard pass"."""
+        """Ends the English scope. A scope without objects takes the items in front of it: "mecha? Hard pass"."""
         scope, self._scope = self._scope, None
         if scope is None or scope.objects:
             return

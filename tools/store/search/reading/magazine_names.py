@@ -79,7 +79,7 @@ class _Magazine:
 
 
 def _skeleton(words: Iterable[str]) -> str:
-    """Each word by itself: letters of two words are not doubled ones."""
+    """Joins the consonants of each word, reduced word by word: equal letters at a word's edge are not a doubled letter."""
     return "".join(map(consonants, words))
 
 
@@ -101,23 +101,23 @@ class MagazineNames:
         self._within = frozenset(word for words in self._by_words for word in words) | _PERIODS.keys()
 
     def begin_with(self, word: str) -> bool:
-        """Whether a magazine's name may begin with a word."""
+        """True if a magazine's name may begin with the word."""
         return word in self._begin or sound_key(word.replace("+", " plus").split(" ")[0]) in self._begin
 
     def may_hold(self, word: str) -> bool:
-        """Whether a magazine's name may hold a word; of signs nobody can tell."""
+        """True if a magazine's name may contain the word; always True for signs."""
         return not word.isalnum() or word in self._within or sound_key(word) in self._within
 
     def of_text(self, letters: int) -> MagazineNames:
-        """The same, for one text: once it has asked for many names it knows no more, or a text of nothing but their
-        beginnings would take fifty milliseconds."""
+        """Returns a copy for one text, which looks up a bounded number of names and then finds none: a text made of
+        beginnings of names would take fifty milliseconds."""
         own = copy(self)
         own._left = _MOST_ASKED + _ASKED_A_LETTER * letters
         return own
 
     def named(self, name: str) -> tuple[str, ...]:
-        """The magazine that goes by a name, in every spelling that the catalogue has of it: of several the one with the most
-        titles, unless the name says how often it appears."""
+        """Returns every spelling in the catalogue of the magazine with this name; among several magazines of the one with
+        the most titles, unless the name says how often it appears."""
         self._left -= 1
         if self._left < 0:
             return ()
@@ -140,7 +140,7 @@ class MagazineNames:
         return tuple(dict.fromkeys(each.name for each in sharing))
 
     def _sounding(self, name: str, spelled: Spelled) -> list[_Magazine]:
-        """Those with a Latin name that a katakana one transliterates."""
+        """Returns the magazines whose Latin name the katakana name transliterates."""
         if not is_loanword(_NOT_KATAKANA.sub("", name)) or len(spelled.consonants) < _FEWEST_CONSONANTS:
             return []
         said = "".join(spelled.words)
@@ -150,7 +150,7 @@ class MagazineNames:
 
 
 def _in_talk(words: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
-    """The name in full, and without what is taken for granted."""
+    """Yields the name in full, and the shorter forms that people use, without words such as "magazine"."""
     yield words
     if len(words) > 1 and words[0] in _TAKEN_FOR_GRANTED and words[1:] != (sound_key("magazine"),):
         yield words[1:]
@@ -175,7 +175,7 @@ class Publisher:
 
 @cache
 def publishers() -> Mapping[str, Publisher]:
-    """By each spelling, normalised. The first time it reads a file."""
+    """Maps each normalised spelling of a publisher to the publisher. The first call reads a file."""
     table = json.loads(files("tools.store.search.reading").joinpath("publishers.json").read_text(encoding="utf-8"))
     return {
         spelling: Publisher(name, tuple(entry["magazines"]))

@@ -56,7 +56,7 @@ class Claim:
 
 @dataclass(slots=True)
 class Meaning:
-    """`heard`: somebody says it, so that the model tells stances; the words of an argument have theirs already."""
+    """Makes the reading of a bound text. With `heard`, for a customer's own words, the model judges the stances."""
 
     text: str
     tokens: Sequence[Token]
@@ -117,7 +117,7 @@ class Meaning:
         return self._reading()
 
     def _judge(self) -> set[int]:
-        """Weighs what the model says of each fact against what the operators say. Returns where they leave a doubt."""
+        """Sets each fact's stance by its operators and the model. Returns the places of facts that remain in doubt."""
         if not any(_says(token) for token in self.tokens):
             return set()  # facts in a row say all there is
         doubted, around, model = set[int](), Surroundings(self.tokens, self.bound.items), Stances.load()
@@ -140,7 +140,7 @@ class Meaning:
         return doubted
 
     def _leave_talk(self, doubted: Container[int]) -> None:
-        """Searches by no unknown words of a clause that tells of somebody, refuses something and asks for nothing."""
+        """Does not search by unknown words of a clause that speaks of somebody, refuses something and asks for nothing."""
         items = [item for item in self.bound.items if item.at not in doubted]
         asked = {item.segment for item in items if item.stance is not Stance.REFUSED}
         refused = {item.segment for item in items if item.stance is Stance.REFUSED} - asked
@@ -150,14 +150,14 @@ class Meaning:
                 self.gone.add(i)
 
     def _is_supposed(self, item: Item) -> bool:
-        """Whether it stands in a condition: "if there's a harem", ハーレムだと."""
+        """True if the item stands in an if-clause: "if there's a harem", ハーレムだと."""
         beside = self.tokens[item.at + 1 : item.at + 4] if item.token.cjk else self.tokens[max(0, item.at - 4) : item.at]
         if item.token.amount is not None and any(token.text == "と" for token in beside[:1]):
             return True
         return any((entry := token.entry(Is.BREAK)) is not None and entry.name == "condition" for token in beside)
 
     def _set_aside(self, item: Item) -> None:
-        """Searches by none of the unknown words of a clause that the model alone understood: they say what is felt."""
+        """Does not search by the words around an item whose stance the model alone found: they express a feeling."""
         for step in (-1, 1):
             k = item.at + step
             while 0 <= k < len(self.tokens) and self.tokens[k].kind not in (Is.BREAK, Is.FACT, Is.AMOUNT, Is.NAMED):
@@ -179,7 +179,7 @@ class Meaning:
         return tuple(item.token.title_ids[0] for item in self.bound.items if item.token.title_ids and item.stance in _ASKED)
 
     def _asks_of_a_title(self) -> bool:
-        """Whether the text asks something of a title that it names: its record answers, whatever the words state."""
+        """True if the text asks for a fact of a title that it names: the title's record answers it."""
         asks = any(
             (role.startswith(("asks", "name:before", "name:after")) and not self._is_than(i))
             or (i == 0 and role == "name:hand")
@@ -195,7 +195,7 @@ class Meaning:
         return any(word in self.tokens[i].text for word in ("than", "then", "より"))
 
     def _correct(self, items: list[Item]) -> None:
-        """Leaves out what is taken back at once: "20, no sorry, 15 volumes", 少年…じゃなかった少女漫画."""
+        """Removes an item that the text takes back at once: "20, no sorry, 15 volumes", 少年…じゃなかった少女漫画."""
         for i, token in enumerate(self.tokens):
             if not any(each.name == "correction" for each in token.entries):
                 continue
@@ -206,7 +206,7 @@ class Meaning:
                 items.remove(before[-1])
 
     def _overrule(self, items: list[Item]) -> None:
-        """Leaves out what is only mentioned where an operator refuses the same: "no e-books, I stare at screens all day"."""
+        """Removes an item that is mentioned where an operator refuses the same: "no e-books, I stare at screens all day"."""
         refused = [item for item in items if item.chain is not None and item.stance is Stance.REFUSED and item.fact]
         for item in [each for each in items if each.stance is Stance.WANTED and each.fact]:
             if any(_is_same(item, other) and (item.matter != "themes" or item.at > other.at) for other in refused):
@@ -230,7 +230,7 @@ class Meaning:
     # Names
 
     def _dislikes(self, items: Sequence[Item]) -> None:
-        """A title that was too much of something is not wanted itself; what is like "it" is like the title said before."""
+        """Marks a title that was "too" something as known, not wanted; "like it" marks the title named before as liked."""
         for at in self.bound.too:
             item = next((each for each in items if each.at == at or each.at == at - 1), None)
             if item is None:
@@ -288,7 +288,7 @@ class Meaning:
             self._claim(item, Conditions(without_titles=ids), f"without {name}")
 
     def _is_its_author(self, item: Item) -> bool:
-        """Whether a person only tells which title is refused: "without Monster by Naoki Urasawa"."""
+        """True if the person only tells which title is refused: "without Monster by Naoki Urasawa"."""
         before = self.tokens[max(0, item.at - 2) : item.at]
         held = next((each for each in self.bound.items if before and each.token is before[0]), None)
         told = (Stance.REFUSED, Stance.KNOWN, Stance.LIKED)
@@ -349,7 +349,7 @@ class Meaning:
         return None
 
     def _is_length(self, item: Item) -> bool:
-        """Whether a bare number of volumes is how long it is: 3巻 after a name is one of its volumes."""
+        """True if a bare number of volumes is a length: 3巻 after a title's name is the third volume instead."""
         if not item.token.cjk:
             return True
         return not any(token.kind in (Is.WORD, Is.NAMED) for token in self.tokens[max(0, item.at - 2) : item.at])
@@ -398,8 +398,8 @@ class Meaning:
         return Freedom(unneeded=conditions) if need_not else Freedom(allowed=conditions)
 
     def _theme(self, item: Item, asked: set[str], plain: set[str]) -> None:
-        """`asked`: the tags of all that is wanted, moods included; `plain`: without those of moods, which keep no theme from
-        being refused that is named itself."""
+        """Claims the conditions of a theme by its stance. `asked`: the tags of all wanted facts; `plain`: those of wanted
+        facts other than moods. A mood does not keep a theme that is named itself from being refused."""
         fact = item.fact
         if fact is None:
             return None
@@ -452,7 +452,7 @@ class Meaning:
         return self.text[item.token.start : item.token.end]
 
     def _span(self, item: Item) -> tuple[int, int]:
-        """The words of the item with the operators that hold it, where these are near."""
+        """Returns start and end of the item's words, with those of its operators where they are near."""
         start, end = item.token.start, item.token.end
         if item.chain is not None and item.chain.objects and item.stance is not Stance.WANTED:
             first, last = self.tokens[item.chain.at], self.tokens[item.chain.to]
@@ -477,7 +477,7 @@ class Meaning:
         self.claims.append(Claim(start, end, self.text[start:end], obeyed=False))
 
     def _unknown(self) -> None:
-        """Claims refusals of unknown words as not obeyed, and searches by none of these words."""
+        """Claims refusals of unknown words as not obeyed, and drops these words from the search."""
         which = [i for i, role in self.bound.roles.items() if role.startswith("which")]
         vain = [chain.at for chain in self.bound.chains if chain.strong and chain.stance is Stance.REFUSED]
         if (which and not any(item.token.kind is Is.NAMED for item in self.bound.items)) or (vain and not self.bound.items):
@@ -538,7 +538,7 @@ class Meaning:
         return sorted(run)
 
     def _relative(self) -> None:
-        """ "Shorter than GTO", ナルトより短い, "like Berserk but tamer"."""
+        """Claims conditions of comparisons with a title: "shorter than GTO", ナルトより短い, "like Berserk but tamer"."""
         for i, token in enumerate(self.tokens):
             named = self._compared(i)
             entry = token.entry(Is.RELATIVE)
@@ -570,7 +570,7 @@ class Meaning:
                     self.claims.append(Claim(token.start, token.end, f"{entry.name} than {title.display}", made))
 
     def _compared(self, i: int) -> tuple[str, Item] | None:
-        """Direction ("shorter") and title of the comparison at this token, or None."""
+        """Returns direction ("shorter") and title of the comparison at this token; None if there is none."""
         token = self.tokens[i]
         if not token.entry(Is.BOUND) or not any(word in token.text for word in ("than", "then", "より")):
             return None
@@ -631,7 +631,7 @@ class Meaning:
         )
 
     def _is_of_another(self, item: Item) -> bool:
-        """Whether it says that somebody else is to read it: "for my sister", and not "friends to lovers"."""
+        """True if the item says that somebody else is to read it: "for my sister", and not "friends to lovers"."""
         if item.token.amount is not None:
             return item.token.amount.unit == "age"
         if item.fact is None or item.fact.matter not in ("audience", "person"):
@@ -643,7 +643,7 @@ class Meaning:
         return any(word in _OWN for word in before) and not (following is not None and following.kind is Is.WORD)
 
     def _left(self, claim: Claim) -> Conditions:
-        """The claim's conditions after later freedoms. An age is no wish and stays."""
+        """Returns the claim's conditions without those that later words call no requirement. An age stays: it is no wish."""
         conditions = claim.conditions
         for at, freedom in self.freedoms:
             if at > claim.start and not conditions.audience:
@@ -670,7 +670,7 @@ class Meaning:
             yield ABSENT.format(f'"{each}"')
 
     def _subject(self) -> str:
-        """The words left to search by: unknown words, wanted themes and titles, and the little words between them."""
+        """Returns the words to search by: unknown words, wanted themes and titles, and the little words between them."""
         items = {item.at: item for item in self.bound.items}
         keep = [self._is_kept(i, items) for i in range(len(self.tokens))]
         if not any(keep):
@@ -702,7 +702,7 @@ class Meaning:
         return " ".join(list(filter(None, cleaned))[:_MOST_PIECES])
 
     def _piece(self, start: int, last: int) -> str:
-        """The words of some tokens, a theme that the search would not know by its tag."""
+        """Returns the text of tokens `start` to `last`; a theme whose wording the search does not know becomes its tag."""
         made, end = "", self.tokens[start].start
         for i in range(start, last + 1):
             token = self.tokens[i]
@@ -729,7 +729,7 @@ class Meaning:
         return token.kind is Is.WORD
 
     def _worth(self, keep: Sequence[bool]) -> set[int]:
-        """The clauses to search by: where one names themes or a title, what others tell besides is talk."""
+        """Returns the clauses to search by: those that name themes or titles; without any, others that are no talk."""
         rich, poor = set[int](), set[int]()
         for i, kept in enumerate(keep):
             if kept:
@@ -739,7 +739,7 @@ class Meaning:
         return rich or (poor if not self._is_talk(poor) else set())
 
     def _is_talk(self, segments: set[int]) -> bool:
-        """Whether clauses of unknown words stand beside others that state conditions, and speak of somebody."""
+        """True if these clauses of unknown words speak of somebody, while other clauses state the conditions."""
         stated = {self.bound.segments[item.at] for item in self.bound.items if item.matter != "person"}
         if not stated or not segments.isdisjoint(stated):
             return False
@@ -762,14 +762,14 @@ _FEW = 10
 
 
 def _says(token: Token) -> bool:
-    """Whether a word beside facts may say something of them, as numbers and most little words of English do not."""
+    """True if a word beside facts can tell a stance towards them; numbers and most little English words cannot."""
     if token.kind is Is.GLUE:
         return token.cjk or token.text in _TALKERS
     return token.operator(*POLAR) is not None or (token.kind is Is.WORD and not token.text.isdigit())
 
 
 def _is_same(mentioned: Item, refused: Item) -> bool:
-    """Whether what is refused is what is mentioned, unless a theme is called by its own name and refused by another's."""
+    """True if a mentioned item is the refused one in other words; False for a theme mentioned by its own name."""
     one, other = mentioned.fact, refused.fact
     if one is None or other is None or one.matter != other.matter or one.mood or mentioned.token.text == refused.token.text:
         return False

@@ -1,7 +1,7 @@
-"""Names of titles and authors in a text: only where they can be.
+"""Finds names of titles and authors in a text, only where they can be.
 
-That is the whole text, what is quoted, what is left of it beside facts and little words, and what stands beside a word that
-calls for a name: "like", "by", "volume", a verb of liking, having or refusing, の続き. Nowhere else is a phrase a title.
+That is the whole text, quotations, the rest of it beside facts and little words, and the words beside one that calls for a
+name: "like", "by", "volume", a verb of liking, having or refusing, の続き. Nowhere else is a phrase a title.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _span(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int] | No
 
 
 def _left(text: str, tokens: Sequence[Token]) -> Iterator[Candidate]:
-    """Runs that hold all words which no table knows: beside them only facts and little words are said."""
+    """Yields runs that contain every unknown word of the text, with a few facts or little words around them."""
     unknown = [i for i, token in enumerate(tokens) if token.kind is Is.WORD]
     if not unknown or tokens[unknown[-1]].end - tokens[unknown[0]].start > _WIDEST:
         return
@@ -96,7 +96,7 @@ def _left(text: str, tokens: Sequence[Token]) -> Iterator[Candidate]:
 
 
 def _parted(text: str, tokens: Sequence[Token]) -> Iterator[Candidate]:
-    """Candidates between joining words: "one piece or naruto"."""
+    """Yields candidates between joining words: "one piece or naruto"."""
     breaks = [i for i, token in enumerate(tokens) if token.entry(Is.BREAK)]
     if not any(tokens[i].entries and _joins(tokens[i]) for i in breaks) or len(tokens) > _MOST_PARTED:
         return
@@ -117,7 +117,7 @@ def _stops(tokens: Sequence[Token]) -> bool:
 
 
 def _called_for(text: str, tokens: Sequence[Token], proper: frozenset[int]) -> Iterator[Candidate]:
-    """Runs of a clause that has a word which calls for a name; in any other those of words that no table knows."""
+    """Yields runs of a clause that calls for a name; of other clauses only runs with a word that no table knows."""
     edges = [_is_edge(tokens, i) for i in range(len(tokens) + 1)]
     after = [_is_beside(tokens, i, before=False) for i in range(len(tokens))]
     strange = [is_strange(token) for token in tokens]
@@ -146,26 +146,26 @@ def _called_for(text: str, tokens: Sequence[Token], proper: frozenset[int]) -> I
 
 
 def _is_whole(one: Token, other: Token, ends: bool, capital: bool) -> bool:
-    """Whether two or more words have capitals, or Japanese of some length stands between particles."""
+    """True if a run looks like a whole name: words with capitals at both ends, or long enough Japanese between particles."""
     if one.cjk:
         return ends and other.end - one.start >= _LEAST_OF_JAPANESE
     return capital and other is not one
 
 
 def _is_edge(tokens: Sequence[Token], i: int) -> bool:
-    """Whether no Japanese word goes on over a place."""
+    """True if no Japanese word continues across the place before token `i`."""
     return i >= len(tokens) or tokens[i].kind is Is.BREAK or tokens[i].text in _EDGES or tokens[i].operator() is not None
 
 
 def is_strange(token: Token) -> bool:
-    """Whether no table and no dictionary knows a word: it may be a name."""
+    """True if neither a table nor the dictionary knows the word: it may be a name."""
     if token.kind is not Is.WORD or len(token.text) < 2:
         return False
     return token.cjk or (len(token.text) > 2 and stem(token.text) not in Dictionary.english_words())
 
 
 def _is_beside(tokens: Sequence[Token], i: int, *, before: bool) -> bool:
-    """Whether the token next to this one asks for a name, whatever the words."""
+    """True if the neighbour of the token calls for a name, whatever the words of that name."""
     k = i - 1 if before else i + 1
     while 0 <= k < len(tokens) and tokens[k].text in _PARTICLES:
         k += -1 if before else 1
@@ -194,7 +194,7 @@ def with_names(
     called: Mapping[str, NameMatches],
     proper: frozenset[int] = frozenset(),
 ) -> list[Token]:
-    """The tokens with those of known names put together; of two that overlap the sure one, then the longer."""
+    """Returns the tokens with those of each known name joined to one; of overlapping names the sure one, then the longer."""
     taken: list[Candidate] = []
     for each in sorted(asked, key=lambda each: (not each.sure, each.first - each.last, each.first)):
         known = called.get(each.name)
@@ -206,7 +206,7 @@ def with_names(
 
 
 def _believed(tokens: Sequence[Token], each: Candidate, known: NameMatches, proper: frozenset[int]) -> bool:
-    """A run of words that all mean something else is no name, unless it is all that is said."""
+    """True if a run is taken for a name: not where each of its words means something else, unless it is the whole text."""
     run = tokens[each.first : each.last + 1]
     if each.sure:
         return True
@@ -246,14 +246,14 @@ def _merged(
 
 
 def may_name(tokens: Sequence[Token]) -> bool:
-    """Whether anything is said of words that no table knows: were they a name, the text would say something else. A text
-    that is all name is searched for either way."""
+    """True if unknown words may be a name and the rest of the text says something else. A text that is all name is searched
+    for either way."""
     return any(token.kind is Is.WORD for token in tokens) and any(token.operator(*_CALLERS) for token in tokens)
 
 
 def lost(text: str, tokens: Sequence[Token]) -> tuple[Candidate, ...]:
-    """Runs of unknown words right beside a word that calls for a title, then those that hold a strange word: they may be
-    spelled with a slip, or a title's short name."""
+    """Returns runs of unknown words beside a word that calls for a title, then runs with a strange word: they may be a title
+    with a slip, or its short name."""
     found: dict[tuple[int, int], Candidate] = {}
     for i, token in enumerate(tokens):
         entry = token.operator(Sense.LIKE, Sense.TASTE, Sense.KNOWN, Sense.REFUSE, Sense.TOO) or token.operator(Sense.NAME)
@@ -274,7 +274,7 @@ def _find(text: str, tokens: Sequence[Token], run: Sequence[int], found: dict[tu
 
 
 def _run(tokens: Sequence[Token], places: range) -> list[int]:
-    """Unknown words in a row, from the nearest; what is nearer and says nothing is passed over."""
+    """Returns the first run of unknown words along `places`, in order; little words before it are passed over."""
     run: list[int] = []
     for k in places:
         token = tokens[k]
@@ -310,7 +310,7 @@ class Searched(Protocol):
 
 
 async def nearly_called(catalog: Searched, names: Sequence[str], within: Deadline) -> dict[str, NameMatches]:
-    """Titles whose names are near each of the names. Names that were not searched in time are left out."""
+    """Returns, for each name that was searched in time, the titles whose names are near it."""
     found = await asyncio.gather(*(_meant(catalog, name, within) for name in names))
     return {name: called for name, called in zip(names, found, strict=True) if called is not None}
 
@@ -324,7 +324,7 @@ async def _meant(catalog: Searched, name: str, within: Deadline) -> NameMatches 
 
 
 def fits(name: str, title: Title) -> bool:
-    """Whether the title may be called so: by a nickname, with a slip, by its first words, or by what its Latin name is in
+    """True if the name may mean the title: as a nickname, with a slip, by its first words, or as its Latin name in
     katakana."""
     key, keys = sound_key(name), NameKeys.of(title).all
     if any(alias in keys for alias in AliasTable.load().expand(name)):

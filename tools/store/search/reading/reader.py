@@ -1,4 +1,4 @@
-"""A text to its `Reading`: scanned, its names asked of the catalogue, bound, and made conditions of."""
+"""Reads a text to its `Reading`: scans it, asks the catalogue for its names, binds it, and makes conditions of it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _nothing(_: Sequence[str]) -> dict[str, NameMatches]:
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """A normalised text and its tokens. `away`: the catalogue did not tell its names; `within`: what it has for more."""
+    """A normalised text and its tokens. `away`: the catalogue knew no names in time; `within`: time for further look-ups."""
 
     text: str
     tokens: list[Token]
@@ -71,8 +71,8 @@ class Scanned:
 
 
 class Reader:
-    """Reads texts with the words of one catalogue. `now` tells it which year it is; `at_hand` what goes by names where the
-    catalogue does not; `vocabulary` has the shop's own words for tags, and money is of its `currency`."""
+    """Reads texts with the words of one catalogue. `now` tells the year, `at_hand` knows names while the catalogue does not
+    answer, `vocabulary` has the shop's own words for tags; money is of its `currency`."""
 
     def __init__(
         self,
@@ -96,12 +96,12 @@ class Reader:
         return Reader(catalog, self._now, self._at_hand, self._vocabulary, self._currency)
 
     async def warm(self, seconds: float = _MOST_STARTING) -> None:
-        """Makes the tables of the words, on a thread, before a customer speaks: with the catalogue's, if it tells them in
+        """Makes the word tables on a thread before the first customer asks, with the catalogue's words if they come in
         time."""
         await self._scanner(await self.terms(Deadline.after(seconds)))
 
     async def keep_warm(self) -> None:
-        """Makes them anew when the catalogue has other words. Runs until cancelled."""
+        """Makes the tables anew when the catalogue has other words. Runs until cancelled."""
         await run_periodically("words of the catalogue", self._round)
 
     async def _round(self) -> float:
@@ -109,8 +109,8 @@ class Reader:
         return _MOST_WARMING if self._told is _NO_TERMS else _WARM_AGAIN
 
     async def read(self, text: str, deadline: Deadline) -> Reading:
-        """Without an answer of the catalogue in time the reading goes on with the names at hand: what is said of others is
-        then understood and not obeyed."""
+        """Reads a text. If the catalogue is late, only the names at hand are known: a statement about another name is not
+        obeyed, and the reading says so."""
         scanned = await self.tokens(text, deadline)
         whole, named, away, within = scanned.text, scanned.tokens, scanned.away, scanned.within
         bound = await self._work(whole, lambda: Binder(named).bind())
@@ -131,7 +131,7 @@ class Reader:
         return replace(reading, unnamed=away and may_name(named))
 
     async def tokens(self, text: str, deadline: Deadline) -> Scanned:
-        """The tokens of a text, names that the catalogue knows among them."""
+        """Returns the text's tokens, with names that the catalogue knows."""
         terms = await self.terms(_share_of(deadline))
         scanner = await self._scanner(terms)
         whole = normalise(text[:LONGEST])
@@ -146,20 +146,20 @@ class Reader:
         return Scanned(whole, named, terms, away, within)
 
     async def terms(self, within: Deadline) -> CatalogTerms:
-        """The catalogue's own words; where it does not tell them in time those that it told last."""
+        """Returns the catalogue's own words; the last known ones where it does not answer in time."""
         with suppress(BackendFailure):
             self._told = await self._catalog.terms(within)
         return self._told
 
     async def called(self, names: Sequence[str], within: Deadline) -> tuple[dict[str, NameMatches], bool]:
-        """Resolves names to titles and authors, falling back to the local cache. Returns (matches, catalogue failed)."""
+        """Looks names up. Returns the matches; if the catalogue fails, those at hand, and True."""
         try:
             return (await self._catalog.match_names(names, within) if names else {}), False
         except BackendFailure:
             return self._at_hand(names), True
 
     async def refused(self, name: str, terms: CatalogTerms, called: Mapping[str, NameMatches]) -> Conditions:
-        """The conditions that exclude a name: read as a tag or theme first, then as a readership, a title, an author."""
+        """Returns the conditions that exclude a name: as a tag or theme, else a readership, a title, an author."""
         scanner = await self._scanner(terms)
         whole = normalise(name)
         async with self._piece:
@@ -167,8 +167,8 @@ class Reader:
             return refusal_of(whole, scanner.scan(whole), terms, called.get(whole, NameMatches()))
 
     async def _work(self, whole: str, work: Callable[[], T]) -> T:
-        """Does a piece of the work on a long text, one at a time in each round of the event loop: others are served between,
-        however many texts are being read."""
+        """Runs a piece of work on a long text, one at a time in each round of the event loop, so that other calls are served
+        between."""
         if len(whole) <= _AT_ONCE:
             return work()
         async with self._piece:
@@ -178,7 +178,7 @@ class Reader:
     async def _nearly(
         self, whole: str, tokens: list[Token], missing: Sequence[Candidate], called: dict[str, NameMatches], within: Deadline
     ) -> tuple[list[Token], dict[str, NameMatches]]:
-        """With names that are spelled with a slip, as far as the catalogue's search knows them."""
+        """Returns tokens and matches with names that the catalogue's search finds in spite of a slip."""
         found = await nearly_called(self._catalog, [each.name for each in missing], within)
         known = {name: each for name, each in found.items() if each.title_ids}
         sure = tuple(replace(each, sure=True) for each in missing if each.name in known)
@@ -192,7 +192,7 @@ class Reader:
             token.title_ids = found[token.names[0]].title_ids
 
     async def _titles(self, tokens: Sequence[Token], within: Deadline) -> dict[str, Title]:
-        """The records that a comparison needs."""
+        """Reads the titles that a comparison needs, by id; {} where there is none, or the catalogue fails."""
         ids = [token.title_ids[0] for token in tokens if token.title_ids]
         if not ids or not any(
             token.entry(Is.RELATIVE) or token.entry(Is.BOUND) or token.operator(Sense.NAME) for token in tokens
@@ -204,7 +204,7 @@ class Reader:
             return {}
 
     async def _scanner(self, terms: CatalogTerms) -> Scanner:
-        """Made once for each state of the catalogue, and each year: off the loop, since it folds thousands of phrases."""
+        """Makes the scanner, once for each catalogue and year, on a thread: it folds thousands of phrases."""
         year = self._now().year
         async with self._making:  # or each of those that read the first texts would make one of its own
             made = self._made
@@ -228,7 +228,7 @@ def _scanner_of(terms: CatalogTerms, year: int, tags: Mapping[str, Tag], currenc
 
 
 def _capitals(text: str, whole: str) -> frozenset[int]:
-    """Where capital letters stand; nowhere in a text that is written in them throughout, or whose places were moved."""
+    """Returns the places of capitals; none for a text all in capitals, or of another length than `whole`."""
     if len(text) != len(whole) or text.isupper() or text.istitle():
         return frozenset()
     return frozenset(i for i, letter in enumerate(text) if letter.isupper())

@@ -58,7 +58,7 @@ class Reading:
 
     @property
     def doubted(self) -> bool:
-        """Whether anything in it was understood and is not obeyed."""
+        """True if a condition was understood in it and is not obeyed."""
         return any(not each.obeyed for each in self.understood)
 
 
@@ -68,15 +68,15 @@ _EXCLUSIONS = ("without_tags", "without_genres", "without_authors", "without_tit
 
 @dataclass(frozen=True, slots=True)
 class Freedom:
-    """`unneeded`: conditions that need not hold. `allowed`: what satisfies them may be an answer too. `matters`: names of
-    conditions of which none is asked for. It states nothing itself; it takes back what was asked for before."""
+    """Takes back earlier conditions and states none. `unneeded`: conditions that need not hold. `allowed`: titles that
+    satisfy these may be answers too. `matters`: names of conditions that are dropped whole."""
 
     unneeded: Conditions = NOTHING
     allowed: Conditions = NOTHING
     matters: tuple[str, ...] = ()
 
     def leaves(self, older: Conditions) -> Conditions:
-        """The earlier conditions that this freedom leaves."""
+        """Returns the earlier conditions that this freedom leaves."""
         changed: dict[str, Any] = {name: getattr(NOTHING, name) for name in self.matters}
         for name in self.unneeded.stated:
             changed[name] = _without(name, getattr(older, name), getattr(self.unneeded, name))

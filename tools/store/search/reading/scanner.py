@@ -1,4 +1,4 @@
-"""A normalised text to tokens: one pass, the longest phrase of the tables at each place, then amounts put together."""
+"""Cuts a normalised text into tokens in one pass: the longest known phrase at each place, then amounts put together."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Scanner:
     # Japanese
 
     def _japanese(self, text: str, folded: str, start: int) -> Token | None:
-        """The longest phrase that begins here, a number, or one character that is no table's."""
+        """Returns the longest known phrase or number that begins here, else one character that no table knows."""
         if text[start] in _MAGAZINE_STARTS and (magazine := self._magazine_kanji(text, start)):
             return magazine
         if folded[start] in _KANA_STARTS and (amount := _kana_number(folded, start)) is not None:
@@ -103,7 +103,7 @@ class Scanner:
         return None
 
     def _stands(self, text: str, key: str, start: int, end: int) -> bool:
-        """Whether it is no part of a longer katakana word, nor one kanji of several."""
+        """True if the phrase is a word here: no part of a longer katakana word, and no single kanji of several."""
         written = text[start:end]
         in_katakana = any("\u30a1" <= each < "\u30fb" for each in written)
         if in_katakana and key not in self.lexicon.katakana and written not in self.lexicon.written:
@@ -119,7 +119,7 @@ class Scanner:
         return True
 
     def _cuts(self, entries: tuple[Entry, ...], folded: str, start: int, size: int) -> bool:
-        """Whether words that state nothing end within a longer one that states something: で連載 of 漫画で連載中."""
+        """True if a phrase that states nothing would cut a longer one that states a fact: で連載 in 漫画で連載中."""
         if size < 2 or any(entry.kind in (Is.FACT, Is.UNIT, Is.BOUND) or entry.sense is Sense.REFUSE for entry in entries):
             return False
         known = self.lexicon.japanese
@@ -132,7 +132,7 @@ class Scanner:
         return False
 
     def _magazine_kanji(self, text: str, start: int) -> Token | None:
-        """A magazine whose name holds kanji, or is a plain word in hiragana beside a word that says what it is."""
+        """Returns a magazine whose name has kanji, or is a plain hiragana word beside a word such as "magazine"."""
         end = start
         while end < len(text) and end - start < 16 and (has_cjk(text[end]) or text[end] in "+・"):
             end += 1
@@ -146,11 +146,11 @@ class Scanner:
         return None
 
     def _entry(self, name: str, found: tuple[str, ...], *, cue: bool = False) -> Entry:
-        """A refusal by a part of a magazine's name excludes all magazines that share it: "not from Jump"."""
+        """Makes a magazine's entry; its refusal excludes all magazines that share a part of the name: "not from Jump"."""
         return magazine_entry(name, found, cue=cue, refused=self.magazines.sharing(name, found))
 
     def _magazine_ja(self, text: str, start: int) -> Token | None:
-        """A magazine in katakana, or one that begins in kanji."""
+        """Returns a magazine in katakana, or one that begins in kanji; None without one."""
         end = start
         while end < len(text) and ("\u30a1" <= text[end] <= "\u30fc" or text[end] in "+・"):
             end += 1
@@ -187,7 +187,7 @@ class Scanner:
         return Token(start, end, word, Is.WORD), 1
 
     def _phrase(self, text: str, words: list[tuple[int, str]], i: int) -> tuple[Token, int] | None:
-        """The longest phrase that begins here, of several that a slip may mean the longest."""
+        """Returns the longest phrase or magazine that begins at word `i`, slips included, and its number of words."""
         start, word = words[i]
         magazine = self._magazine(text, words, i)
         found = max((self._entries(words, i, each) for each in self._meant(word)), key=lambda each: each[1], default=((), 0))
@@ -216,13 +216,13 @@ class Scanner:
         return (), 0
 
     def _meant(self, word: str) -> tuple[str, ...]:
-        """A word, and the words of the tables that it may be a slip of."""
+        """Returns the word, and the table's words of which it may be a slip."""
         if not word[0].isalpha() or len(word) <= 3:
             return (word,)
         return (word, *self._near(word, stem(word)))
 
     def _one(self, word: str, start: int) -> tuple[Token, int] | None:
-        """Words written as one ("martialarts"), and those that hold their own refusal ("unfunny", "goreless")."""
+        """Reads a phrase written as one word ("martialarts"), or a word with its own refusal ("unfunny", "goreless")."""
         if not word[0].isalpha():
             return None
         lexicon, first, end = self.lexicon, stem(word), start + len(word)
@@ -251,7 +251,7 @@ class Scanner:
         return next((stem(each) for each in self._near(word, made, within=True)), made)
 
     def _near(self, word: str, made: str, *, within: bool = False) -> list[str]:
-        """The words of a table that this is a slip of: one letter more, less, other or moved; never of an ordinary word."""
+        """Returns the table's words that differ from an unusual word by one letter more, less, other or moved."""
         if made in self.known or not word.isalpha() or word in _ordinary() or made in _ordinary():
             return []
         near = dict.fromkeys(
@@ -263,7 +263,7 @@ class Scanner:
         return sorted(best, key=lambda each: (each[0] != word[0], abs(len(each) - len(word)), each))
 
     def _magazine(self, text: str, words: list[tuple[int, str]], i: int) -> tuple[Token, int] | None:
-        """A magazine's or publisher's name of several words, or of one that is not ordinary."""
+        """Reads the magazine or publisher that begins at word `i`: several words, or one that is not ordinary."""
         start, word = words[i]
         if not word[0].isalpha() or not self.magazines.begin_with(word):
             return None
@@ -291,7 +291,7 @@ class Scanner:
 
 
 def _is_compound(text: str, end: int, entries: tuple[Entry, ...]) -> bool:
-    """Whether an adjective is the first part of a word: "short-tempered"."""
+    """True if the adjective is the first part of a compound: "short-tempered"."""
     fact = entries[0].fact
     return fact is not None and fact.loose and text[end : end + 1] == "-" and text[end + 1 : end + 2].isalpha()
 
@@ -303,7 +303,7 @@ _PLAIN_MAGAZINES = frozenset(
 
 
 def magazine_entry(name: str, found: tuple[str, ...], *, cue: bool = False, refused: tuple[str, ...] = ()) -> Entry:
-    """`refused`: those that are excluded where the name is refused, if more than `found`."""
+    """Makes the entry of the magazines `found`; where the name is refused, those of `refused` are excluded as well."""
     against = Conditions(without_magazines=tuple(dict.fromkeys((*found, *refused))))
     fact = Fact("magazines", f"in {name}", Conditions(magazines=found), against, bare=cue)
     return Entry(Is.FACT, fact=fact, name="magazine")
@@ -329,7 +329,7 @@ def _is_number(word: str) -> bool:
 
 
 def _kana_number(folded: str, start: int) -> Token | None:
-    """A number in kana before its unit: じゅっかん, さんじゅっさつ."""
+    """Returns a number in kana that stands before its unit: じゅっかん, さんじゅっさつ; None without one."""
     at, value = start, 0
     for kana, digit in _KANA_DIGITS.items():
         if folded.startswith(kana, at):

@@ -45,7 +45,7 @@ fact is told aside, and wanted for all that its operators say."""
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The likeliest stance, and how likely each is, of 1."""
+    """The likeliest stance, and the probability of each."""
 
     stance: str
     shares: Mapping[str, float]
@@ -71,7 +71,7 @@ class Stances:
         return cls(packed)
 
     def judge(self, around: Surroundings, at: int, kind: str) -> Judged:
-        """Of the token at a place: `kind` is what it is, "name" or "fact"."""
+        """Judges the stance towards the token at a place; `kind` is "name" or "fact"."""
         return self.of(around.features(at, kind))
 
     def of(self, features: Sequence[str]) -> Judged:
@@ -89,10 +89,10 @@ def pack_weights(weights: Iterable[int]) -> int:
 
 
 class Surroundings:
-    """The tokens of a text as the model looks at them."""
+    """The tokens of a text as the model sees them."""
 
     def __init__(self, tokens: Sequence[Token], items: Sequence[Item]) -> None:
-        """`items`: the facts, names and amounts among the tokens, in order, with what the operators say of them."""
+        """`items` are the facts, names and amounts among the tokens, in order, each with the stance of its operators."""
         self._tokens, self._items = tokens, items
         self._numbers = {item.at: i for i, item in enumerate(items)}
         self._japanese = [token.cjk for token in tokens]
@@ -202,7 +202,7 @@ def _masked(token: Token) -> str:
 
 
 def _words_of(token: Token) -> list[str]:
-    """Its words, the English ones as stems; "|" where another clause begins after it."""
+    """Returns the token's words, English ones as stems; "|" where another clause begins after it."""
     masked = _masked(token)
     if masked or token.cjk:
         made = [masked or token.text.replace(" ", "")]
@@ -214,8 +214,8 @@ def _words_of(token: Token) -> list[str]:
 
 
 def settled(item: Item, judged: Judged, *, supposed: bool) -> Stance | None:
-    """What is said of a fact or an amount, by its operators, where it has any, and by the model; None where these leave a
-    doubt, or it is told aside. What is only `supposed` is wanted by nobody who does not say so."""
+    """Returns the stance towards a fact or an amount, by its operators and the model; None where these leave a doubt, or the
+    text only mentions it. A `supposed` item, of an if-clause, is wanted only where words say so."""
     shares, stance, chain = judged.shares, item.stance, item.chain
     if stance in (Stance.FREE, Stance.KNOWN):
         return Stance.WANTED if _good(shares) >= _CERTAIN else stance
@@ -239,7 +239,7 @@ def settled(item: Item, judged: Judged, *, supposed: bool) -> Stance | None:
 
 
 def of_name(item: Item, judged: Judged) -> Stance:
-    """The same of a name: a title that is doubted is one that was mentioned, which is no answer."""
+    """Returns the stance towards a name, by operators and model; a doubtful title counts as known: it is no answer."""
     shares, stance = judged.shares, item.stance
     held = item.chain is not None or stance is Stance.LIKED
     if stance is Stance.KNOWN and _good(shares) >= _CERTAIN:
@@ -257,5 +257,5 @@ def _good(shares: Mapping[str, float]) -> float:
 
 
 def _odds(shares: Mapping[str, float]) -> float:
-    """Of a refusal against a wish, as a logarithm."""
+    """Returns the logarithm of the odds of a refusal against a wish."""
     return math.log((shares["refused"] + 1e-6) / (_good(shares) + 1e-6))

@@ -32,7 +32,7 @@ RECENT, CLASSIC = 5, 1999
 
 @lru_cache(maxsize=16_384)
 def key_of(phrase: str) -> str:
-    """A phrase as the table keeps it."""
+    """Returns the key under which the table holds a phrase."""
     said = normalise(phrase)
     if has_cjk(said):
         return fold_japanese(said).replace(" ", "")
@@ -43,7 +43,7 @@ _SMALL = str.maketrans("ぁぃぅぇぉゎ", "あいうえおわ")
 
 
 def fold_japanese(text: str) -> str:
-    """Katakana and small vowels as plain hiragana, one character for each."""
+    """Returns katakana and small vowels as plain hiragana, one character for each."""
     return to_hiragana(text).translate(_SMALL)
 
 
@@ -58,7 +58,7 @@ class NumberWords:
         self._begin = frozenset(each[:2] for each in self._values)
 
     def value(self, word: str) -> float | None:
-        """Of one written word; None where it is none."""
+        """Returns the number that one written word is; None for another word."""
         parts, rest = list[float](), word if word[:2] in self._begin else ""
         while rest:
             found = max((each for each in self._values if rest.startswith(each)), key=len, default=None)
@@ -70,7 +70,7 @@ class NumberWords:
 
 
 def together(parts: list[float]) -> float | None:
-    """Several numbers that are said in a row: "five hundred fifty", "twenty fifteen" for a year."""
+    """Returns the number that several spoken in a row make: "five hundred fifty", "twenty fifteen" for a year."""
     if not parts:
         return None
     if len(parts) > 1 and parts[0] in (19, 20) and all(part < 100 for part in parts):
@@ -109,7 +109,7 @@ class Lexicon:
     numbers: NumberWords = field(default_factory=_number_words)
 
     def add(self, phrase: str, entry: Entry, *, slips: bool = True) -> None:
-        """The first entry of a kind that a phrase has counts. `slips`: whether its words are known with a slip too."""
+        """Adds an entry to a phrase; of one kind the first counts. With `slips` its words are found with a slip too."""
         exact, said = phrase.startswith("="), phrase.removeprefix("=") or "="
         key = key_of(said) if said != "=" else "="
         if not key:
@@ -149,7 +149,7 @@ def _learn(slips: dict[str, tuple[str, ...]], word: str) -> None:
 
 
 def left_out(word: str) -> Iterator[str]:
-    """A word, and it without each of its letters."""
+    """Yields the word, then the word with one letter left out, for each of its letters."""
     yield word
     for i in range(len(word)):
         yield word[:i] + word[i + 1 :]
@@ -169,8 +169,8 @@ def data_of(language: str) -> Mapping[str, Any]:
 
 
 def lexicon(terms: CatalogTerms, year: int, own: Mapping[str, Tag] | None = None, currency: Currency = YEN) -> Lexicon:
-    """Of the tables, the themes of the search, the tags of one catalogue and the shop's `own` words for them, in a year.
-    What is said of money in another `currency` than the shop's is kept apart."""
+    """Makes the lexicon of the tables, the search's themes, the catalogue's tags and the shop's `own` words for them, for a
+    year. Money in another `currency` than the shop's is a kind of its own."""
     made = Lexicon()
     for language in ("en", "ja"):
         for phrase, entry in _entries(data_of(language), year, japanese=language == "ja"):
@@ -189,7 +189,7 @@ def phrases(text: str) -> Iterator[str]:
 
 
 def words_of(name: str) -> frozenset[str]:
-    """The words that both languages list by a name."""
+    """Returns the words that the tables of both languages list under a name."""
     return frozenset(each for language in ("en", "ja") for each in phrases(data_of(language)["words"].get(name, "")))
 
 
@@ -240,8 +240,8 @@ def _entries(data: Mapping[str, Any], year: int, *, japanese: bool) -> Iterator[
 
 
 def _money(data: Mapping[str, str], currency: Currency) -> Iterator[tuple[str, Entry]]:
-    """The shop's own currency before those of others, whose words may be the same: "bucks". A sign or code stands on either
-    side of its number."""
+    """Yields the units of money, the shop's currency first: currencies share words such as "bucks". A sign or code may stand
+    on either side of its number."""
     for name in sorted({*data, currency.spoken}, key=lambda name: name != currency.spoken):
         unit = "money" if name == currency.spoken else "foreign"
         for phrase in (*phrases(data.get(name, "")), *([currency.code.lower()] if unit == "money" else [])):
@@ -255,7 +255,7 @@ def _of(matter: str, says: str, *, loose: bool = False, opposite: Conditions | N
 
 
 def _facts(year: int) -> dict[str, dict[str, Fact]]:
-    """Section of a table → name → what it states, and what its refusal states."""
+    """Maps each section of a table to its facts by name: what each states, and what its refusal states."""
     statuses = {
         each.value: _of("statuses", _STATUS[each], statuses=(each,), opposite=Conditions(statuses=_but(each)))
         for each in Status
@@ -356,7 +356,7 @@ _DECADES = {"nineties": 1990, "eighties": 1980, "seventies": 1970, "sixties": 19
 
 
 def _themes(terms: CatalogTerms, own: Mapping[str, Tag]) -> Iterator[tuple[str, Entry]]:
-    """Phrase → the tags that it asks for, and those that it excludes where it is refused."""
+    """Yields each phrase with the tags that it asks for, and the tags that its refusal excludes."""
     asked: dict[str, tuple[str, ...]] = {tag.casefold(): (tag,) for tag in terms.tags}
     moods: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
     for phrase, tags in (*ThemeTable.load().tags.items(), *_listed()):

@@ -54,7 +54,7 @@ class Sense(StrEnum):
 
 
 class Bound(Enum):
-    """How a number bounds."""
+    """How a number limits: at least, at most, exactly and the like."""
 
     MOST = "most"
     UNDER = "under"
@@ -157,7 +157,7 @@ class Amount:
     step: float = field(default=1.0)
 
     def turned(self) -> Amount | None:
-        """The rest of all numbers; None where that is no range."""
+        """Returns the amount with the opposite bound; None where all other numbers are no single range."""
         other = _OPPOSITE.get(self.bound or Bound.EXACT)
         return (
             None
@@ -191,7 +191,7 @@ _SCALES = {"十": 10, "百": 100, "千": 1000}
 
 
 def number_of(word: str) -> float | None:
-    """Digits with commas or a point, or kanji up to 99,999,999."""
+    """Returns the number that digits with commas or a point are, or kanji up to 99,999,999; None for another word."""
     if word[0].isdigit():
         whole = word.replace(",", "") if _THOUSANDS.fullmatch(word) else word.replace(",", ".")
         try:
@@ -225,7 +225,7 @@ def split_words(text: str) -> list[str]:
 
 
 def spans(text: str) -> list[tuple[int, str]]:
-    """The same with where each begins."""
+    """Returns the pieces of `split_words`, each with its start."""
     found = [(match.start(), match[0]) for match in _WORDS.finditer(text)]
     return [
         (start, word)
