@@ -7,6 +7,7 @@ import asyncio
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -14,6 +15,8 @@ from hypothesis import settings
 from server.config.settings import DECLARED
 from tests.support.alone import turn
 from tests.support.virtual_time import VirtualTimeLoop
+from tools.store.search.reading import reader
+from tools.store.search.reading.scanner import Scanner
 
 SLOW = {
     "tests/browser": "one card and one page say that the browser works",
@@ -42,6 +45,23 @@ def pytest_configure() -> None:
         del os.environ[name]
     settings.register_profile("untimed", settings.default, deadline=None)  # no test fails because its machine is busy
     settings.load_profile("untimed")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def scanners_once() -> Iterator[None]:
+    """A catalogue's words are folded once in a process: the scanner of equal ones is equal, and takes a fifth of a second."""
+    made: dict[str, Scanner] = {}
+    make = reader._scanner_of
+
+    def make_once(*parts: Any) -> Scanner:
+        key = repr(parts)
+        if key not in made:
+            made[key] = make(*parts)
+        return made[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reader, "_scanner_of", make_once)
+        yield
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

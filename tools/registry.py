@@ -150,6 +150,11 @@ def compile_tool(tool: Tool) -> Registered:
     """Raises `ToolRefused`."""
     if problem := find_problem(tool):
         raise ToolRefused(f"{tool.name!s:.80}: {problem}")
+    return compile_valid_tool(tool)
+
+
+def compile_valid_tool(tool: Tool) -> Registered:
+    """Compiles a tool unchecked: checks of all that are built in, which tests make, take a quarter of a second."""
     validator = ArgumentsValidator(tool.input_schema, tool.check, tool.spelled, map_renames(tool.name))
     sheds = list_sheddable(tool.output_schema) if tool.sheds is None else tool.sheds
     return Registered(tool, validator, digest(tool.output_schema)[:FORM], compile_success_check(tool.output_schema), sheds)
@@ -179,8 +184,11 @@ class Registry:
         built_in = list(tools)
         self.built_in = tuple(tool.name for tool in built_in)
         self._register: Register[Registered] = Register(self.built_in)
+        if tools is TOOLS and compiled is compile_tool:
+            self._compiled = compile_valid_tool
         for tool in built_in:
             self.register(tool)
+        self._compiled = compiled
 
     def register(self, tool: Tool, version: str | None = None) -> None:
         """Adds a tool, by default of the built-in version. Raises `ToolRefused`, `NameTaken`."""

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cache
 from typing import Any
 
 from jsonschema import Draft202012Validator
@@ -226,6 +227,12 @@ IDENTITY = frozenset(
 NAME = re.compile("[A-Za-z_-]{2,40}")
 
 
+@cache
+def _validator_class() -> Any:
+    finite = Draft202012Validator.TYPE_CHECKER.redefine("number", _is_number)
+    return extend(Draft202012Validator, {"pattern": _pattern}, type_checker=finite)  # type: ignore[no-untyped-call]
+
+
 class ArgumentsValidator:
     """Compiled once for a tool. `JSON Schema Draft 2020-12` by `jsonschema`; the messages are ours."""
 
@@ -238,9 +245,7 @@ class ArgumentsValidator:
     ) -> None:
         """`spelled` brings an argument that came as text, or as a number instead, into its one form, which is checked.
         `renamed` has the new name of each old one that is still taken."""
-        finite = Draft202012Validator.TYPE_CHECKER.redefine("number", _is_number)
-        validator = extend(Draft202012Validator, {"pattern": _pattern}, type_checker=finite)  # type: ignore[no-untyped-call]
-        self._validator = validator(schema)
+        self._validator = _validator_class()(schema)
         self._quick_check = compile_quick_check(schema)
         self._properties: dict[str, Any] = schema["properties"]
         self._explanations = Explanations(self._properties, [n for n in self._properties if _squeeze(n) not in IDENTITY])

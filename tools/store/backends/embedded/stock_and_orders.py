@@ -14,8 +14,9 @@ import time
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager, closing
-from dataclasses import asdict, astuple, fields, replace
+from dataclasses import asdict, fields, replace
 from datetime import UTC
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,7 @@ class EmbeddedTitles:
 OFFER_COLUMNS = tuple(field.name for field in fields(Offer))
 VOLUME_COLUMNS = tuple(field.name for field in fields(VolumeStock))
 """A column a field, so that a row is one."""
+_VOLUME_ROW = attrgetter(*VOLUME_COLUMNS)
 TABLES = f"""
 CREATE TABLE offers (
     title_id TEXT NOT NULL, place INTEGER NOT NULL, {", ".join(OFFER_COLUMNS)},
@@ -128,7 +130,7 @@ def _fill(
             others = [offer for offer in offered if offer.format not in by_format.get(title_id, {})]
             rows = [(title_id, place, *_offer_row(offer)) for place, offer in enumerate([*counted, *others])]
             db.executemany(f"INSERT INTO offers VALUES ({_places(2 + len(OFFER_COLUMNS))})", rows)  # noqa: S608
-        of_volumes = ((title_id, *astuple(volume)) for title_id, volume in volumes)
+        of_volumes = ((title_id, *_VOLUME_ROW(volume)) for title_id, volume in volumes)
         db.executemany(f"INSERT INTO volumes VALUES ({_places(1 + len(VOLUME_COLUMNS))})", of_volumes)  # noqa: S608
         of_orders = ((owner, each.order_id, each.ordered_at, json.dumps(asdict(each))) for owner, each in orders)
         db.executemany("INSERT INTO orders VALUES (?, ?, ?, ?)", of_orders)

@@ -59,6 +59,10 @@ class Plan:
 Json = dict[str, Any]
 
 
+class TitleRefused(DependencyFailure):
+    """The cluster refused a document itself, and would again."""
+
+
 class Bulk:
     """Writes to one index. Where ids are the store's own, a document that is sent twice is there once."""
 
@@ -78,6 +82,8 @@ class Bulk:
                 await asyncio.sleep(min(15.0, 0.5 * 2.0**attempt))
             try:
                 left = await self._send(left)
+            except TitleRefused:
+                raise
             except BackendFailure as error:
                 if not self._flavour.own_ids:
                     raise  # some of them may have arrived; the next run asks which
@@ -106,7 +112,7 @@ class Bulk:
                 error = result.get("error")
                 details = {"reason": str(error.get("type", "")) if isinstance(error, dict) else ""}
                 message = f"The cluster refused the title {sent['title_id']!r}."
-                raise DependencyFailure(message, dependency="catalog", details=details)
+                raise TitleRefused(message, dependency="catalog", details=details)
         return again
 
 

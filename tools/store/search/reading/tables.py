@@ -143,8 +143,8 @@ class Lexicon:
 
 
 def _learn(slips: dict[str, tuple[str, ...]], word: str) -> None:
-    for left in left_out(word) if len(word) > 2 and word.isalpha() else ():
-        if word not in slips.get(left, ()):
+    if len(word) > 2 and word.isalpha() and word not in slips.get(word, ()):
+        for left in dict.fromkeys(left_out(word)):
             slips[left] = (*slips.get(left, ()), word)
 
 
