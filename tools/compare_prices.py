@@ -43,9 +43,9 @@ def saving_of(offer: Offer, singles: int | None) -> Saving | None:
 
 @dataclass(frozen=True, slots=True)
 class FormatPrice:
-    """Yen for one volume (the lowest price), for volume 1 and for the series; None is unknown. A set has `series` alone.
-    `available`, `begins`, `whole`: any volume, volume 1, every volume can be bought now. `volumes`: how many volumes are in
-    stock, None if the store does not count by volume."""
+    """Yen for one volume (the lowest price), for volume 1 and for the series; None is unknown. A set has `series` alone. Any
+    volume (`available`), volume 1 (`begins`), every volume (`whole`) can be bought now. `volumes`: how many are in stock,
+    None if the store does not count by volume."""
 
     offer: Offer
     per_volume: int | None
@@ -91,12 +91,12 @@ def _by_volume(offer: Offer, row: Availability, volumes: int | None) -> FormatPr
 
 
 def _times(price: int, volumes: int | None) -> int | None:
-    """How many volumes the price buys; None for a free volume of several: a digital series often begins with one."""
+    """Returns the price of so many volumes; None for a free volume of several: a digital series often begins with one."""
     return None if volumes is None or (price == 0 and volumes > 1) else price * volumes
 
 
 def _sum(out: Sequence[VolumeStock], volumes: int | None) -> int | None:
-    """Volumes that the shelf lacks are taken to cost the same if all that it holds do; else the sum is unknown."""
+    """Sums the prices of all volumes; missing volumes count at the price of the others if that is one price, else None."""
     if len(out) == volumes:
         return sum(volume.price_jpy for volume in out)
     prices = {volume.price_jpy for volume in out}
@@ -132,7 +132,7 @@ def cheapest_whole(prices: Sequence[FormatPrice]) -> Buy | None:
 
 
 def _least(buys: Iterable[tuple[str, int | None]]) -> Buy | None:
-    """The first of equally cheap ones."""
+    """Returns the cheapest, of equal ones the first; None where no price is known."""
     return min(((name, jpy) for name, jpy in buys if jpy is not None), key=lambda buy: buy[1], default=None)
 
 

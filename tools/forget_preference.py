@@ -51,7 +51,7 @@ def _is_part(said: str, text: str) -> bool:
 
 
 def _is_about(said: str, asked: Stance, remembered: Heard) -> bool:
-    """True if everything it states is asked about: the same conditions, the named themes, the budget."""
+    """True if `asked` covers every condition of the remembered preference, or its budget where the text names a budget."""
     conditions = remembered.stance.conditions
     if _BUDGET.search(said):
         conditions = conditions.but("price", "series_price")
@@ -72,7 +72,7 @@ SEVERAL = "More than one could be meant, so nothing was removed: ask which, and 
 
 
 async def forget(context: ToolContext, asked: Json) -> Json:
-    """Answers once the store has confirmed it. No fallback: nothing less would be forgetting."""
+    """Removes preferences; answers once the store has confirmed it. It has no fallback: nothing less would be forgetting."""
     reader, deadline, text = context.store.preference_reader, context.deadline, one_line(asked["preference"])
     found = Meant()
 
@@ -89,7 +89,7 @@ async def forget(context: ToolContext, asked: Json) -> Json:
 
 
 def _note(found: Meant, after: Preferences) -> str:
-    """Stays true when `removed` and `preferences` are shortened."""
+    """Returns the note on what was removed; it stays true when `removed` and `preferences` are shortened."""
     if found.preferences:
         return REMOVED.format(len(found.preferences))
     if found.several:
@@ -98,7 +98,7 @@ def _note(found: Meant, after: Preferences) -> str:
 
 
 def without_words(result: Json) -> Json | None:
-    """The answer to a repeat of a call that removed something. Others may run again."""
+    """Returns the answer to a repeat of a call that removed preferences; None for others, which may run again."""
     if not result["removed"]:
         return None
     return {"removed": [], "preferences": [], "note": f"{result['note']} {REPEATED}", "truncated": True}

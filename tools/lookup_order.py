@@ -32,7 +32,7 @@ async def look_up(context: ToolContext, asked: Json) -> Json:
 
 
 def one_order(result: Json) -> dict[str, str]:
-    """The number of the order for later calls of the session; "" takes it back if there are several."""
+    """Returns the one order's number, which later calls of the session take by default; "" for several orders."""
     told = result.get("orders", [result])
     return {"order_id": str(told[0]["order_id"]) if len(told) == 1 else ""} if told else {}
 

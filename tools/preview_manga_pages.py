@@ -51,7 +51,7 @@ async def preview_volume(context: ToolContext, asked: Json) -> Json:
 
 
 async def of_known_title(context: ToolContext, asked: Json) -> Json:
-    """Needs a title that the process knows, since pages are shown with the audience of their title."""
+    """Answers for a title that the process knows: pages are shown only with the audience of their title."""
     title = context.store.popular.index.by_id.get(asked["title_id"])
     if title is None:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
@@ -63,7 +63,7 @@ def facts(title: Title, volume: int) -> Json:
 
 
 async def with_pages(context: ToolContext, result: Json) -> Json:
-    """Reads the pages for every answer: images are not cached with the result."""
+    """Adds the pages to an answer, cached or not: images are not cached with the result."""
     try:
         preview = await context.store.pages.pages(result["title_id"], result["volume"], context.deadline)
     except BackendFailure:

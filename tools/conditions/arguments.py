@@ -88,7 +88,7 @@ def _range(asked: Json, least: str, most: str) -> Range:
 
 
 def contradictions(asked: Json) -> list[Violation]:
-    """Bounds that nothing can lie between."""
+    """Returns a violation for each pair of bounds that excludes every number."""
     return [
         Violation(f"$.{least}", "maximum", f"{asked[least]} is more than {most}", f"use at most {asked[most]}")
         for least, most in (("min_volumes", "max_volumes"), ("from_year", "to_year"))
@@ -133,7 +133,7 @@ def _spelling(choices: Mapping[Any, str]) -> Callable[[str], str]:
 
 
 def _split_list(text: str) -> list[str]:
-    """A text where a list was meant: "horror, gore"."""
+    """Splits a text that stands where a list is expected: "horror, gore"."""
     parts = text.translate(_COMMAS).split(",")
     return [part.strip() for part in parts if part.strip()]
 

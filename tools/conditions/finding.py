@@ -1,4 +1,4 @@
-"""A `Want` to what the catalogue has of it."""
+"""Finds the titles of a `Want` in the catalogue."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def find(context: ToolContext, want: Want, limit: int) -> Found:
 
 
 def _drop_words(want: Want) -> Want:
-    """Without the words that find nothing, which `understood` then names."""
+    """Returns the want without the words that find nothing; `understood` then names them."""
     unheard = Understood(UNHEARD.format(want.text), want.text, obeyed=False)
     return replace(want, text="", understood=(*want.understood, unheard))
 
@@ -116,8 +116,8 @@ MOST_NAMED = 5
 
 
 async def with_each_named(context: ToolContext, want: Want, page: CatalogPage, limit: int) -> CatalogPage:
-    """The page with the titles first that are named beside one another: "NARUTO or BLEACH", ワンピースと鬼滅の刃. Not asked
-    for under conditions that live stock decides."""
+    """Returns the page with titles first that the text names side by side: "NARUTO or BLEACH", ワンピースと鬼滅の刃.
+    Unchanged under conditions of sale, which live stock decides."""
     if len(want.named) < 2 or want.like or want.offset or any(getattr(want.conditions, name) for name in SALE):
         return page
     with suppress(BackendFailure):  # what was found without them is an answer
@@ -131,7 +131,7 @@ async def with_each_named(context: ToolContext, want: Want, page: CatalogPage, l
 
 
 def goes_by(title: Title, text: str) -> bool:
-    """True if a text, as written, is one of the title's names, with or without words that only ask."""
+    """True if the text is one of the title's names, as written or without words that only ask."""
     names = whole_names(text)
     return any(normalise(name) in names for name in names_of(title))
 
@@ -236,7 +236,7 @@ async def relax_conditions(context: ToolContext, want: Want, limit: int) -> Rela
 
 
 def _to_let_go(want: Want) -> Iterator[Conditions]:
-    """One condition, then two; where no words say which titles are nearest, one of several themes before all of them."""
+    """Yields what to drop: each condition, then each pair; without search words one of several themes before all."""
     soft = [name for name in CHEAPEST_FIRST if getattr(want.conditions, name) and name not in want.firm]
     for names in chain(combinations(soft, 1), combinations(soft, 2)):
         if names == ("tags",) and not want.text and len(want.conditions.tags) > 1:
@@ -245,7 +245,7 @@ def _to_let_go(want: Want) -> Iterator[Conditions]:
 
 
 def hard(conditions: Conditions) -> Conditions:
-    """The conditions without those that may go."""
+    """Returns the conditions that are never dropped."""
     return conditions.but(*(name for name in conditions.stated if name not in HARD))
 
 
@@ -270,7 +270,7 @@ async def word_by_word(context: ToolContext, want: Want, limit: int) -> CatalogP
 
 
 def _of_theme(page: CatalogPage) -> tuple[Title, ...]:
-    """A theme that no title is tagged with may still be in names."""
+    """Returns the titles with a theme's tag; without any, titles whose names contain it."""
     return page.titles if page.titles and not page.guessed else page.near
 
 

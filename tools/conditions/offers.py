@@ -32,9 +32,9 @@ UNCHECKED = "Stock and price could not be checked now: these are as last recorde
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Conditions of sale that are still to be held against live stock. `most`: how many titles to show; `offset`: how many
-    come before them; `recorded`: whether a record says that they hold. Of `named`, which were asked for by name, only `own`
-    are asked: a budget that is remembered keeps none of them back."""
+    """Conditions of sale to check against live stock. `most`: how many titles to show; `offset`: how many come before them;
+    `recorded`: True if the catalogue's record says that they hold. Titles in `named`, which the customer asked for by name,
+    have to meet `own` alone: a remembered budget hides none of them."""
 
     conditions: Conditions
     most: int
@@ -122,7 +122,7 @@ class Settled:
 
 
 def settle(pending: Pending, cards: Sequence[Json], reading: StockReading) -> Settled:
-    """The first `most` cards that can be had as asked, by the stock that was read of them."""
+    """Selects the first `most` cards that live stock allows; a card without an answer stays if its record allowed it."""
     shown: list[Json] = []
     places: list[int] = []
     passed = unchecked = 0
@@ -155,7 +155,7 @@ def can_be_had(row: Availability, volumes: int | None, asked: Conditions) -> boo
 
 
 def sold_so(row: Availability, format_: str | None) -> Json:
-    """Price and stock as a card shows them: of the format that was asked for."""
+    """Returns price and stock in the asked format, as a card shows them."""
     sale = _sold_as(row, format_)
     return (
         {"price_jpy": None, "in_stock": None}
@@ -165,7 +165,7 @@ def sold_so(row: Availability, format_: str | None) -> Json:
 
 
 def _sold_as(row: Availability, format_: str | None) -> Sale | None:
-    """A row that was read has the prices of the day, whatever campaign they come of."""
+    """Returns the sale in a format at the row's prices, which are those of the day already."""
     return sale_in(sales_of([replace(offer, campaign=None) for offer in row.offers]), format_)
 
 

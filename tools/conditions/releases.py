@@ -1,5 +1,6 @@
-"""Questions of what comes out and when: "what comes out next month?", 来月の新刊. No title answers them, and a search by
-their words would find titles that only share these.
+"""Questions of what comes out and when: "what comes out next month?", 来月の新刊.
+
+No title answers them; a search by their words would find unrelated titles.
 """
 
 from __future__ import annotations

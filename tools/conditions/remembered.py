@@ -1,7 +1,7 @@
 """Remembered preferences as conditions beside those of one call.
 
-As a bookseller would: what is asked for now goes before what was asked for once, on the same matter and for this call alone.
-And a taste is the customer's own: for what somebody else is to read it tells nothing, while a budget is one whoever reads.
+As a bookseller would: a wish of this call goes before a remembered one on the same matter, for this call alone. A taste is
+the customer's own and says nothing of titles for somebody else; a budget holds for any reader.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ async def recall_preferences(context: ToolContext, reading: Reading, own: Condit
 
 
 def apply_preferences(heard: tuple[Heard, ...], now: Stance, *, another: bool, currency: Currency = YEN) -> Remembered:
-    """`now`: the call's stance; `another`: the titles are for somebody else."""
+    """Returns what holds of each preference beside the call's stance `now`; for `another` reader only the budget."""
     conditions, understood = Conditions(), list[Understood]()
     for kept in heard:
         if not kept.holds.stated:
@@ -63,7 +63,7 @@ def apply_preferences(heard: tuple[Heard, ...], now: Stance, *, another: bool, c
 
 
 def without_words(result: Json) -> Json:
-    """A result that may outlast its preferences: says that it obeyed some, without their words."""
+    """Returns the result without the preferences' words, for results that may outlast them."""
     told = result.get("understood")
     if not told:
         return result
@@ -79,7 +79,7 @@ def _explain_preference(kept: Heard, left: Conditions, why_not: str, currency: C
 
 
 def _word_obeyed(kept: Heard, conditions: Conditions, currency: Currency) -> str:
-    """The whole preference as it was understood, or the part of it that holds."""
+    """Describes the preference as it was understood, or the part of it that holds."""
     if conditions == kept.stance.conditions:
         return ", ".join(kept.understood)
     return ", ".join(describe_condition(name, conditions, currency) for name in conditions.stated)

@@ -1,4 +1,4 @@
-"""Words and arguments to one `Want`. An argument goes before the words, field by field."""
+"""Combines words and arguments in one `Want`. An argument goes before the words, field by field."""
 
 from __future__ import annotations
 
@@ -31,11 +31,10 @@ EXACT = frozenset({"genres", "author", "min_rating"})
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """A customer's wish. `text`: the words to search by. `firm`: the conditions that are filters and never let go.
-    `by_name`: what a title has to satisfy that the whole text is the name of, where that is less: what is remembered of the
-    customer, and that a title for adults was not asked for, is left aside. `remarks`: sentences on what contradicts itself.
-    `beside`: what is said beside the titles to compare with. `currency`: the shop's. `again`, as the rest: as in
-    `Reading`."""
+    """A customer's wish. `text`: the words to search by. `firm`: the conditions that are filters and never dropped.
+    `by_name`: the weaker conditions for a title whose name is the whole text: without remembered preferences, and without
+    the exclusion of adult titles that nobody asked for. `remarks`: sentences on contradictions. `beside`: words beside the
+    titles to compare with. `currency`: the shop's. `again` and the other fields: as in `Reading`."""
 
     text: str
     conditions: Conditions
@@ -96,7 +95,7 @@ def _with_remembered(want: Want, told: Remembered) -> Want:
 
 
 async def _describe_likeness(context: ToolContext, reading: Reading) -> str:
-    """A text that asks the catalogue for titles like the one that was named."""
+    """Returns a text that asks the catalogue for titles like the named one; the reading's text if no name comes in time."""
     names = await context.store.names.read_names(reading.like[:1], context.store.titles, context.deadline)
     return f"manga like {names[reading.like[0]]}" if names else reading.text
 
@@ -180,7 +179,7 @@ UNKNOWN = "nothing here has this name"
 
 
 async def resolve_excluded(context: ToolContext, names: Sequence[str]) -> tuple[Conditions, tuple[Understood, ...]]:
-    """The conditions, and for each name how it was understood."""
+    """Returns the conditions that exclude the names, and how each name was understood."""
     if not names:
         return Conditions(), ()
     asked = list(dict.fromkeys(names))
@@ -262,7 +261,7 @@ AS_BEFORE = "A search does not know the customer's earlier titles: ask which tit
 
 
 async def differing(context: ToolContext, want: Want) -> Want:
-    """The want, with the conditions stated beside the titles to compare with, which a search ignores."""
+    """Returns the want with the conditions stated beside the titles to compare with, which a search ignores."""
     if want.again:
         return replace(want, remarks=(*want.remarks, AS_BEFORE))
     if not want.like or not want.beside:
@@ -318,7 +317,7 @@ def describe_understood(want: Want, relaxed: Sequence[str] = ()) -> Json:
 
 
 def join_notes(*notes: str | None) -> Json:
-    """A note of all that is to be said, where anything is."""
+    """Joins the notes; {} without any."""
     note = " ".join(dict.fromkeys(filter(None, notes)))
     return {"note": note} if note else {}
 

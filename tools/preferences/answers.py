@@ -36,8 +36,8 @@ def list_kept(preferences: Iterable[Preference]) -> Json:
 
 
 async def change_preferences(context: ToolContext, change: Change) -> Changed:
-    """Returns once the store has confirmed the change. Raises `Forbidden` for an anonymous caller, `ServerBusy`, and
-    `BackendFailure` if the outcome is unknown."""
+    """Changes the preferences; returns once the store has confirmed it. Raises `Forbidden` for an anonymous caller,
+    `ServerBusy`, and `BackendFailure` if the outcome is unknown."""
     if context.user is None:
         raise Forbidden(SIGN_IN)
     done = await context.store.preferences.change(context.user, change, context.deadline)

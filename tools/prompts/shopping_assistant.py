@@ -24,7 +24,7 @@ POLICIES_OPENING = Saying(
 
 
 def policies_in_short(policies: Policies, language: Language) -> str:
-    """The policies, each under its address, in another language where it has no text in this one; "" without any."""
+    """Returns the policies that fit, each under its address, in this language if written in it; "" without any."""
     blocks = [(topic, block) for topic in policies.topics for block in _blocks(_text(policies, topic, language))]
     kept = _fitting_places([block for _, block in blocks])
     said: dict[str, list[str]] = {}
@@ -62,7 +62,7 @@ def _line(block: str) -> str:
 
 
 def _going_on(line: str) -> str:
-    """Japanese goes on in the next line without a space."""
+    """Returns the line with a space for the next one to follow, without a space in Japanese."""
     return line if line[-1:] > "\u3000" else f"{line} "
 
 

@@ -150,9 +150,8 @@ LOOKED_AT = 5
 
 
 def vary_titles(titles: Sequence[Title], count: int, beside: Sequence[Title] = (), *, ordered: bool = False) -> list[Title]:
-    """`count` of the titles, or as many as there are, none of a series of those that they are shown `beside`; the first one
-    stays first, and all stay `ordered` where somebody asked for an order. Blocking: names of full titles take a millisecond
-    each to compare."""
+    """Returns `count` of the titles, or as many as there are, at most one of a series and none of a series `beside`. The
+    first one stays first, and `ordered` titles keep their order. Blocking: names take a millisecond a title to compare."""
     among = titles[: max(1, count) * LOOKED_AT]
     left, nearest = list(enumerate(among)), [0.0] * len(among)
     chosen: list[Title] = []
@@ -205,7 +204,7 @@ def _too_many_by_author(title: Title, chosen: Sequence[Title]) -> bool:
 
 
 def _value(rank: int, nearest: float) -> float:
-    """`nearest` is the greatest likeness to a chosen title."""
+    """Returns the value of a hit, less for likeness: `nearest` is its greatest likeness to a chosen title."""
     return (1 - LIKENESS * nearest) / (RANK_K + rank)
 
 
@@ -230,8 +229,8 @@ class Hits:
 
 
 async def search_candidates(context: ToolContext, wish: Wish) -> Hits:
-    """Nothing where there is nothing to search by. What is like one title the search knows better than taste, which takes a
-    single title for a whole shelf: its magazine and its years then say as much as what it is about."""
+    """Searches for titles that fit the wish; none if it has nothing to search by. The search also answers a wish for titles
+    like a single one: taste would take that one for a whole shelf."""
     if wish.like_one:
         found = await find(context, replace(wish.want, offset=0), CANDIDATES)
         return Hits(() if found.page.guessed or found.let_go else found.page.titles, wish)
@@ -279,8 +278,8 @@ def _queries(hits: Hits, customer: CustomerTaste) -> list[ReaderQuery]:
 
 
 async def _to_taste(context: ToolContext, query: ReaderQuery, hits: Sequence[Title]) -> Sequence[Title]:
-    """Orders the hits by taste; keeps their order if that is late. Raises BackendFailure where there are no hits
-    either: the ladder has better titles."""
+    """Orders the hits by taste; keeps their order if that is late. Raises BackendFailure if there are no hits either: the
+    ladder has better titles."""
     try:
         return await context.store.catalog.for_reader(query, context.deadline)
     except BackendFailure:
@@ -317,8 +316,8 @@ class Chosen:
 
 
 async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Chosen:
-    """`most` titles or some more, whole pages of them, so that who asks for more goes on where the page before ended; no
-    more than `FURTHEST`. Never a title that the customer owns, names as liked or known, or wants left out."""
+    """Chooses at least `most` titles in whole pages, so that a request for more continues where the last page ended; at most
+    `FURTHEST`. Leaves out titles that the customer owns, names as liked or known, or refuses."""
     most = min(most, FURTHEST)
     count = PAGE * -(-most // PAGE)
     tags = await tags_known(context)
@@ -344,7 +343,7 @@ async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Ch
 
 
 async def _comparing(context: ToolContext, want: Want) -> Want:
-    """The want, with all unrefused named titles to compare with; titles that are only known, if there are no others."""
+    """Returns the want with all named, unrefused titles to compare with; without any, titles that are only known."""
     known = () if want.conditions.but("without_titles").stated or want.absent else want.known
     like = tuple(dict.fromkeys((*want.like, *want.named))) or known
     if like == want.like:
@@ -355,8 +354,8 @@ async def _comparing(context: ToolContext, want: Want) -> Want:
 
 
 async def _customer(context: ToolContext, wish: Wish, asked: Json) -> CustomerTaste:
-    """The taste to choose by. Titles for somebody else are not chosen by the caller's shelf; titles that the caller
-    owns are left out all the same."""
+    """Returns the taste to choose by. For another reader it leaves out the caller's shelf, except that owned titles are
+    still excluded."""
     without = wish.conditions.without_titles
     (known, disliked), named = await both(
         both(customer_taste(context), disliked_titles(context, asked["exclude_titles"], without)),
@@ -368,14 +367,14 @@ async def _customer(context: ToolContext, wish: Wish, asked: Json) -> CustomerTa
 
 
 def _compare_with_named(hits: Hits, customer: CustomerTaste) -> tuple[Hits, CustomerTaste]:
-    """Titles named as liked replace the rest of the customer's taste; hits by their names are dropped."""
+    """Replaces the customer's taste by titles named as liked, if there are any, and drops the hits of their names."""
     if customer.named and not hits.wish.like_one:
         hits = replace(hits, titles=())
     return hits, customer.by_named_alone()
 
 
 def _fits(hits: Hits, titles: Sequence[Title], customer: CustomerTaste) -> bool:
-    """True if the wish has a part in the choice."""
+    """True if the wish helped to choose these titles."""
     wanted = hits.wish.themes
     found = {title.title_id for title in hits.titles}
     return bool(customer.named) or any(t.title_id in found or not wanted.isdisjoint(t.tags) for t in titles)

@@ -1,7 +1,7 @@
-"""A customer's taste: a weight for each tag, and authors, as far as it is known what they did.
+"""A customer's taste: weights of tags and authors, from what the customer did.
 
-A title that was bought weighs 1, one that was looked at 0.4, a theme that was searched for by name 0.2, the last two halved
-for every 30 days since. What a search found is not taste: only who opens a title says that they like the look of it.
+A bought title weighs 1, a viewed one 0.4, a theme searched for by name 0.2; the last two halve every 30 days. Search results
+are no taste: only opening a title shows interest in it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HALF_LIFE_DAYS = 30
 
 
 class Did(StrEnum):
-    """The customer's act with a title, as a reason ends."""
+    """What the customer did with a title, as the end of a reason."""
 
     BOUGHT = "have"
     VIEWED = "looked at"

@@ -36,8 +36,8 @@ _BETWEEN = re.compile(r"[\W_]+|\b\d{1,2}\b")
 
 
 def content(text: str) -> str:
-    """A normalised text without the words that only ask or say for whom. Empty where it leaves the choice to the shop.
-    Linear in the text."""
+    """Returns the text without words that only ask or name the reader; "" if it leaves the choice to the shop. Takes linear
+    time."""
     said = _POSSESSIVE.sub("", text)
     return _BETWEEN.sub(" ", _SAYS_NOTHING.sub(" ", said)).strip()
 
@@ -85,7 +85,7 @@ class Wish:
 
 
 def wish_of(want: Want, tags: Container[str]) -> Wish:
-    """`tags` are those that the catalogue has: a theme that it has no tag for can only be searched for by its words."""
+    """Reads the wish. `tags` are the catalogue's: a theme without a tag there is searched for by its words."""
     text = normalise(want.beside if want.like else want.text)
     tones, rest = ToneTable.load().read(text)
     said = content(rest)

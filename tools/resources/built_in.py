@@ -50,7 +50,7 @@ async def complete_topic(context: ToolContext, typed: str, others: Mapping[str, 
 
 
 def _make_reader(topic: str | None = None) -> ReadHandler:
-    """Makes a handler that reads this topic, or that of the template's variable; one content a language."""
+    """Makes a handler that reads `topic`, or the topic in the address; it returns one content a language."""
 
     async def read_policy(context: ToolContext, given: Mapping[str, str]) -> Contents:
         policies, name = context.store.policies, given["topic"] if topic is None else topic
@@ -127,7 +127,7 @@ ABOUT_PROFILE = (
 
 
 async def read_profile(context: ToolContext, given: Mapping[str, str]) -> Contents:
-    """`obeyed`: how searches and recommendations read a preference; empty for a note to the assistant."""
+    """Reads the customer's profile. `obeyed` is how searches read a preference; empty for a note to the assistant."""
     store, deadline = context.store, context.deadline
     if context.user is None:
         raise Forbidden("Profiles are shown to signed-in customers only. Ask the customer to sign in.")

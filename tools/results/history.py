@@ -52,7 +52,7 @@ def format_age(seconds: float) -> str:
 
 
 def cut(text: str, longest: int) -> str:
-    """One line of visible text; an ellipsis marks a cut."""
+    """Returns the text in one visible line of at most `longest` characters; an ellipsis marks a cut."""
     shown = " ".join(remove_hidden(text).split()).replace('"', "'")
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
 

@@ -53,14 +53,14 @@ SAID_AS_LATE = frozenset({"received", "preparing", "preordered", "backordered", 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """`late` is whether the promised day has passed and something has still not come."""
+    """The status of an order; `late` if its promised day has passed and some of it has not arrived."""
 
     status: str
     late: bool
 
 
 def standing(order: Order, now: datetime) -> Standing:
-    """`now` is any moment with a time zone; a promise holds until the end of its day in Japan."""
+    """Returns the status at `now`, any moment with a time zone; a promise holds until the end of its day in Japan."""
     status = _status(order, day_in_japan(now))
     open_still = status not in OVER and status not in (ARRIVED, "ready_to_read", "awaiting_payment")
     promised = order.estimated_delivery
@@ -83,14 +83,14 @@ def _status(order: Order, today: date) -> str:
 
 
 def _digital(order: Order, today: date) -> str:
-    """The status of digital lines: delivered when bought, unless they are not out yet."""
+    """Returns the status of digital lines: delivered when bought, unless they are not out yet."""
     if any(line.expected_date is not None and date.fromisoformat(line.expected_date) > today for line in order.lines):
         return "preordered"
     return "received" if order.status == "received" else "ready_to_read"
 
 
 def _waiting_for(lines: Collection[OrderLine]) -> str | None:
-    """All leave together, when the last is there: what one line waits for, all wait for."""
+    """Returns what the whole order waits for, since its lines leave together; None if for nothing."""
     waits = {WAITS[line.supply] for line in lines if line.supply in WAITS}
     return "preordered" if "preordered" in waits else next(iter(waits), None)
 

@@ -106,7 +106,7 @@ def edition_facts(title: Title, names: Iterable[str] = EDITION) -> Json:
 
 
 def price(offers: Sequence[Offer]) -> int | None:
-    """The price of one volume: on paper, where the publisher fixes it, else the lowest. Prices of sets do not count."""
+    """Returns the lowest price of one volume, on paper if there is paper. Prices of sets do not count."""
     single = [offer for offer in offers if offer.format not in WHOLE]
     paper = [offer.price_jpy for offer in single if offer.format == PAPER]
     return min(paper or [offer.price_jpy for offer in single], default=None)
@@ -217,7 +217,7 @@ async def _list_related(context: ToolContext, title: Title) -> list[Json]:
 
 
 def _may_follow(other: Title, title: Title) -> bool:
-    """True unless the title is for adults and the one asked for is not."""
+    """True unless `other` is for adults and `title` is not."""
     return is_adult(title) or not is_adult(other)
 
 

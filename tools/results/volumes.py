@@ -104,7 +104,7 @@ def _rows(sold: Availability, format_: str | None, chosen: Sequence[VolumeStock]
 
 
 def _editions(sold: Availability, volume: VolumeStock) -> Iterator[Json]:
-    """A digital offer that the store does not count by volume sells every volume that is out, at the offer's price."""
+    """Yields the volume's row, and a digital one at the offer's price if it is out and digital volumes are not counted."""
     yield _row(sold, volume)
     digital = next((each for each in sold.offers if each.format == DIGITAL), None)
     counted = any(each.format == DIGITAL for each in sold.volumes)
@@ -254,8 +254,8 @@ def _present_numbered(asked: VolumeQuery, sold: Availability, volumes: list[Volu
 
 
 def _overview(asked: VolumeQuery, sold: Availability, volumes: list[VolumeStock]) -> Json:
-    """All of a short series. Of a long one: pre-orders, the latest and sold-out volumes, and the others as numbers. With an
-    offset: all of it, page by page."""
+    """Lists all of a short series; of a long one pre-orders, the latest and sold-out volumes, and the others as numbers.
+    With an offset it lists all volumes, page by page."""
     formats = {volume.format for volume in volumes}
     shown = asked.format or (PAPER if PAPER in formats else volumes[0].format)
     rows = [row for row in _rows(sold, None, volumes) if row["format"] == shown]
@@ -334,7 +334,7 @@ def _of_month(
 
 
 def _present_release(release: Release, title: str | None, sold: Availability | None) -> Json:
-    """The day is the release's, the other facts are stock's."""
+    """Returns a release's row: its day from the release, other facts from stock."""
     volumes = sold.volumes if sold else ()
     found = next((each for each in volumes if (each.format, each.volume) == (release.format, release.volume)), None)
     named = _known_facts(title_id=release.title_id, title=title, volume=release.volume, format=release.format)

@@ -35,7 +35,7 @@ def answer(properties: Mapping[str, Any], required: Sequence[str]) -> Json:
 
 
 def nullable(kind: str, description: str = "") -> Json:
-    """Two branches of one type each: not every client reads a list of types (the Inspector warns of it)."""
+    """Makes two branches of one type each: not every client reads a list of types (the Inspector warns of it)."""
     return {"anyOf": [{"type": kind}, {"type": "null"}], **({"description": description} if description else {})}
 
 

@@ -93,7 +93,7 @@ LARGEST_BITS = 1023
 
 
 def holds_more_than(most: int, value: Any) -> bool:
-    """True if the value holds more than `most` values, counted as deep as `clean` goes."""
+    """True if there are more than `most` values, as deep as `clean` goes; 100 characters of text count as one."""
     level = [value]
     for _ in range(DEEPEST_CLEANED):
         deeper: list[Any] = []

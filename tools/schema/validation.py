@@ -288,12 +288,12 @@ class ArgumentsValidator:
         return meant
 
     def _as_text(self, name: str, value: Any) -> Any:
-        """Models write a number as one, where text is asked for that may be a number."""
+        """Turns a number into text where text is expected: models write it as a number."""
         number = type(value) is int and self._properties[name].get("type") == "string"
         return str(value) if number else value
 
     def _is_left_out(self, name: str, value: Any) -> bool:
-        """Models write null or an empty text where they mean to leave something out; some have to name everything."""
+        """True for null and "", by which models leave an optional argument out; some have to name every argument."""
         return name in self._optional and value in (None, "")
 
     def _names_caller(self, name: str) -> bool:
@@ -301,7 +301,7 @@ class ArgumentsValidator:
 
 
 def _squeeze(name: str) -> str:
-    """`X-Session-ID`, `session_id` and `sessionId` are one name."""
+    """Returns the key of a name: `X-Session-ID`, `session_id` and `sessionId` have one."""
     return re.sub(r"[^a-z]", "", name.lower()).removeprefix("x")
 
 
@@ -316,5 +316,5 @@ def _end_pattern(pattern: str) -> str:
 
 
 def _is_number(_: Any, value: Any) -> bool:
-    """NaN and the infinities are no JSON, but readers of JSON let them through."""
+    """True for finite numbers: NaN and the infinities are no JSON, but readers of JSON let them through."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -67,7 +67,7 @@ class Columns:
 
 
 def having(values: Iterable[Iterable[str | None]]) -> dict[str, Numbers]:
-    """The numbers of the titles that have each value, from the values of each title."""
+    """Returns the numbers of the titles that have each value, from the values of each title."""
     lists: dict[str | None, list[int]] = defaultdict(list)
     for number, each in enumerate(values):
         for value in dict.fromkeys(each):

@@ -24,8 +24,8 @@ _NOTHING = np.float32(0.0)
 
 
 def tag_shares(tags: Iterable[str], counts: Mapping[str, int], titles: int) -> dict[str, float]:
-    """The worth of sharing each tag, as a part of that of sharing all of them: by how rare it is among `titles`. `counts` is
-    the number of titles by tag; a tag that none carries is worth nothing."""
+    """Returns the weight of each tag by its rarity among `titles`; together they are 1. `counts` is the number of titles by
+    tag; a tag that no title carries is left out."""
     masses = {tag: math.log(1.0 + titles / counts[tag]) for tag in tags if counts.get(tag)}
     most = sum(masses.values())
     return {tag: mass / most for tag, mass in masses.items()}
@@ -48,16 +48,16 @@ def like_title(
     weights: Weights,
     allowed: Mask,
 ) -> Floats:
-    """Shape (titles,): how like one title each title is, by the `shares` of its tags (`tag_shares`), its genre and, where
-    they are known, cosines with it; 0 for `itself` and for those that `likest` leaves out."""
+    """Returns the likeness of each title to the title `itself`, which gets 0: by the `shares` of its tags (`tag_shares`),
+    its genre and, where `meaning` is known, their cosines. `likest` sets the floor."""
     genres = () if genre is None else (genre,)
     scores = likeness(columns.sums("tags", shares), columns.any_of("genre", genres), columns.prior, weights)
     return likest(np.where(columns.of_ids((itself,)), _NOTHING, scores), meaning, weights, allowed)
 
 
 def likest(likeness: Floats, meaning: Floats | None, weights: Weights, allowed: Mask | None = None) -> Floats:
-    """The scores of the `allowed` titles that are at least half as like as the best of all; if there are none, of those that
-    are half as like as the best allowed one. `meaning` are cosines with the title, which count too where they are known."""
+    """Returns the scores of `allowed` titles of at least half the best score of all; if there are none, of those of half the
+    best allowed score. `meaning`, if known, has cosines with the title, which raise the scores."""
     scores = likeness
     if meaning is not None:
         near = np.float32(weights.alike_meaning) * np.maximum(meaning, _NOTHING)
@@ -134,7 +134,7 @@ class Profile:
 
 
 class Rarity:
-    """How much a tag says: its inverse document frequency, flattened. `counts`: how many of `titles` carry each tag."""
+    """The weight of a tag: its inverse document frequency, flattened. `counts`: how many of `titles` carry each tag."""
 
     def __init__(self, counts: Mapping[str, int], titles: int, weights: TasteWeights) -> None:
         self._counts, self._titles, self._exponent = counts, max(2, titles), weights.rarity
@@ -230,7 +230,7 @@ class Taste:
         return np.where(self._columns.of_ids(query.known), np.float32(0.0), found).astype(np.float32)
 
     def _fame(self, query: ReaderQuery, profile: Profile) -> Floats:
-        """The worth of being well known. A search has weighed fame already, so that among its hits it counts little."""
+        """Returns the weight of each title's fame; it counts little among a search's hits, which fame has ranked already."""
         weights, prior = self._weights, self._columns.prior
         known = np.maximum(prior, _LEAST_FAME)
         if query.fits is not None:
@@ -259,15 +259,15 @@ class Taste:
         return np.asarray(self._columns.sums("tags", rare) / self._lengths, np.float32)
 
     def _near_years(self, years: Mapping[int, float]) -> Floats:
-        """The nearness of each title's first year to these: the shares, each times exp(-distance / span), summed."""
+        """Scores each title's first year by its nearness to these: the sum of share times exp(-distance / span)."""
         found = np.zeros(len(self._columns), np.float64)
         for year, share in years.items():
             found += share * np.exp(-np.abs(self._columns.year - year) / self._weights.span)
         return np.nan_to_num(found).astype(np.float32)
 
     def _fit(self, query: ReaderQuery, profile: Profile) -> Floats:
-        """0 to 1: what a search found of a title, times the share of the wanted themes that it has, times how much it is of
-        the mood. 1 for all where nothing is asked for."""
+        """Returns 0 to 1: the search's score of each title, times its share of the wanted themes, times its fit to the mood.
+        1 for all where the wish has none of them."""
         found: Floats = np.ones(len(self._columns), np.float32)
         if query.fits is not None:
             numbers = self._columns.numbers
@@ -281,8 +281,8 @@ class Taste:
         return np.asarray(found, np.float32)
 
     def _themes(self, query: ReaderQuery, profile: Profile) -> Floats:
-        """The fit of the themes, each by its rarity; a theme that no title has counts only if none is known. A theme
-        that the reader's shelf lacks counts more, and titles that lack it too fit ill."""
+        """Scores titles by the wanted themes, each weighted by its rarity; a theme that the reader's shelf lacks counts
+        more. 0 for titles far below the best."""
         weights = self._weights
         masses = [max(map(self._rarity, group), default=0.0) for group in query.wanted]
         most = max(1e-6, sum(masses))
@@ -300,7 +300,7 @@ class Taste:
 
 
 def _novelty(group: tuple[str, ...], query: ReaderQuery, profile: Profile, weights: TasteWeights) -> float:
-    """0 for a theme that is usual among what the reader likes, 1 for one that is not, or where nothing is known of them."""
+    """Returns 1 for a theme that the liked titles lack, 0 for one that is usual among them; 1 where nothing is known."""
     told = sum(each.weight for each in query.liked)
     carried = sum(each.weight for each in query.liked if not set(group).isdisjoint(each.title.tags))
     usual = min(1.0, carried / (weights.usual * told)) if told else 0.0

@@ -20,7 +20,7 @@ EVERY_DAY: Days = _YEAR
 
 
 def numbers_of(day: str | None) -> tuple[int, ...]:
-    """The numbers of a day (YYYY-MM-DD) or of none: a sale is on if one of them lies in its days."""
+    """Returns the numbers that stand for a day (YYYY-MM-DD), or for None: a sale applies if its days include one of them."""
     return (NO_DAY,) if day is None else (int(day[5:].replace("-", "")), int(day.replace("-", "")))
 
 
@@ -29,7 +29,7 @@ def is_one_of(day: str | None, days: Days) -> bool:
 
 
 def running(campaign: Campaign) -> tuple[Days, Days]:
-    """The days of a sound campaign, and all others."""
+    """Returns the days on which a valid campaign runs, and all other days."""
     until = int(campaign.until.replace("-", ""))
     start = int((campaign.start or "1000-01-01").replace("-", ""))
     over_new_year = campaign.yearly and start > until
@@ -38,7 +38,7 @@ def running(campaign: Campaign) -> tuple[Days, Days]:
 
 
 def _others(days: Days, every: Days) -> Iterator[tuple[int, int]]:
-    """`every` without `days`, both in order."""
+    """Yields the ranges of `every` outside of `days`; both are in order."""
     for first, last in every:
         for taken_first, taken_last in days:
             if first <= taken_last and taken_first <= last:
@@ -72,7 +72,7 @@ def sales_on(day: str | None, sales: Sequence[Sale]) -> tuple[Sale, ...]:
 
 
 def sale_in(sales: Sequence[Sale], format_: str | None) -> Sale | None:
-    """The sale in a format; by default the paper one, else the digital, else the first that is not a set."""
+    """Returns the sale in a format; without a format the paper one, else the digital, else the first that is no set."""
     if format_ is not None:
         return next((sale for sale in sales if sale.format == format_), None)
     single = [sale for sale in sales if sale.format not in WHOLE]
@@ -88,7 +88,7 @@ def series_price(sale: Sale | None, volumes: int | None) -> int | None:
 
 
 def _sales(format_: str, offers: Sequence[Offer]) -> Iterator[Sale]:
-    """The sales; of several campaigns in one format the cheapest counts, and live stock has the price of the day."""
+    """Yields the sales in one format: at the price of its cheapest campaign while that runs, and at the regular price."""
     stocked = any(offer.stock is None or offer.stock > 0 for offer in offers)
     regular = min(map(regular_price, offers))
     reduced = min((offer for offer in offers if _is_reduced(offer)), key=standing_price, default=None)
@@ -125,13 +125,13 @@ _STATUSES = {
 
 
 def status_of(title: Title) -> Status | None:
-    """The status, however the catalogue words it; None for another word or none."""
+    """Returns the status behind the catalogue's wording; None for unknown wordings."""
     return None if title.status is None else _STATUSES.get(normalise(title.status))
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """None, and an empty tuple, is not known. `sales`: one a format and day, the cheapest."""
+    """A title's facts for conditions; None or an empty tuple is unknown. `sales`: the cheapest by format and day."""
 
     title_id: str
     genre: str | None
@@ -163,11 +163,11 @@ class Facts:
         )
 
     def sold_as(self, format_: str | None, day: str | None = None) -> Sale | None:
-        """The sale in a format on a day; where no format is asked for that of a volume."""
+        """Returns the sale in a format on a day; without a format the sale of one volume."""
         return sale_in(sales_on(day, self.sales), format_)
 
     def series_price(self, format_: str | None, day: str | None = None) -> int | None:
-        """Yen for all volumes, at the price of one."""
+        """Returns yen for all volumes in a format on a day; None if unknown."""
         return series_price(self.sold_as(format_, day), self.volumes)
 
 
@@ -181,7 +181,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class NoneOf:
-    """A title has none of the values; unless it `may_be_unknown`, another one."""
+    """A title has none of the values. If it may not be unknown, the title must have another value."""
 
     field: str
     values: Sequence[str]
@@ -200,7 +200,7 @@ Criterion = OneOf | NoneOf | Within
 
 
 def criteria(asked: Conditions) -> Iterator[Criterion]:
-    """All conditions but those of sale and of authors."""
+    """Yields all conditions but those of sale and of authors."""
     one_of = [("genre", asked.genres), ("status", asked.statuses), ("magazine", asked.magazines)]
     if (most := asked.audience) is not None:
         one_of.append(("audience", tuple(each for each in Audience if each.fits(most))))
@@ -221,7 +221,7 @@ Test = Callable[[Facts], bool]
 
 
 class Check:
-    """Tests in the order of their cost: a title that misses one is held against no further."""
+    """Conditions tested in the order of their cost, up to the first that a title misses."""
 
     def __init__(self, conditions: Conditions) -> None:
         of_facts = map(_test, criteria(conditions))

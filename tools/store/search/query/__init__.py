@@ -1,1 +1,1 @@
-"""Parsing of queries."""
+"""Parses free text to a query: its subject, names, themes, moods and ordering."""

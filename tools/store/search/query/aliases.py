@@ -40,7 +40,7 @@ class AliasTable:
         return cls(table)
 
     def expand(self, text: str) -> tuple[str, ...]:
-        """Names that the whole text, or a word of it long enough to be no accident, is a nickname of."""
+        """Returns the names of which the whole text, or a long enough word of it, is a nickname."""
         whole = self.names.get(sound_key(text))
         if whole is not None:
             return whole

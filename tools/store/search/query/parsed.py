@@ -90,7 +90,7 @@ _ADJECTIVE = "い"
 
 @dataclass(frozen=True, slots=True)
 class Tone:
-    """`wanted`: tags of which a title has to carry one, where there are any. `unwanted`: those of the wrong tone."""
+    """A mood as tags. `wanted`: a title needs one of these, where there are any. `unwanted`: tags of the wrong tone."""
 
     wanted: tuple[str, ...]
     unwanted: tuple[str, ...]
@@ -123,8 +123,8 @@ class ToneTable:
         return cls(re.compile(rf"(?:(?P<not>{_DENIED})|{_DEGREE}|{_DEGREE_JA})?(?:{said})(?P<denied>{_DENIED_JA})?"), tones)
 
     def read(self, text: str) -> tuple[tuple[Tone, ...], str]:
-        """The moods that a normalised text names, and what is left of it without their words. Of one that is denied the tone
-        is wrong, but for what is asked for besides: "funny but not silly" may be funny."""
+        """Reads the moods of a normalised text; returns them and the text without their words. A denied mood becomes
+        unwanted tags, except those asked for besides: "funny but not silly" may be funny."""
         found = list(self.phrases.finditer(text))
         left = self.phrases.sub(" ", text)
         tones = [(self._find_tone(match), bool(match["not"] or match["denied"])) for match in found]
@@ -194,7 +194,7 @@ class ParsedQuery:
         return self.same_author_as or self.similar_to
 
     def titles_beside_authors(self) -> list[tuple[str, str]]:
-        """'berserk miura', 'モンスター 浦沢': which word may be an author's name, and which title is then beside it."""
+        """Returns pairs of a possible author's name and the title beside it: 'berserk miura', 'モンスター 浦沢'."""
         words = self.subject.split()
         if not _FEWEST_WORDS <= len(words) <= _MOST_WORDS:
             return []

@@ -79,7 +79,7 @@ class QueryParser:
         return cls(AliasTable.load(), themes, ToneTable.load())
 
     def parse(self, query: str, author: str | None = None) -> ParsedQuery:
-        """`author` is the one that titles are limited to: a query that only says that name again asks for nothing more."""
+        """Parses a query. `author` is the one that titles are limited to: the subject is without that name."""
         whole = normalise(query[:_LONGEST])
         ordering, text = read_ordering(whole)
         text = self._wish(text)
@@ -107,8 +107,8 @@ class QueryParser:
         )
 
     def _wish(self, text: str) -> str:
-        """Without what a mood comes from: 仕事で疲れたので癒し系 wants nothing about work. What else is a reason may well be
-        what is wished for: 息子が野球を始めたので."""
+        """Drops the reason for a mood: 仕事で疲れたので癒し系 wants nothing about work. Other reasons stay, since they may
+        be the subject: 息子が野球を始めたので."""
         found = REASON_JA.search(text)
         if found is None or not self._tones.read(found["why"])[0]:
             return text
@@ -145,16 +145,15 @@ def _share(themes: tuple[Theme, ...], subject: str, unfelt: str, genre: str | No
 
 
 def _content(subject: str, genre: str | None) -> str:
-    """Its letters: of a Latin text those of its index terms, but for what only says that it is one ("crime story")."""
+    """Returns the subject's letters; of Latin text those of index terms, without words such as "story"."""
     rest = GENRE_WORDINGS[genre].sub(" ", subject) if genre else subject
     return rest.replace(" ", "") if has_cjk(rest) else "".join(word for word in words(rest) if word not in _STORY)
 
 
 def _keys(text: str, subject: str) -> tuple[str, ...]:
-    """Keys of the subject and of the whole, by sound; a Latin one as it is typed too, since folding moves the letters of a
-    typo; and the subject without a last number, which is often a volume's ("One Piece 112"), and without its author, whose
-    name may be misspelt as well ("berzerk by kentaro mura").
-    """
+    """Returns the sound keys of the subject and of the whole text; a Latin subject also as typed, since folding moves the
+    letters of a typo, without a last number, often a volume's ("One Piece 112"), and without its author, whose name may be
+    misspelt as well ("berzerk by kentaro mura")."""
     beside = _BESIDE_ITS_AUTHOR.match(subject)
     asked = (subject, VOLUME.sub(" ", text), _LAST_NUMBER.sub("", subject), *((beside["name"],) if beside else ()))
     plain = "".join(c for c in subject if c.isalnum()) if subject.isascii() else ""
@@ -163,7 +162,7 @@ def _keys(text: str, subject: str) -> tuple[str, ...]:
 
 
 def _says_again(asked: str, author: str) -> bool:
-    """True if `asked` is the name `author`, or a part of it."""
+    """True if `asked` repeats the name `author`, or a part of it."""
     said, name = AskedName(asked), AskedName(author)
     if not said.words:
         return False

@@ -70,14 +70,14 @@ class ThemeTable:
         return tuple(dict.fromkeys(terms for word in found if (terms := self._terms(word))))
 
     def _terms(self, word: str) -> tuple[str, ...]:
-        """The glossary goes first: it knows manga."""
+        """Returns the terms of a Japanese word in English, by the glossary, which knows manga, else by the dictionary."""
         told = self.glossary.get(word)
         return Dictionary.load().english(word) if told is None else tuple(dict.fromkeys(words(told)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Either:
-    """Words that the glossary knows, or the dictionary in English; kana grammar is no word."""
+    """The words that the glossary or the dictionary has in English, as a container; kana of grammar are in neither."""
 
     glossary: Mapping[str, str]
     dictionary: Dictionary
@@ -87,7 +87,7 @@ class _Either:
 
 
 def fold(phrase: str) -> str:
-    """A phrase as the tables keep it: Latin words stemmed, kana as hiragana."""
+    """Returns the phrase as the tables hold it: Latin words stemmed, kana as hiragana."""
     folded = normalise(phrase)
     return to_hiragana(folded) if has_cjk(folded) else " ".join(stem(w) for w in folded.replace("-", " ").split())
 
@@ -116,7 +116,7 @@ def _substrings(text: str, known: Container[str]) -> Iterator[str]:
 
 
 def is_word(text: str, start: int, end: int) -> bool:
-    """True if the word here is not a part of another: 虫 is no insect in 手塚治虫, ゲーム no game in エンドゲーム."""
+    """True if the phrase is a Japanese word of its own here: 虫 is no insect in 手塚治虫, ゲーム no game in エンドゲーム."""
     if not has_cjk(text[start:end]):
         return False
     before, after = text[max(0, start - 1) : start], text[end : end + 1]
@@ -146,7 +146,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Aversion:
-    """The tags that a phrase names, and further tags that may well hold it."""
+    """The tags that a refused phrase names, and further tags whose titles may well contain the same."""
 
     tags: tuple[str, ...]
     also: tuple[str, ...] = ()
@@ -166,7 +166,7 @@ def aversions() -> Mapping[str, Aversion]:
 
 
 def _forms(phrases: list[str]) -> Iterator[str]:
-    """The phrases folded, and what negation and degree make of Japanese adjectives: 怖い, 怖く(ない), 怖すぎ(ない)."""
+    """Yields the phrases folded, with the negated and heightened forms of adjectives: 怖い, 怖く(ない), 怖すぎ(ない)."""
     for phrase in map(fold, phrases):
         yield phrase
         if phrase.endswith(_ADJECTIVE):

@@ -27,7 +27,7 @@ UNRANKED = 10**9
 
 
 def standing(title: Title, ordering: Ordering, price: int | None = None) -> float:
-    """The value that orders a title, higher first; `UNKNOWN` where nothing is known. `price`: yen of one volume."""
+    """Returns the value that orders a title, higher first; `UNKNOWN` for an unknown value. `price`: yen of one volume."""
     if ordering is Ordering.RATING:
         return weighted_rating(title)
     if ordering is Ordering.NEWEST:
@@ -40,7 +40,7 @@ def standing(title: Title, ordering: Ordering, price: int | None = None) -> floa
 
 
 def rows_in_order(titles: Sequence[Title], ordering: Ordering, prices: Sequence[int | None] | None = None) -> Rows:
-    """The rows of the titles by `standing`; equal ones by fame, then by rank, then as they come."""
+    """Returns the titles' rows by `standing`; equal ones by fame, then rank, then as given."""
     stand = np.array(
         [standing(title, ordering, price) for title, price in zip(titles, prices or repeat(None), strict=False)], np.float64
     )
@@ -55,7 +55,7 @@ def in_order(titles: Sequence[Title], ordering: Ordering, prices: Sequence[int |
 
 
 def weighted_rating(title: Title) -> float:
-    """A rating that nobody counted weighs as much as the usual one."""
+    """Returns the mean of rating and usual rating, the former weighted by its count: few ratings prove little."""
     if title.rating is None:
         return UNKNOWN
     count = TRUSTED_RATINGS if title.rating_count is None else title.rating_count

@@ -75,14 +75,14 @@ def names_evidence(query: ParsedQuery, candidates: Candidates, weights: Weights)
 
 
 def read_as(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Floats:
-    """The likeness of titles that the query may be read as; a theme is not read as a name."""
+    """Returns the likeness of each title to the kanji's likeliest readings; 0 for queries that are mostly a theme."""
     if not query.readings or query.theme_share > weights.theme_only:
         return np.zeros_like(candidates.prior)
     return _read_as(query.readings, candidates, weights)
 
 
 def _read_as(readings: tuple[str, ...], candidates: Candidates, weights: Weights) -> Floats:
-    """A whole name that is one of the readings, or one that is surely like the likeliest."""
+    """Scores titles whose whole name is one of the readings, or surely resembles the likeliest reading."""
     begun = candidates.names.beginning_with(readings)
     whole = np.where(begun >= weights.read_whole, begun, np.float32(0.0))
     like = candidates.names.likeness([(key, 1.0) for key in readings[:1]])
@@ -96,7 +96,7 @@ def asked_names(query: ParsedQuery, weights: Weights) -> AskedNames:
 
 
 def pointed_from(name: str, aliases: Iterable[str], candidates: Candidates, weights: Weights) -> int | None:
-    """The row of the best known title that is called `name`, or that `name` is a nickname of, if one is."""
+    """Returns the row of the best known title that is called `name`, or has it as a nickname; None without one."""
     asked = _with_aliases([sound_key(name)], aliases, weights)
     called = _likeness(candidates, asked, name)
     if read := readings(name):
@@ -105,7 +105,7 @@ def pointed_from(name: str, aliases: Iterable[str], candidates: Candidates, weig
 
 
 def surely_called(names: Floats, prior: Floats, weights: Weights) -> int | None:
-    """The row of the best known of the titles that are surely called so, if one is."""
+    """Returns the row of the best known title among those surely called so; None without one."""
     if not len(names):
         return None
     best = int(np.argmax(names + np.float32(weights.surely_called_prior) * prior))
@@ -117,7 +117,7 @@ def _with_aliases(keys: Iterable[str], aliases: Iterable[str], weights: Weights)
 
 
 def _likeness(candidates: Candidates, asked: AskedNames, text: str, among: Mask | None = None) -> Floats:
-    """The nearness of each title's names to the asked names, or to the katakana of `text`."""
+    """Returns the likeness of each title's nearest name to the asked names, or to the katakana of `text`."""
     named = candidates.names.likeness(asked, among)
     return np.maximum(named, candidates.names.spelled_in_katakana(text)) if is_loanword(text) else named
 
@@ -162,7 +162,7 @@ class AskedAuthor:
         return max(sure, self._read_as_family(keys)) if self._told else sure
 
     def _read_as_family(self, keys: AuthorKeys) -> float:
-        """Where the wording asks for an author, kanji may be read as a part of the name."""
+        """Scores an author whose name has a part that the asked kanji may be read as."""
         return 0.0 if keys.parts.isdisjoint(self.readings) else _FAMILY
 
 
@@ -176,7 +176,7 @@ def _latin(asked: list[str], parts: frozenset[str]) -> float:
 
 
 def _kanji(key: str, spelling: str) -> float:
-    """True if the spelling is inside the key, or the other way round."""
+    """Scores a spelling inside the key, else a key that begins or ends the spelling, as a family name does; else 0."""
     if not has_kanji(spelling):
         return 0.0
     if len(spelling) >= _SHORTEST_KANJI and spelling in key:
@@ -185,7 +185,7 @@ def _kanji(key: str, spelling: str) -> float:
 
 
 def _typo_lengths(length: int) -> range:
-    """Lengths of spellings within a typo of a key of this length: each letter more or less is an edit."""
+    """Returns the lengths of spellings within one typo of a key: each letter more or less is an edit."""
     if length not in TYPO_LENGTHS:
         return range(0)
     return range(floor(_LEAST_TYPO * length), ceil(length / _LEAST_TYPO) + 1)

@@ -28,7 +28,7 @@ BROADER = np.float32(0.75)
 
 
 def theme_met(tags: Sequence[str], titles: Candidates) -> Floats | Mask:
-    """1 for the titles with one of the theme's tags, less for those with none but a broader one than another of them."""
+    """Returns 1 for titles with a tag of the theme, less for those with only a broader one of its tags, 0 for others."""
     if len(tags) == 1:
         return titles.mask_tagged(tags)
     masks = [mask for tag in tags if (mask := titles.mask_tagged([tag])).any()]
@@ -70,7 +70,7 @@ class Evidence:
 
 
 def evidence_of(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Evidence:
-    """All that speaks for the candidates."""
+    """Collects the evidence for the candidates."""
     meaning, headline = candidates.senses or (None, None)
     return Evidence(
         names=names_evidence(query, candidates, weights),
@@ -85,7 +85,7 @@ def evidence_of(query: ParsedQuery, candidates: Candidates, weights: Weights) ->
 
 
 def _people(query: ParsedQuery, candidates: Candidates) -> Floats:
-    """Surely by the author of the title that the query points from, where it asks for them."""
+    """Returns how surely the query names an author of each title; 1 for works by the author that it points to."""
     named, theirs = candidates.people.measure_authorship(query), candidates.by_same_author
     return named if theirs is None else np.where(theirs, np.float32(1.0), named)
 
@@ -99,8 +99,7 @@ def _words(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Floa
 
 
 def _tags(query: ParsedQuery, candidates: Candidates) -> Floats:
-    """The share of the query's themes that a title is tagged with; a mood, and a readership
-    that is named, count as one of them each."""
+    """Returns the share of the query's themes that each title has; a mood, and a named readership, count as a theme each."""
     themes: list[Floats | Mask] = [theme_met(tags, candidates) for tags in query.themes]
     themes += [_suits(tone, candidates) for tone in query.moods]
     if query.genre is not None:
@@ -122,8 +121,8 @@ def _suits(tone: Tone, candidates: Candidates) -> Floats:
 
 
 def leader_of(scores: Floats, evidence: Evidence, weights: Weights) -> int | None:
-    """The row of the title whose series follows it, if one leads. A name or an author needs no leader, and where many titles
-    have all the themes, the best of them is none."""
+    """Returns the row of the title whose series follows it; None for a query that names a title or an author, and where many
+    titles have all the themes."""
     if not len(scores):
         return None
     best = int(np.argmax(scores))
@@ -135,7 +134,7 @@ def leader_of(scores: Floats, evidence: Evidence, weights: Weights) -> int | Non
 
 
 def with_series(scores: Floats, prior: Floats, leader: int, series: Floats, weights: Weights) -> Floats:
-    """The scores with those of the leader's `series` (above 0 where a title is of it) raised to just below the leader's."""
+    """Raises the scores of the leader's series (`series` above 0) to just below the leader's."""
     following = np.float32(weights.series_of_described) * scores[leader] + np.float32(weights.series_prior) * prior
     behind = np.minimum(following, scores[leader])
     return np.maximum(scores, np.where(series > 0, behind, np.float32(0.0))).astype(np.float32)
@@ -155,8 +154,8 @@ def fuse(query: ParsedQuery, evidence: Evidence, weights: Weights) -> Floats:
 
 
 def fuse_among(query: ParsedQuery, evidence: Evidence, allowed: Mask, weights: Weights) -> Floats:
-    """The scores of those that are `allowed`, by the floor that the best of these sets: what is nearest to a described story
-    where a condition leaves out most of what `fuse` finds. Nothing for a name: what is called so is what was asked for."""
+    """Returns the story's scores of `allowed` titles above a lower floor: for a condition that leaves out most of what
+    `fuse` finds. 0 for all if the query names a title or an author."""
     called = _score_names(query, evidence, weights)
     surely = called.max(initial=0.0) >= weights.surely_called and query.theme_share <= weights.theme_only
     if surely or _score_authors(evidence, called, weights).max(initial=0.0) >= weights.by_author:
@@ -166,8 +165,8 @@ def fuse_among(query: ParsedQuery, evidence: Evidence, allowed: Mask, weights: W
 
 
 def to_order(query: ParsedQuery, scores: Floats, evidence: Evidence, weights: Weights) -> Floats:
-    """The scores of answers that another ordering sorts: best first, a loose answer stands behind the good ones,
-    and would come first where it is cheap or new. Fame does not make an answer a better one."""
+    """Keeps the scores of good answers alone, by their fit without fame: sorted by price or year, a loose answer could come
+    before the good ones."""
     fit = np.maximum(np.float32(weights.author) * evidence.people, _fit(query, evidence, weights))
     fit = np.where(scores > 0, fit, _NOTHING)
     return np.where(fit >= weights.ordered_floor * fit.max(initial=0.0), scores, _NOTHING).astype(np.float32)
@@ -192,9 +191,8 @@ def least_name(query: ParsedQuery, weights: Weights) -> float:
 
 
 def _score_authors(e: Evidence, called: Floats, w: Weights) -> Floats:
-    """How surely it is by an author who was named. The less sure the name is, the more fame decides: many are called Oda,
-    and readers who say no more mean the one they know. Where a title is called exactly so, they mean that.
-    """
+    """Scores titles by a named author. The less sure the name, the more fame counts: many are called Oda, and readers who
+    say no more mean the best known. Where a title has exactly that name, fame does not count."""
     by = np.float32(w.author) * e.people
     if called.max(initial=0.0) >= w.exact:
         return by
@@ -212,7 +210,7 @@ def _score_story(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
 
 
 def _fit(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
-    """The fit of the story, as `_score_story`, without fame."""
+    """Scores the fit of the story as `_score_story` does, without fame."""
     text = np.float32(w.theme_scale) * (_score_text(e, w) + np.float32(w.tags) * e.tags)
     share = np.float32((query.theme_share * float(e.tags.max(initial=0.0))) ** 2)
     tagged = np.float32(w.tagged) * e.tags**2 + np.float32(w.text_of_tagged) * text
@@ -220,7 +218,7 @@ def _fit(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
 
 
 def _score_text(e: Evidence, w: Weights) -> Floats:
-    """The share of the query in a title's text, by its words and, with vectors, by its meaning."""
+    """Scores a title's text against the query, by words and, with vectors, by meaning."""
     said = np.float32(w.words) * np.minimum(e.words, 1.0)
     if e.meaning is None or e.headline is None:
         return said
@@ -228,7 +226,7 @@ def _score_text(e: Evidence, w: Weights) -> Floats:
 
 
 def score_meaning(meaning: Floats, headline: Floats, w: Weights) -> Floats:
-    """The nearness of a title to the query in meaning, by its best passage and its headline together."""
+    """Scores the nearness of each title to the query in meaning, by best passage and headline together."""
     both = np.maximum(meaning, 0) + np.float32(w.headline) * np.maximum(headline, 0)
     return np.asarray(both / np.float32(1.0 + w.headline), np.float32)
 
@@ -258,7 +256,7 @@ def _means_any(e: Evidence, w: Weights) -> bool:
 
 
 def _apply_floor(best: Floats, called: Floats, scores: Floats, w: Weights) -> Floats:
-    """Scores below the floor as 0. Where a title is called exactly so, names merely alike are no answers any more."""
+    """Sets scores below the floor to 0. Where a title is called exactly so, similar names are no answers either."""
     limit = max(w.floor, w.relative_floor * float(best.max(initial=0.0)))
     if called.max(initial=0.0) >= w.exact:
         limit = max(limit, w.floor_beside_exact)
@@ -266,14 +264,14 @@ def _apply_floor(best: Floats, called: Floats, scores: Floats, w: Weights) -> Fl
 
 
 def append_nearest(scores: Floats, nearest: Floats, few: int) -> Floats:
-    """The scores, and where fewer than `few` are answers the best of `nearest` after them, up to so many."""
+    """Fills the answers up to `few` with the best of `nearest`, scored below all others."""
     more = the_best(np.where(scores > 0, _NOTHING, nearest).astype(np.float32), max(0, few - int(np.count_nonzero(scores))))
     least = scores[scores > 0].min(initial=np.float32(1.0))
     return np.asarray(scores + more * (least * np.float32(0.99) / max(np.float32(1.0), more.max(initial=0.0))), np.float32)
 
 
 def the_best(scores: Floats, most: int) -> Floats:
-    """The scores, all but the best `most` as 0."""
+    """Sets all scores but the best `most` to 0."""
     kept, rows = np.zeros_like(scores), order(scores, most)
     kept[rows] = scores[rows]
     return kept
@@ -316,11 +314,11 @@ class Ranked:
 
 
 def rank(query: ParsedQuery, candidates: Candidates, weights: Weights, allowed: Mask | None = None) -> Ranked:
-    """The candidates by how well they answer the query, those that are not `allowed` left out.
+    """Ranks the candidates by how well they answer the query, without those that are not `allowed`.
 
-    They are left out last: what else answers has set the floor, so that a condition narrows what the query alone finds.
-    Where it would leave next to nothing of a described story, the nearest that are allowed follow, `few` in all at most, and
-    never more than the query alone has.
+    These are left out last, after they have helped to set the floor, so that a condition narrows the result of the query
+    alone. If next to nothing of a described story remains, the nearest allowed titles follow: `few` titles in all at most,
+    and never more than the query alone finds.
     """
     evidence = evidence_of(query, candidates, weights)
     scores = fuse(query, evidence, weights)
@@ -357,7 +355,7 @@ def near_names(evidence: Evidence, weights: Weights, allowed: Mask | None = None
 
 
 def ordering_of(query: ParsedQuery, scores: Floats, evidence: Evidence, weights: Weights) -> Ordering | None:
-    """The ordering asked for, if there is something to order: an exact name stays first ("latest One Piece" asks for the
+    """Returns the ordering asked for; None where the best answer is a title's name ("latest One Piece" asks for its newest
     volume)."""
     named = evidence.names[int(np.argmax(scores))] >= least_name(query, weights)
     return None if named else query.ordering

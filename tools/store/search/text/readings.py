@@ -82,14 +82,14 @@ def readings(text: str) -> tuple[str, ...]:
 
 
 def _apart(kana: str) -> Iterator[str]:
-    """The text as it stands, and with の apart where it may be the particle: "no Umi" keeps a u that "noumi" loses."""
+    """Yields the kana, and a copy with の apart where it may be the particle: "no Umi" keeps a u that "noumi" loses."""
     yield kana
     if "のう" in kana:
         yield kana.replace("のう", "の う")
 
 
 def _slips(kana: str) -> Iterator[str]:
-    """The kana, then with two neighbours changed about, then with the voice of one changed."""
+    """Yields the kana, then copies with two neighbours swapped, then copies with one voicing mark changed."""
     if len(kana) < _SHORTEST_SLIP or len(kana) > MOST // 2:
         return
     yield kana

@@ -78,7 +78,7 @@ def stem(word: str) -> str:
 
 
 def _tidy(base: str) -> str:
-    """hidd(ing) → hid, danc(ing) and dance → danc: what suffix stripping leaves uneven."""
+    """Evens out a stripped base: hidd(ing) → hid, danc(ing) and dance → danc."""
     if len(base) > 3 and base[-1] == base[-2] and base[-1] in "bdgmnprt":
         return base[:-1]
     return base[:-1] if len(base) > 3 and base.endswith("e") else base

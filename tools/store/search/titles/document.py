@@ -33,9 +33,9 @@ class AuthorKeys:
 
 
 def _is_anothers(author: Author, latin: Sequence[str]) -> bool:
-    """True if the reading shows that the name in Japanese is somebody else's: the artist's beside the writer, mostly.
+    """True if the reading shows that the Japanese name is somebody else's, mostly the artist's beside the writer.
 
-    Catalogues that were joined from two sources have many of them. Two people's names share letters by chance, seldom half.
+    Catalogues joined from two sources have many such names. Two people's names share letters by chance, seldom half.
     """
     read = normalise(author.name_kana or "")
     if not is_kana(read) or is_loanword(author.name_ja or ""):
@@ -44,10 +44,8 @@ def _is_anothers(author: Author, latin: Sequence[str]) -> bool:
 
 
 class AskedName:
-    """A name as it is asked for, read once and held against many authors.
-
-    `parts`: each part by sound, and whether it is written in kanji.
-    """
+    """An author's name in a query, read once and compared with many. `parts`: each part by sound, and whether it has
+    kanji."""
 
     def __init__(self, asked: str) -> None:
         self.key = sound_key(asked)

@@ -92,8 +92,8 @@ def begun_likeness(key: str, name: str) -> float:
 
 
 def loanword_likeness(near: float) -> float:
-    """How near a katakana text is to a Latin name with the same consonants (romaji.consonants), by how alike the two
-    sound keys are."""
+    """Returns the likeness of a katakana text to a Latin name with the same consonants (romaji.consonants), from the
+    likeness of their sound keys."""
     return _LOANWORD_BASE + _LOANWORD_NEAR * near if near >= LOANWORD_LEAST else 0.0
 
 
@@ -105,7 +105,7 @@ _SHORTEST_FAMILY, _SHORTEST_KANJI_FAMILY, _SHORTEST_CJK_MAIN = 3, 2, 3
 
 
 class ExactName:
-    """A name as it is asked for. `key`: by its sound; empty where nothing of it can be a name."""
+    """A name to look up exactly. `key` is its sound key; empty where no part of it can be a name."""
 
     def __init__(self, asked: str) -> None:
         self.key = sound_key(asked)
@@ -127,7 +127,7 @@ class ExactName:
 
 
 def exact_names(asked: Sequence[str]) -> dict[str, ExactName]:
-    """The first 64 of them that may be names."""
+    """Returns the first 64 that may be names, each with its key."""
     names = {each: ExactName(each) for each in list(dict.fromkeys(asked))[:MOST_NAMES]}
     return {each: name for each, name in names.items() if name.key}
 
@@ -163,12 +163,12 @@ class NameTable:
         self._factors = np.where(main, MAIN_FACTOR, 1.0)
 
     def likeness(self, asked: Sequence[tuple[str, float]], among: Mask | None = None) -> Floats:
-        """How near the nearest of the keys, each with its factor, is to the nearest name: 1 is equal, 0.95 equal before a
-        subtitle, about 0.7 a typo or two. Below `LEAST` it may be said to be farther than it is. 0 for titles not `among`
-        those.
+        """Returns the likeness of each title's nearest name to the nearest key, times that key's factor: 1 is equal, 0.95
+        equal before a subtitle, about 0.7 a typo or two. Likenesses below `LEAST` may be reported too low. 0 for titles not
+        `among` those.
 
-        Typos count as edits with transposition (optimal string alignment; Damerau 1964) over the length of the longer one.
-        A query that begins a name counts by the share of the name that it covers, since readers stop typing early; one that
+        Typos count as edits with transposition (optimal string alignment; Damerau 1964) over the length of the longer one. A
+        query that begins a name counts by the share of the name that it covers, since readers stop typing early; one that
         sounds like a name counts as one typo.
         """
         found = np.zeros(self._titles, np.float32)
@@ -181,11 +181,11 @@ class NameTable:
         return found if among is None else np.where(among, found, np.float32(0.0))
 
     def beginning_with(self, keys: Sequence[str]) -> Floats:
-        """How much of a title's name the nearest of `keys` is, where one begins it; 0 elsewhere."""
+        """Returns the share of each title's name that the longest matching beginning among `keys` covers; 0 without one."""
         return self._score_beginnings([(key, 1.0) for key in keys])
 
     def spelled_in_katakana(self, text: str) -> Floats:
-        """How near a text in katakana is to the nearest Latin name that it may spell; 0 where it is none."""
+        """Returns the likeness of each title's nearest Latin name to a katakana text that may spell it; 0 without one."""
         found = np.zeros(self._titles, np.float32)
         skeleton = consonants(text) if is_loanword(text) else ""
         if len(skeleton) >= MIN_CONSONANTS:
@@ -205,13 +205,13 @@ class NameTable:
         return None
 
     def _beginning(self, keys: tuple[str, ...]) -> list[int]:
-        """Rows of names that begin with a key. Without a line of Python a name: there are thousands, and few begin with
-        anything."""
+        """Returns the rows of names that begin with a key, without Python code for each name: there are thousands, and few
+        match."""
         return list(compress(count(), map(methodcaller("startswith", keys), self._keys)))
 
     def _of_consonants(self, skeleton: str, key: str) -> list[int]:
-        """Rows of Latin names with these consonants. Those are costly to read: only of names that are near enough to
-        count."""
+        """Returns the rows of near enough Latin names with these consonants; only near ones, since consonants are costly to
+        compute."""
         near = cdist((key,), self._keys, scorer=OSA.normalized_similarity, score_cutoff=LOANWORD_LEAST)[0]
         latin = ((row, self._keys[row]) for row in np.flatnonzero(near).tolist())
         return [row for row, name in latin if name.isascii() and consonants(name) == skeleton]
