@@ -59,7 +59,7 @@ class Client(Protocol):
 
 
 class SilentClient:
-    """The client of a call that none waits for."""
+    """The client of a call that no client waits for: it hears nothing and cannot be asked."""
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         pass
@@ -247,7 +247,7 @@ class Tool:
 
     @property
     def annotations(self) -> Json:
-        """MCP's hints. Every tool of this store may be repeated and stays within the store."""
+        """MCP's hints. Calls of every tool may be repeated, and reach nothing outside of the store."""
         return {
             "title": self.title,
             "readOnlyHint": self.effect is Effect.READS,

@@ -21,8 +21,8 @@ from tools.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """`name` is that of its files and the end of its address. It draws results of `tools`; its buttons ask for `buttons`.
-    `parts` names what it shares with others, in the order of its page: a script each, and a style where there is one."""
+    """A card. `name` names its files and ends its address. It draws results of `tools`; its buttons call `buttons`. `parts`
+    are shared with other cards, in the order of its page: a script each, and a style if there is one."""
 
     name: str
     title: str
@@ -172,7 +172,7 @@ def _join_files(read: Read, *names: str) -> str:
 
 
 def _strip_lines(text: str) -> Iterator[str]:
-    """The lines without indentation and comments."""
+    """Yields the lines without indentation; blank lines and comments are left out."""
     lines = (line.strip() for line in text.splitlines())
     return (line for line in lines if line and not ASIDE.fullmatch(line))
 

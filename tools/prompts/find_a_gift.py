@@ -67,7 +67,7 @@ async def find(context: ToolContext, given: Mapping[str, str]) -> Sequence[Messa
 
 
 def _wish(given: Mapping[str, str], age: int | None, language: Language) -> Json:
-    """Arguments of a search."""
+    """Returns the arguments of the search for the gift."""
     likes = shorten(given.get("likes", ""))
     wish: Json = {"query": likes or ANYTHING.text(language), "in_stock": True}
     if audience := next((fit for below, fit in FIT_BELOW if age is not None and age < below), None):

@@ -168,7 +168,7 @@ def _scalar(text: str) -> Any:
 
 
 def _parts(text: str) -> Iterator[list[str]]:
-    """The heading and the lines of the title, and of each section."""
+    """Yields heading and lines of the title part, then of each section."""
     for part in re.split(r"^#+ ", text.strip(), flags=re.MULTILINE)[1:]:
         yield [line for line in part.splitlines() if line]
 

@@ -87,8 +87,8 @@ def _is_for_children(tags: frozenset[str], vocabulary: Vocabulary) -> bool:
 
 
 class Adult(StrEnum):
-    """MANGA_ADULT. On request: where the customer asks by name or by word, which `tools.conditions` states in each search.
-    Off: nowhere, which `tools.store.catalog.catalog` keeps. On: like any other title."""
+    """MANGA_ADULT. On request: only where the customer asks by name or word, a condition that `tools.conditions` adds. Off:
+    nowhere, which `tools.store.catalog.catalog` ensures. On: like any other title."""
 
     ON_REQUEST = "on-request"
     OFF = "off"

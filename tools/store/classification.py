@@ -39,7 +39,7 @@ _ADULT = re.compile(rf"{_EXPLICIT}|{_EXPLICIT_JA}")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """`telling`: how much of a story so many words can tell, 0 to 1."""
+    """Labels that a text names. `telling`: how much of a story its words can tell, 0 to 1."""
 
     tags: frozenset[str] = frozenset()
     readerships: frozenset[str] = frozenset()
@@ -161,7 +161,7 @@ def _surprise(found: Vote | None, label: str, usual: float) -> float:
 
 
 def _share(titles: int, every: int) -> float:
-    """The share with one title more that has the label and one that has not: no share is certain."""
+    """Returns the share of titles with the label, smoothed by one title more with it and one without."""
     return (min(titles, every) + 1) / (every + 2)
 
 
@@ -250,7 +250,7 @@ class TextClassifier:
         return found
 
     async def _known_terms(self, deadline: Deadline) -> CatalogTerms:
-        """The latest that the catalogue said."""
+        """Returns the catalogue's terms, by its last answer if it fails. Raises BackendFailure without any."""
         try:
             self._terms = select_offered(await self._catalog.terms(deadline))
         except BackendFailure:

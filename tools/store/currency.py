@@ -64,12 +64,12 @@ class Currency:
 
     @property
     def bare(self) -> float:
-        """The least number that is an amount of money where nothing but its size says so."""
+        """The least bare number that counts as an amount of money by its size alone."""
         return float(self._words.get("bare", inf))
 
     @property
     def dear(self) -> float:
-        """More than anybody pays for one volume."""
+        """An amount above the price of any single volume."""
         return float(self._words.get("dear", inf))
 
     @property

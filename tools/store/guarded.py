@@ -183,7 +183,7 @@ def guard_port(port: P, backend: Backend, names: Backend | None = None) -> P:
 
 
 class _GuardedPort:
-    """The last argument of each method is the deadline, which the guard shortens for each attempt."""
+    """A port whose calls are guarded. The last argument of each method is its deadline, shortened for each attempt."""
 
     def __init__(self, port: object, backend: Backend, names: Backend) -> None:
         self._port, self._backend, self._names = port, backend, names

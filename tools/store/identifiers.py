@@ -53,7 +53,7 @@ class _Element:
         return f"{one}{{{self.least},{self.most}}}"
 
     def spell(self, text: str) -> str:
-        """`text` in the case that the set has."""
+        """Returns `text` in the case that the set has."""
         for spelled in (text, text.upper(), text.lower()):
             if re.fullmatch(self.pattern, spelled):
                 return spelled

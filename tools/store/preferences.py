@@ -29,10 +29,10 @@ YES_OR_NO = frozenset({"in_stock", "all_volumes", "no_adult"})
 
 @dataclass(frozen=True, slots=True)
 class Stance:
-    """`welcome`: tags, and `welcome_genres` readerships, that are named and not ruled out; `adult`: what is sold to adults
-    alone is asked for. `along`: of each phrase the tag that it names first, and those that may go with it ("horror", and its
-    gore): whoever ruled out the first is no longer spared the others, and whoever ruled out one of the others still is.
-    `freedoms`: what is said to be no requirement."""
+    """The customer's attitude in one statement. `welcome` and `welcome_genres`: named tags and readerships that are not
+    refused; `adult`: adult titles are asked for. `along`: for each phrase its first tag and the tags that often go with it
+    ("horror", and its gore): taking back a refusal of the first tag takes back those of the others, but not the other way
+    round. `freedoms`: what is said to be no requirement."""
 
     conditions: Conditions = NOTHING
     welcome: frozenset[str] = frozenset()
@@ -120,8 +120,8 @@ NEARLY_NONE = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A preference and its reading. `holds`: the part that no later one takes back. `of_another`: it is about somebody else
-    ("my daughter is 8") and a note, no condition of the customer's own titles. `unread`: there was no time."""
+    """A preference and its reading. `holds`: the part that no later preference takes back. `of_another`: it concerns
+    somebody else ("my daughter is 8") and is no condition for the customer's titles. `unread`: there was no time."""
 
     preference: Preference
     reading: Reading

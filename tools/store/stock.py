@@ -184,7 +184,7 @@ class StockReader:
             self.under_way -= 1
 
     def _fresh(self, title_ids: Iterable[str]) -> dict[str, Availability | None]:
-        """Rows that need not be read again; None for a title that is not sold here."""
+        """Returns the rows that are fresh; None for a title that is not sold here."""
         if not self.fresh:
             return {}
         now = self.clock()
@@ -242,7 +242,7 @@ RowsSnapshot = TypedSnapshot[tuple[Availability, ...]]
 
 
 def rows_snapshot(snapshots: Snapshots, variant: str = "") -> RowsSnapshot:
-    """`variant` keeps apart what other settings keep."""
+    """Makes the snapshot of rows; `variant` separates those of other settings."""
     return TypedSnapshot(snapshots, f"stock{variant}", tuple[Availability, ...])
 
 

@@ -25,7 +25,7 @@ def parameters(query: str, known: Sequence[str]) -> dict[str, str]:
 
 
 def endpoint_of(given: dict[str, str]) -> str | None:
-    """The endpoint among the parameters, if one is named. Raises ValueError for what is no plain URL."""
+    """Returns the endpoint among the parameters; None without one. Raises ValueError for anything but a plain URL."""
     url = given.get("endpoint")
     if url is None:
         return None

@@ -22,7 +22,7 @@ USER_AGENT = "mangaassist"
 
 @lru_cache(maxsize=1)
 def service_models() -> Loader:
-    """Shared by all sessions, each of which would read the models of its services again."""
+    """Returns the loader of service models that all sessions share: each would read them again."""
     return create_loader()
 
 
@@ -68,7 +68,7 @@ class AwsClient:
             self._session.set_credentials("local", "local")
 
     async def start(self) -> None:
-        """Makes the client, or leaves it under way after a second."""
+        """Starts to make the client, and waits for it for a second at most."""
         with suppress(Exception):  # the calls will say so
             async with asyncio.timeout(START_SECONDS):
                 await self.ready()

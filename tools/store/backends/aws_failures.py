@@ -85,7 +85,7 @@ def _refusal(error: ClientError, dependency: str) -> BackendFailure:
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """`setting` names the model; `fails` says what a wrong model does."""
+    """The use of a model: `setting` names the model; `fails` says what a wrong model does."""
 
     setting: str
     fails: str
@@ -101,7 +101,7 @@ def code_of(error: BaseException) -> str:
 
 
 def aws_problem(error: BaseException, setting: str, permission: str) -> Problem:
-    """`setting` is where the address comes from, `permission` the IAM action that was needed."""
+    """Returns the problem behind a driver's error. `setting` holds the address, `permission` is the IAM action it needed."""
     code = code_of(error)
     if any(isinstance(each, _NO_CREDENTIALS) for each in _chain(error)):
         return Problem("there are no AWS credentials", "give the task a role, or set AWS_PROFILE or AWS_ACCESS_KEY_ID")

@@ -255,12 +255,12 @@ def _labels(names: Sequence[str]) -> Json:
 
 
 def _escape_text(text: str) -> str:
-    """The text without what could end it."""
+    """Escapes the characters that could close the element around the text."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _tool_input(answer: Any) -> Mapping[str, Any]:
-    """The input of the one tool. An answer without is the model's word on this text, not a model that is broken."""
+    """Returns the input of the one tool. Raises `QuestionRefused` for an answer without it: the model declined this text."""
     message = answer.get("output", {}).get("message", {}) if isinstance(answer, dict) else {}
     blocks = message.get("content") if isinstance(message, dict) else None
     for block in blocks if isinstance(blocks, list) else []:

@@ -51,9 +51,8 @@ def batches(texts: Iterable[str], most_texts: int, most_characters: int) -> Iter
 
 
 async def embed_with_retries(embedder: Embedder, texts: Sequence[str], attempts: float = math.inf) -> NDArray[np.float32]:
-    """Tries again after 1, 2, 4 … 60 seconds: a remote embedder throttles whoever asks for a whole catalogue, and one that
-    is away comes back. Raises the BackendFailure of the last attempt.
-    """
+    """Embeds the texts, and tries again after 1, 2, 4 … 60 seconds: a remote embedder throttles a whole catalogue, and one
+    that is away comes back. Raises the BackendFailure of the last attempt."""
     pause = _FIRST_PAUSE
     while True:
         try:
@@ -87,7 +86,7 @@ class WatchedEmbedder:
         return self._embedder.dimensions
 
     async def embed(self, texts: Sequence[str], deadline: Deadline) -> NDArray[np.float32]:
-        """Raises what the embedder raises."""
+        """Embeds the texts and notes the outcome. Raises what the embedder raises."""
         try:
             vectors = await self._embedder.embed(texts, deadline)
         except Failure as failure:
@@ -98,7 +97,7 @@ class WatchedEmbedder:
         return vectors
 
     async def health(self, deadline: Deadline) -> Health:
-        """The health by the last texts: a probe that embeds would cost money."""
+        """Returns the health by the outcome of the last texts: a probe of its own would cost money."""
         return Health(self._outage.why is None, self._outage.why or "")
 
 

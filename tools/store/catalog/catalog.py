@@ -86,7 +86,7 @@ class TitleReader:
 
 
 def _has_failed(asked: asyncio.Future[TitlesById]) -> bool:
-    """True if the backend is at fault. Unforeseen errors are raised where the result is taken."""
+    """True if the backend failed. Other errors are raised where the result is taken."""
     return isinstance(asked.exception(), BackendFailure)
 
 

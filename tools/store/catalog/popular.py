@@ -44,8 +44,8 @@ FORM = 10
 
 
 class TypedSnapshot(Generic[T]):
-    """Values of one shape under one name. The shape is part of the key, so that another version's are not even read; what is
-    there and not of it is taken for nothing, and told of once."""
+    """A stored value of one shape under one name. The shape is part of the key, so that other versions' values are not read;
+    a value of another shape counts as none, and is logged once."""
 
     def __init__(self, snapshots: Snapshots, name: str, shape: Any) -> None:
         self._snapshots = snapshots
@@ -133,7 +133,7 @@ class PopularIndex:
         return tuple(self.titles[position] for position in islice(self._fitting(conditions), limit))
 
     def list_ordered(self, conditions: Conditions, ordering: Ordering | None, limit: int) -> tuple[Title, ...]:
-        """The `matching` titles, in another order where one is asked for."""
+        """Returns the titles of `matching` by an ordering, by default popularity."""
         if ordering is None or ordering is Ordering.POPULARITY:
             return self.matching(conditions, limit)
         return in_order(self.matching(conditions, MOST_POPULAR), ordering)[:limit]
@@ -202,7 +202,7 @@ TitlesSnapshot = TypedSnapshot[tuple[Title, ...]]
 
 
 def titles_snapshot(snapshots: Snapshots, variant: str = "") -> TitlesSnapshot:
-    """`variant` keeps apart what other settings keep."""
+    """Makes the snapshot of popular titles; `variant` separates those of other settings."""
     return TypedSnapshot(snapshots, f"popular{variant}", tuple[Title, ...])
 
 

@@ -30,7 +30,7 @@ from tools.store.models.values import (
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """`name` is "Family, Given" in Latin letters."""
+    """An author of a title. `name` is "Family, Given" in Latin letters."""
 
     name: Text
     name_ja: Text | None = None
@@ -77,7 +77,7 @@ class Title:
 
 
 class Status(StrEnum):
-    """True if the series goes on."""
+    """Whether a series goes on, and how it ended."""
 
     FINISHED = "finished"
     PUBLISHING = "publishing"
@@ -176,9 +176,9 @@ class Conditions:
         return tuple([name for name in _NAMES if getattr(self, name)])
 
     def and_also(self, other: Conditions) -> Conditions:
-        """Both conditions: ranges narrowed, the younger audience, exclusions joined. Of alternatives those that both admit
-        ("not finished", "not on hiatus"), or all where they share none ("finished", "still running"); of two authors or
-        formats the other's."""
+        """Joins both conditions: narrows ranges, takes the younger audience, joins exclusions. Of alternatives it keeps
+        those that both admit ("not finished", "not on hiatus"), or all where they share none ("finished", "still running");
+        of two authors or formats the other's."""
         return replace(self, **{name: _both(name, getattr(self, name), getattr(other, name)) for name in other.stated})
 
     def but(self, *names: str) -> Conditions:

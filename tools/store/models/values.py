@@ -19,7 +19,7 @@ JAPAN = timezone(timedelta(hours=9), "JST")
 
 
 def day_in_japan(moment: datetime) -> date:
-    """`moment` is any with a time zone."""
+    """Returns the day in Japan at `moment`, which has a time zone."""
     return moment.astimezone(JAPAN).date()
 
 
@@ -66,7 +66,7 @@ def _safe_id(text: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def _day(text: str) -> str:
-    """Dates are compared as text further up, so only the one spelling is let in. A shop's volumes share a few days."""
+    """Checks a date in its one spelling, since dates are compared as text. Cached: a shop's volumes share a few days."""
     try:
         fits = date.fromisoformat(text).isoformat() == text
     except ValueError:
@@ -77,7 +77,7 @@ def _day(text: str) -> str:
 
 
 def _campaign_day(text: str) -> str:
-    """A day of every year is one that every year has: with 29 February a campaign would end on no day in most of them."""
+    """Checks a date, or a day that every year has: on 29 February a campaign would not end in most years."""
     try:
         return _day(f"2001-{text}" if len(text) == len("MM-DD") else text)[-len(text) :]
     except ValueError:
@@ -85,7 +85,7 @@ def _campaign_day(text: str) -> str:
 
 
 def _moment(text: str) -> str:
-    """Times sort as text only when they share one offset and one spelling, so UTC is written `Z` and nothing else."""
+    """Checks a time: UTC, ending in `Z`, since times sort as text only in one offset and one spelling."""
     try:
         fits = _MOMENT.fullmatch(text) is not None and datetime.fromisoformat(text).tzinfo is not None
     except ValueError:

@@ -1,8 +1,7 @@
-"""From JSON to the store's nouns and back, by pydantic: their types and limits are the one description of their shape.
+"""Converts JSON to the store's nouns and back, by pydantic: their types and limits are the one description of their shape.
 
-Strictly, since what was written wrong would be answered wrong: true is no number, and "3" is none. Who writes is refused
-what the model does not know, by name; of what a backend keeps, that is passed over, since a later version may have written
-it.
+Strict, since a wrong value would be given to customers: true is no number, and "3" is none. A field that the model lacks is
+refused by name in a file that a person wrote, and ignored in a backend's record, since a later version may have written it.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ def decode_json(
 
 @lru_cache(maxsize=32)
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    """Made once a kind: that takes milliseconds."""
+    """Makes the adapter of a kind, once: that takes milliseconds."""
     return TypeAdapter(kind)
 
 

@@ -114,7 +114,7 @@ def _order(numbers: IdPattern | None, currency: Currency, record: dict[str, Any]
 
 
 def _names_of_volume(row: tuple[str, VolumeStock]) -> Iterator[str]:
-    """A store keeps volumes by title, format and number, and a book by its ISBN."""
+    """Yields the names by which a volume is unique: title, format and number, and its ISBN."""
     title_id, volume = row
     yield f"volume {volume.volume} ({volume.format}) of {title_id}"
     if volume.isbn is not None:

@@ -36,7 +36,7 @@ _traceparent: ContextVar[str | None] = ContextVar("traceparent", default=None)
 
 
 class _PlainParser(AioJSONParser):  # type: ignore[misc]
-    """Reads a body as the JSON that it is: walking a large item by the service's model takes longer than all the rest."""
+    """Parses a body as plain JSON: walking a large item by the service's model takes longer than all other work."""
 
     def _do_parse(self, response: Any, shape: Any) -> Any:
         return from_json(response["body"])
@@ -64,7 +64,7 @@ class Connection:
         self._aws = AwsClient("dynamodb", address.region, address.endpoint, config, _PlainParsers(), _add_traceparent)
 
     async def start(self) -> None:
-        """Makes the client, or leaves it under way after a second."""
+        """Starts to make the client, and waits for it for a second at most."""
         await self._aws.start()
 
     async def aclose(self) -> None:
@@ -173,7 +173,7 @@ BATCH = 100
 
 @dataclass(slots=True)
 class BatchRead:
-    """`items` by key; `unanswered` are those of the `asked` keys that DynamoDB did not get to. A key in neither has no
+    """A read of `asked` keys: `items` by key, and the `unanswered` keys that DynamoDB did not get to. Other keys have no
     item."""
 
     asked: int
@@ -182,7 +182,7 @@ class BatchRead:
     failure: BackendFailure | None = None
 
     def explain(self, dependency: str) -> BackendFailure:
-        """Says why the read has no answer."""
+        """Returns the failure that explains the missing answer."""
         return self.failure or DependencyFailure(f"The {dependency} cannot be read.", dependency=dependency)
 
 

@@ -187,7 +187,7 @@ async def _description(connection: Connection, called: str) -> dict[str, Any]:
 
 
 async def _forgets(connection: Connection, table: Table, called: str) -> bool:
-    """False only for a table that should expire its items and does not. True where asking is not allowed."""
+    """True if the table expires its items or need not, and where asking is not allowed."""
     if table.ttl is None:
         return True
     with suppress(ClientError, BotoCoreError):

@@ -91,7 +91,7 @@ def from_currency(currency: Currency, item: Item) -> Item:
 
 
 def _inward(currency: Currency, held: Any, *, amount: bool) -> Any:
-    """Leaves a value of a wrong kind unchanged: its reader reports it."""
+    """Returns the value as the server has it; one of a wrong kind unchanged, for its reader to report."""
     kind, value = next(iter(held.items())) if isinstance(held, dict) and len(held) == 1 else ("", None)
     if kind == "N" and amount and isinstance(value, str):
         with suppress(ArithmeticError, ValueError):
@@ -187,7 +187,7 @@ EVENT_FIELDS = ("owner", *(field.name for field in fields(Event)))
 
 
 def event_item(owner: str, event: Event) -> Item:
-    """The key depends on the event alone, so that an event that is written twice is one item."""
+    """Makes the item of an event, with the event's own key: an event that is written twice is one item."""
     expires = datetime.fromisoformat(event.at) + timedelta(days=KEPT_DAYS)
     subject = hashlib.sha256(event.subject.encode()).hexdigest()[:16]
     return make_item(
@@ -215,7 +215,7 @@ LINE_FIELDS = ("owner", "status", "title_ids", "lines")
 
 
 def order_item(owner: str, order: Order) -> Item:
-    """Raises ValueError for an order that could not be read again."""
+    """Makes the item of an order. Raises ValueError for an order that could not be read again."""
     check_order(order)
     title_ids = list(dict.fromkeys(line.title_id for line in order.lines))
     return make_item({"owner": owner_key(owner), "title_ids": title_ids, **asdict(order)})
@@ -259,7 +259,7 @@ def preferences_key(owner: str) -> Item:
 
 
 def preferences_item(owner: str, kept: Kept) -> Item:
-    """It expires with the last of the preferences."""
+    """Makes the item of a customer's preferences, which expires with the last of them."""
     last = max(each.last_day for each in kept.preferences)
     expires = datetime.combine(last + timedelta(days=1), time(), UTC)
     stated = [{"text": each.text, "at": each.at} for each in kept.preferences]
@@ -281,7 +281,7 @@ RELEASE_FIELDS = tuple(field.name for field in fields(Release))
 
 
 def release_item(release: Release) -> Item:
-    """The key is the volume's own: the same volume on another day is the same item."""
+    """Makes the item of a release. Its key is the volume's, so that another day replaces the item."""
     return make_item({"edition": f"{release.format}#{release.volume}", "month": release.month, **asdict(release)})
 
 

@@ -93,7 +93,7 @@ async def send(
 
 
 async def _batch(connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], through_refusals: bool) -> None:
-    """Sends the rest again, with growing pauses, until DynamoDB has taken everything."""
+    """Sends one batch, and what DynamoDB left of it again after growing pauses, until nothing is left."""
     retry = RetryPolicy(base=0.05, longest=5.0)
     refused = 0
     async with asyncio.timeout(PATIENCE_S):

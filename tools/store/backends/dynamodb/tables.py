@@ -54,7 +54,7 @@ class DynamoAddress:
 
     @property
     def is_emulated(self) -> bool:
-        """AWS is spoken to over TLS; whatever has a plain http endpoint is DynamoDB Local or its like."""
+        """True for a plain http endpoint, as of DynamoDB Local; AWS is reached over TLS only."""
         return self.endpoint is not None and self.endpoint.startswith("http://")
 
     def __str__(self) -> str:
@@ -66,8 +66,8 @@ BILLING_MODE = "PAY_PER_REQUEST"
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The items in another order; `include` are the attributes it carries besides the keys. Without a `partition_key` of its
-    own it is local: the items of one partition of the table, and consistent with it."""
+    """The items in another order. `include` are its attributes besides the keys. Without a `partition_key` of its own it is
+    a local index, over the items of one partition of the table and consistent with them."""
 
     name: str
     sort_key: str

@@ -110,7 +110,7 @@ class Engine:
         return self._exact.find(names)
 
     def _best_known(self, allowed: Mask, asked: CatalogQuery, ordering: Ordering | None) -> CatalogPage:
-        """Titles of equal popularity in the order of their rank."""
+        """Lists the allowed titles by an ordering, by default popularity."""
         numbers = self._in_order(allowed, ordering or Ordering.POPULARITY, asked)
         return CatalogPage(self._take_titles(asked.page_of(numbers)), len(numbers))
 
@@ -148,7 +148,7 @@ class Engine:
         return like_title(self._columns, shares, title.genre, title.title_id, meaning, self._weights, allowed)
 
     def _pointed_from(self, query: ParsedQuery) -> int | None:
-        """The number of the title that the query points from, whatever the conditions say of it."""
+        """Returns the number of the title that the query points from, which conditions may exclude; None without one."""
         if (name := query.points_from) is None:
             return None
         aliases = self._parser.parse(name).aliases
@@ -160,8 +160,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """`key` identifies the content and the format of everything computed from it. `plan` is what to embed, where it was made
-    together with the rest."""
+    """A loaded catalogue. `key` identifies the content and the format of everything computed from it. `plan` has the texts
+    to embed, if they were planned already."""
 
     columns: TitleColumns
     engine: Engine
@@ -169,7 +169,7 @@ class Loaded:
     plan: VectorPlan | None = None
 
     def make_plan(self) -> VectorPlan:
-        """Blocking, where it was not made."""
+        """Returns the plan; makes it, which blocks, if there is none."""
         return self.plan or plan_vectors(self.columns.titles)
 
 

@@ -37,16 +37,16 @@ class Sales:
 
 @dataclass(frozen=True, slots=True)
 class SalesOfDay:
-    """By format, and by None as a title is sold where no format is asked for: the columns, and all rows in the order of
-    their prices."""
+    """The sales of one day by format; None stands for the usual sale of each title. `columns` are by title, `by_price` has
+    all rows in the order of their prices."""
 
     columns: Mapping[str | None, Sales]
     by_price: Mapping[str | None, Rows]
 
 
 class SalesCalendar:
-    """The columns of any day. They change where a campaign begins or ends, a few times a year: those of the last day are
-    kept, and made anew (10 µs a title) on the thread that asks first. Threads may do so at once: they make the same."""
+    """Makes the columns of any day. They change only where a campaign begins or ends, so the last day's are kept; the thread
+    that asks first makes new ones (10 µs a title). Several threads may do so at once, with equal results."""
 
     def __init__(self, titles: Sequence[Title], sales: Sequence[tuple[Sale, ...]]) -> None:
         self._titles, self._sales = titles, sales
@@ -85,9 +85,9 @@ def _columns(sold: Sequence[Sale | None]) -> Sales:
 
 @dataclass(frozen=True, slots=True)
 class TitleColumns(Columns):
-    """Of all titles of a file. `amounts` are by field (rating, volumes, year), NaN where unknown; `known` by field, whether
-    a title has any value of it; `sales` has prices and stock. `ordered` are all numbers in each ordering but by price: what
-    nothing is known of comes last. `works` are the numbers of each author's titles."""
+    """All titles of a file. By field, `amounts` has numbers (rating, volumes, year; NaN where unknown) and `known` whether a
+    title has a value. `sales` has prices and stock, `works` the numbers of each author's titles. `ordered` has all numbers
+    by each ordering but price, unknown values last."""
 
     titles: Sequence[Title]
     offers: Sequence[tuple[Offer, ...]]
@@ -106,7 +106,7 @@ class TitleColumns(Columns):
         return met
 
     def in_order(self, ordering: Ordering, format_: str | None = None, day: str | None = None) -> Rows:
-        """All numbers in an ordering; by the price in a format, or where none is asked for, on a day."""
+        """Returns all numbers in an ordering; by price in the given format, else as usually sold, on a day."""
         if ordering is not Ordering.PRICE:
             return self.ordered[ordering]
         by_price = self.sales.find_sales(day).by_price
@@ -147,7 +147,7 @@ def _mask_range(numbers: NDArray[np.float64], bounds: Range) -> Mask:
 
 
 def build_columns(titles: Sequence[Title], offers: Sequence[tuple[Offer, ...]]) -> TitleColumns:
-    """Takes about 20 µs a title."""
+    """Computes the columns, in about 20 µs a title."""
     facts = [Facts.from_title(title, sold, ()) for title, sold in zip(titles, offers, strict=True)]
     amounts = {"rating": [f.rating for f in facts], "volumes": [f.volumes for f in facts], "year": [f.year for f in facts]}
     numbers = {field: np.array(each, np.float64) for field, each in amounts.items()}

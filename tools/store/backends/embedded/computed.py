@@ -141,7 +141,7 @@ def _seal(key: str, matrix: Floats) -> bytes:
 
 
 def _touch(path: Path) -> None:
-    """A file that is used is not removed."""
+    """Marks the file as used, so that it is not removed as old."""
     with suppress(OSError):  # a folder that is only read
         os.utime(path)
 
@@ -205,7 +205,7 @@ def _rows_arrays(rows: KeyRows, name: str, owners: str, part: str) -> Arrays:
 
 
 def _rows(arrays: Arrays, most: int, name: str, owners: str, part: str) -> KeyRows:
-    """`most`: how many there are who have names."""
+    """Reads rows of names. `most` is the number of titles or authors that the names belong to."""
     rows = KeyRows(
         unpack(arrays[f"{name}.keys"]),
         arrays[f"{name}.{owners}"].astype(np.int32),

@@ -36,7 +36,7 @@ class CustomerDatabase:
     where a query takes microseconds, it is used on the event loop."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Blocking, for some milliseconds."""
+        """Opens the database, which blocks for some milliseconds."""
         self._db = sqlite3.connect(path or ":memory:", timeout=0.25, check_same_thread=False, isolation_level=None)
         self._worker: ThreadPoolExecutor | None = None
         self._db.executescript(TABLES)

@@ -151,7 +151,7 @@ class LexicalIndex:
 
 
 def build_index(titles: Sequence[Title]) -> LexicalIndex:
-    """Takes about 0.3 ms a title."""
+    """Builds the index, in about 0.3 ms a title."""
     names, people = map(NameKeys.of, titles), map(AuthorKeys.from_author, authors_of(titles))
     return LexicalIndex(
         _rows(((named.whole, named.main) for named in names), lambda key, part: key),
@@ -162,7 +162,7 @@ def build_index(titles: Sequence[Title]) -> LexicalIndex:
 
 
 def _rows(names: Iterable[tuple[Sequence[str], Sequence[str]]], found_by: Callable[[str, bool], str]) -> KeyRows:
-    """`names`: whole ones and parts, of each who has them; `found_by` says by the grams of what each is found."""
+    """Makes rows of each owner's `names`, whole ones and parts; `found_by` returns the text whose grams find a name."""
     keys: list[str] = []
     owners: list[int] = []
     parts: list[bool] = []
@@ -320,12 +320,12 @@ class PeopleLeg:
                     yield candidate
 
     def _read_as(self, readings: Iterable[str]) -> set[int]:
-        """The authors whose names, or parts of them, the asked kanji may be read as."""
+        """Returns the authors with a name, or a part of one, among the readings of the asked kanji."""
         return {author for key in readings for known in (self._spelled, self._parts) for author in known.get(key, ())}
 
     def _candidates(self, asked: AskedName) -> set[int]:
-        """The authors that may be named: the one of exactly this name, else all that share a part, a spelling or many
-        grams."""
+        """Returns the authors that the name may mean: one of exactly this name, else all that share a part, a spelling or
+        many grams."""
         exact = self._spelled.get(asked.key)
         if exact and len(asked.words) > 1:
             return exact
@@ -351,7 +351,7 @@ def _keys_of(rows: KeyRows, authors: int) -> list[AuthorKeys]:
 
 
 def _substrings(key: str) -> Sequence[str]:
-    """The parts of a key with kanji that may be a written name."""
+    """Returns the substrings of a key with kanji that may be a written name."""
     if not has_kanji(key):
         return ()
     sizes = range(3, min(_LONGEST_CJK_NAME, len(key)) + 1)

@@ -253,7 +253,7 @@ class EmbeddedStore:
         return Availability(title_id, *sold, as_of)
 
     def _read(self, dependency: str, sql: str, *keys: str | int) -> list[Any]:
-        """All rows at once: a cursor left half read would keep its statement open."""
+        """Reads all rows at once: a cursor left half read would keep its statement open."""
         try:
             return self._db.execute(sql, keys).fetchall()
         except UnicodeEncodeError:  # half a character is no key of ours, and no failure either

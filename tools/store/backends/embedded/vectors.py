@@ -112,7 +112,7 @@ class VectorLeg:
         await self._queries.aclose()
 
     def load_kept(self, plan: VectorPlan) -> Vectors | None:
-        """The vectors that are on disk for this catalogue and embedder. Blocking."""
+        """Returns the whole vectors on disk of this catalogue and embedder; None without any. Blocking."""
         matrix = self._store.map(_KIND, self._key)
         if matrix is None or matrix.shape != (len(plan.texts), self._embedder.dimensions):
             return None
@@ -142,7 +142,7 @@ class VectorLeg:
 
     @contextmanager
     def searching(self) -> Iterator[None]:
-        """A search is under way: the build of the matrix pauses, since live calls go first."""
+        """Pauses the build of the matrix during a search, since live calls go first."""
         self._searches += 1
         self._idle.clear()
         try:

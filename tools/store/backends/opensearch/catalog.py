@@ -109,7 +109,7 @@ class OpenSearchCatalog:
             return (await self._find_best_known(CatalogQuery("", conditions, limit), None, deadline)).titles
 
     async def for_reader(self, query: ReaderQuery, deadline: Deadline) -> tuple[Title, ...]:
-        """Recalled in the cluster, put in order here by the rule of every backend."""
+        """Recalls titles in the cluster and orders them here, by the rule of every backend."""
         if query.limit < 1 or query.fits == {}:
             return ()
         async with answering(deadline):
@@ -128,7 +128,7 @@ class OpenSearchCatalog:
             return await self._cache.titles([entries[row] for row in order(scores, query.limit).tolist()])
 
     async def nearest(self, text: str, limit: int, deadline: Deadline) -> tuple[Neighbour, ...] | None:
-        """A title that has gone meanwhile is left out."""
+        """Returns the titles nearest in meaning, without those removed meanwhile."""
         async with answering(deadline):
             if self._vectors is None or self._problem(await self._state.statistics(deadline)) is not None:
                 return ()
@@ -208,8 +208,8 @@ class OpenSearchCatalog:
         return page
 
     def _learn_names(self, answer: Answer, asked: Mapping[str, ExactName], index: str) -> dict[str, NameMatches]:
-        """Takes the answer to `called(asked)`, of the index unless it names another. Raises LookupError, TypeError and
-        ValueError for a malformed one."""
+        """Reads the answer to `called(asked)` and keeps it for the index that answered, else for `index`. Raises
+        LookupError, TypeError and ValueError for a malformed answer."""
         found = called_from(answer, asked)
         answered = index_of(answer)
         self._state.note_index(answered)

@@ -131,7 +131,7 @@ class Client:
         await self._driver.close()
 
     async def searches(self, bodies: Sequence[Mapping[str, Any]], deadline: Deadline) -> list[Mapping[str, Any]]:
-        """The answers to all of them, whole, in one request. Raises BackendFailure."""
+        """Sends all searches in one request; returns their whole answers. Raises BackendFailure."""
         async with answering(deadline):
             milliseconds = max(1, math.floor(deadline.remaining() * 1000))
             limits = {"timeout": f"{milliseconds}ms"}
@@ -152,7 +152,7 @@ class Client:
         deadline: Deadline,
         params: Mapping[str, str] | None = None,
     ) -> Json:
-        """Any other request; `body` is an object, or lines for `_bulk`. Raises BackendFailure."""
+        """Makes any other request; `body` is an object, or lines for `_bulk`. Raises BackendFailure."""
         encoded = (
             body.encode("utf-8", "replace") if isinstance(body, str) else None if body is None else _serialize_body(body)
         )
@@ -181,14 +181,14 @@ class Client:
         return answer
 
     async def _refresh_credentials(self) -> None:
-        """Credentials that are about to end are renewed by a blocking request of botocore's: not on the event loop."""
+        """Renews expiring credentials on a thread: botocore does it by a blocking request."""
         needed = getattr(self._credentials, "refresh_needed", None)
         if self._credentials is not None and needed is not None and needed():
             await asyncio.to_thread(self._credentials.get_frozen_credentials)
 
 
 class _FastJson(JSONSerializer):
-    """Answers and vectors are the largest JSON of the whole server, and this reads them faster than `json`."""
+    """Parses answers faster than `json` does: they are the largest JSON of the whole server."""
 
     def loads(self, s: str) -> Any:
         try:

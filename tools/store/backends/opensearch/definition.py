@@ -157,7 +157,7 @@ def _mappings(dimensions: int, flavour: Flavour) -> Json:
 
 
 def _facts() -> Json:
-    """Fields that filter and order. Popularity is ordered by `prior` (fame), then `rank`, then `place` in the
+    """Makes the fields that filter and order. Popularity is ordered by `prior` (fame), then `rank`, then `place` in the
     file, others by the column of their ordering first. Numbers that a caller sets bounds to are doubles: no bound is out of
     their range."""
     numbers = {"prior": "float", "rank": "integer", "place": "integer", "prose_length": "float"}
@@ -180,12 +180,12 @@ def _define_searched(flavour: Flavour) -> Json:
 
 
 def _keyword() -> Json:
-    """Cut off where Lucene would refuse the document: a term has at most 32,766 bytes."""
+    """Makes a keyword field that ignores values beyond 32,766 bytes, for which Lucene would refuse the document."""
     return {"type": "keyword", "ignore_above": _LONGEST_TERM}
 
 
 def _terms(similarity: str, flavour: Flavour) -> Json:
-    """Terms that are ready, with a space between them. How often one stands there is its weight."""
+    """Makes a field of ready terms, separated by spaces. A term is repeated as often as it weighs."""
     field = {"type": "text", "analyzer": "whitespace"}
     return {**field, "similarity": similarity} if flavour.own_ids else field
 

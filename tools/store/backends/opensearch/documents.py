@@ -46,9 +46,9 @@ def unpack_column(column: str) -> bytes:
 
 
 def fact_fields(facts: Facts) -> Json:
-    """Unknown facts have no field. `length`: the volumes of a title that has any, by which short ones are put in
-    order by. `sales`: one a format and day, with the days that it is so; `usual` marks those that count where no
-    format is asked for."""
+    """Returns the fields of the known facts. `length`: the volumes of a title that has any, to order short ones by. `sales`:
+    one for each format and day, with the days on which it holds; `usual` marks those that count if no format is asked
+    for."""
     numbers = {"rating": facts.rating, "start_year": facts.year, "volumes": facts.volumes, "length": facts.volumes or None}
     words = {"genre": facts.genre, "status": facts.status, "audience": facts.audience, "magazine": facts.magazine}
     known = {name: value for name, value in {**numbers, **words}.items() if value is not None}

@@ -62,7 +62,7 @@ def constant(query: Json, score: float) -> Json:
 
 
 def match_nested(path: str, query: Json) -> Json:
-    """The best part of a title decides."""
+    """Matches a title by its best nested part."""
     return {"nested": {"path": path, "query": query, "score_mode": "max"}}
 
 
@@ -73,7 +73,7 @@ def filter_queries(conditions: Conditions) -> list[Json]:
 
 
 def sold_as(asked: Conditions) -> Json:
-    """The sale in the format of the conditions, or that which counts where none is asked for, on their day."""
+    """Matches the sale in the conditions' format, without one the usual sale, on their day."""
     sale = {"term": {"sales.usual": True}} if asked.format is None else term("sales.format", asked.format)
     return {"bool": {"filter": [sale, {"terms": {"sales.days": list(numbers_of(asked.day))}}]}}
 
@@ -104,7 +104,7 @@ def _criterion(asked: Criterion) -> Iterator[Json]:
 
 
 def _sale(asked: Conditions) -> Iterator[Json]:
-    """All of one sale."""
+    """Yields the query for one sale that satisfies all conditions of sale; nothing without such conditions."""
     prices = {"sales.price": asked.price, "sales.series_price": asked.series_price}
     told = [_match_range(field, bounds) for field, bounds in prices.items() if bounds]
     if asked.in_stock or asked.all_volumes:

@@ -64,7 +64,7 @@ class TitleRefused(DependencyFailure):
 
 
 class Bulk:
-    """Writes to one index. Where ids are the store's own, a document that is sent twice is there once."""
+    """Writes to one index. On nodes a document that is sent twice is stored once, by its id."""
 
     def __init__(self, client: Client, flavour: Flavour, index: str) -> None:
         self._client, self._flavour = client, flavour
@@ -74,7 +74,8 @@ class Bulk:
         self._target, self._params = (filling(index), ours) if flavour.own_ids else (index, {})
 
     async def add(self, documents: Sequence[Json]) -> None:
-        """Raises BackendFailure when some were refused, or stayed unanswered through eight attempts, about a minute."""
+        """Writes the documents. Raises BackendFailure for refused ones, and for eight unanswered attempts, about a
+        minute."""
         left = list(documents)
         failure: BackendFailure | None = None
         for attempt in range(8):
@@ -137,7 +138,7 @@ class Indices:
         return tuple(sorted(found))
 
     async def exists(self, name: str) -> bool:
-        """Raises ValueError for an index that was not made by a load."""
+        """True if the index exists. Raises ValueError for one that was not made by a load."""
         try:
             found = await self._call("GET", f"/{name}/_mapping")
         except IndexMissing:
@@ -206,7 +207,7 @@ class Indices:
         await self._call("POST", "/_aliases", {"actions": actions})
 
     async def _refresh(self, name: str) -> None:
-        """Serverless refreshes by itself, within a minute."""
+        """Refreshes the index on nodes; Serverless does so by itself, within a minute."""
         if self._flavour.can_refresh:
             await self._call("POST", f"/{name}/_refresh")
 
@@ -276,7 +277,7 @@ class Loading:
                 raise
 
     async def _is_overtaken(self) -> bool:
-        """True if another load has done the same. Raises ValueError if it has loaded something else."""
+        """True if another load has put the same index into service. Raises ValueError if it removed this load's index."""
         if not await self._indices.exists(self._name):
             raise ValueError(
                 f"another load took over and removed {self._name}, which this one was filling: nothing of this one is left; "

@@ -76,7 +76,7 @@ def _name(key: str, main: bool) -> Json:
 
 def _read_matches(buckets: Mapping[str, Any], place: int) -> NameMatches:
     def find_first(*ways: str) -> Mapping[str, Any]:
-        """The first way by which anything is called so."""
+        """Returns the bucket of the first way in which any title has the name."""
         every = (buckets.get(f"{way} {place}") for way in ways)
         return next((each for each in every if each is not None and each["doc_count"]), {})
 

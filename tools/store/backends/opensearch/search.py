@@ -101,7 +101,7 @@ class CardValues(dict[str, dict[str, Numbers]]):
 
 @dataclass(frozen=True, slots=True)
 class CardColumns(Columns):
-    """The few tags of a query are looked for in each card: to sort these by all their tags takes longer."""
+    """Columns of cards that look for a query's few tags in each card: sorting the cards by all their tags takes longer."""
 
     cards: Collection[Card]
 
@@ -156,8 +156,8 @@ class RecalledWords:
 def candidates_of(
     cards: Cards, statistics: Statistics, senses: Mapping[str, float] | None = None, anchor: Anchor | None = None
 ) -> Candidates:
-    """`senses`: cosines by id, None without any; a stored sense is passage and headline in one. `anchor`: the title by whose
-    authors the query asks for more."""
+    """Returns the cards as candidates. `senses`: cosines by id, None without any; a stored sense is passage and headline in
+    one. `anchor`: the title by whose authors the query asks for more."""
     columns, every = columns_of(cards), cards.values()
     cosines = None if senses is None else np.array([senses.get(title_id, 0.0) for title_id in cards], np.float32)
     theirs = None if anchor is None else columns.any_of("author", anchor.spellings())
@@ -186,7 +186,7 @@ Answers = dict[str, Answer]
 def find_anchor(
     name: str, aliases: Iterable[str], answer: Answer, statistics: Statistics, weights: Weights
 ) -> Anchor | None:
-    """The best known of the hits that is called `name` or one of `aliases` (sound keys), if one is."""
+    """Returns the best known hit that is called `name` or one of `aliases` (sound keys); None without one."""
     hits = answer["hits"]["hits"]
     cards = {column(hit, ID): card_from(column(hit, "card")) for hit in hits}
     row = pointed_from(name, aliases, candidates_of(cards, statistics), weights)
@@ -238,7 +238,7 @@ class Search:
         return await self._page(cards, allowed, ranked)
 
     async def _recall_by_words(self, deadline: Deadline) -> str | None:
-        """Returns the id of the title that the query names, if it is one's name."""
+        """Recalls titles by words. Returns the id of the title whose name is the query, if there is one."""
         parsed = self._parsed
         searches = self._under_conditions(lambda filters, size: lexical(parsed, filters, size, self._query.conditions))
         if pointed := parsed.points_from:
@@ -314,7 +314,7 @@ class Search:
             self._senses = {**(self._senses or {}), **found}
 
     async def _find_similar(self, like: Anchor, sensed: bool, deadline: Deadline) -> CatalogPage:
-        """Titles like one title, by its tags, its genre and, where `sensed`, its meaning. Nothing is like a title without
+        """Finds titles like one title, by its tags, its genre and, where `sensed`, its meaning; none for a title without
         tags."""
         statistics, genre = self._statistics, like.card.facts.genre
         shares = tag_shares(sorted(like.card.facts.tags), statistics.terms.tags, statistics.titles)
@@ -374,8 +374,8 @@ class Search:
         return CatalogPage(best, total, degraded, ranked.guessed, near)
 
     def _under_conditions(self, make: Callable[[Sequence[Json], int], dict[str, Json]]) -> dict[str, Json]:
-        """The searches under the conditions and, where there are any, among all titles too: the best of all set the floor
-        for those that satisfy the conditions. `make` takes filters and a number of hits."""
+        """Returns the searches under the conditions, and those among all titles if there are conditions: the best of all
+        titles set the floor for the others. `make` takes filters and a number of hits."""
         searches = make(self._filters, self._size)
         if self._filters:
             searches |= {AMONG_ALL + name: body for name, body in make([], RECALL // 2).items()}

@@ -79,8 +79,8 @@ class Statistics:
         return np.array([self._score(groups, weights, document) / most for document in documents], np.float32)
 
     def _score(self, groups: Mapping[str, list[int]], weights: Sequence[float], document: Mapping[str, float]) -> float:
-        """The scores; `groups` are the places of those that have a term. The work grows with shared terms alone: a long
-        Japanese query has eight hundred."""
+        """Returns the BM25 score of a document; `groups` maps each term to the places of the asked words that it spells. The
+        work grows with shared terms alone: a long Japanese query has eight hundred terms."""
         held: dict[int, float] = {}
         for term in groups.keys() & document.keys():
             for place in groups[term]:
@@ -97,7 +97,7 @@ class Statistics:
         return sum(self._idf(term) for term in terms if self._found.peek(term)) / asked if asked else 0.0
 
     def _idf(self, *terms: str) -> float:
-        """The idf of one term, or of a word that several terms translate: it is as frequent as all of them."""
+        """Returns the idf of one term, or of several that translate one word and count as often as all of them."""
         found = min(self.titles, sum(self._found.use(term) or 0 for term in terms))
         return math.log(1.0 + (self.titles - found + 0.5) / (found + 0.5))
 
@@ -108,7 +108,7 @@ def _counts(answer: Mapping[str, Any], name: str) -> dict[str, int]:
 
 
 class IndexState:
-    """Learnt by the first call and again when hits come from another index: the alias has moved to a new catalogue."""
+    """Reads the index's statistics at the first call, and again when hits come from another index: the alias has moved."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -125,7 +125,7 @@ class IndexState:
             return self._known
 
     def note_index(self, name: str | None) -> None:
-        """An answer came from the index of this name."""
+        """Notes which index answered."""
         if self._known is not None and name is not None and name != self._known.name:
             self._known = None
 

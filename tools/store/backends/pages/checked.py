@@ -52,7 +52,7 @@ def alt_name(number: int) -> str:
 
 
 def page_of(number: int, data: bytes, alt: bytes | None = None) -> Page:
-    """Raises `Unfit`."""
+    """Checks a page and makes it of its bytes. Raises `Unfit`."""
     if len(data) > MOST_PAGE_BYTES:
         raise Unfit(TOO_LARGE)
     header = image_header(data)
@@ -64,7 +64,7 @@ def page_of(number: int, data: bytes, alt: bytes | None = None) -> Page:
 
 
 def preview_of(title_id: str, volume: int, found: Sequence[Found]) -> Preview | None:
-    """`found` is in order, from page 1 on. Pages that are too much for one answer stay away, the last ones first."""
+    """Makes a preview of the pages found, in order from page 1. Pages too large for one answer are left out."""
     pages, left_out, room = list[Page](), list[int](), MOST_PREVIEW_BYTES
     for number, each in zip(NUMBERS, found, strict=True):
         if isinstance(each, Page) and len(each.data) > room:

@@ -48,10 +48,10 @@ logger = logging.getLogger(__name__)
 
 
 class Threads:
-    """For work that may never end: a disk of the network that hangs answers nobody, and cannot be told to stop. They are
-    daemons, since the end of the process waits for any others, those of an executor included.
+    """Threads for work that may never end: a network disk that hangs cannot be told to stop. They are daemons, since the end
+    of the process waits for other threads, those of executors included.
 
-    At most so many at once: one that hangs keeps its place, and who finds none in time starts none.
+    Their number is bounded: one that hangs keeps its place, and work that finds no place in time is not started.
     """
 
     def __init__(self, name: str, most: int) -> None:
@@ -170,7 +170,7 @@ def _page(folder: int, number: int) -> Found:
 
 
 def _alt(folder: int, number: int) -> bytes | None:
-    """The page goes without where this cannot be used."""
+    """Returns a page's alternative text; None if there is none that can be used."""
     try:
         return _content(folder, alt_name(number), MOST_ALT_BYTES)
     except Unfit:

@@ -117,7 +117,7 @@ class S3Pages:
 
 
 async def _all_or_none(asked: list[Any]) -> list[Any]:
-    """The answers in order. Where one fails, nobody waits for the rest: they end before this does."""
+    """Returns the answers in order. If one fails, the others are cancelled, and end before this does."""
     tasks = [asyncio.ensure_future(each) for each in asked]
     try:
         return await asyncio.gather(*tasks)
