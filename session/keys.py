@@ -15,7 +15,7 @@ CHANGES = f"{PREFIX}:changes:1"
 
 
 def flags(source: str) -> str:
-    """The last good flags document of a source, whose address may hold a secret."""
+    """The key of the last good flags document of a source, whose address may hold a secret."""
     return f"{PREFIX}:flags:1:{hashlib.sha256(source.encode('utf-8', 'surrogatepass')).hexdigest()[:22]}"
 
 
@@ -25,12 +25,12 @@ def relay(process: str) -> str:
 
 
 def relay_alive(process: str) -> str:
-    """Exists as long as that process lives."""
+    """The key that exists as long as that process lives."""
     return f"{relay(process)}:alive"
 
 
 def relay_message(process: str, name: str) -> str:
-    """A message to that process that is too large for its channel."""
+    """The key of a message to that process that is too large for its channel."""
     return f"{relay(process)}:message:{name}"
 
 
@@ -63,7 +63,7 @@ class SessionKeys:
 
     @property
     def results(self) -> str:
-        """The whole results behind shortened ones."""
+        """The key of the whole results behind shortened ones."""
         return f"{self.base}:whole"
 
     def all(self) -> tuple[str, ...]:
@@ -93,17 +93,17 @@ def limit(user: str) -> str:
 
 
 def preferences(user: str) -> str:
-    """The copy of a customer's stated preferences."""
+    """The key of the copy of a customer's stated preferences."""
     return f"{PREFIX}:preferences:{{{user_hash(user)}}}"
 
 
 def cached_result(tool: str, form: str, digest: str) -> str:
-    """`form` is a hash of the shape of the tool's results: processes of another version use other keys."""
+    """The key of a cached result. `form` is a hash of the shape of the tool's results: other versions use other keys."""
     return f"{PREFIX}:cache:1-{form}:{tool}:{digest}"
 
 
 def snapshot(name: str, form: str) -> str:
-    """`form` is a hash of the snapshot's shape: processes of another version use other keys."""
+    """The key of a snapshot. `form` is a hash of its shape: processes of another version use other keys."""
     return f"{PREFIX}:snapshot:1-{form}:{name}"
 
 

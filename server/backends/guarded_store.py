@@ -115,6 +115,6 @@ def _variant(adult: Adult) -> str:
 
 
 def _guard_background(name: str, clock: Clock) -> Backend:
-    """Makes a guard for background work alone: what becomes of that neither opens the breaker of the calls nor takes one
-    of their places."""
+    """Makes a guard for background work: its failures do not open the breaker of the calls, and it takes none of their
+    places."""
     return Backend(name, BEHIND[name], clock)

@@ -43,7 +43,7 @@ Prepared = Callable[[], Awaitable[object]]
 
 
 async def nothing_to_prepare() -> None:
-    """Remote backends load nothing."""
+    """Does nothing: remote backends load nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ def default_data_dir() -> Path:
 
 
 async def _open_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort, shared: Shared) -> StorePorts:
-    """Raises `SettingError` for a file that cannot be used."""
+    """Opens stock, orders, titles and releases by their URL. Raises `SettingError` for a file that cannot be used."""
     if settings.store_url != EMBEDDED:
         return await _open_dynamodb(settings, stack)
     if shared.store is None or shared.people is None:
@@ -241,7 +241,7 @@ def check_title_ids(settings: Settings, titles: Iterable[Title]) -> None:
 
 
 def load_records(settings: Settings) -> Sequence[Record]:
-    """Raises CatalogFileError."""
+    """Loads the records of the catalogue file. Raises CatalogFileError."""
     from tools.store.records.catalog_file import load
 
     return load(settings.catalog_file, read_vocabulary(settings), currency=settings.currency)

@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(asked: Namespace, settings: Settings) -> int:
-    """Raises `SettingError`."""
+    """Runs the asked command; returns its exit status. Raises `SettingError`."""
     if asked.with_parent:
         _import("serve").end_with_parent()
     if asked.run is _serve and settings.workers > 1:

@@ -333,7 +333,7 @@ def _check(settings: Settings) -> None:
 
 
 def _check_relay(settings: Settings) -> None:
-    """Relayed requests are sealed, but a network between could hold them back and see who talks to whom."""
+    """Raises `SettingError` for a relay without TLS over a network, which could see and delay sealed requests."""
     if settings.auth == "none" or settings.allow_insecure or settings.relay != "auto" or settings.redis_url == "embedded:":
         return
     address = RedisAddress.parse(settings.redis_url)
@@ -386,7 +386,7 @@ def read_policies(settings: Settings) -> Policies:
 
 
 def read_vocabulary(settings: Settings) -> Vocabulary:
-    """Raises `SettingError` for a file that cannot be used."""
+    """Reads the vocabulary of tags. Raises `SettingError` for a file that cannot be used."""
     try:
         return load_vocabulary(settings.tags_file)
     except TagsFileError as error:

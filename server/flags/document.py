@@ -124,7 +124,7 @@ class Document:
 
 
 def parse(content: bytes) -> Document:
-    """Raises `DocumentError`."""
+    """Parses and checks a document. Raises `DocumentError`."""
     if len(content) > MOST_BYTES:
         raise DocumentError(f"the flags have more than {MOST_BYTES} bytes")
     value = _load_json(content)
@@ -253,7 +253,7 @@ def decide(tool: str, flag: Flag, principal: Principal, session: str | None) -> 
 
 
 def _holds(condition: Condition, principal: Principal) -> bool:
-    """An unknown property satisfies no condition."""
+    """True if the caller satisfies the condition; an unknown property satisfies none."""
     known = facts(condition.about, principal)
     return bool(known) and known.isdisjoint(condition.values) is condition.negated
 

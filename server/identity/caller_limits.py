@@ -110,7 +110,7 @@ class CallerLimits:
         return f"address:{caller.address}" if self._addresses and caller.address else None
 
     def _address_wait_ms(self, caller: Caller) -> int:
-        """Customers that a verified agent names do not count for its address: they share it."""
+        """Returns the ms until the address may call again; 0 for a customer that a verified agent names: they share it."""
         if caller.address is None or (caller.name and caller.vouched):
             return 0
         limits = self._crowds if caller.name else self._addresses

@@ -37,7 +37,7 @@ Json = dict[str, Any]
 
 @dataclass(slots=True)
 class Process:
-    """This process, for as long as it lives. `worker` is its number among several that share a port."""
+    """This process, for its whole life. `worker` is its number among several that share a port."""
 
     settings: Settings
     app: Application
@@ -71,7 +71,7 @@ def _scheme(url: str | None) -> str | None:
 
 
 class Replicas:
-    """The replicas that this one exchanges requests with, for five minutes after the last one."""
+    """The replicas that exchanged a request with this one within the last five minutes."""
 
     def __init__(self, own: str, reach: Reach, clock: Clock) -> None:
         self._own, self._reach, self._clock = own, reach, clock

@@ -129,8 +129,8 @@ PROXIED = (CHAIN, "forwarded", "via", "x-real-ip", "x-forwarded-host", "x-forwar
 
 
 class Whereabouts:
-    """Only a trusted proxy on this machine is believed about its caller's address: "loopback" from a proxy elsewhere means
-    that machine's own."""
+    """Tells whether a caller is on this machine. A proxy is believed only if it is trusted and on this machine too:
+    elsewhere its "loopback" is its own."""
 
     def __init__(self, trusted_proxies: Sequence[str]) -> None:
         self._by_proxy = bool(trusted_proxies) and all(ip_network(each).is_loopback for each in trusted_proxies)
@@ -159,7 +159,7 @@ NOT_HERE = "Without MANGA_AUTH this is for callers on this machine; set MANGA_AU
 
 
 class Visitors:
-    """Host, Origin and bearer have passed HTTP's own checks. The page's limits are its own and take nothing from calls."""
+    """Decides who may look, after HTTP's checks of Host, Origin and bearer. Its rate limits are not those of calls."""
 
     def __init__(self, settings: Settings, identifier: Identifier) -> None:
         self._identifier = identifier
@@ -205,7 +205,7 @@ class Visitors:
 
 
 class Room(Addon):
-    """Raises `ValueError` where its page cannot be put together."""
+    """The routes of `/ops`. Raises `ValueError` if the page cannot be assembled."""
 
     def __init__(self, settings: Settings, app: Application, worker: int | None = None) -> None:
         self._document, self._policy = page()

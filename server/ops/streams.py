@@ -37,7 +37,7 @@ FULL = f"{MOST_PAGES} pages are open, which is all that this server shows. Close
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Subscriber(Slot):
-    """One stream. `lost` counts the bytes of calls that found no room; to cancel `scope` ends what the stream waits for."""
+    """One stream. `lost` counts the bytes of calls that found no room; cancelling `scope` ends its current wait."""
 
     over: bool = False
     lost: int = 0
@@ -86,7 +86,7 @@ class Subscriber(Slot):
 
 
 class Subscribers:
-    """One holder may have all of the streams, and gives one up for the first of another holder."""
+    """The open streams. One holder may have them all, and gives one up for the first of another holder."""
 
     def __init__(self) -> None:
         self._slots: Slots[Subscriber] = Slots(MOST_PAGES, math.inf, math.inf)
@@ -99,7 +99,7 @@ class Subscribers:
         return iter(self._slots)
 
     def add(self, subscriber: Subscriber) -> None:
-        """Raises `NoRoom`."""
+        """Adds a stream; ends the one that has to yield to it. Raises `NoRoom`."""
         if (ended := self._slots.take(subscriber)) is not None:
             ended.end()
             ended.scope.cancel()
@@ -168,7 +168,7 @@ class Publisher:
             observation.end()
 
     def _publish(self, observation: Observation, ticks: int) -> None:
-        """The last message is a state, so that a page knows why its stream ends."""
+        """Publishes calls and states; the last message is a state, so that a page knows why its stream ends."""
         draining = self._is_draining()
         observation.tick()
         messages = b"".join(event("call", each) for each in observation.calls())

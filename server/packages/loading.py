@@ -26,8 +26,8 @@ Compile = Callable[[Tool, str, str], Registered]
 
 
 class Refused(Exception):
-    """`reason`, one line, is public: the problem and its remedy. `detail` is the exception of the package's code, for
-    operators alone, since it may hold anything."""
+    """A refused package. `reason`, one line, is public: the problem and its remedy. `detail` is the exception of the
+    package's code, for operators alone, since it may hold anything."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(reason)
@@ -156,8 +156,8 @@ class Loaded:
 
 
 def load(package: Package, compile_tool: Compile, others: Collection[str], imports: FreshImports) -> Loaded:
-    """Runs as long as the package's code does. `others` are modules of the server and of other packages. Raises `Refused`
-    with every module as it was."""
+    """Loads a package, for as long as its code runs. `others` are modules of the server and of other packages. Raises
+    `Refused` with every module as it was."""
     try:
         if package.also:
             versions = ", ".join((package.version, *package.also))
@@ -181,7 +181,7 @@ def load(package: Package, compile_tool: Compile, others: Collection[str], impor
 
 
 def _roots(package: Package, others: Collection[str]) -> set[str]:
-    """Raises `Refused` for a module of somebody else: to import that anew would pull it from under them."""
+    """Returns the modules' outermost packages. Raises `Refused` for another package's, which would change under it."""
     roots = set()
     for point in package.entry_points:
         try:

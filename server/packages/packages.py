@@ -59,7 +59,7 @@ class PackageReport:
 
 @dataclass(frozen=True, slots=True)
 class ReloadReport:
-    """`problem` is why no package could be read."""
+    """The result of a reload. `problem` says why no package could be read."""
 
     packages: Sequence[PackageReport] = field(default_factory=tuple)
     problem: str | None = None
@@ -141,7 +141,7 @@ async def answer_reloads(host: str, port: int, reload: Reload) -> None:
 
 
 async def ask_to_reload(host: str, port: int) -> ReloadReport:
-    """Raises `NoServer`, and `TimeoutError` when the reload takes too long."""
+    """Asks the server for a reload. Raises `NoServer`, and `TimeoutError` when the reload takes too long."""
     loop, path, answer = asyncio.get_running_loop(), socket_path(host, port), b""
     with socket.socket(socket.AF_UNIX) as client:
         client.setblocking(False)
@@ -224,7 +224,7 @@ class Importer:
         self._hanging: tuple[Package, Future[Any]] | None = None
 
     async def find_packages(self) -> list[Package]:
-        """Raises `Refused`."""
+        """Finds the installed packages. Raises `Refused`."""
         try:
             return await self._wait_for(run_on_thread(find_packages, "packages"))
         except Exception as error:
@@ -249,7 +249,7 @@ class Importer:
             raise
 
     async def _wait_for(self, work: Future[T]) -> T:
-        """Raises `TimeoutError`."""
+        """Waits for work on the import thread. Raises `TimeoutError`."""
         waiting = asyncio.wrap_future(work)
         done, _ = await asyncio.wait({waiting}, timeout=self._seconds)
         if not done:

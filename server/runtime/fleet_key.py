@@ -37,7 +37,7 @@ class FleetKey:
         return [HKDF(SHA256(), BYTES, None, b"manga/" + purpose).derive(key) for key in self.ring]
 
     def hurry(self) -> None:
-        """Soon compares the key with the other processes'."""
+        """Makes the next comparison of the key with the other processes' soon."""
         self._hurried.set()
 
     async def keep(self) -> NoReturn:
@@ -57,7 +57,7 @@ class FleetKey:
         raise AssertionError("it runs until it is cancelled")
 
     async def _agree(self, redis: KeyValue) -> None:
-        """Raises `MemoryUnavailable`."""
+        """Compares this key with the fleet's, and adopts or writes it. Raises `MemoryUnavailable`."""
         steps = [Command(("SET", FLEET_KEY, self.ring[0], "NX")), Command(("GET", FLEET_KEY))]
         _, found = await redis.trip(steps, Deadline.after(0.5))
         if not isinstance(found, bytes) or len(found) != BYTES:

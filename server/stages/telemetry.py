@@ -145,7 +145,7 @@ logger = logging.getLogger(__name__)
 
 class GuardStage:
     """Turns failures into outcomes: the only broad `except` of the pipeline. An unexpected error is logged with the trace of
-    the call, or its caller's, and answered without its text. `note` is told of each failure."""
+    the call, or its caller's, and answered without its text. `note` receives each failure."""
 
     def __init__(self, note: Callable[[Call, Failure], None] = lambda call, failure: None) -> None:
         self._note = note

@@ -61,7 +61,7 @@ class Manifest:
 
     @classmethod
     def read(cls, line: bytes) -> Manifest:
-        """Raises `BundleError`."""
+        """Reads a manifest from its line. Raises `BundleError`."""
         try:
             said = json.loads(line)
         except (ValueError, RecursionError):
@@ -148,7 +148,7 @@ def _extract(archive: zipfile.ZipFile, folder: Path, most_bytes: int) -> None:
 
 
 def _sha256(content: BufferedReader) -> str:
-    """The digest of the rest."""
+    """Returns the digest of the rest of a file, in hex."""
     return file_digest(content, "sha256").hexdigest()
 
 

@@ -18,7 +18,7 @@ MOST_KINDS, MOST_TOLD = 1000, 20
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Lines of the same caller (a hash), tool and outcome are alike."""
+    """The kind of a line: its caller (a hash), tool and outcome."""
 
     user: str
     tool: str

@@ -152,7 +152,7 @@ def _nanoseconds(moment: float, ended_ns: int, over: float) -> int:
 
 
 def _status(outcome: str) -> Status:
-    """Cancelled is no error."""
+    """Returns the span's status; a cancelled call is no error."""
     return UNSET if outcome in (OK, CANCELLED) else Status(StatusCode.ERROR, outcome)
 
 

@@ -37,7 +37,7 @@ METHODS: dict[type[ServerEvent], str] = {
 
 
 def connection_of(session: ServerSession) -> Connection:
-    """A session lives as long as one request; the connection behind it has no public name in the SDK."""
+    """Returns the connection behind a session, which lives as long as one request. The SDK has no public name for it."""
     return session._connection
 
 

@@ -76,7 +76,7 @@ def _blocks(outcome: Outcome, **also: str) -> list[Json]:
 
 
 def _meta(value: AnyResource) -> Json:
-    """The `_meta` of the list and of the contents: hosts read the one or the other."""
+    """Returns `_meta` for list and contents alike: hosts read one or the other."""
     return {"_meta": value.meta} if isinstance(value, Resource) and value.meta else {}
 
 
@@ -91,7 +91,7 @@ class MethodParams(types.PaginatedRequestParams):
 
 
 class PrimitiveMethods:
-    """The handlers. A caller is listed, and given, what its token grants."""
+    """Handles the methods. A caller sees and reads only what its token grants."""
 
     def __init__(
         self,

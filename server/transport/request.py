@@ -83,7 +83,7 @@ class Callers:
         self._limits = limits
 
     async def identify(self, ctx: Context) -> Principal:
-        """Falls back to what the bearer alone proves where the user cannot be proven."""
+        """Returns the caller; where the user cannot be proven, what the bearer alone proves."""
         metadata, bearer = read_identity(ctx)
         for believed in (RequestMetadata() if metadata.user_conflict else metadata, RequestMetadata()):
             try:

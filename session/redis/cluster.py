@@ -103,7 +103,7 @@ class ClusteredRedis:
 
     @property
     def dialer(self) -> Dialer:
-        """The dialer of a random node: a message that is published on one node reaches all."""
+        """The dialer of a random node, since a message published on one node reaches all."""
         return random.choice(self._there() or [self.connection_to(self._seed)]).dialer
 
     @property
@@ -115,7 +115,7 @@ class ClusteredRedis:
         return self.connection_to(node).dialer if node is not None else self.dialer
 
     def node_of(self, key: Argument) -> ClusterNode | None:
-        """The primary of its slot, if one is known."""
+        """Returns the primary of the key's slot; None if none is known."""
         served_by = self.nodes.slots_cache.get(key_slot(key if isinstance(key, bytes) else str(key).encode()))
         return served_by[0] if served_by else None
 

@@ -101,7 +101,7 @@ class _DirectConnection:
         return cls(*await asyncio.open_connection(address.host, address.port, ssl=address.tls))
 
     async def ask(self, *command: Argument) -> Reply:
-        """Raises hiredis.ReplyError for a refusal, EOFError when it hangs up."""
+        """Sends a command; returns its reply. Raises hiredis.ReplyError for a refusal, EOFError when the server hangs up."""
         self._writer.write(hiredis.pack_command(command))  # type: ignore[arg-type]  # its stub allows one argument only
         while (reply := self._replies.gets()) is False:
             data = await self._reader.read(65_536)

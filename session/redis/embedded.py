@@ -80,8 +80,8 @@ def own_folder(prefix: str) -> Iterator[Path]:
 
 @contextmanager
 def _hold_lock(folder: Path) -> Iterator[None]:
-    """Forked processes inherit the lock (flock(2)), so that it is free when the last of them has ended. The file gets its
-    name once it is locked, so that nobody finds it unlocked before."""
+    """Locks the folder while the block runs. Forked processes inherit the lock (flock(2)), so that it is free when the last
+    has ended. The file gets its name once it is locked, so that nobody finds it unlocked before."""
     with (folder / UNLOCKED).open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         (folder / UNLOCKED).rename(folder / LOCK)

@@ -37,7 +37,7 @@ class Evaluation:
         return Command(("EVALSHA", self.script.digest, len(self.keys), *self.keys, *self.arguments))
 
     def by_text(self) -> Command:
-        """Runs and stores the script: for a Redis that does not know its digest."""
+        """Returns the command that runs and stores the script, for a Redis that does not know its digest."""
         return Command(("EVAL", self.script.text, len(self.keys), *self.keys, *self.arguments))
 
 

@@ -42,7 +42,7 @@ class Span:
         return self.timeline.begin(self, kind, name, attributes)
 
     def end(self, outcome: str = OK) -> None:
-        """Only the first end counts."""
+        """Ends the span with an outcome; only the first end counts."""
         if self.ended is None:
             self.ended, self.outcome = self.timeline.clock(), outcome
 

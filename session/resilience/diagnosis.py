@@ -103,7 +103,7 @@ async def silence(host: str, port: int, setting: str) -> Problem:
 
 
 def _is(error: BaseException, number: int) -> bool:
-    """Reads the text as well: of several failed attempts (::1 and 127.0.0.1) asyncio keeps only that."""
+    """True if error or text has this number: of several attempts (::1 and 127.0.0.1) asyncio keeps only texts."""
     return isinstance(error, OSError) and (error.errno == number or f"[Errno {number}]" in str(error))
 
 

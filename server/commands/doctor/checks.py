@@ -89,7 +89,7 @@ async def list_checks(settings: Settings, stack: AsyncExitStack) -> Checks:
 
 
 def _on_thread(diagnose: Callable[[T], Diagnosis], subject: T) -> Check:
-    """A disk that hangs is given up like any other dependency."""
+    """Makes a check that runs on a thread, so that a hanging disk is given up like any other dependency."""
     return lambda deadline: asyncio.to_thread(diagnose, subject)
 
 
@@ -320,7 +320,7 @@ def _describe_setting(error: SettingError) -> Diagnosis:
 def _model_check(
     ask: Callable[[Deadline], Awaitable[Any]], well: Diagnosis, slow: str, *model: Any, local: bool = False
 ) -> Check:
-    """`slow` is the remedy for a model that does not answer; `model` names one of Bedrock other than the embedder."""
+    """Makes a model's check. `slow` is the remedy for a silent one; `model` names Bedrock's, except the embedder."""
 
     async def check(deadline: Deadline) -> Diagnosis:
         try:

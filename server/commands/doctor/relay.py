@@ -45,7 +45,7 @@ def relay_check(settings: Settings, redis: Check) -> Mapping[str, tuple[str, Che
 
 
 async def _diagnose_redis(settings: Settings, redis: Check, deadline: Deadline) -> Diagnosis:
-    """Raises nothing but `TimeoutError`."""
+    """Diagnoses the relay over Redis if Redis itself is well. Raises nothing but `TimeoutError`."""
     if (await redis(deadline)).state == DOWN:
         return Diagnosis.from_problem(AWAY)  # it says why
     try:
@@ -56,7 +56,7 @@ async def _diagnose_redis(settings: Settings, redis: Check, deadline: Deadline) 
 
 
 async def diagnose(redis: Redis, deadline: Deadline) -> Diagnosis:
-    """Raises what keeps a connection from being made."""
+    """Sends and receives a message as the relay does. Raises the errors of connecting."""
     channel, heard, lost = relay(secrets.token_hex(6)), asyncio.Event(), asyncio.Event()
     dialer = redis.dialer_of(channel) if redis.is_sharded else redis.dialer
     wire = await dialer.dial(lost.set, partial(ListeningWire, heard=lambda said: heard.set() if said == MESSAGE else None))

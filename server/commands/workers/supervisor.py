@@ -95,7 +95,7 @@ LONGEST_PAUSE_SECONDS = 30.0
 
 
 class Backoff:
-    """Pauses before a restart: none, then 0.5, 1, 2 … 30 seconds after a short life again and again."""
+    """Pauses before restarts: none at first, then 0.5, 1, 2 … 30 seconds after one short life upon another."""
 
     def __init__(self) -> None:
         self._early = 0
@@ -152,7 +152,7 @@ class Worker:
     """A forked process. `number` counts from 1; a successor has the same."""
 
     def __init__(self, number: int, run: Run, leave_behind: Callable[[], None], now: float) -> None:
-        """`leave_behind` closes the supervisor's own files in the child. Raises OSError."""
+        """Forks the worker. `leave_behind` closes the supervisor's own files in the child. Raises OSError."""
         self.number = number
         self.began_at = self._heard_at = now
         self.takes = self.given_up = False

@@ -68,7 +68,7 @@ class Challenge:
 
 
 def _origin(scope: Scope) -> str:
-    """The Host has passed the allowlist; the scheme is that of a trusted proxy, if there is one."""
+    """Returns the origin of a request, by its checked Host and the scheme, which a trusted proxy may state."""
     return f"{scope['scheme']}://{Headers(scope=scope)['host']}"
 
 

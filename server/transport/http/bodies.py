@@ -87,10 +87,10 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 
 class Bodies:
-    """At most `most` bytes each, and 256 times as much of all that are being read: many slow ones add up.
+    """Reads bodies of at most `most` bytes each, and of 256 times as many together: many slow ones add up.
 
-    One holder may have as much of that as is left over, which is half when it is alone and a third beside another: there
-    is always room for one more (dynamic thresholds; Choudhury and Hahne, IEEE/ACM Transactions on Networking 6, 1998)."""
+    One holder may have as much of that as is left over, which is half when it is alone and a third beside another: there is
+    always room for one more (dynamic thresholds; Choudhury and Hahne, IEEE/ACM Transactions on Networking 6, 1998)."""
 
     def __init__(self, most: int) -> None:
         self._most = most

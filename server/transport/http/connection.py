@@ -32,7 +32,7 @@ HEAD_END = re.compile(rb"\n\r?\n")
 
 
 class StrictParser(h11.Connection):
-    """`refused` is the status and the reason for a request that h11 would accept."""
+    """h11's parser, stricter. `refused` is status and reason for a request that h11 alone would accept."""
 
     def __init__(self) -> None:
         super().__init__(h11.SERVER, MOST_HEAD_BYTES)
@@ -40,7 +40,7 @@ class StrictParser(h11.Connection):
         self._chunks = 0
 
     def next_event(self) -> Any:
-        """Raises `h11.RemoteProtocolError`."""
+        """Returns the next event. Raises `h11.RemoteProtocolError`."""
         if self.their_state is h11.IDLE and _too_many_lines(self.trailing_data[0]):
             self._refuse(431, f"A request has at most {MOST_HEADERS} headers with {MOST_HEADER_BYTES} bytes.")
         event = super().next_event()
@@ -75,9 +75,9 @@ FOR_PROBES = 8
 
 
 class Connections:
-    """At most `most` at once, and a few for probes. One more takes the place of the one that has kept the server waiting
-    for the longest: for another request, for the rest of one, or to read an answer. So idle and silent connections keep
-    nobody out, and a client that was just answered keeps its place before one that never asked."""
+    """The open connections, at most `most` and a few for probes. A new one replaces the one that has kept the server waiting
+    the longest: for another request, for the rest of one, or to read an answer. So idle and silent connections keep nobody
+    out, and a client that was just answered stays before one that never asked."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.most = most
@@ -91,7 +91,7 @@ class Connections:
         return len(self._open)
 
     def count_held(self) -> int:
-        """Counts those that yield to no other."""
+        """Counts the connections that would not be replaced."""
         return len(self._open) - len({*self._idle, *self._incomplete, *self._unread})
 
     def add(self, connection: CountedConnection) -> None:
@@ -110,21 +110,21 @@ class Connections:
         self.mark_incomplete(connection)
 
     def mark_idle(self, connection: CountedConnection) -> None:
-        """The connection has its answer; keep-alive bounds how long it stays."""
+        """Notes that the connection has its answer; keep-alive bounds how long it stays."""
         self._idle[connection] = self._clock()
 
     def mark_incomplete(self, connection: CountedConnection) -> None:
-        """The client owes a request, or the rest of one."""
+        """Notes that the client owes a request, or the rest of one."""
         self._idle.pop(connection, None)
         self._incomplete.setdefault(connection, self._clock())
 
     def mark_complete(self, connection: CountedConnection) -> None:
-        """The request is complete."""
+        """Notes that the request is complete."""
         self._idle.pop(connection, None)
         self._incomplete.pop(connection, None)
 
     def mark_unread(self, connection: CountedConnection) -> None:
-        """The client reads its answer more slowly than it is written."""
+        """Notes that the client reads its answer more slowly than it is written."""
         self._unread.setdefault(connection, self._clock())
 
     def mark_read(self, connection: CountedConnection) -> None:
@@ -193,7 +193,7 @@ class CountedConnection(asyncio.Protocol):
         super().connection_lost(exc)
 
     def time_out(self) -> None:
-        """Says that the request took too long, and closes."""
+        """Answers that the request took too long, and closes."""
         raise NotImplementedError
 
     def drop(self) -> None:
@@ -346,7 +346,7 @@ class PlainRequests(CountedConnection, HttpToolsProtocol):
         super().on_header(name, value.rstrip(b" \t"))
 
     def on_headers_complete(self) -> None:
-        """Raises `NotPlain`, and then nothing of the request has begun."""
+        """Begins a plain request. Raises `NotPlain` for another one, of which nothing has begun then."""
         names = [name for name, _ in self.headers]
         if len(names) > MOST_HEADERS or names.count(b"host") != 1 or not NOT_PLAIN.isdisjoint(names):
             raise NotPlain

@@ -197,7 +197,7 @@ class DirectCalls:
                 del self._under_way[number]
 
     async def _report_cut_off(self, exchange: Exchange) -> None:
-        """A client that has cancelled hears no more of the call; one whose stream ends gets an error, if it still reads."""
+        """Closes the exchange of a call that was cut off; sends an error, unless its client has cancelled it."""
         was_answered, exchange.is_closed = exchange.is_closed, True
         if exchange.cancel_requested.is_set():
             if exchange.message_metadata.on_request_unanswered is not None:

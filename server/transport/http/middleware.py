@@ -23,7 +23,7 @@ from server.transport.http.slots import holder_of
 
 
 class AllowedOrigins:
-    """`name` allows a name without a port and with the server's own, `name:*` any port, `name:1234` that one."""
+    """Allowed hosts: `name` without a port or with the server's own, `name:*` with any port, `name:1234` with that one."""
 
     def __init__(self, host: str, port: int, further: Sequence[str] = ()) -> None:
         # Listening everywhere is no name to be called by.
@@ -53,7 +53,7 @@ class AllowedOrigins:
 
 
 class Endpoint:
-    """An object, so that Starlette calls `app` as an ASGI application and not as a request handler."""
+    """Wraps `app` in an object, so that Starlette calls it as an ASGI application and not as a request handler."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -162,5 +162,5 @@ class Gate:
 
 @lru_cache(maxsize=1024)
 def _user(principal: str) -> AuthenticatedUser:
-    """The token itself is not passed on: the SDK compares names."""
+    """Returns the principal as the SDK compares it, by name and without its token."""
     return AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))

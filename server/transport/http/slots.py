@@ -149,8 +149,8 @@ class _Subscription(Slot):
 
 
 class Subscriptions:
-    """Each has a handler of the SDK of its own, so that it can end by itself, with a result as the protocol wants it. It may
-    be silent for ever, and yields only to a holder of fewer. `is_watchable` selects the resources that send updates."""
+    """The open subscriptions. Each has an SDK handler of its own, so that it can end alone, with a result as the protocol
+    asks. It may be silent for ever, and yields only to a holder of fewer. `is_watchable` selects resources with updates."""
 
     def __init__(self, most: int = MOST_SUBSCRIPTIONS, is_watchable: Callable[[str], bool] = lambda uri: True) -> None:
         self._is_watchable = is_watchable

@@ -221,7 +221,7 @@ class McpEndpoint:
 
 
 def _version(headers: Headers) -> str:
-    """The versions with batches have no header that says so."""
+    """Returns the version in the header; the oldest without one, since versions with batches send no such header."""
     return headers.get("mcp-protocol-version", DEFAULT_NEGOTIATED_VERSION)
 
 

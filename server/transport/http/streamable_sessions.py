@@ -190,7 +190,7 @@ class Sessions:
         self._slots.leave(session)
 
     def _forgetting_send(self, session: _Session, send: Send) -> Send:
-        """The SDK ends sessions by itself as well, and then answers 404."""
+        """Returns a `send` that forgets the session at a 404, with which the SDK answers for one that it has ended."""
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] == 404:

@@ -112,7 +112,7 @@ class Incoming(_Closing):
         return None
 
     def end(self) -> None:
-        """The client has gone."""
+        """Ends the messages: the client has gone."""
         self._unread.put_nowait(None)
 
     async def receive(self) -> Item:
@@ -158,7 +158,7 @@ class Outgoing(_Closing):
         await self.write(b"event: endpoint\r\ndata: %b\r\n\r\n" % endpoint.encode())
 
     async def send(self, item: SessionMessage) -> None:
-        """Raises `anyio.ClosedResourceError` after the end."""
+        """Sends a message of the server. Raises `anyio.ClosedResourceError` after the end."""
         if self._closed:
             raise anyio.ClosedResourceError
         await self.write(self._frame(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()))

@@ -224,7 +224,7 @@ class RedisRelay(Relay):
         }
 
     def _has_ended(self, name: str, keys: Reply | Exception, receivers: Reply | Exception) -> bool:
-        """True if its key is gone. While this process's own key cannot be kept, that proves nothing for `ALIVE_SECONDS`."""
+        """True if its key and listener are gone; for `ALIVE_SECONDS` or more if this process cannot keep its own key."""
         if (keys, receivers) != (0, 0):
             self._silent_since.pop(name)
             return False
@@ -290,7 +290,7 @@ class RedisRelay(Relay):
         return self._subscriber.listening.is_set() and self._clock() - self._begun_at > SETTLED_SECONDS
 
     async def _run(self, command: Command) -> Reply:
-        """Raises `Unreached` where Redis does not answer, or refuses; `Unsure` where it may have run the command."""
+        """Runs a command. Raises `Unreached` if Redis does not answer or refuses it, `Unsure` if it may have run."""
         try:
             (reply,) = await self._redis.trip([command], Deadline.after(TRIP_SECONDS, self._clock))
         except Unanswered:

@@ -68,13 +68,13 @@ class Ask(_Frame):
 
     @property
     def digest(self) -> bytes:
-        """Equal for equal requests of one principal, whichever process forwards them."""
+        """Returns a digest that is the same for equal requests of one principal, whichever process forwards them."""
         fields = (self.to, self.method, self.path, self.query.hex(), self.user or "", self.body.hex(), str(self.stream[0]))
         return hashlib.blake2b("\n".join(fields).encode(), digest_size=16).digest()
 
     @property
     def stream(self) -> tuple[bytes, str | None]:
-        """The session that the request names, and the principal."""
+        """Returns the session that the request names, and the principal."""
         return next((value for name, value in self.headers if name == b"mcp-session-id"), b""), self.user
 
 
@@ -214,14 +214,14 @@ class Seal:
         self._ciphers: list[AESGCM] = []
 
     def seal(self, to: str, message: bytes) -> bytes:
-        """Raises `Unreached` before the fleet has agreed on a key."""
+        """Encrypts a message for a process. Raises `Unreached` before the fleet has agreed on a key."""
         if not self.agreed.is_set():
             raise Unreached
         nonce = secrets.token_bytes(NONCE_BYTES)
         return nonce + self._ring()[0].encrypt(nonce, message, to.encode())
 
     def unseal(self, own: str, sealed: bytes) -> bytes | None:
-        """Returns None for a message that no key opens."""
+        """Decrypts a message; None if no key opens it."""
         if len(sealed) <= NONCE_BYTES:
             return None
         for cipher in self._ring():

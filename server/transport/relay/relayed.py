@@ -98,7 +98,7 @@ class RelayReach(Reach):
             await self._forward(owner, SESSIONS, read, scope, receive, send)
 
     async def _serve_own(self, own: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """The application knows its sessions by their inner names, clients by the whole ones."""
+        """Serves a session of this process, translating its name: the application knows the inner one, clients the whole."""
         owner, inner = split_name(_header(scope, ID, ""))
         if owner is not None:
             headers = [(name, inner.encode("latin-1") if name == ID else value) for name, value in scope["headers"]]

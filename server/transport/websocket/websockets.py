@@ -52,7 +52,7 @@ class Frames(Outgoing):
         self.code = GOING_AWAY
 
     async def accept(self) -> None:
-        """Raises `ClientDisconnected`."""
+        """Accepts the WebSocket. Raises `ClientDisconnected`."""
         await self._send({"type": "websocket.accept", "subprotocol": SUBPROTOCOL})
 
     def _frame(self, text: bytes) -> bytes:
@@ -82,7 +82,7 @@ class Proof:
         self._bearer = bearer
 
     async def holds(self) -> bool:
-        """True if it would be let in now, or if nobody can tell."""
+        """True if the bearer would be let in now, or if nobody can tell."""
         try:
             await self._admit_bearer(self._bearer)
         except Unproven:
@@ -178,7 +178,7 @@ class WebSockets(Streams):
             await self._serve(stream, frames, scope, upgrade)
 
     async def close_all(self) -> None:
-        """Ends every one with 1001, and gives each a moment to say so."""
+        """Closes every WebSocket with code 1001, within a moment."""
         self._none_left.clear()
         await super().close_all()
         with anyio.move_on_after(FINISH_SECONDS):
