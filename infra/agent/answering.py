@@ -6,7 +6,8 @@ import asyncio
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -45,7 +46,7 @@ class Done:
 
 @dataclass(slots=True)
 class Conversation:
-    """What both said. One question at a time is answered in it."""
+    """The messages of both sides. One question at a time is answered in it."""
 
     messages: Messages = field(default_factory=list)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -63,14 +64,21 @@ class Answering:
         self._conversations: OrderedDict[tuple[str, str | None], Conversation] = OrderedDict()
         self.open_turns = 0
 
+    @asynccontextmanager
+    async def take_turn(self, session: str, user: str | None) -> AsyncIterator[None]:
+        """Waits until the conversation's questions before this one are answered and sent, and keeps later ones waiting."""
+        async with self._conversation(session, user).lock:
+            yield
+
     async def answer(
         self, session: str, question: str, user: str | None, token: str | None = None
     ) -> AsyncGenerator[str | Done, None]:
-        """Tells words as they come, and `Done` at the end. Never raises, and never takes longer than the patience."""
+        """Yields words as they come, and `Done` at the end; within `take_turn`. Never raises, and never takes longer than
+        the patience."""
         began = time.monotonic()
         speech = Speech(question, StoreTools(self._store, user, session=session, token=token, skills=False, **self._manners))
         self.open_turns += 1
-        task = asyncio.create_task(self._speak(speech, self._conversation(session, user), began))
+        task = asyncio.create_task(self._speak(speech, self._conversation(session, user).messages))
         heard = False
         try:
             while True:
@@ -94,13 +102,11 @@ class Answering:
             self.open_turns -= 1
         yield speech.done(began)
 
-    async def _speak(self, speech: Speech, conversation: Conversation, began: float) -> None:
-        """After those who asked before in the same conversation."""
-        async with conversation.lock:
-            speech.tools.seconds = self._patience - (time.monotonic() - began)
-            with turn_span() as span:
-                await speech.speak(self._model, conversation.messages)
-                span.set_attribute(OUTCOME, speech.outcome)
+    async def _speak(self, speech: Speech, messages: Messages) -> None:
+        speech.tools.seconds = self._patience
+        with turn_span() as span:
+            await speech.speak(self._model, messages)
+            span.set_attribute(OUTCOME, speech.outcome)
 
     def _conversation(self, session: str, user: str | None) -> Conversation:
         """The one that was quiet for longest is forgotten, unless somebody is speaking in it."""

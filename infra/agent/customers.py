@@ -8,7 +8,7 @@ import logging
 import re
 import time
 from typing import Any
-from urllib.request import urlopen
+from urllib.request import HTTPRedirectHandler, build_opener
 
 import jwt
 
@@ -26,6 +26,11 @@ USER = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,253}[\x21-\x7e])?")
 
 class Unproven(Exception):
     """Whoever asks has not shown who it is. The text holds nothing of the token."""
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    def redirect_request(self, *ignored: Any) -> None:
+        """An issuer's keys are nowhere else."""
 
 
 class Customers:
@@ -78,5 +83,5 @@ class Customers:
     def _fetch(self) -> dict[str, Any]:
         if self._settings.keys.startswith("lambda:"):
             return dict(invoked(self._settings.keys, {"keys": True}))
-        with urlopen(self._settings.keys, timeout=FETCH_SECONDS) as response:
+        with build_opener(_NoRedirects).open(self._settings.keys, timeout=FETCH_SECONDS) as response:
             return dict(json.loads(response.read(MOST_BYTES)))

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from http.client import HTTPException
 from typing import Any
@@ -37,8 +37,9 @@ class Door:
         self._callback = callback.rstrip("/")
         self._secret = secret
 
-    async def answer(self, connection: str, told: AsyncIterator[str | Done]) -> None:
-        """Sends a turn as it is told, in order. Nothing is left to do where nobody hears it."""
+    async def answer(self, connection: str, told: AsyncIterator[str | Done], named: Mapping[str, str]) -> None:
+        """Sends a turn as it is told, in order, each message with what is `named`: the session that the customer stated.
+        Nothing is left to do where nobody hears it."""
         queue: asyncio.Queue[str | Done | None] = asyncio.Queue()
 
         async def listen() -> None:
@@ -56,13 +57,14 @@ class Door:
                 while not queue.empty():
                     heard.append(queue.get_nowait())
                 if words := "".join(each for each in heard if isinstance(each, str)):
-                    await self.send(connection, {"event": "words", "text": words})
+                    await self.send(connection, {"event": "words", "text": words, **named})
                 for end in (each for each in heard if isinstance(each, Done)):
-                    await self.send(connection, {"event": "done", "turn": end.turn, "ms": end.ms})
+                    await self.send(connection, {"event": "done", "turn": end.turn, "ms": end.ms, **named})
         except CustomerGone:
             logger.info("a customer has gone before the end of a turn")
         finally:
             listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
 
     async def refuse(self, connection: str, name: str, message: str) -> None:
         with suppress(CustomerGone):

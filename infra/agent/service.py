@@ -10,7 +10,7 @@ import re
 import signal
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, aclosing, contextmanager
 from typing import Any
@@ -18,13 +18,13 @@ from typing import Any
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 from strands.models import Model
 
-from infra.agent.answering import Answering, Done
+from infra.agent.answering import Answering
 from infra.agent.customers import Customers, Unproven
 from infra.agent.door import Door, session_of
 from infra.agent.options import ServiceSettings
@@ -32,6 +32,7 @@ from infra.agent.store import Store
 
 logger = logging.getLogger(__name__)
 
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 SESSION = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 MOST_CHARACTERS = 2000
 MOST_BYTES = 16_384
@@ -39,6 +40,7 @@ MOST_TURNS = 100
 """Open at once; whoever comes then is told to come again, rather than to wait behind all of them."""
 MOST_OF_ONE = 10
 """Turns of one customer: as many as the door lets them have sockets."""
+BODY_SECONDS = 10
 THREADS = MOST_TURNS + 20
 """A turn's model is heard in one; what is recalled, and what is sent through the door, takes one for a moment."""
 IDLE_SECONDS = 75
@@ -96,8 +98,8 @@ class Desk:
         with ExitStack() as place:
             place.enter_context(self._place(user))
             # Only a server that knows this agent by a token of its own is shown the customer's.
-            told = self._answering.answer(session, text, user, token if self._shows_tokens else None)
-            return _Turn(self._events(told), place.pop_all())
+            events = self._events(session, text, user, token if self._shows_tokens else None)
+            return _Turn(events, place.pop_all())
 
     async def take_from_door(self, request: Request) -> Response:
         """Answers 202 at once, and the customer by the door's callback."""
@@ -129,9 +131,13 @@ class Desk:
                 raise Refused(401, "UNAUTHORIZED", "Please sign in again.")
             asked = _question(body, "text", "session")
             session = asked.get("session") or session_of(connection)
+            named = {"session": session} if "session" in asked else {}
             with self._place(user):
-                async with aclosing(self._answering.answer(session, asked["text"], user)) as told:
-                    await self._door.answer(connection, told)
+                async with (
+                    self._answering.take_turn(session, user),
+                    aclosing(self._answering.answer(session, asked["text"], user)) as told,
+                ):
+                    await self._door.answer(connection, told, named)
         except Refused as refusal:
             await self._door.refuse(connection, refusal.name, str(refusal.detail))
 
@@ -162,25 +168,30 @@ class Desk:
             self._open[user] -= 1
             self._open += Counter()  # forgets whoever has none
 
-    async def _events(self, told: AsyncIterator[str | Done]) -> AsyncIterator[str]:
-        async for each in told:
-            if isinstance(each, str):
-                yield _event("words", {"text": each})
-            else:
-                what = {} if self._customers else {"outcome": each.outcome, "calls": each.calls, "spent": each.spent}
-                yield _event("done", {"turn": each.turn, "ms": each.ms, **what})
+    async def _events(self, session: str, text: str, user: str | None, token: str | None) -> AsyncGenerator[str, None]:
+        async with (
+            self._answering.take_turn(session, user),
+            aclosing(self._answering.answer(session, text, user, token)) as told,
+        ):
+            async for each in told:
+                if isinstance(each, str):
+                    yield _event("words", {"text": each})
+                else:
+                    what = {} if self._customers else {"outcome": each.outcome, "calls": each.calls, "spent": each.spent}
+                    yield _event("done", {"turn": each.turn, "ms": each.ms, **what})
 
 
 class _Turn(StreamingResponse):
-    """The events of a turn, which has its place until they are sent."""
+    """The events of a turn, which has its place until they are sent or their customer has gone."""
 
-    def __init__(self, events: AsyncIterator[str], place: ExitStack) -> None:
+    def __init__(self, events: AsyncGenerator[str, None], place: ExitStack) -> None:
         super().__init__(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
-        self._place = place
+        self._events, self._place = events, place
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         with self._place:
-            await super().__call__(scope, receive, send)
+            async with aclosing(self._events):
+                await super().__call__(scope, receive, send)
 
 
 def _event(kind: str, data: dict[str, Any]) -> str:
@@ -200,6 +211,8 @@ def _question(body: bytes, *known: str) -> dict[str, str]:
     text, session = posted.get("text"), posted.get("session", "-")
     if not (isinstance(text, str) and 0 < len(text.strip()) <= MOST_CHARACTERS):
         raise Refused(400, "VALIDATION_ERROR", f"text has to be a text of 1 to {MOST_CHARACTERS} characters")
+    if _LONE_SURROGATE.search(text):
+        raise Refused(400, "VALIDATION_ERROR", "text has half a character, which no answer could hold")
     if not (isinstance(session, str) and SESSION.fullmatch(session)):
         raise Refused(400, "VALIDATION_ERROR", "session has to be 1 to 128 of A-Z a-z 0-9 . _ : -")
     return posted
@@ -207,10 +220,16 @@ def _question(body: bytes, *known: str) -> dict[str, str]:
 
 async def _body(request: Request) -> bytes:
     body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > MOST_BYTES:
-            raise Refused(413, "VALIDATION_ERROR", f"a question has {MOST_BYTES} bytes at most")
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > MOST_BYTES:
+                    raise Refused(413, "VALIDATION_ERROR", f"a question has {MOST_BYTES} bytes at most")
+    except TimeoutError:
+        raise Refused(408, "VALIDATION_ERROR", f"a question has to be whole within {BODY_SECONDS} seconds") from None
+    except ClientDisconnect:
+        raise Refused(400, "VALIDATION_ERROR", "the question is not whole") from None
     return body
 
 
@@ -236,7 +255,7 @@ async def serve(url: str, model: Model, host: str, port: int, patience_ms: int, 
         access_log=False,
         server_header=False,
         timeout_keep_alive=IDLE_SECONDS,
-        timeout_graceful_shutdown=-(-patience_ms // 1000) + CLOSE_SECONDS,
+        timeout_graceful_shutdown=2 * -(-patience_ms // 1000) + CLOSE_SECONDS,  # a question may wait for one before it
     )
     service, loop = Service(config), asyncio.get_running_loop()
     loop.set_default_executor(ThreadPoolExecutor(THREADS, "agent"))

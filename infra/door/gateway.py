@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from jwt.algorithms import RSAAlgorithm
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
@@ -37,7 +37,7 @@ from infra.door.limits import IDLE_SECONDS, LONGEST_SECONDS, MOST_BYTES, SECONDS
 
 ISSUER, AUDIENCE, KID = "https://gateway.local", "manga-chat", "of-this-start"
 TOKEN_SECONDS = 3600
-SEND_SECONDS = 5
+SEND_SECONDS, BODY_SECONDS = 5, 10
 AGENT = httpx2.Timeout(IDLE_SECONDS, connect=2)
 Json = dict[str, Any]
 
@@ -209,10 +209,16 @@ class Gateway:
 
 async def _body(request: Request, most: int = MOST_BYTES) -> bytes:
     body = b""
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > most:
-            raise HTTPException(413, f"a message has {most} bytes at most")
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > most:
+                    raise HTTPException(413, f"a message has {most} bytes at most")
+    except TimeoutError:
+        raise HTTPException(408, f"a message has to be whole within {BODY_SECONDS} seconds") from None
+    except ClientDisconnect:
+        raise HTTPException(400, "the message is not whole") from None
     return body
 
 
@@ -229,6 +235,8 @@ async def _streamed(answer: httpx2.Response) -> AsyncIterator[bytes]:
     try:
         async for chunk in answer.aiter_raw():
             yield chunk
+    except httpx2.HTTPError:
+        yield b'event: error\ndata: {"name": "AGENT_AWAY", "message": "the agent is away; please ask again"}\n\n'
     finally:
         await answer.aclose()
 

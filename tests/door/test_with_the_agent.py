@@ -31,8 +31,9 @@ OWN, FOREIGN = "MNG-DEMO1001", "MNG-DEMO2001"
 class Shop:
     """Server, agent and gateway, each a process of its own; a customer knows the gateway's port."""
 
-    def __init__(self, client: httpx.AsyncClient, port: int, agent: str) -> None:
-        self.client, self.port, self.agent = client, port, agent
+    def __init__(self, client: httpx.AsyncClient, port: int, agent: str, process: subprocess.Popen[bytes]) -> None:
+        """`process` is the agent's."""
+        self.client, self.port, self.agent, self.process = client, port, agent, process
 
     async def token(self, user: str = "demo-user-1") -> str:
         return str((await self.client.post("/token", json={"user": user})).json()["token"])
@@ -65,6 +66,7 @@ async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
     own = {"GATEWAY_AGENT": agent, "GATEWAY_SECRET": SECRET, "GATEWAY_PORT": str(port), "GATEWAY_INNER_PORT": str(inner)}
     with served(tmp_path, tmp_path / "cache", MANGA_EMBEDDER="none") as server:
         command = [str(python_of("clients/strands")), "-m", "infra.agent.agent", "--serve", "--url", f"{server.url}/sse"]
+        command += ["--thinking-ms", "300"]
         running = [
             subprocess.Popen([*command, "--port", str(agents)], cwd=ROOT, env={**os.environ, **told}),
             subprocess.Popen([sys.executable, "-m", "infra.door"], cwd=ROOT, env={**os.environ, **own}),
@@ -72,7 +74,7 @@ async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
         try:
             async with httpx.AsyncClient(base_url=door, timeout=30, trust_env=False) as client:
                 await ready(client, agent)
-                yield Shop(client, port, agent)
+                yield Shop(client, port, agent, running[0])
         finally:
             for each in running:
                 each.kill()
@@ -139,3 +141,40 @@ async def test_a_socket_outlives_its_token_and_its_customer_does_not(shop: Shop)
         words, end = await said(socket, text=f"where is {OWN}?")
         assert (words, end["event"], end["name"]) == ("", "error", "UNAUTHORIZED")
         assert OWN not in json.dumps(end)
+
+
+async def test_an_agent_that_dies_in_the_middle_of_an_answer_is_told_over_its_stream(shop: Shop) -> None:
+    """And the next message over a socket, which nobody can take, is told too."""
+    headers = {"Authorization": f"Bearer {await shop.token()}", "X-Session-ID": "c-1"}
+    async with websocket(shop.port, path="/", subprotocols=(PROTOCOL, await shop.token())) as socket:
+        async with shop.client.stream("POST", "/turns", json={"text": f"where is {OWN}?"}, headers=headers) as answer:
+            assert answer.status_code == 200
+            shop.process.kill()
+            lines = [line async for line in answer.aiter_lines() if line]
+        assert lines[-2] == "event: error"
+        assert "please ask again" in lines[-1]
+        assert (await shop.posted("my orders", await shop.token())).status_code == 502
+        socket.say({"text": "my orders"})
+        assert (await socket.heard())["message"] == "Internal server error"
+
+
+async def test_a_body_that_is_never_whole_is_given_up(shop: Shop) -> None:
+    """By the gateway, and by the agent for one who comes past it; one whose sender goes away leaves no trace."""
+    head = f"POST /turns HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {await shop.token()}\r\nX-Session-ID: c-1\r\n"
+
+    async def send_half(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(f'{head}Content-Length: 100\r\n\r\n{{"text": '.encode())
+        await writer.drain()
+        return reader, writer
+
+    ports = (shop.port, int(shop.agent.rpartition(":")[2]))
+    gone = [await send_half(port) for port in ports]
+    waiting = [await send_half(port) for port in ports]
+    for _, writer in gone:
+        writer.close()
+    async with asyncio.timeout(READY_SECONDS):
+        told = [(await reader.readline()).split()[1] for reader, _ in waiting]
+    assert told == [b"408", b"408"]
+    for _, writer in waiting:
+        writer.close()

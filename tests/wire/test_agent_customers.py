@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -107,6 +109,59 @@ def test_the_door_is_answered_at_once_and_its_customer_by_the_callback(agent: Se
     assert "MNG-DEMO1001 (delivered)" in "".join(message["text"] for _, message in told[:-1])
     assert set(told[-1][1]) == {"event", "turn", "ms"}
     assert set(beyond.secrets) == {SECRET}
+
+
+def test_a_second_message_waits_for_the_end_of_the_first_and_has_its_own_time(
+    server: Serving, issuer: Issuer, beyond: Outside
+) -> None:
+    """On one socket, while the first answer is on its way: neither is cut short, and their words do not mix."""
+    settings = {"AGENT_DOOR_SECRET": SECRET, "AGENT_CALLBACK_URL": beyond.url}
+    with service(f"{server.url}/sse", "--thinking-ms", "900", environment=settings) as agent:
+        agent.connected()
+        socket = {**FROM_DOOR, "X-Door-Connection": "two-at-once="}
+        for number in (1001, 1002):
+            text = json.dumps({"text": f"where is MNG-DEMO{number}?"}).encode()
+            assert agent.ask("POST", "/door", text, socket)[0] == 202
+        first, second = (beyond.told() for _ in range(2))
+    assert [told[-1][1]["event"] for told in (first, second)] == ["done", "done"]
+    for told, number in ((first, 1001), (second, 1002)):
+        words = "".join(message["text"] for _, message in told[:-1])
+        assert f"MNG-DEMO{number} (" in words
+        assert words.count("MNG-DEMO") == words.count(str(number))
+        assert told[-1][1]["ms"] < 3000
+
+
+def test_each_message_of_a_stated_session_names_it(agent: Service, beyond: Outside) -> None:
+    """A client with two conversations on one socket can tell their words apart."""
+    assert agent.ask("POST", "/door", b'{"text": "where is MNG-DEMO1001?", "session": "mine"}', FROM_DOOR)[0] == 202
+    assert {message["session"] for _, message in beyond.told()} == {"mine"}
+
+
+def test_keys_that_are_said_to_be_elsewhere_are_not_fetched_there(server: Serving, issuer: Issuer) -> None:
+    asked: list[str] = []
+
+    class Elsewhere(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(302)
+            self.send_header("Location", issuer.jwks_url)
+            self.end_headers()
+
+        def log_message(self, *ignored: object) -> None:
+            """Tests print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as moved:
+        threading.Thread(target=moved.serve_forever, daemon=True).start()
+        settings = {
+            "AGENT_JWT_ISSUER": issuer.name,
+            "AGENT_JWT_AUDIENCE": AUDIENCE,
+            "AGENT_JWT_JWKS_URL": f"http://127.0.0.1:{moved.server_port}/keys",
+        }
+        with service(f"{server.url}/sse", environment=settings) as agent:
+            agent.connected()
+            assert agent.ask("POST", "/turns", QUESTION, bearing(issuer.token()))[0] == 401
+        moved.shutdown()
+    assert asked == ["/keys"]
 
 
 def test_whoever_is_not_the_door_is_turned_away(agent: Service) -> None:

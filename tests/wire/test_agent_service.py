@@ -92,9 +92,10 @@ def test_a_conversation_survives_its_task(server: Serving) -> None:
         ({"X-Session-ID": "a b"}, b'{"text": "m"}', 400, "X-Session-ID"),
         (AT, b'{"text": "m", "user": "demo-user-1"}', 400, "'user' is not known here"),
         (AT, b'{"text": " "}', 400, "1 to 2000"),
+        (AT, b'{"text": "\\ud800"}', 400, "half a character"),
         (AT, b'"' + b"x" * 20_000 + b'"', 413, "16384"),
     ],
-    ids=["broken", "list", "no text", "no session", "odd session", "a user", "empty", "large"],
+    ids=["broken", "list", "no text", "no session", "odd session", "a user", "empty", "half a character", "large"],
 )
 def test_what_is_no_question_is_refused(
     agent: Service, headers: dict[str, str], body: bytes, status: int, said: str
