@@ -38,7 +38,7 @@ REFUSED = "VALIDATION_ERROR"
 
 
 def converse(url: str, model: Model, user: str, order: str) -> list[str]:
-    """Holds the conversation and prints it; what the calls came to, in order."""
+    """Holds the conversation and prints it; returns the outcomes of its calls, in order."""
     transcript, store = Transcript(), StoreTools(url, user)
     agent = Agent(model, plugins=[store], hooks=[transcript], callback_handler=None)
     if connection := store.store.connection:
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _serve(asked: argparse.Namespace, model: Model, settings: ServiceSettings) -> list[str]:
-    """Until SIGTERM. The libraries tell of each lost connection in a hundred lines; what matters of it is told here."""
+    """Serves until SIGTERM. The libraries' logs are off: they write a hundred lines for each lost connection."""
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     for library in ("strands", "mcp", "client", "httpx2", "httpx"):  # "client" is how the SDK's session calls itself
         logging.getLogger(library).setLevel(logging.CRITICAL)

@@ -44,8 +44,8 @@ CODES = {
 
 
 def bedrock_model(settings: ModelSettings, most_turns: int) -> BedrockModel:
-    """Makes the model that all turns share. It asks once, and for no longer than it may be silent: whoever waits for a
-    turn has three seconds, and the turn decides what is tried again."""
+    """Makes the model that all turns share. It makes one attempt, no longer than its silence is allowed: a turn has three
+    seconds, and decides itself on retries."""
     from strands.models import BedrockModel, CacheConfig
 
     given: dict[str, Any] = {"model_id": settings.model}
@@ -65,13 +65,13 @@ def bedrock_model(settings: ModelSettings, most_turns: int) -> BedrockModel:
 
 
 def is_hopeless(error: BaseException) -> bool:
-    """Tells what asking again will not mend from what it may: throttling, silence, a stream that broke off."""
+    """True if asking again cannot help; False for throttling, silence and broken streams."""
     codes = [each.response.get("Error", {}).get("Code") for each in _chain(error) if isinstance(each, ClientError)]
     return any(code in CODES and code != THROTTLED for code in codes)
 
 
 def problem_of(error: BaseException) -> str | None:
-    """None for what is not AWS's doing."""
+    """Returns the problem behind an error of AWS; None for other errors."""
     for each in _chain(error):
         if isinstance(each, ClientError):
             code = str(each.response.get("Error", {}).get("Code", ""))
@@ -83,7 +83,7 @@ def problem_of(error: BaseException) -> str | None:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error and what it stems from."""
+    """Yields the error, then its causes."""
     seen: set[int] = set()
     found: BaseException | None = error
     while found is not None and id(found) not in seen:

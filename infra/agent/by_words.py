@@ -1,4 +1,4 @@
-"""A model for Strands that goes by words: what there is without Bedrock, the same every time."""
+"""A model for Strands that decides by the question's words: it needs no Bedrock, and always says the same."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from infra.agent.choosing import Json, next_step
 
 
 class ModelByWords(Model):
-    """Serves any number of conversations at a time: all it knows is in the messages. `thinking_seconds` is how long each of
-    its steps takes, for whoever wants turns as long as those of a real model."""
+    """Answers any number of conversations: it keeps no state but the messages. `thinking_seconds` is the time of each step,
+    to make turns as long as a real model's."""
 
     def __init__(self, thinking_seconds: float = 0) -> None:
         self._thinking_seconds = thinking_seconds

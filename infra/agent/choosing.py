@@ -1,4 +1,4 @@
-"""Which tool to use next, or what to answer, by the words of the question: what there is where no real model is."""
+"""Chooses the next tool, or the answer, by the words of the question, in place of a real model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Use = tuple[str, Json]
 
 
 def next_step(messages: Messages) -> Use | str:
-    """A tool with its arguments, or the answer."""
+    """Returns a tool with its arguments, or the answer."""
     results, question, earlier = results_of_turn(messages), question_of(messages), earlier_of(messages)
     if results and "error" in results[-1]:
         return _after_failure(results[-1]["error"], question)
@@ -54,7 +54,7 @@ def _subject(question: str) -> str:
 
 
 def _after_failure(error: Json, question: str) -> Use | str:
-    """Mends a number that is too large, as the error says; else says why it failed."""
+    """Repeats the call with the largest count that the error allows; for other errors returns a sentence."""
     for each in error.get("data", {}).get("details", {}).get("violations", ()):
         if each["path"] == "$.count" and (most := re.search(r"at most (\d+)", each["fix"])):
             return "get_recommendations", {"criteria": _subject(question), "count": int(most[1])}
@@ -62,23 +62,23 @@ def _after_failure(error: Json, question: str) -> Use | str:
 
 
 def question_of(messages: Messages) -> str:
-    """What the customer said last; nothing where nobody spoke."""
+    """Returns the customer's last words; "" without any."""
     return next((texts[-1] for texts in _spoken(messages)), "")
 
 
 def earlier_of(messages: Messages) -> str:
-    """What the agent was told with the question of earlier turns."""
+    """Returns the summary of earlier turns that came with the question."""
     return next((" ".join(texts[:-1]) for texts in _spoken(messages)), "")
 
 
 def _spoken(messages: Messages) -> list[list[str]]:
-    """What customers said, block by block, the latest first."""
+    """Returns the customers' messages, block by block, the latest first."""
     texts = [[block["text"] for block in each["content"] if "text" in block] for each in messages if each["role"] == "user"]
     return [each for each in reversed(texts) if each]
 
 
 def results_of_turn(messages: Messages) -> list[Json]:
-    """What the tools answered since the customer last spoke, as the model is shown it: the first text of each result."""
+    """Returns the tools' results since the customer last spoke, as the model reads them: the first text of each."""
     found: list[Json] = []
     for message in messages:
         results = [block["toolResult"] for block in message["content"] if "toolResult" in block]
@@ -89,7 +89,7 @@ def results_of_turn(messages: Messages) -> list[Json]:
 
 
 def _read(text: str) -> Json:
-    """What a tool answered, as an error where Strands speaks for a tool that was not reached."""
+    """Reads a tool's result; returns an error where Strands reports that the tool was not reached."""
     try:
         return dict(json.loads(text))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Who a customer is: the subject of a token that the shop's issuer has signed."""
+"""Proves customers: by the subject of a token that the shop's issuer has signed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ USER = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,253}[\x21-\x7e])?")
 
 
 class Unproven(Exception):
-    """Whoever asks has not shown who it is. The text holds nothing of the token."""
+    """The token proves nobody. The text reveals nothing of its content."""
 
 
 class _NoRedirects(HTTPRedirectHandler):
@@ -34,8 +34,8 @@ class _NoRedirects(HTTPRedirectHandler):
 
 
 class Customers:
-    """Keys are fetched in a thread: every ten minutes, and for one that is unknown at most twice a minute. While the issuer
-    is away the last ones go on for a day."""
+    """Verifies tokens. Keys are fetched on a thread, every ten minutes and for an unknown key at most twice a minute; while
+    the issuer is away the last keys count for a day."""
 
     def __init__(self, settings: JwtSettings) -> None:
         self._settings = settings
@@ -44,7 +44,7 @@ class Customers:
         self._fetching = asyncio.Lock()
 
     async def prove(self, token: str) -> str:
-        """Tells the user. Raises `Unproven`."""
+        """Returns the token's user. Raises `Unproven`."""
         try:
             key = await self._key(str(jwt.get_unverified_header(token).get("kid")))
             claims = jwt.decode(

@@ -1,4 +1,4 @@
-"""Functions of AWS Lambda that stand for what a task without a way to the internet cannot reach."""
+"""Calls AWS Lambda functions that reach the internet for a task without a way to it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _client() -> Any:
 
 
 def invoked(address: str, payload: Json) -> Json:
-    """What `lambda:NAME` answers. Blocks."""
+    """Returns the answer of the function `lambda:NAME`. Blocks. Raises `FunctionFailed`."""
     response = _client().invoke(FunctionName=address.removeprefix("lambda:"), Payload=json.dumps(payload))
     answer = response["Payload"].read()
     if response.get("FunctionError"):

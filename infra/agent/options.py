@@ -1,4 +1,4 @@
-"""What the agent is told: its command line, and the settings of its service, read once from the environment."""
+"""The agent's options: its command line, and the settings of its service, read once from the environment."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class WrongSetting(ValueError):
-    """The text says which one, and what it has to be."""
+    """A setting cannot be used; the text names it and its rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def patience_ms(asked: argparse.Namespace) -> int:
-    """Milliseconds from a question to its answer."""
+    """Returns the milliseconds that a customer waits for an answer at most."""
     return max(1, int(asked.patience_ms))
 
 
@@ -147,7 +147,7 @@ def _number(environment: Mapping[str, str], name: str, least: float, most: float
 
 
 def _one_of(environment: Mapping[str, str], name: str, *values: str) -> str:
-    """The first is the default."""
+    """Returns the setting, by default the first of `values`. Raises `WrongSetting` for any other value."""
     said = environment.get(name) or values[0]
     return said if said in values else _refuse(name, " or ".join(values))
 

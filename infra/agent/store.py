@@ -1,4 +1,4 @@
-"""The store of one address: a connection over SSE that is made anew whenever it ends, and what the server remembers."""
+"""The store at one address: a connection over SSE, dialled again whenever it ends, and the server's memory of a session."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What a turn needs of the store. `rules` is the system prompt, and `source` says where it is from; `skills` are the
-    entries of `skills/list`."""
+    """A turn's view of the store. `rules` is the system prompt, `source` its origin; `skills` are the entries of
+    `skills/list`."""
 
     client: MCPClient
     ended: threading.Event
@@ -54,8 +54,8 @@ class Connection:
 
 
 class Store:
-    """Dials in a thread of its own, because a start of Strands' client blocks. A client that has ended is never used again:
-    it cannot be. Many agents share one store; `headers` (an agent's own bearer) go with every request."""
+    """Dials on a thread of its own, because a start of Strands' client blocks; makes a new client each time, since one that
+    has ended cannot be used again. Many agents share one store; `headers` (an agent's own bearer) go with every request."""
 
     def __init__(self, url: str, headers: Mapping[str, str] | None = None, language: str = "en") -> None:
         self.url = url
@@ -68,7 +68,7 @@ class Store:
 
     @property
     def connection(self) -> Connection | None:
-        """None while the store is away."""
+        """The connection; None while the store is away."""
         current = self._current
         return None if current is None or current.ended.is_set() else current
 
@@ -76,20 +76,20 @@ class Store:
         self._thread.start()
 
     def wait(self, seconds: float) -> Connection | None:
-        """Waits for the store to be there, or to be there again."""
+        """Waits for a connection; None if there is none in time."""
         with self._changed:
             self._changed.wait_for(lambda: self.connection is not None, max(0.0, seconds))
         return self.connection
 
     def close(self) -> None:
-        """Waits for two seconds at most: an end of Strands' client can take longer, and the process ends then anyway."""
+        """Waits two seconds at most: Strands' client can take longer to end, and the process ends then anyway."""
         self._closing.set()
         if self._current is not None:
             self._current.ended.set()
         self._thread.join(END_SECONDS)
 
     def recall(self, session: str, user: str | None, token: str | None, question: str) -> Json:
-        """Reads what the server remembers of a session that bears on a question, for that user; {} where it cannot tell."""
+        """Reads the server's memory of a user's session, as far as it bears on the question; {} if that fails."""
         at, asked = urlsplit(self.url), urlencode({"query": question[:MOST_QUERY], "calls": MOST_CALLS})
         address = f"{at.scheme}://{at.netloc}/sessions/{quote(session, safe='')}?{asked}"
         stated = {**self._headers, **({"X-User-ID": user} if user else {})}
@@ -103,7 +103,7 @@ class Store:
         return {}
 
     def _list_skills(self) -> tuple[Json, ...]:
-        """The entries of the server's skills; none where it has none. Strands' client asks for nothing of an extension."""
+        """Returns the entries of the server's skills; none without the extension, which Strands' client does not ask for."""
         asked = {"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {"_meta": ERA}}
         headers = {**ERA_HEADERS, **self._headers, "Mcp-Method": "skills/list"}
         at = urlsplit(self.url)
@@ -116,7 +116,7 @@ class Store:
             return ()
 
     def read_skill(self, entry: Json) -> str:
-        """The text of a skill, with its server's address. Raises ValueError for one that is not what its entry says."""
+        """Returns the text of a skill. Raises ValueError for one that is not as its entry says."""
         connection = self.connection
         if connection is None:
             raise ValueError("the store is away")
@@ -177,7 +177,7 @@ class Store:
             impatience.cancel()
 
     def _follow(self, client: MCPClient, tools: list[MCPAgentTool]) -> None:
-        """Takes a changed list of tools, and rules and skills anew: they name only tools that are on."""
+        """Takes a changed list of tools, and reads rules and skills again: they name only tools that are on."""
         current = self._current
         if current is not None and current.client is client:
             rules, source = read_rules(client, self._language)
@@ -185,7 +185,8 @@ class Store:
 
 
 def read_rules(client: MCPClient, language: str = "en") -> tuple[str, str]:
-    """Reads the server's prompt for this; where there is none, as in older servers, its instructions; else our own words."""
+    """Returns the rules and their source: the server's prompt, else its instructions, as of older servers, else our own
+    words."""
     try:
         made = client.get_prompt_sync(PROMPT, {"language": language})
     except MCPError:
@@ -195,7 +196,7 @@ def read_rules(client: MCPClient, language: str = "en") -> tuple[str, str]:
 
 
 def listens(url: str) -> bool:
-    """Asks first, because the SDK tells of a refused connection in a hundred lines."""
+    """True if the address takes a connection: the SDK logs a refused one in a hundred lines."""
     parts = urlsplit(url)
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -211,7 +212,7 @@ def _end(client: MCPClient) -> None:
 
 
 class _WatchedStream:
-    """The stream of answers, as the SDK reads it, with an ear on its end."""
+    """The stream of answers, as the SDK reads it; sets `ended` when it ends."""
 
     def __init__(self, stream: Any, ended: threading.Event) -> None:
         self._stream = stream

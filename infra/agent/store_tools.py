@@ -62,8 +62,8 @@ UNREACHED = "UNREACHED"
 
 @dataclass(slots=True)
 class Turn:
-    """One question of one customer. `steps` is how many rounds of tools it is reckoned with; calls that the model asks for
-    together are one round. `made` has one object a call, in order: the tool, and "success" or the name of the error."""
+    """One question of one customer. `steps` is the expected number of rounds of tools; calls that the model makes together
+    are one round. `made` has the calls in order: the tool, and "success" or the name of the error."""
 
     session: str
     user: str | None
@@ -95,14 +95,15 @@ class Turn:
         return max(0, self.budget_ms - round((time.monotonic() - self.began) * 1000))
 
     def wait_for(self, part: str | None) -> None:
-        """Counts the milliseconds since the last one to what was waited for until now: "model" or "tools"."""
+        """Adds the milliseconds since the last change to `spent`, and notes what the turn waits for now: "model" or
+        "tools"."""
         now = time.monotonic()
         if self.waits_for is not None:
             self.spent[self.waits_for] += round((now - self.marked) * 1000)
         self.marked, self.waits_for = now, part
 
     def meta(self) -> Json:
-        """What a call states."""
+        """Returns the `_meta` that a call states."""
         stated = {
             "sessionId": self.session,
             "turnId": self.name,
@@ -119,7 +120,7 @@ class Turn:
 
 
 class ToolOfTurn(MCPAgentTool):
-    """The same tool over the connection of now, with this turn's `_meta`: Strands sends the same with every call."""
+    """A tool over the present connection, with this turn's `_meta`: Strands' own sends one `_meta` with every call."""
 
     def __init__(self, tool: MCPAgentTool, connection: Connection, meta: Json) -> None:
         super().__init__(tool.mcp_tool, connection.client, tool.tool_name)
@@ -136,7 +137,7 @@ class ToolOfTurn(MCPAgentTool):
 
 
 def skill_loader(store: Store, skills: Sequence[Json]) -> AgentTool:
-    """The tool by which a model loads a skill for a question of its kind. Before, it reads their descriptions alone."""
+    """Makes the tool by which a model loads a skill; until then it reads only the skills' descriptions."""
     named = {each["frontmatter"]["name"]: each for each in skills}
     told = "\n".join(f"{name}: {each['frontmatter']['description']}" for name, each in named.items())
 
@@ -153,10 +154,10 @@ def skill_loader(store: Store, skills: Sequence[Json]) -> AgentTool:
 
 
 class StoreTools(Plugin):
-    """One customer's way to the store; one for each agent. `store` is an address, or a `Store` that many agents share.
-    `token` is the customer's own, where the server wants one. A turn takes `seconds` and `calls` at most, is reckoned with
-    `steps` rounds, and its results may come to `tokens`. The model gets the tools of `only`, or all, and may load the
-    store's `skills`, which takes it a step. `turn` is the present one, or the last."""
+    """One customer's way to the store, for one agent. `store` is an address, or a `Store` that many agents share. `token` is
+    the customer's own, if the server asks for one. A turn has `seconds` and at most `calls`; `steps` rounds are expected of
+    it, and its results may have `tokens`. The model gets the tools of `only`, or all, and may load the store's `skills`,
+    which takes a step. `turn` is the present one, or the last."""
 
     name = "manga-store"
 
@@ -202,7 +203,7 @@ class StoreTools(Plugin):
             self._follow(agent, connection)
 
     def _follow(self, agent: Agent, connection: Connection) -> None:
-        """Gives the agent the tools and the rules of now. A system prompt of its own it keeps."""
+        """Gives the agent the connection's tools and rules; a system prompt of its own stays."""
         if connection is self._known:
             return
         tools = agent.tool_registry.registry
@@ -251,7 +252,7 @@ class StoreTools(Plugin):
             self.turn.rounds -= 1
 
     async def state(self, event: BeforeToolCallEvent) -> None:
-        """Sends a call of the store's on its way, with what the turn states."""
+        """Sends a call of the store's tools with the turn's metadata; refuses calls beyond the bound."""
         self.turn.wait_for("tools")
         called, use, turn = event.selected_tool, event.tool_use["toolUseId"], self.turn
         if not isinstance(called, MCPAgentTool) or self._known is None or called not in self._known.tools:
@@ -271,7 +272,7 @@ class StoreTools(Plugin):
         event.selected_tool = ToolOfTurn(called, connection, meta)
 
     async def hear(self, event: AfterToolCallEvent) -> None:
-        """Keeps what came, and sees to it that what is worth another try gets one."""
+        """Keeps a result, or has a call that may succeed made again."""
         if event.tool_use["name"] == LOAD_SKILL:
             return
         if event.cancel_message == ENOUGH:
@@ -294,7 +295,7 @@ class StoreTools(Plugin):
         turn.tokens = tokens["remaining"] if tokens and turn.tokens is not None else turn.tokens
 
     async def _is_worth_a_try(self, use: str, error: Json) -> bool:
-        """Waits as long as the error says, once a call, where the turn has the time. A fallback of the server takes none."""
+        """True if the call may be made again, after the wait that the error asks for: once, and if the turn has the time."""
         turn, data = self.turn, error.get("data", {})
         wait = data.get("retry_after_ms") or 0
         if not data.get("retryable") or use in turn.repeated:
@@ -314,7 +315,7 @@ class StoreTools(Plugin):
             event.end_turn = self.turn.words()
 
     def end(self, event: AfterInvocationEvent) -> None:
-        """Answers from the results where time ran out, and keeps of the turn what both said."""
+        """Answers from the results if time ran out; keeps question and answer alone of the turn's messages."""
         turn, messages = self.turn, event.agent.messages
         if self._timer is not None:
             self._timer.cancel()
@@ -329,6 +330,6 @@ class StoreTools(Plugin):
 
 
 def _metadata(result: ToolResult) -> Json:
-    """What `_meta` of a result says of its call."""
+    """Returns what `_meta` of a result says of its call."""
     found: Any = dict(result).get("metadata") or {}
     return dict(found.get(CALL_KEY) or {})

@@ -1,6 +1,6 @@
-"""Where a turn's time went: spans of the agent, to which the store's server adds its own.
+"""Traces of turns: the agent's spans, to which the store's server adds its own.
 
-Nothing is sent unless OTEL_EXPORTER_OTLP_ENDPOINT says where to. Strands opens the spans of a turn's model and tools, and
+Spans are exported only where OTEL_EXPORTER_OTLP_ENDPOINT is set. Strands opens the spans of a turn's model and tools, and
 `traceparent` travels in `_meta` of each call of a tool.
 """
 
@@ -25,8 +25,8 @@ DEFAULTS = {
 
 
 def export_spans(environment: MutableMapping[str, str]) -> bool:
-    """Whether spans are sent from now on; to be called once, before the first agent is made. Strands and OpenTelemetry read
-    their settings from the process's environment, which is why what is not set there is put there."""
+    """Starts the export if an endpoint is set; True if it is. Call it once, before the first agent is made. Strands and
+    OpenTelemetry read the process's environment, so missing settings are put there."""
     if not any(environment.get(name) for name in ENDPOINTS):
         return False
     from strands.telemetry import StrandsTelemetry  # its exporter is 60 ms of imports
@@ -39,7 +39,7 @@ def export_spans(environment: MutableMapping[str, str]) -> bool:
 
 @contextmanager
 def turn_span() -> Iterator[Span]:
-    """Of one question, from its arrival to its answer. A trace of its own whatever goes on around it: below a span that
-    lives as long as a connection, all turns of a day would be one trace."""
+    """Opens the span of one question, until its answer, as a trace of its own: below the span of a connection all turns of a
+    day would be one trace."""
     with trace.get_tracer(__name__).start_as_current_span("turn", context=Context()) as span:
         yield span

@@ -1,4 +1,4 @@
-"""Prints a conversation while it happens: what the model asks for, what travels with it, what comes back."""
+"""Prints a conversation as it happens: the model's calls, their metadata, and the results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ AMOUNT = re.compile("(price|total)_[a-z]{3}")
 
 
 def line(who: str, text: str) -> None:
-    """`who` in a column of its own, the text wrapped beside it."""
+    """Prints `who` in a column of its own, with the text wrapped beside it."""
     first = f"{who:>8}  "
     print(textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False))
 
@@ -58,7 +58,7 @@ class Transcript(HookProvider):
 
 
 def _quality(metadata: Json) -> list[str]:
-    """What `_meta` of the result tells of the call."""
+    """Returns what `_meta` of the result tells of the call."""
     call = metadata.get(PREFIX + "call", {})
     budget = call.get("budget")
     left = f"{budget['remainingMs']} ms of the turn left" if budget else None
@@ -68,13 +68,13 @@ def _quality(metadata: Json) -> list[str]:
 
 
 def _telling(structured: Json) -> list[str]:
-    """A few fields of each row; whoever wants it all reads `structuredContent`."""
+    """Returns a few fields of each row; `structuredContent` has them all."""
     rows = structured.get("results") or structured.get("items") or structured.get("recommendations") or [structured]
     return ["  ".join(text for _, text in sorted(_shown(row))) for row in rows]
 
 
 def _shown(row: Json) -> Iterator[tuple[int, str]]:
-    """What is told of a row, each with its place."""
+    """Yields the fields of a row that are printed, each with its place."""
     for key, value in row.items():
         name = found[1] if (found := AMOUNT.fullmatch(key)) else key
         if name in TELLING and value not in (None, []):
@@ -82,7 +82,7 @@ def _shown(row: Json) -> Iterator[tuple[int, str]]:
 
 
 def _understood(structured: Json) -> list[str]:
-    """The conditions that were taken from the words."""
+    """Returns the conditions that the server read from the words."""
     said = [each["condition"] for each in structured.get("understood", [])]
     return [f"understood: {', '.join(said)}"] if said else []
 

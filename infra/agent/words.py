@@ -1,4 +1,4 @@
-"""What is said where no model says it: first words, what is known when time is over, and what could not be had."""
+"""Prepared sentences for the agent: first words, known results when time is over, and what could not be found."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ SAID = {
 
 
 def sentence(name: str, question: str) -> str:
-    """Says it in the language of the question."""
+    """Returns a sentence in the language of the question."""
     return SAID[name][bool(JAPANESE.search(question))]
 
 
 def tell_known(results: Iterable[Json], question: str, lead: str = "known") -> str:
-    """Tells titles with price and stock, orders with their state; nothing, where there is nothing to tell.
+    """Describes titles with price and stock, and orders with their state; "" without any.
 
-    What the last result names comes first, with what earlier ones said of it."""
+    The titles of the last result come first, with what earlier results said of them."""
     facts: dict[str, Json] = {}
     order: list[str] = []
     for result in results:
@@ -59,7 +59,7 @@ def tell_known(results: Iterable[Json], question: str, lead: str = "known") -> s
 
 
 def _rows(result: Json) -> Iterator[Json]:
-    """The titles or orders of a result; itself where it is about one."""
+    """Yields the titles or orders of a result, or the result itself if it is about one."""
     rows = next((result[key] for key in ROWS if isinstance(result.get(key), list)), [result])
     for row in rows:
         about = {"title_id": result.get("title_id"), "title": result.get("title"), **row}
@@ -68,7 +68,7 @@ def _rows(result: Json) -> Iterator[Json]:
 
 
 def amount(field: str, value: float) -> str:
-    """A price or total by the currency that its field ends in: "¥770", "7.99 USD"."""
+    """Returns a price or total in the currency that ends its field's name: "¥770", "7.99 USD"."""
     return f"¥{value}" if field.endswith("_jpy") else f"{value} {field[-3:].upper()}"
 
 

@@ -1,1 +1,1 @@
-"""The manners of `StoreTools` in few lines, for agents that are not made with Strands."""
+"""What `StoreTools` does, in few lines, for agents that are not made with Strands."""

@@ -32,7 +32,7 @@ async def answer(url: str, think: Think, session: str, user: str, question: str)
         return dict((await http.post("/mcp", json=posted, headers=named | left)).json()["result"])
 
     async def call(name: str, arguments: Json) -> Json:
-        """Once more where the error says so and there is time."""
+        """Calls a tool, twice if the error says so and time is left."""
         result = await ask("tools/call", name=name, arguments=arguments)
         failed = result["structuredContent"].get("error", {}).get("data", {})
         wait = (failed.get("retry_after_ms") or 0) / 1000
