@@ -48,7 +48,8 @@ ACCEPTED: dict[str, dict[str, str]] = {
 
 
 def unreachable(url: str) -> str | None:
-    """Why OSV does not answer; None when it does. In a process of its own: nothing else bounds the look-up of a name."""
+    """Returns why OSV does not answer; None when it does. Runs in a process of its own: nothing else bounds a name's
+    look-up."""
     command = [sys.executable, "-c", PROBE, url, str(SOCKET_SECONDS)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_SECONDS, check=False)
@@ -58,7 +59,7 @@ def unreachable(url: str) -> str | None:
 
 
 def audit(lock: Path, accepted: Sequence[str], url: str) -> bool:
-    """Whether nothing is known of its packages but what is accepted. Prints what is found."""
+    """True if the lock's packages have no known weakness but accepted ones. Prints the findings."""
     ignored = [f"--ignore-vuln={each}" for each in accepted]
     options = ["--vulnerability-service=osv", f"--osv-url={url}", f"--timeout={SOCKET_SECONDS}", "--progress-spinner=off"]
     command = [sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes", f"--requirement={lock}", *options]

@@ -1,1 +1,1 @@
-"""What somebody is told of, defined once as data: Prometheus's rules and CloudWatch's alarms are both written from it."""
+"""The alarms, defined once as data; Prometheus's rules and CloudWatch's alarms are both written from it."""

@@ -1,4 +1,4 @@
-"""What an alarm is."""
+"""The definition of an alarm."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ RUNBOOKS = "infra/RUNBOOKS.md"
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """The same in CloudWatch: `datapoints` of the last `periods` minutes are above (or `below`) the threshold. `missing` is
-    CloudWatch's treatment of minutes that nothing was told of; `dimension` with its values makes an alarm of each."""
+    """The alarm in CloudWatch: `datapoints` of the last `periods` minutes are above (or `below`) the threshold. `missing` is
+    CloudWatch's treatment of minutes without data; `dimension` with its values makes an alarm of each."""
 
     metric: str
     statistic: str
@@ -25,7 +25,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The same in CloudWatch, of two counts: for `minutes` in a row the share of `bad` is above `most`."""
+    """The alarm in CloudWatch, of two counts: for `minutes` in a row the share of `bad` is above `most`."""
 
     bad: str
     good: str
@@ -35,8 +35,8 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A number of a formula, by its name there. With a `dimension`, a name and a value, the collector reads it in /metrics,
-    where it has this name too (infra/observability/aws.yml); without one the server tells it."""
+    """A metric of a formula, by its `name` there. One with a `dimension`, a name and a value, is read by the collector from
+    /metrics under the same name (infra/observability/aws.yml); others are published by the server."""
 
     name: str
     metric: str
@@ -46,8 +46,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """The same in CloudWatch, by its metric math: for `periods` in a row, each of so many minutes, `expression` is above
-    `most`. The parts are of all tasks and labels together."""
+    """The alarm in CloudWatch, by its metric math: for `periods` in a row, each of `minutes`, `expression` is above `most`.
+    The parts are summed over all tasks and labels."""
 
     expression: str
     parts: tuple[Part, ...]
@@ -58,8 +58,8 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """`expression` has to hold for `minutes`; `summary` and `do` may name labels as Prometheus's templates do, for
-    which CloudWatch reads `otherwise`, if there is one."""
+    """An alarm. `expression`, in PromQL, has to hold for `minutes`. `summary` and `do` may name labels as Prometheus's
+    templates do; CloudWatch has `otherwise` in place of these, if it is set."""
 
     name: str
     severity: str
@@ -72,5 +72,5 @@ class Alarm:
 
     @property
     def runbook(self) -> str:
-        """Where its section is."""
+        """The address of its runbook."""
         return f"{RUNBOOKS}#{self.name.lower()}"

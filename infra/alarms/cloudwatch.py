@@ -1,6 +1,6 @@
-"""CloudWatch's alarms, as resources of a template by their logical ids: whoever deploys puts them in as they are.
+"""CloudWatch's alarms, as resources of a template by their logical ids, for any deployment to add as they are.
 
-One alarm has one period, so a burn is two alarms that tell nobody, and one composed of both that does.
+One alarm has one period, so a burn is two alarms without an action, and one composed of both that notifies.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Resource = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Deployed:
-    """Where alarms live. `prefix` begins their names, `namespace` is MANGA_EMF's; `page` and `ticket` are topics to tell (a
-    reference of a template will do), `repository` the address before the runbooks' path."""
+    """Where alarms are deployed. `prefix` begins their names, `namespace` is MANGA_EMF's; `page` and `ticket` are topics to
+    notify (a reference of a template will do), `repository` is the address before the runbooks' path."""
 
     prefix: str
     namespace: str
@@ -39,20 +39,21 @@ def alarms(where: Deployed) -> dict[str, Resource]:
 
 
 def rollback_names(where: Deployed) -> tuple[str, ...]:
-    """Names of the alarms that are to roll a deployment back: the quick halves of the fast burns, which need five minutes,
-    and a service that is not ready. A backend that is away is no reason: the version before would lose it too."""
+    """Returns the names of the alarms that roll a deployment back: the short windows of the fast burns, which need five
+    minutes, and a service that is not ready. An absent backend is no reason: the version before would lose it too."""
     short = (_half_name(where, level, burn, burn.short) for level in SERVICE_LEVELS for burn in BURNS[:1])
     return (*short, f"{where.prefix}-MangaNotReady")
 
 
 def halves_that_roll_back(where: Deployed) -> dict[str, Resource]:
-    """Those of them that tell nobody by themselves: for what is rolled back apart from the service, such as flags."""
+    """Returns those rollback alarms that notify nobody, for parts that are rolled back apart from the service, such as
+    flags."""
     short = rollback_names(where)[:-1]
     return {name: each for name, each in alarms(where).items() if each["Properties"]["AlarmName"] in short}
 
 
 def describe(summary: str, do: str, name: str, where: Deployed) -> str:
-    """What a person who is woken reads first; CloudWatch has no templates, so it names no labels."""
+    """Returns an alarm's description for the person on call; CloudWatch has no templates, so it names no labels."""
     base = f"{where.repository.rstrip('/')}/" if where.repository else ""
     return " ".join(filter(None, (summary, do, f"{base}{RUNBOOKS}#{name.lower()}")))
 

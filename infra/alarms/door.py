@@ -1,4 +1,4 @@
-"""Alarms on the way in for customers, from what AWS tells of it."""
+"""Alarms on the customers' way in, from AWS's own metrics."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Dimensions = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class DoorParts:
-    """Dimensions of what customers come through: the balancer of HTTPS with its targets, the API of sockets, the targets of
-    its link; and of the agents' service, where it is one of its own."""
+    """The metrics' dimensions of the door: the HTTPS balancer with its targets, the API of sockets, its link's targets, and
+    the agents' service if it is one of its own."""
 
     https: Dimensions
     sockets: Dimensions
@@ -37,7 +37,7 @@ def door_alarms(where: Deployed, of: DoorParts) -> dict[str, Resource]:
 
 
 def rollback_names(where: Deployed) -> tuple[str, ...]:
-    """Those that roll a deployment of agents back."""
+    """Returns the names of the alarms that roll a deployment of agents back."""
     return tuple(f"{where.prefix}-MangaDoorFails-{way}" for way in ("https", "sockets"))
 
 

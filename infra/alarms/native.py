@@ -1,4 +1,4 @@
-"""Alarms on what AWS tells of its own services, which Prometheus does not see."""
+"""Alarms on AWS's own metrics of its services, which Prometheus does not see."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ FULL = 0.8
 
 @dataclass(frozen=True, slots=True)
 class Natives:
-    """What is watched, by the names that it has in CloudWatch; a reference of a template will do. `balancer` has the
-    dimensions of its target group, where there is one."""
+    """The watched resources, by their names in CloudWatch; a reference of a template will do. `balancer` has the dimensions
+    of its target group, if there is one."""
 
     cluster: str
     service: str
@@ -49,7 +49,7 @@ def natives(where: Deployed, of: Natives) -> dict[str, Resource]:
 
 
 def _listed(of: Natives) -> Iterator[tuple[str, str, str, Resource]]:
-    """The name, whom it tells, what it says, and what it looks at."""
+    """Yields the name of each alarm, its topic, its description and its metric."""
     running = {"ClusterName": of.cluster, "ServiceName": of.service}
     yield (
         "MangaTasksMissing",

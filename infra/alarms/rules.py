@@ -28,7 +28,7 @@ def alerts() -> str:
 
 
 def window(minutes: int) -> str:
-    """As PromQL writes it."""
+    """Returns the window as PromQL writes it."""
     return next(f"{minutes // size}{unit}" for size, unit in ((DAY, "d"), (HOUR, "h"), (1, "m")) if minutes % size == 0)
 
 

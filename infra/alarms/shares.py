@@ -1,5 +1,6 @@
-"""Alarms on shares of the calls: which tool fails, and what answers are like. They are tickets: where customers suffer of
-it, a service level burns, and pages."""
+"""Alarms on shares of the calls: of failures by tool, and of answers by source.
+
+They are tickets: where customers suffer, a service level burns, and pages."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What is promised, and how fast a promise may be broken before somebody is told.
+"""The service levels, and how fast their budget may burn before somebody is paged.
 
 Windows and factors are those of the Site Reliability Workbook (Google 2018, chapter 5, "Multiwindow, Multi-Burn-Rate
 Alerts"). A burn rate is the share of bad answers over the share that the objective leaves; at 1 the budget lasts exactly its
-30 days. Both windows have to be above it: the long one says that it matters, the short one that it still goes on.
+30 days. Both windows have to be above it: the long one shows that it matters, the short one that it goes on.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ LEAST_BAD = 3
 
 @dataclass(frozen=True, slots=True)
 class ServiceLevel:
-    """`good` and `bad` are the names of its two counts in CloudWatch; `objective` is the share that is to be good."""
+    """A service level. `good` and `bad` are the names of its two counts in CloudWatch; `objective` is the share of good
+    ones."""
 
     name: str
     alarm: str
@@ -38,8 +39,8 @@ class ServiceLevel:
 
 @dataclass(frozen=True, slots=True)
 class Burn:
-    """Windows are in minutes. `days` is how many windows of a day stand for the long one in CloudWatch, where no period is
-    longer than that: each of them has to be above, which is quieter than their mean."""
+    """A burn rate and its windows in minutes. CloudWatch has no period longer than a day: there `days` windows of a day,
+    each of which has to be above the rate, stand for the long one, which is quieter than their mean."""
 
     name: str
     factor: float

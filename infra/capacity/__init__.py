@@ -1,1 +1,2 @@
-"""What a shop of so many messages a day needs in AWS, and what it costs: arithmetic over measured inputs and prices."""
+"""The AWS resources that a shop with a number of messages a day needs, and their cost, computed from measured inputs and
+prices."""

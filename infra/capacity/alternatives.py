@@ -1,4 +1,4 @@
-"""What a month would cost otherwise: each alternative is the dollars that it adds to a month, or takes off it."""
+"""The cost of alternatives: each function returns the dollars that one adds to a month, or saves."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def nothing_cached(month: Month) -> float:
 
 
 def standby_in_each_task(month: Month) -> float:
-    """MANGA_STANDBY=full: memory for 18,804 titles."""
+    """MANGA_STANDBY=full: memory for 18,804 titles in each task."""
     gigabytes = month.task_hours * month.traffic.inputs["task"]["standby_gb"]
     return float(gigabytes * month.prices["fargate_gb_hour"])
 
 
 def two_workers(month: Month) -> float:
-    """Half as many tasks of two workers and two processors: what their second processes share of memory is saved."""
+    """Half as many tasks, of two workers and two processors each: it saves the memory that the second processes share."""
     task = month.traffic.inputs["task"]
     saved = month.task_hours / 2 * (task["whole_process_gb"] - task["second_worker_gb"])
     return float(-saved * month.prices["fargate_gb_hour"])
@@ -45,7 +45,7 @@ def encoder_in_the_task(month: Month) -> float:
 
 
 def nat_gateways(month: Month) -> float:
-    """A gateway in each zone in place of interface endpoints."""
+    """A NAT gateway in each zone in place of interface endpoints."""
     prices, hours = month.prices, month.stage.zones * month.prices.hours_a_month
 
     def endpoint(need: Need) -> bool:
@@ -71,13 +71,13 @@ def a_line_for_each_call(month: Month) -> float:
 
 
 def cache_without_limit(month: Month) -> float:
-    """Every search is kept for its day, whatever that takes."""
+    """A cache that keeps every search for a day, in whatever memory that takes."""
     free = replace(month, stage=replace(month.stage, most_cache_gb=math.inf))
     return (free.cache_gb - month.cache_gb) * month.prices.hours_a_month * month.prices["cache_gb_hour"]
 
 
 def busiest_hour_all_day(month: Month) -> float:
-    """No scaling: the tasks of the busiest hour stand all day."""
+    """No scaling: as many tasks all day as in the busiest hour."""
     most = max(tasks.by_hour(month.traffic, month.stage)) * month.prices.hours_a_month
     a_task = dollars(list(month.compute()), month.prices) / month.task_hours
     return (most - month.task_hours) * a_task

@@ -1,4 +1,4 @@
-"""infra/CAPACITY.md, whole: nothing in it is written by hand."""
+"""Writes all of infra/CAPACITY.md: nothing in it is written by hand."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _head(first: str, volumes: Sequence[int] = VOLUMES) -> str:
 
 
 def number(value: float) -> str:
-    """As many digits as somebody can use."""
+    """Returns the number with three digits, or as a whole number from 100 on."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 

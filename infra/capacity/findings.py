@@ -1,4 +1,4 @@
-"""What the numbers say, in sentences with the numbers in them."""
+"""The findings, in sentences with their numbers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def _dominates(prod: Sequence[Month]) -> str:
 
 
 def _a_message(prod: Sequence[Month]) -> str:
-    """The difference of the two larger volumes: what stands anyway cancels out."""
+    """Returns the cost of one more message, from the difference of the two larger volumes, in which fixed costs cancel
+    out."""
     few, many = prod[-2:]
     more = dollars(many(), many.prices) - dollars(few(), few.prices)
     each = more / (many.traffic.messages - few.traffic.messages) / many.days

@@ -1,4 +1,4 @@
-"""What is counted with: measured and assumed inputs, and prices."""
+"""The inputs of the arithmetic: measured and assumed quantities, and prices."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ FIREWALL_RULES = 5
 
 @dataclass(frozen=True, slots=True)
 class Consumed:
-    """What one call takes: DynamoDB's read and write units, requests to OpenSearch and their KB, steps to Valkey, their KB
-    and the microseconds of its scripts."""
+    """The consumption of one call: DynamoDB's read and write units, requests to OpenSearch and their KB, commands to Valkey,
+    their KB and the microseconds of its scripts."""
 
     rru: float = 0.0
     wru: float = 0.0
@@ -51,9 +51,9 @@ class Consumed:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What stands however little is asked, and the most tasks that it may have. A task has so many processors and GB, of
-    which `server_vcpu` are promised to the server: behind a wall it serves alone, else with the agent. `balancers` are the
-    door's and the wall's. `bedrock` is whether Bedrock embeds queries."""
+    """The capacity of a stage that runs without any traffic, and its most tasks. Of a task's `vcpu`, `server_vcpu` are
+    promised to the server: all behind a wall, else the rest is the agent's. `balancers` are the door's and the wall's.
+    `bedrock` is True if Bedrock embeds queries."""
 
     name: str
     zones: int
@@ -78,7 +78,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Dollars for one of its unit by region, where that was read, and the regions for which it was confirmed."""
+    """Dollars for one unit by region, where the price was read, and the regions for which it was confirmed."""
 
     dollars: Mapping[str, float]
     source: str
@@ -87,7 +87,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """Of one region, as read on a day."""
+    """The prices of one region, as read on a day."""
 
     region: str
     read: str
@@ -96,13 +96,13 @@ class Prices:
     of: Mapping[str, Price]
 
     def __getitem__(self, price: str) -> float:
-        """Dollars for one."""
+        """Returns the dollars for one unit."""
         return self.of[price].dollars[self.region]
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The tables of inputs.toml by name; `consumed` by how a call was answered and its kind."""
+    """The tables of inputs.toml by name; `consumed` is by the answer's source and the kind of call."""
 
     tables: Mapping[str, Mapping[str, Any]]
     consumed: Mapping[tuple[str, str], Consumed]
@@ -113,7 +113,7 @@ class Inputs:
 
 
 def read_inputs(file: Path = FOLDER / "inputs.toml") -> Inputs:
-    """Raises what tomllib and a missing or unknown name raise."""
+    """Reads the inputs. Raises the errors of tomllib, and of missing or unknown names."""
     told = tomllib.loads(file.read_text("utf-8"))
     consumed = told["consumed"]
     each = {(how, kind): Consumed(**consumed[how][kind]) for how in (LIVE, CACHED) for kind in consumed[how]}
@@ -121,7 +121,7 @@ def read_inputs(file: Path = FOLDER / "inputs.toml") -> Inputs:
 
 
 def _standing(stage: Deployed) -> Stage:
-    """As it is deployed: nothing of it is counted by hand."""
+    """Returns a stage's capacity as it is deployed: none of it is stated twice."""
     size = stage.shared_size if stage.walled else stage.size
     return Stage(
         name=stage.name,
@@ -156,13 +156,13 @@ def _replicas() -> set[str]:
 
 
 def _scraped() -> set[tuple[str, tuple[str, str]]]:
-    """What the collector tells, by names and dimensions."""
+    """Returns the metrics that the collector publishes, by name and dimension."""
     formulas = (alarm.watch for alarm in ALARMS if isinstance(alarm.watch, Formula))
     return {(part.metric, part.dimension) for each in formulas for part in each.parts if part.dimension}
 
 
 def alarms_of(stage: Deployed) -> int:
-    """Numbers that alarms look at, each of which is paid for; a composite one is paid as five."""
+    """Counts the metrics that alarms watch, each of which is billed; a composite alarm is billed as five."""
     where = At(stage.service, stage.namespace, page="", ticket="")
     target = {"TargetGroup": "", "LoadBalancer": ""} if stage.walled else None
     own = Natives(
@@ -180,7 +180,7 @@ def _numbers(alarm: Mapping[str, Any]) -> int:
 
 
 def read_prices(region: str, file: Path = FOLDER / "prices.toml") -> Prices:
-    """Raises what tomllib and a missing or unknown name raise."""
+    """Reads the prices of a region. Raises the errors of tomllib, and of missing or unknown names."""
     told = tomllib.loads(file.read_text("utf-8"))
     of = {name: Price(**price) for name, price in told.items() if isinstance(price, dict)}
     return Prices(region, str(told["read"]), told["hours_a_month"], told["days_a_month"], of)

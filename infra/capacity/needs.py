@@ -1,4 +1,4 @@
-"""What a month takes, in the units that AWS counts."""
+"""The needs of a month, in the units that AWS bills."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GB, KB_A_GB, MILLION = 1e9, 1e6, 1e6
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """So much of what one price is for, a month; `of` is the part of the bill that it belongs to."""
+    """A quantity of one price's unit, a month; `of` is the part of the bill that it belongs to."""
 
     of: str
     what: str
@@ -24,7 +24,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """One stage for one traffic, with sidecars as delivered."""
+    """The needs of one stage under one traffic, with sidecars as delivered."""
 
     traffic: Traffic
     stage: Stage
@@ -75,7 +75,8 @@ class Month:
 
     @property
     def ecpus(self) -> float:
-        """A day. A command is at least one, and as many as its work or its KB come to, whichever is more."""
+        """Valkey's processing units (ECPUs) a day: one for a command, or as many as its work or its KB need, whichever is
+        more."""
         used = self.traffic.consumed()
         return float(max(used.commands, used.script_us / self.traffic.inputs["cache"]["us_an_ecpu"], used.cache_kb))
 
@@ -89,7 +90,7 @@ class Month:
 
     @property
     def embeddings(self) -> float:
-        """Texts a day that Bedrock is asked about."""
+        """The texts a day that Bedrock embeds."""
         return self.traffic.embedded_texts if self.stage.bedrock else 0.0
 
     def model(self) -> Iterator[Need]:
@@ -112,7 +113,7 @@ class Month:
             yield Need("network", "balancer units", units, "balancer_unit_hour")
 
     def door(self) -> Iterator[Need]:
-        """Balancers that stand, and what messages take of sockets, functions and the firewall."""
+        """Yields the door's needs: its balancers, and what messages use of sockets, functions and the firewall."""
         told, hours = self.traffic.inputs["door"], self.prices.hours_a_month
         a_month = self.traffic.messages * self.days
         by_socket = a_month * told["share_of_sockets"]
@@ -149,7 +150,7 @@ class Month:
 
     @property
     def log_gb(self) -> float:
-        """As delivered: the audit of orders, and the metrics of each task."""
+        """GB of logs: the audit of orders and the metrics of each task, as delivered."""
         told = self.traffic.inputs["logs"]
         audit = self.traffic.live("order") * self.days * told["audit_bytes"]
         metrics = self.task_hours * 60 * told["metric_bytes_a_minute"]

@@ -9,7 +9,7 @@ from infra.capacity.traffic import HOUR, HOURS, Traffic
 
 
 def search_ocus_at(requests_a_second: float, stage: Stage, traffic: Traffic) -> float:
-    """Processor time that the requests take, over the share of a unit that may be busy."""
+    """Returns the units for so many requests: their processor time over the share of a unit that may be busy, in steps."""
     search = traffic.inputs["search"]
     busy = requests_a_second * search["cpu_ms_a_request"] / 1000 / search["vcpu_an_ocu"]
     wanted = busy / search["busy_share"]

@@ -1,4 +1,4 @@
-"""What comes in a day, and hour by hour: messages, the calls that they bring, and which of those no cache answers."""
+"""The traffic of a day, hour by hour: messages, their calls, and the calls that no cache answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HOURS = range(24)
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """So many messages a day. `cached` False has every call answered live."""
+    """A day of so many messages. With `cached` False every call is answered live."""
 
     messages: float
     inputs: Inputs
@@ -24,11 +24,11 @@ class Traffic:
 
     @property
     def calls(self) -> float:
-        """A day."""
+        """Calls a day."""
         return self.messages * self.calls_a_message
 
     def share(self, hour: int) -> float:
-        """Of the day's messages, those of that hour."""
+        """The hour's share of the day's messages."""
         hours = self.inputs["day"]["hours"]
         return float(hours[hour] / sum(hours))
 
@@ -41,17 +41,17 @@ class Traffic:
         return max(self.calls_a_second(hour) for hour in HOURS)
 
     def live(self, kind: str) -> float:
-        """Calls a day of that kind that a backend answers."""
+        """Calls a day of this kind that a backend answers."""
         turn = self.inputs["turn"]
         return float(self.messages * turn["calls"][kind] * (turn["live"][kind] if self.cached else 1.0))
 
     @property
     def embedded_texts(self) -> float:
-        """A day: one for each search and recommendation that is answered live."""
+        """Texts a day to embed: one for each search and recommendation that is answered live."""
         return self.live("search") + self.live("recommend")
 
     def consumed(self) -> Consumed:
-        """What all calls of a day take together."""
+        """The consumption of a day's calls together."""
         sums = dict.fromkeys((field.name for field in fields(Consumed)), 0.0)
         for kind, calls in self.inputs["turn"]["calls"].items():
             live = self.live(kind)

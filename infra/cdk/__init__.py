@@ -1,2 +1,2 @@
-"""What runs on AWS, as code. `config` says what differs between the stages, `stacks` what is deployed together, `constructs`
-one concern each."""
+"""The deployment on AWS, as code. `config` has the differences between stages, `stacks` the units of deployment,
+`constructs` one concern each."""

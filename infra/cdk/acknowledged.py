@@ -7,5 +7,5 @@ from constructs import IConstruct
 
 
 def acknowledge(construct: IConstruct, rule: str, reason: str) -> None:
-    """Lets `rule` pass at this resource and what is inside."""
+    """Accepts a finding of `rule` at this resource and inside of it."""
     Validations.of(construct).acknowledge(Acknowledgment(id=rule, reason=reason))

@@ -28,7 +28,7 @@ CONTEXT = {
 
 def synthesise(stage: Stage, folder: Path) -> None:
     """Writes the stage's cloud assembly. Looks nothing up, reads no clock and packs no files, so that the same code gives
-    the same bytes on every machine. Raises RuntimeError for what a rule of cdk-nag refuses."""
+    the same bytes on every machine. Raises RuntimeError for findings of cdk-nag that are not acknowledged."""
     app = cdk.App(outdir=str(folder), analytics_reporting=False, tree_metadata=False, context=CONTEXT)
     foundation = Foundation(app, stage)
     if stage.walled:

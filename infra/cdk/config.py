@@ -1,4 +1,4 @@
-"""What differs between the stages, and nothing else. A value that cannot work stops the synthesis with one line."""
+"""The differences between the stages, and nothing else. A value that cannot work stops the synthesis with one line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SERVER_CLOSE_S = 2
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A network without a way out: what the tasks call is reached over endpoints. The prefix lists are AWS's own of S3 and
+    """A network without a way out: tasks reach AWS services over endpoints. The prefix lists are AWS's own of S3 and
     DynamoDB, and differ between regions: `aws ec2 describe-managed-prefix-lists` tells them."""
 
     cidr: str
@@ -42,8 +42,8 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class TaskSize:
-    """CPU units (1024 are a processor) and MiB of a task, and each container's part. What is left is that of those who help
-    them: the flags agent, the audit, the collector of spans."""
+    """CPU units (1024 are a processor) and MiB of a task, and each container's part. The rest is for the helpers: the flags
+    agent, the audit, the collector of spans."""
 
     cpu: int
     memory: int
@@ -64,8 +64,8 @@ class TaskSize:
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """Tasks at least and at most, and what each is to carry on average: processor time in percent, and, where there is a
-    server in it, calls under way."""
+    """The least and the most tasks, and each one's average load: processor time in percent, and calls under way if there is
+    a server in it."""
 
     least: int
     most: int
@@ -84,8 +84,8 @@ class Scaling:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """OpenSearch Serverless, in its compute units (OCU). Fewer than one for search would be none: a first request after a
-    pause then takes 10 to 30 seconds."""
+    """OpenSearch Serverless, in its compute units (OCU). With less than one for search it scales to none, and a first
+    request after a pause takes 10 to 30 seconds."""
 
     replicas: bool
     least_search: int
@@ -102,7 +102,8 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """ElastiCache Serverless: gigabytes and thousands of processing units a second at most, and days of snapshots."""
+    """ElastiCache Serverless: at most so many gigabytes and thousands of processing units a second, and days of
+    snapshots."""
 
     most_gb: int
     most_ecpu_thousands: int
@@ -116,8 +117,8 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What an error of ours, or somebody else's attack, may cost: request units a second of each DynamoDB table and of
-    each of its indices, and dollars a month of the whole account, at 80 % of which somebody is told."""
+    """Bounds of the cost of an error or an attack: request units a second of each DynamoDB table and of each of its indices,
+    and dollars a month of the whole account, with a notice at 80 %."""
 
     most_read_units: int
     most_write_units: int
@@ -130,7 +131,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Where pages and tickets go: an address of mail, or of what wakes people (https)."""
+    """The addresses for pages and tickets: of mail, or of a paging service (https)."""
 
     page: str
     ticket: str
@@ -142,13 +143,13 @@ class Told:
 
     @property
     def nobody(self) -> bool:
-        """Whether an example was left in its place."""
+        """True if an address is still an example."""
         return any("@example." in address for address in (self.page, self.ticket))
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """The name that agents of other tasks call the shared service by, and its certificate."""
+    """The name by which agents of other tasks call the shared service, and its certificate."""
 
     domain: str
     certificate_arn: str
@@ -159,9 +160,9 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """Where customers come in: the HTTPS name with its certificate, whose tokens they bring (issuer, its keys, and what
-    tokens have to be meant for), messages a second of the whole stage and requests of one address in five minutes. Sockets
-    have API Gateway's own name, unless `socket_domain` is one of theirs, with the same certificate."""
+    """The customers' way in: the HTTPS name with its certificate, the issuer of their tokens with its keys and audiences,
+    messages a second of the whole stage, and requests of one address in five minutes. Sockets have API Gateway's own name,
+    unless `socket_domain` is set, with the same certificate."""
 
     domain: str
     certificate_arn: str
@@ -186,7 +187,7 @@ class Door:
 
     @property
     def nobody(self) -> bool:
-        """Whether an example was left in its place: then no token opens it."""
+        """True if the issuer is still an example: then no token opens the door."""
         return ".example" in self.issuer or "EXAMPLE" in self.issuer
 
 
@@ -198,12 +199,12 @@ def _check_address(field: str, domain: str, certificate_arn: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """All of one stage. `walled` gives agent and server tasks, and so roles, of their own; else they share one. `keep` is
-    whether data outlives the stack; `publishers` are ARNs of the roles that put preview pages into the bucket from outside
+    """All of one stage. `walled` gives agent and server tasks, and so roles, of their own; else they share a task. `keep` is
+    True if data outlives the stack; `publishers` are ARNs of the roles that put preview pages into the bucket from outside
     of the network. `model`, `temperature` and `max_tokens` are the agent's (None for the model's own). `embedder`,
     `classifier`, `standby`, `shop_name`, `policies_file` and `tags_file` are as the settings of these names; a file is a
     path in the image, or `s3:NAME` below `shop/` of the bucket. So are `order_pattern`, `title_pattern` (None for the
-    server's own) and `turn_clock`; `settings` has others, by name. `traces` is the share of turns that X-Ray is told of."""
+    server's own) and `turn_clock`; `settings` has others, by name. `traces` is the share of turns that X-Ray receives."""
 
     name: str
     region: str
@@ -270,32 +271,32 @@ class Stage:
 
     @property
     def prefix(self) -> str:
-        """What names of this stage begin with."""
+        """The beginning of this stage's names."""
         return f"manga-tools-{self.name}"
 
     @property
     def service(self) -> str:
-        """The service's name, which is its stack's too, and its log group's behind a slash."""
+        """The service's name, which is also its stack's, and with a slash before it its log group's."""
         return f"{self.prefix}-{'shared' if self.walled else 'pod'}"
 
     @property
     def metrics_log(self) -> str:
-        """Where the collector writes what CloudWatch reads as metrics."""
+        """The log from which CloudWatch reads the collector's metrics."""
         return f"/{self.service}/metrics"
 
     @property
     def agents(self) -> str:
-        """The agents' service: the pod, or one of its own behind the wall."""
+        """The name of the agents' service: the pod, or a service of their own behind the wall."""
         return f"{self.prefix}-agents" if self.walled else self.service
 
     @property
     def outside(self) -> str:
-        """The function that speaks to sockets and to the issuer for agents, who have no way there."""
+        """The name of the function that reaches sockets and the issuer for agents."""
         return f"{self.prefix}-outside"
 
     @property
     def namespace(self) -> str:
-        """Of the metrics that the server tells CloudWatch."""
+        """The CloudWatch namespace of the server's metrics."""
         return f"MangaTools/{self.name}"
 
     @property
@@ -304,5 +305,5 @@ class Stage:
 
     @property
     def stop_seconds(self) -> int:
-        """Between SIGTERM and SIGKILL. ECS takes 120 at most, which the longest turn stays below."""
+        """Seconds between SIGTERM and SIGKILL. ECS allows 120 at most, which the longest turn stays below."""
         return math.ceil(self.turn_budget_ms / 1000) + SERVER_CLOSE_S + STOP_SPARE_S

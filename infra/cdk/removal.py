@@ -1,4 +1,4 @@
-"""What becomes of data when its stack goes."""
+"""The fate of data when its stack is deleted."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from infra.cdk.config import Stage
 
 
 def removal(stage: Stage) -> RemovalPolicy:
-    """Kept where the stage keeps it: then only a person can delete it."""
+    """Returns RETAIN where the stage keeps its data: then only a person can delete it."""
     return RemovalPolicy.RETAIN if stage.keep else RemovalPolicy.DESTROY

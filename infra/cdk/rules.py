@@ -1,4 +1,4 @@
-"""How a value of the config is refused, and what Fargate sells."""
+"""The refusal of config values, and the task sizes that Fargate sells."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ GIB = 1024
 
 
 class ConfigError(ValueError):
-    """Names the field and what it has to be."""
+    """A value cannot be used; the message names its field and the rule."""
 
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field} {problem}")
 
 
 def check(holds: bool, field: str, problem: str) -> None:
-    """Raises `ConfigError` where it does not hold."""
+    """Raises `ConfigError` unless `holds`."""
     if not holds:
         raise ConfigError(field, problem)
 
@@ -40,7 +40,7 @@ FREE = (
 
 
 def check_settings(field: str, stated: Mapping[str, str]) -> None:
-    """Raises `ConfigError` for a setting that is no stage's to choose, and for what the server would refuse."""
+    """Raises `ConfigError` for a setting that a stage may not choose, or that the server would refuse."""
     free = {f"{PREFIX}{name.upper()}" for name in FREE}
     for name in stated:
         check(name in free, f"{field}.{name}", "is none that a stage has here: " + ", ".join(sorted(free)))

@@ -1,4 +1,4 @@
-"""The values of both stages. Account, domain, certificate and who is told are examples: put your own."""
+"""The values of both stages. Account, domain, certificate and addresses are examples: put your own."""
 
 from __future__ import annotations
 

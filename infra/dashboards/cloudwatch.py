@@ -1,4 +1,4 @@
-"""CloudWatch's dashboard: those panels of which it is told something, or that its logs answer."""
+"""CloudWatch's dashboard: the panels whose metrics it receives, or that its logs answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where panels stand: from left to right, a new row where one is full. Both products have 24 columns."""
+"""The layout of panels: from left to right, a new row where one is full. Both products have 24 columns."""
 
 from __future__ import annotations
 

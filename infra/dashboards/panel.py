@@ -1,4 +1,4 @@
-"""What a panel is."""
+"""The definition of a panel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`expression` is PromQL; `legend` may name labels as Grafana does."""
+    """A query of a panel: `expression` is PromQL; `legend` may name labels as Grafana does."""
 
     expression: str
     legend: str
@@ -15,9 +15,9 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A number that goes to CloudWatch, by its name there. `per` shares it out: bad over bad and good; `each` has one line
-    for each value of its dimension. `native` is of a number that AWS tells by itself: its namespace and the names of its
-    dimensions, and what they are to hold, where `{service}`, `{prefix}` and `{tables}` are put in."""
+    """A metric in CloudWatch, by its name there. `per` divides it: bad by bad and good; `each` has one line for each value
+    of its dimension. `native` marks a metric of AWS's own: its namespace, the names of its dimensions and their values, in
+    which `{service}`, `{prefix}` and `{tables}` are replaced."""
 
     number: str
     statistic: str
@@ -28,9 +28,9 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """`unit` is Grafana's word; `width` is in 24ths. `shown` is the same for CloudWatch, as far as it is told of it, and
-    `logged` asks CloudWatch's log of it; a panel without `queries` is CloudWatch's alone. `most` is the highest value there
-    is, where there is one; `words` name values."""
+    """A panel. `unit` is Grafana's word; `width` is in 24ths. `shown` is the same for CloudWatch, as far as it has the
+    metrics, and `logged` asks CloudWatch's log; a panel without `queries` is CloudWatch's alone. `most` is the highest
+    possible value, if there is one; `words` name values."""
 
     title: str
     about: str

@@ -1,4 +1,4 @@
-"""Every panel, in its order."""
+"""All panels, in their order."""
 
 from __future__ import annotations
 

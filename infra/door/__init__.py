@@ -1,1 +1,1 @@
-"""The way in for customers: the two functions that AWS runs before the agent, and what stands for all of it here."""
+"""The customers' way in: the two functions that AWS runs in front of the agent, and a local gateway that stands for both."""

@@ -22,7 +22,7 @@ LEAST_SECRET = 16
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """Where the agent is, the secret that both know, and where each of them comes in."""
+    """The gateway's settings: the agent's address, the secret that both know, and the ports for customers and agent."""
 
     agent: str
     secret: str
@@ -34,7 +34,7 @@ class Setup:
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> Setup:
-        """From `GATEWAY_…`, each named as its field. Raises KeyError and ValueError."""
+        """Reads `GATEWAY_…`, each named as its field. Raises KeyError and ValueError."""
         told = {name.removeprefix("GATEWAY_").lower(): value for name, value in environment.items() if value}
         if len(secret := told["secret"]) < LEAST_SECRET:
             raise ValueError(f"secret has {LEAST_SECRET} characters or more")
@@ -50,7 +50,7 @@ class Setup:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn without its signal handlers: there are two of them, which end together."""
+    """uvicorn without its signal handlers: two servers run and end together."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -58,7 +58,8 @@ class _Server(uvicorn.Server):
 
 
 def _server(app: Any, host: str, port: int) -> _Server:
-    """Without a log of access: a line of it would have addresses. A frame that is too long is refused by its head alone."""
+    """Makes a server without an access log, whose lines would have addresses. A frame that is too long is refused by its
+    head."""
     config = uvicorn.Config(
         app, host=host, port=port, ws="wsproto", ws_max_size=MOST_BYTES, timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=CLOSE_SECONDS, access_log=False, server_header=False, log_level="warning", lifespan="off",

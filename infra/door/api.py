@@ -1,4 +1,4 @@
-"""What API Gateway is told of a message: who sends it, what it may be, what a log has of it, where the agent takes it."""
+"""Definitions for API Gateway: a message's sender, its limits, its log line, and the agent's address."""
 
 from __future__ import annotations
 

@@ -43,12 +43,12 @@ Json = dict[str, Any]
 
 
 class Unproven(Exception):
-    """Whoever asks has not shown who it is. The text holds nothing of the token."""
+    """The token proves nobody. The text reveals nothing of its content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """Whose tokens are believed, and for whom they have to be meant."""
+    """The believed issuer, and the audiences that a token may be for."""
 
     issuer: str
     audiences: tuple[str, ...]
@@ -61,14 +61,14 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Customer:
-    """Who a token is of, and until when, in Unix seconds."""
+    """The holder of a token, until a Unix second."""
 
     user: str
     until: int
 
 
 def verified(token: str, key_of: Callable[[str], Mapping[str, Any] | None], rules: Rules, now: float) -> Customer:
-    """Whoever the token proves. Raises `Unproven`."""
+    """Returns the holder of the token. Raises `Unproven`."""
     parts = token.split(".")
     if len(token) > MOST_TOKEN or len(parts) != 3 or not all(ENCODED.fullmatch(part) for part in parts):
         raise Unproven("The token is not a signed JWT.")
@@ -137,7 +137,7 @@ def _object(text: str) -> Json:
 
 
 def fetched(url: str) -> bytes:
-    """The set of keys, over HTTPS and from that address alone."""
+    """Reads the set of keys, over HTTPS and from that address alone."""
     if not url.startswith("https://"):
         raise ValueError("keys come over https")
     with urllib.request.build_opener(_NoOther).open(url, timeout=FETCH_SECONDS) as response:
@@ -146,12 +146,13 @@ def fetched(url: str) -> bytes:
 
 class _NoOther(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *ignored: Any) -> None:
-        """None is HTTPError for whoever asked: an issuer's keys are nowhere else."""
+        """Refuses redirects, which then raise HTTPError: an issuer's keys are at one address."""
 
 
 @dataclass(slots=True)
 class Keys:
-    """The issuer's keys. An unknown one asks anew now and then; the last ones go on for a day while the issuer is away."""
+    """The issuer's keys. For an unknown key they are read again now and then; the last ones count for a day while the issuer
+    is away."""
 
     read: Callable[[], bytes]
     clock: Callable[[], float] = time.monotonic
@@ -187,14 +188,14 @@ def _is_for_signing(key: Json) -> bool:
 
 
 class Sockets:
-    """Counts those of a customer, in one item of a table: a set that takes no more than so many members, each the time when
-    a socket was opened and its id."""
+    """Counts a customer's sockets in one item of a table: a set of bounded size, whose members are the opening time and id
+    of a socket each."""
 
     def __init__(self, table: str, driver: Any) -> None:
         self._table, self._driver = table, driver
 
     def open(self, user: str, opened_ms: int, connection: str) -> bool:
-        """False where the customer has as many as may be."""
+        """Notes a socket; False if the customer has as many as are allowed."""
         if self._added(user, opened_ms, connection):
             return True
         return self._forgot_old(user, opened_ms) and self._added(user, opened_ms, connection)
@@ -235,7 +236,7 @@ class Sockets:
 
 
 def _key(user: str) -> Json:
-    """By a hash: the table names nobody."""
+    """Returns the key of a customer's item, a hash: the table names nobody."""
     return {"customer": {"S": hashlib.sha256(user.encode()).hexdigest()}}
 
 
@@ -244,7 +245,7 @@ def _member(opened_ms: int, connection: str) -> str:
 
 
 def token_of(protocols: str) -> str:
-    """The token among the subprotocols that a client offers. Raises `Unproven`."""
+    """Returns the token among the subprotocols that a client offers. Raises `Unproven`."""
     offered = [each.strip() for each in protocols.split(",")]
     if len(offered) != 2 or offered[0] != PROTOCOL:
         raise Unproven(f"The subprotocols have to be {PROTOCOL} and the token.")
@@ -259,7 +260,7 @@ class Door:
     clock: Callable[[], float] = time.time
 
     def answer(self, event: Json) -> Json:
-        """The authorizer's question has a type; the others are of a socket that was let in, or has gone."""
+        """Answers the authorizer's question, which has a type, and events of sockets that were admitted or have closed."""
         asked = event["requestContext"]
         if event.get("type") == "REQUEST":
             return self._let_in(event)
@@ -268,7 +269,8 @@ class Door:
         return {"statusCode": 200, "headers": {"Sec-WebSocket-Protocol": PROTOCOL}}
 
     def _let_in(self, event: Json) -> Json:
-        """An exception of this text is 401 for the client, a policy that denies 403 (API Gateway, Lambda authorizers)."""
+        """Admits a customer. Raises the text that API Gateway answers with 401; a denying policy is a 403 (Lambda
+        authorizers)."""
         headers = {name.lower(): value for name, value in event["headers"].items()}
         try:
             token = token_of(headers.get("sec-websocket-protocol", ""))
@@ -298,5 +300,5 @@ def _door() -> Door:
 
 
 def handler(event: Json, context: object) -> Json:
-    """What Lambda calls."""
+    """Lambda's entry."""
     return _door().answer(event)

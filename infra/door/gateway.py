@@ -44,7 +44,7 @@ Json = dict[str, Any]
 
 @dataclass(slots=True)
 class Bucket:
-    """A stage's throttling: so many a second, and at once what some seconds would bring."""
+    """The throttling of a stage: messages a second, and a burst of some seconds' worth."""
 
     a_second: int
     left: float = 0.0
@@ -61,7 +61,7 @@ class Bucket:
 
 
 class Gateway:
-    """`outer` is for customers, `inner` for the agent, which is at `agent` and knows the `secret`."""
+    """The gateway. `outer` serves customers, `inner` the agent, which is at `agent` and knows the `secret`."""
 
     def __init__(self, agent: str, secret: str, messages_a_second: int) -> None:
         self._secret = secret
@@ -96,7 +96,7 @@ class Gateway:
         return JSONResponse({"status": "ok" if healthy else "no agent"}, 200 if healthy else 503)
 
     async def token(self, request: Request) -> Response:
-        """A token for whom one likes, good for `seconds`: this is a machine of one's own."""
+        """Makes a token for any user, good for `seconds`: this machine is the developer's own."""
         now = int(time.time())
         try:
             asked = json.loads(await _body(request))
@@ -110,7 +110,7 @@ class Gateway:
         return JSONResponse({"keys": [self._key]})
 
     async def turn(self, request: Request) -> Response:
-        """Passed on with the token and the session, and no other header; the agent verifies the token once more."""
+        """Passes a question on with token and session, and no other header; the agent verifies the token again."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         try:
             self._proven(token if kind.lower() == "bearer" else "")
@@ -155,7 +155,7 @@ class Gateway:
             self._of += Counter()  # forgets whoever has none
 
     async def send(self, request: Request) -> Response:
-        """What the agent says to a socket, as `@connections` of API Gateway has it."""
+        """Sends the agent's words to a socket, as `@connections` of API Gateway does."""
         self._check(request.headers.get("x-door-secret", ""))
         socket = self._sockets.get(request.path_params["connection"])
         if socket is None:
@@ -186,7 +186,7 @@ class Gateway:
                 return None
 
     async def _passed(self, text: str, connection: str, customer: Customer) -> bool:
-        """Whether the agent has it. What it does not take it tells the customer itself."""
+        """True if the agent has taken the message; it tells the customer itself if it refuses one."""
         headers = {
             "Content-Type": "application/json",
             "X-Door-Secret": self._secret,
@@ -223,7 +223,7 @@ async def _body(request: Request, most: int = MOST_BYTES) -> bytes:
 
 
 async def _is_sent(socket: WebSocket, text: str) -> bool:
-    """False for a socket that is gone, or whose reader takes nothing."""
+    """Sends a text; False for a closed socket, or one whose client does not read."""
     try:
         await asyncio.wait_for(socket.send_text(text), SEND_SECONDS)
     except (TimeoutError, RuntimeError, WebSocketDisconnect):

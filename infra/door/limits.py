@@ -1,4 +1,4 @@
-"""What the door lets through, on AWS and on one machine alike."""
+"""The limits of the door, on AWS and on one machine alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the agent does outside of its network, which has no way out: it hands words to sockets, and learns the issuer's keys.
+"""The agent's way out of its network, which has none: sends words to sockets, and reads the issuer's keys.
 
 API Gateway takes no message for a WebSocket over a VPC endpoint, so the agent invokes this function over Lambda's, and the
 function posts it. One file, with the botocore that Lambda has.
@@ -21,11 +21,11 @@ Json = dict[str, Any]
 
 class _NoOther(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *ignored: Any) -> None:
-        """An issuer's keys are nowhere else."""
+        """Refuses redirects: an issuer's keys are at one address."""
 
 
 def keys(url: str) -> Json:
-    """The issuer's set of keys, as it is. Raises OSError and ValueError."""
+    """Returns the issuer's set of keys, unchanged. Raises OSError and ValueError."""
     if not url.startswith("https://"):
         raise ValueError("keys come over https")
     with urllib.request.build_opener(_NoOther).open(url, timeout=FETCH_SECONDS) as response:
@@ -36,7 +36,7 @@ def keys(url: str) -> Json:
 
 
 def post(driver: Any, connection: str, message: Json) -> Json:
-    """200 where it was sent, 410 where the customer has gone, else 502."""
+    """Posts a message to a socket; returns status 200, 410 if the customer has gone, else 502."""
     data = json.dumps(message, ensure_ascii=False).encode()
     if len(data) > MOST_BYTES:
         return {"status": 502}
@@ -58,7 +58,7 @@ def _driver() -> Any:
 
 
 def handler(event: Json, context: object) -> Json:
-    """What Lambda calls."""
+    """Lambda's entry."""
     if event.get("keys"):
         return keys(os.environ["JWT_JWKS_URL"])
     return post(_driver(), event["connection"], event["message"])

@@ -1,4 +1,4 @@
-"""The command line. Exit status 0: done, or nothing to do; 1: it could not go on; 2: a wrong file, setting or argument."""
+"""The command line. Exit status 0: done, or nothing to do; 1: the load failed; 2: a wrong file, setting or argument."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _sources(asked: argparse.Namespace, settings: Settings) -> Sources:
-    """The files that are named; with no catalogue named, those that the server would read at its start."""
+    """Returns the named files; without a catalogue those that the server would read at its start."""
     if asked.catalog is not None:
         return Sources.of(asked.catalog, asked.volumes, asked.orders)
     return Sources.of(settings.catalog_file, asked.volumes or settings.volumes_file, asked.orders or settings.orders_file)

@@ -1,4 +1,4 @@
-"""What is to be loaded: read and checked as a whole, before anything is changed anywhere."""
+"""The contents of a load: read and checked as a whole, before anything is changed anywhere."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from tools.store.tags import Vocabulary
 
 
 class ContentsError(ValueError):
-    """Files that cannot be used: a line for each problem, with the file, the line where there is one, and what is wrong."""
+    """Files that cannot be used: one line for each problem, with the file and its line, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The files. The demo catalogue brings its own volumes and orders; `customers` is whether orders were named."""
+    """The files to load. The demo catalogue brings its own volumes and orders; `customers` is True if orders were named."""
 
     catalog: Path
     volumes: Path | None
@@ -51,8 +51,8 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """Titles for the index, items for the tables. Every title has a stock item, so that one that is sold no more says so.
-    `customers` is whether orders were asked for by name."""
+    """Titles for the index, items for the tables. Every title has a stock item, so that one no longer sold is marked so.
+    `customers` is True if orders were named."""
 
     records: tuple[Record, ...]
     items: Mapping[Table, tuple[Item, ...]]
@@ -93,7 +93,7 @@ def read(sources: Sources, identifiers: Identifiers, vocabulary: Vocabulary | No
 
 @contextmanager
 def _telling(problems: list[str]) -> Iterator[None]:
-    """Adds every problem of a file, a line each."""
+    """Adds the problems of a file to the list, one line each."""
     try:
         yield
     except RecordFileError as error:

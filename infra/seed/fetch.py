@@ -1,6 +1,6 @@
-"""`python -m infra.seed.fetch FOLDER s3://BUCKET/KEY …`: puts the shop's own files where a server's container finds them.
+"""`python -m infra.seed.fetch FOLDER s3://BUCKET/KEY …`: fetches the shop's own files for a server's container.
 
-It runs once, before the server: a file that is not there ends the task with one line, and not a server without it.
+It runs once, before the server: a missing file ends the task with one line, so that no server starts without it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 
 def fetch(driver: Any, folder: Path, urls: Sequence[str]) -> None:
-    """Each under the last part of its name, readable by every user. Raises what botocore raises."""
+    """Writes each object under the last part of its name, readable by every user. Raises botocore's errors."""
     for url in urls:
         parts = urlsplit(url)
         text = driver.get_object(Bucket=parts.netloc, Key=parts.path.removeprefix("/"))["Body"].read()

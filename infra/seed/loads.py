@@ -1,4 +1,4 @@
-"""The two loads of a seed, tables in DynamoDB and an index in OpenSearch: each looks first, and is carried out later."""
+"""The two loads of a seed, tables in DynamoDB and an index in OpenSearch: each looks first, and writes later."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Progress = Callable[[int, int, str], None]
 
 
 class SeedError(Exception):
-    """The load cannot go on: where, what is wrong and what to do about it."""
+    """The load cannot go on: the place, the problem and its remedy."""
 
     def __init__(self, where: str, problem: Problem) -> None:
         super().__init__(f"{where}: {problem.what}; {problem.remedy}")
@@ -37,7 +37,7 @@ class SeedError(Exception):
 
 @dataclass(slots=True)
 class Done:
-    """What a load did, or would do, as lines; `seconds` counts from its beginning."""
+    """The lines that say what a load did, or would do; `seconds` counts from its beginning."""
 
     lines: list[str] = field(default_factory=list)
     nothing_to_do: bool = True
@@ -49,8 +49,8 @@ class Done:
 
 
 class TableLoad:
-    """Titles, stock, releases, orders and profiles in DynamoDB. On AWS itself what is of customers is left alone, unless
-    orders were asked for by name: nobody wants the demo's beside their own, and the seed of a deployment has no right to."""
+    """Titles, stock, releases, orders and profiles in DynamoDB. On AWS itself it leaves customers' data alone unless orders
+    were named: no shop wants the demo's orders, and the seed of a deployment has no right to write any."""
 
     def __init__(self, url: str, contents: Contents, progress: Progress | None, stack: AsyncExitStack) -> None:
         self._address, self._contents, self._progress = DynamoAddress.parse(url), contents, progress
@@ -142,7 +142,7 @@ class IndexLoad:
 
 
 async def _try(embedder: Embedder) -> None:
-    """A load asks patiently for minutes; an embedder that cannot work at all is told of at once."""
+    """Embeds one word: a load retries for minutes, but an embedder that cannot work at all is reported at once."""
     try:
         await embedder.embed(["漫画"], Deadline.after(EMBED_SECONDS))
     except Failure as failure:

@@ -1,7 +1,7 @@
-"""Stock and orders into DynamoDB: tables that are missing, then the items that are missing or differ.
+"""Loads stock and orders into DynamoDB: missing tables, then the items that are missing or differ.
 
-What is there is read first. So a load that was killed goes on where it stopped and a second one writes nothing, without a
-note of how far it came; and it can be told beforehand what would be written.
+It reads the tables first. So a load that was killed goes on where it stopped, a second one writes nothing, neither needs a
+record of progress, and a dry run knows what would be written.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A table and what becomes of it. `new` and `changed` are written, in this order."""
+    """A table and its changes. `new` and `changed` items are written, in this order."""
 
     table: Table
     called: str
@@ -51,7 +51,7 @@ class Change:
 async def plan(
     connection: Connection, tables: Sequence[Table], contents: Mapping[Table, Sequence[Item]], progress: Progress | None
 ) -> list[Change]:
-    """What becomes of each of the tables with these contents. Changes nothing.
+    """Plans the changes of each table for these contents. Changes nothing.
 
     Raises BackendFailure, and ValueError for a table that has other keys than it should.
     """
@@ -70,7 +70,7 @@ async def plan(
 
 
 async def carry_out(connection: Connection, changes: Sequence[Change], progress: Progress | None) -> None:
-    """Raises BackendFailure, and ValueError for a table that somebody else made in the meantime, with other keys."""
+    """Writes the changes. Raises BackendFailure, and ValueError for a table made meanwhile with other keys."""
     await asyncio.to_thread(_create, connection.address, [each.table for each in changes if each.created])
     for change in changes:
         items, what = change.to_write, f"items into {change.called}"
@@ -80,7 +80,7 @@ async def carry_out(connection: Connection, changes: Sequence[Change], progress:
 
 
 def _create(address: DynamoAddress, tables: Sequence[Table]) -> None:
-    """Asked for only where one is missing: a role that may write need not be allowed to create."""
+    """Creates missing tables; asks for nothing if there are all: a role that may write need not be allowed to create."""
     if tables:
         create_tables(address, tables)
 
@@ -109,7 +109,7 @@ async def _change(
 async def _there(
     connection: Connection, table: Table, items: Sequence[Item], progress: Progress | None
 ) -> dict[tuple[str, ...], Item]:
-    """Those of the items that the table has, by their keys, as they are in it."""
+    """Reads the items that the table has under the keys of `items`; returns them by key."""
     found: dict[tuple[str, ...], Item] = {}
     turns = asyncio.Semaphore(READERS)
     called, done = table.full_name(connection.address.prefix), 0

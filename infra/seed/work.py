@@ -1,6 +1,6 @@
-"""The order of a load: everything is looked at before anything is changed, and the index goes into service last.
+"""The order of a load: all parts look before anything is changed, and the index goes into service last.
 
-So a title that can be found has its stock, and what could have been known beforehand does not end a load in its middle.
+So a title that can be found has its stock, and a foreseeable problem does not stop a load half way.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from server.config.settings import Settings
 
 
 def wanted(settings: Settings, standby: Wanted | None = None) -> bool:
-    """Whether there is anything to seed: embedded backends read their files at every start."""
+    """True if there is anything to seed: embedded backends read their files at every start."""
     return settings.catalog_url != EMBEDDED or settings.store_url != EMBEDDED or standby is not None
 
 
 async def seed(
     settings: Settings, contents: Contents, *, dry_run: bool, progress: Progress | None, standby: Wanted | None = None
 ) -> Done:
-    """Raises SeedError."""
+    """Loads everything; with `dry_run` it only reports. Raises SeedError."""
     done = Done()
     async with AsyncExitStack() as stack:
         tables = TableLoad(settings.store_url, contents, progress, stack) if settings.store_url != EMBEDDED else None

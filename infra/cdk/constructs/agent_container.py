@@ -1,4 +1,4 @@
-"""The agent's container, in a pod and in a task of its own alike: how it starts, what it is told, where it listens."""
+"""The agent's container, in a pod and in a task of its own alike: its command, settings and port."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def add_agent(
     store: str,
     secrets: tuple[tuple[str, ecs.Secret], ...],
 ) -> ecs.ContainerDefinition:
-    """`store` is the server's SSE address. It listens on every address of its task; the door alone is let in."""
+    """Adds the agent. `store` is the server's SSE address. It listens on every address of its task; only the door may reach
+    it."""
     container = containers.add(
         Kind(
             name=AGENT,
@@ -53,7 +54,8 @@ def _model(stage: Stage) -> dict[str, str]:
 
 
 def _door(stage: Stage) -> dict[str, str]:
-    """Whose tokens it believes. Keys and sockets are outside of the network, so a function is asked for both."""
+    """Returns the settings of the door: the believed issuer, and the function that fetches keys and posts to sockets for
+    it."""
     return {
         "AGENT_JWT_ISSUER": stage.door.issuer,
         "AGENT_JWT_AUDIENCE": ",".join(stage.door.audiences),

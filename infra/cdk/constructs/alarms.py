@@ -20,7 +20,7 @@ GIB = 2**30
 
 
 class Alarms(Construct):
-    """`rollback` names those that end a deployment; a service has to wait for `made`."""
+    """The alarms. `rollback` names those that end a deployment; a service has to wait for `made`."""
 
     def __init__(self, scope: Construct, stage: Stage, foundation: Foundation, balancer: Balancer | None = None) -> None:
         super().__init__(scope, "Alarms")

@@ -1,4 +1,5 @@
-"""The load balancer of the shared service: inside the network, over TLS, without affinity, and patient with streams."""
+"""The load balancer of the shared service: inside the network, over TLS, without sticky sessions, with a long idle timeout
+for streams."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ class Balancer(Construct):
 
     @property
     def dimensions(self) -> dict[str, str]:
-        """Of its target group's numbers in CloudWatch."""
+        """The dimensions of its target group's metrics in CloudWatch."""
         balancer = self.balancer.load_balancer_full_name
         return {"TargetGroup": self.target.target_group_full_name, "LoadBalancer": balancer}
 
@@ -73,7 +74,8 @@ class Balancer(Construct):
         return balancer
 
     def _target(self) -> elb.ApplicationTargetGroup:
-        """Whoever has the fewest requests gets the next: streams count, so that they spread. Any task takes any request."""
+        """Makes the target group. A request goes to the task with the fewest open ones, streams included; any task takes
+        any."""
         seconds = self._stage.stop_seconds + DRAIN_SPARE_S
         return elb.ApplicationTargetGroup(
             self,

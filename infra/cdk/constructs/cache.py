@@ -1,5 +1,5 @@
-"""Session memory: ElastiCache Serverless for Valkey, over TLS, with a user that signs in by its role and may do what the
-server does and no more."""
+"""Session memory: ElastiCache Serverless for Valkey, over TLS, with a user that signs in by its role and has the server's
+commands alone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ACCESS = (
 
 
 class Cache(Construct):
-    """`url` is for MANGA_REDIS_URL, `name` the cache's; `connectable` are the resources of elasticache:Connect."""
+    """The cache. `url` is for MANGA_REDIS_URL; `connectable` are the resources of elasticache:Connect."""
 
     def __init__(self, scope: Construct, stage: Stage, network: Network, keys: Keys) -> None:
         super().__init__(scope, "Cache")

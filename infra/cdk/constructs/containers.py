@@ -1,5 +1,5 @@
-"""What every container has: a user without rights, a root that cannot be written, a log that waits for nobody, unless
-nothing of it may be lost."""
+"""The common parts of containers: an unprivileged user, a read-only root, and a log that drops lines rather than wait,
+unless none may be lost."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ HEALTHY = ["CMD", "python", "-m", "server.commands.healthcheck"]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How a container differs from the others. `essential` ends the task with it. `log` is a log of its own: its driver
-    waits for room and loses nothing, so that whoever writes has to wait too."""
+    """The particulars of a container. `essential` ends the task with it. `log` is a log of its own, whose driver waits for
+    room and loses nothing, so that its writer waits too."""
 
     name: str
     repository: ecr.IRepository
@@ -53,7 +53,7 @@ class Kind:
 
 
 class Containers(Construct):
-    """Adds containers to one task definition, whose log group is its own."""
+    """Adds containers to one task definition, whose log group is their own."""
 
     def __init__(self, scope: Construct, stage: Stage, task: ecs.FargateTaskDefinition, keys: Keys) -> None:
         super().__init__(scope, "Containers")
@@ -98,8 +98,8 @@ class Containers(Construct):
         )
 
     def volume(self, name: str) -> str:
-        """An empty one, which goes with the task: Fargate has no tmpfs. It takes owner and rights from the VOLUME of the
-        image; without one it is root's, and no other user can write."""
+        """Adds an empty volume for the task's life: Fargate has no tmpfs. It takes owner and rights from the image's VOLUME;
+        without one it is root's, and no other user can write."""
         self._task.add_volume(name=name)
         return name
 
@@ -109,7 +109,7 @@ class Containers(Construct):
         return linux
 
     def _routing(self, kind: Kind) -> ecs.LogDriver:
-        """Both modes are stated: the default is the account's."""
+        """Returns the log driver with its mode stated, since the default is the account's."""
         if kind.log is not None:
             return ecs.LogDrivers.aws_logs(stream_prefix=kind.name, log_group=kind.log, mode=ecs.AwsLogDriverMode.BLOCKING)
         return ecs.LogDrivers.aws_logs(

@@ -1,5 +1,5 @@
-"""The way in for customers, and the only one: HTTPS with server-sent events, and sockets. Both lead to the agent's port, and
-nothing leads to the server."""
+"""The customers' only way in: HTTPS with server-sent events, and sockets. Both lead to the agent's port, none to the
+server."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from infra.cdk.stacks.foundation import Foundation
 
 
 class DoorAlarms(Construct):
-    """`rollback` names those that end a deployment of agents; a service has to wait for them."""
+    """The alarms of the door. `rollback` names those that end a deployment of agents; its service has to wait for them."""
 
     def __init__(self, scope: Construct, stage: Stage, foundation: Foundation, door: Door) -> None:
         super().__init__(scope, "DoorAlarms")

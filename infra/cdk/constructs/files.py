@@ -1,4 +1,4 @@
-"""The bucket of what is fetched whole: the standby catalogue and preview pages, and one for the logs of access."""
+"""The bucket of files that are fetched whole: the standby catalogue and preview pages; and the bucket of its access logs."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Files(Construct):
         return f"s3://{self.shop.bucket_name}/{SHOP}/{name}"
 
     def _only_through(self, network: Network) -> None:
-        """What is inside is read and written through the network's own gateway, and the gateway leads to nothing else: a
-        key that was carried away is of no use outside. Those who publish pages come from outside."""
+        """Admits reads and writes through the network's own gateway alone, and lets the gateway reach this bucket alone: a
+        stolen key is of no use outside. Publishers of pages may come from outside."""
         both = [self.shop.bucket_arn, self.shop.arn_for_objects("*")]
         network.s3.add_to_policy(network.through([*ON_BUCKETS, *ON_OBJECTS], both))
         conditions: dict[str, dict[str, object]] = {"StringNotEquals": {"aws:SourceVpce": network.s3.vpc_endpoint_id}}

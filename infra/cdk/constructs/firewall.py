@@ -1,4 +1,4 @@
-"""What the balancer of the door refuses before an agent sees it: bad addresses, known attacks, floods, large bodies."""
+"""The firewall before the door's balancer: refuses bad addresses, known attacks, floods and large bodies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REDACTED = ("authorization", "cookie")
 
 
 class Firewall(Construct):
-    """Logged is what was refused, without tokens and queries, for two weeks: with its address, or nobody could mend it."""
+    """The firewall. It logs refused requests for two weeks, with their address and without tokens and queries."""
 
     def __init__(self, scope: Construct, stage: Stage, keys: Keys, balancer_arn: str) -> None:
         super().__init__(scope, "Firewall")
@@ -153,7 +153,7 @@ class Firewall(Construct):
 
 
 def _seen(name: str) -> waf.CfnWebACL.VisibilityConfigProperty:
-    """Counted. Without samples, which would have headers."""
+    """Counts matches in a metric, without samples, which would have headers."""
     return waf.CfnWebACL.VisibilityConfigProperty(
         cloud_watch_metrics_enabled=True, metric_name=name, sampled_requests_enabled=False
     )

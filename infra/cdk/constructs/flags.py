@@ -1,8 +1,9 @@
-"""Which tools are on, and for whom: AppConfig, rolled out in steps. Tasks read it from AppConfig's agent beside them.
+"""The flags document, which decides for whom each tool is on: in AppConfig, rolled out in steps. Tasks read it from
+AppConfig's agent beside them.
 
-AppConfig validates by JSON Schema draft 4, which says most of what the flags' schema of 2020-12 does: a document that is
-wrong by it is never deployed. The server judges by all of it, and keeps the last document that was right. A document that is
-right and does harm is rolled back by the alarms that roll a release back.
+AppConfig validates by JSON Schema draft 4, which covers most of the flags' schema of 2020-12: a document that it rejects is
+never deployed. The server checks the whole schema, and keeps the last valid document. A valid document that does harm is
+rolled back by the alarms that roll a release back.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ NEWER = ("propertyNames", "if", "then", "dependentSchemas", "default", "descript
 
 
 def draft_4(schema: Any) -> Any:
-    """The schema without words that draft 4 does not know, as far as those below `properties` are no names."""
+    """Returns the schema without keywords that draft 4 lacks; names below `properties` are no keywords."""
     if isinstance(schema, list):
         return [draft_4(each) for each in schema]
     if not isinstance(schema, dict):
@@ -44,7 +45,7 @@ def draft_4(schema: Any) -> Any:
 
 
 class Flags(Construct):
-    """`url` is for MANGA_FLAGS_URL, `arn` the resource that the agent reads."""
+    """The flags. `url` is for MANGA_FLAGS_URL, `arn` the resource that the agent reads."""
 
     def __init__(self, scope: Construct, stage: Stage) -> None:
         super().__init__(scope, "Flags")
@@ -73,7 +74,7 @@ class Flags(Construct):
         )
 
     def _monitors(self, stage: Stage) -> list[appconfig.CfnEnvironment.MonitorsProperty]:
-        """Alarms of its own: those of the service are made later than the flags."""
+        """Makes alarms of the flags' own, since those of the service are made later."""
         role = iam.Role(
             self,
             "Monitor",
@@ -105,7 +106,7 @@ class Flags(Construct):
         environment: appconfig.CfnEnvironment,
         profile: appconfig.CfnConfigurationProfile,
     ) -> None:
-        """Without a deployment the agent has nothing to give out."""
+        """Deploys a first document: without one the agent has none to serve."""
         bake = stage.flags_bake_minutes
         strategy = appconfig.CfnDeploymentStrategy(
             self,

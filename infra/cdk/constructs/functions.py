@@ -1,5 +1,5 @@
 """The two functions of the door, outside of the network and without a right to the shop's data: one verifies tokens, the
-other hands words to sockets. Their code is in the template, as it is in infra/door."""
+other posts to sockets and fetches keys. The template contains their code, as it is in infra/door."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MEMORY = 256
 
 
 class Sockets(Construct):
-    """Which sockets a customer has open, for their bound: hashes and ids, gone after two hours."""
+    """The table of a customer's open sockets, which bounds their number: hashes and ids, which expire after two hours."""
 
     def __init__(self, scope: Construct, stage: Stage) -> None:
         super().__init__(scope, "Sockets")
@@ -48,7 +48,7 @@ class Sockets(Construct):
 
 
 class Function(Construct):
-    """One file of infra/door with a role of its own, and a log that names nobody. `arn` is the function's."""
+    """A file of infra/door as a function, with a role of its own and a log without names. `arn` is the function's."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Keys of one's own: what is encrypted with them is unreadable without them, whoever holds a copy."""
+"""The account's own encryption keys: a copy of the data is unreadable without them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from infra.cdk.removal import removal
 
 
 class Keys(Construct):
-    """`personal` is for orders, profiles and secrets, `audit` for who saw which order: whoever may read the one need not
-    read the other. `shop` is for everything else, logs among them."""
+    """The keys: `personal` for orders, profiles and secrets, `audit` for the log of who saw which order, `shop` for all
+    else, logs among them. A reader of one need not be a reader of the others."""
 
     def __init__(self, scope: Construct, stage: Stage) -> None:
         super().__init__(scope, "Keys")

@@ -1,6 +1,5 @@
-"""A network whose tasks have no way to the internet: what they call is reached over endpoints, each of which lets through
-what this stage needs of its service, to what is this account's. The gateway to the internet is that of the customers'
-balancer, in subnets of its own."""
+"""A network whose tasks have no way to the internet: they reach AWS over endpoints, each limited to the actions that this
+stage needs, on this account's resources. The internet gateway serves the customers' balancer, in subnets of its own."""
 
 from __future__ import annotations
 
@@ -43,13 +42,13 @@ INSIDE = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
 
 
 def endpoints(stage: Stage) -> dict[str, tuple[str, dict[str, tuple[str, ...]]]]:
-    """Those that this stage calls."""
+    """Returns the endpoints of the services that this stage calls."""
     return {name: each for name, each in ENDPOINTS.items() if stage.traces or name != SPANS}
 
 
 class Network(Construct):
-    """`tasks`, `agents`, `cache` and `endpoints` are security groups; `s3` is a gateway. Who may reach whom is said here and
-    nowhere else."""
+    """The network. `tasks`, `agents`, `cache` and `endpoints` are security groups; `s3` is a gateway. Rules of who may reach
+    whom are made here and nowhere else."""
 
     def __init__(self, scope: Construct, stage: Stage, keys: Keys) -> None:
         super().__init__(scope, "Network")
@@ -78,7 +77,8 @@ class Network(Construct):
         return [subnet.subnet_id for subnet in self.vpc.isolated_subnets]
 
     def through(self, actions: list[str], resources: list[str]) -> iam.PolicyStatement:
-        """For whoever is of this account: another's keys are of no use from inside."""
+        """Returns a statement that admits principals of this account alone: another account's keys are of no use from
+        inside."""
         return iam.PolicyStatement(
             principals=[iam.AnyPrincipal()],
             actions=actions,
@@ -104,7 +104,7 @@ class Network(Construct):
         return ec2.SecurityGroup(self, name, vpc=self.vpc, description=what, allow_all_outbound=False)
 
     def _to_aws(self, group: ec2.SecurityGroup, *prefixes: str) -> None:
-        """To the endpoints, and to the addresses of gateways, which no group names."""
+        """Lets a group reach the endpoints, and the addresses of gateways, which have no group."""
         https = ec2.Port.tcp(HTTPS)
         for peer in (self.endpoints, *(ec2.Peer.prefix_list(each) for each in prefixes)):
             group.add_egress_rule(peer, https, "Services of AWS")

@@ -1,4 +1,4 @@
-"""What each role may do, as statements: the actions that the adapters make, on the resources that they make them on."""
+"""The rights of each role, as statements: the actions that the adapters perform, on the resources that they use."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def reads_the_store(tables: Tables) -> list[iam.PolicyStatement]:
 
 
 def writes_the_store(tables: Tables) -> list[iam.PolicyStatement]:
-    """The catalogue's tables: what is of customers is none of the seed's."""
+    """Allows writing the catalogue's tables; customers' tables are not the seed's."""
     return [allow("SeedTheStore", SEEDED, _arns(tables, (table for table in tables.of if not table.personal)))]
 
 
 def uses_keys(keys: Keys, region: str, *services: str) -> iam.PolicyStatement:
-    """Through these services alone: with the key by itself nobody can do anything."""
+    """Allows using the keys through these services alone, not directly."""
     return iam.PolicyStatement(
         sid="KeysThroughTheirServices",
         actions=list(KEY_USE),
@@ -58,7 +58,7 @@ def uses_keys(keys: Keys, region: str, *services: str) -> iam.PolicyStatement:
 
 
 def searches(search: Search) -> iam.PolicyStatement:
-    """Which documents and indices is said by the collection's own policy."""
+    """Allows requests to the collection, whose own policy decides on documents and indices."""
     return allow("Search", ("aoss:APIAccessAll",), (search.arn,))
 
 
@@ -67,7 +67,7 @@ def remembers(cache: Cache) -> iam.PolicyStatement:
 
 
 def fetches(files: Files, names: Sequence[str]) -> list[iam.PolicyStatement]:
-    """Pages and the standby, and these files of the shop's."""
+    """Allows reading pages, the standby, and these files of the shop's."""
     bucket = files.shop.bucket_arn
     listed = allow("ListPages", ("s3:ListBucket",), (bucket,))
     listed.add_condition("StringLike", {"s3:prefix": [f"{PAGES}/*", STANDBY]})
@@ -93,7 +93,7 @@ def classifies(stack: cdk.Stack, model: str | None) -> list[iam.PolicyStatement]
 
 
 def speaks_outside(stack: cdk.Stack, function: str) -> iam.PolicyStatement:
-    """By the name of a function that is made later."""
+    """Allows invoking the function of this name, which is made later."""
     arn = stack.format_arn(
         service="lambda", resource="function", resource_name=function, arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME
     )
@@ -101,12 +101,12 @@ def speaks_outside(stack: cdk.Stack, function: str) -> iam.PolicyStatement:
 
 
 def tells_of_spans() -> iam.PolicyStatement:
-    """X-Ray's segments have no resource."""
+    """Allows sending spans to X-Ray, whose segments have no resource."""
     return allow("Spans", ("xray:PutTraceSegments", "xray:PutTelemetryRecords"), ("*",))
 
 
 def tells_of_metrics(stack: cdk.Stack, log: str) -> iam.PolicyStatement:
-    """By the name of a log that is made later."""
+    """Allows writing the log of this name, which is made later."""
     streams = f"{log}:log-stream:*"
     arn = stack.format_arn(
         service="logs", resource="log-group", resource_name=streams, arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME
@@ -124,7 +124,7 @@ def reads_flags(flags: Flags) -> iam.PolicyStatement:
 
 
 def _arns(tables: Tables, wanted: Iterable[Table]) -> list[str]:
-    """Of tables, and of their own indices by name."""
+    """Returns the ARNs of these tables and of their indices."""
     arns: list[str] = []
     for table in wanted:
         arn = tables.of[table].attr_arn

@@ -1,4 +1,4 @@
-"""Tells each container of the pod which role is its own: one AWS config file, written before any of them starts.
+"""Tells each container of the pod its role: one AWS config file, written before any of them starts.
 
 botocore takes a role to assume from a profile alone, and the file names the account, which no image knows. So a container
 that runs once writes it to a volume that the others may only read.
@@ -22,7 +22,7 @@ WRITE = f'umask 022 && printf "%s" "$AWS_CONFIG" > /tmp/{FILE}'
 
 
 class Profiles:
-    """`give` makes a container wait for the file, and use one of its profiles."""
+    """The file. `give` makes a container wait for it, and use one of its profiles."""
 
     def __init__(
         self, stage: Stage, containers: Containers, repositories: Repositories, roles: Mapping[str, iam.IRole]

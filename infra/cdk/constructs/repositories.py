@@ -1,4 +1,4 @@
-"""Where images are pulled from: the network has no way to a public registry, so what AWS makes has copies here too."""
+"""The repositories of images: the network cannot reach a public registry, so AWS's own images have copies here too."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLLECTOR = "v0.49.0"
 
 
 class Repositories(Construct):
-    """A tag that was pushed stays what it is."""
+    """The repositories. Their tags are immutable."""
 
     def __init__(self, scope: Construct, stage: Stage, keys: Keys) -> None:
         super().__init__(scope, "Repositories")

@@ -28,7 +28,7 @@ from infra.cdk.constructs.tables import Tables
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What roles are about."""
+    """The resources that roles have rights to."""
 
     keys: Keys
     tables: Tables
@@ -39,7 +39,7 @@ class Data:
 
 
 class Roles(Construct):
-    """`service` is the task role of the service."""
+    """The roles. `service` is the task role of the service."""
 
     def __init__(self, scope: Construct, stage: Stage, data: Data) -> None:
         super().__init__(scope, "Roles")
@@ -83,7 +83,7 @@ class Roles(Construct):
         return self._role("pod", tasks, (may.allow("BecomeOneOfThem", ("sts:AssumeRole",), arns),))
 
     def _one_of(self, *names: str) -> iam.PrincipalBase:
-        """Roles of those names, by condition: a principal that is not there yet would be refused."""
+        """Returns the roles of these names, by a condition: a principal that does not exist yet would be refused."""
         arns = [
             self._stack.format_arn(service="iam", region="", resource="role", resource_name=f"{self._stage.prefix}-{name}")
             for name in names
@@ -107,7 +107,7 @@ class Roles(Construct):
 
 
 def _ecs(stack: cdk.Stack) -> iam.PrincipalBase:
-    """ECS, for tasks of this account: no other's may be started with these roles (the confused deputy)."""
+    """Returns ECS for this account's tasks: another account's may not start with these roles (the confused deputy)."""
     here = stack.format_arn(service="ecs", resource="*")
     conditions = {"StringEquals": {"aws:SourceAccount": stack.account}, "ArnLike": {"aws:SourceArn": here}}
     return iam.PrincipalWithConditions(iam.ServicePrincipal("ecs-tasks.amazonaws.com"), conditions)

@@ -1,4 +1,4 @@
-"""How many tasks: by what they work, never by who is connected. An open stream costs next to nothing and says nothing."""
+"""The number of tasks follows their work, not their connections: an open stream costs next to nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ OUT_S, IN_S = 30, 300
 
 
 def scale(scope: Construct, stage: Stage, name: str, service: ecs.FargateService, bounds: Scaling) -> None:
-    """By processor time, and by calls where there is a server in the task."""
+    """Scales by processor time, and by calls under way if there is a server in the task."""
     target = scaling.CfnScalableTarget(
         scope,
         "Tasks",

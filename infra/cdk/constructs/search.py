@@ -1,7 +1,7 @@
 """The catalogue's search: a vector collection of OpenSearch Serverless and its three policies.
 
-A collection group states the least and the most compute units. Without one both are the account's, and its least is none:
-a first request after a pause then takes 10 to 30 seconds. The index is made by the seed, from its one definition.
+A collection group states the least and the most compute units. Without one both are the account's, whose least is none: a
+first request after a pause then takes 10 to 30 seconds. The seed makes the index, from its one definition.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ REDUNDANT, SINGLE = "ENABLED", "DISABLED"
 
 
 class Search(Construct):
-    """`url` is for MANGA_CATALOG_URL, `arn` the resource of aoss:APIAccessAll, `group_…` what its
-    capacity is counted by. Nobody may read until `let_in`."""
+    """The collection. `url` is for MANGA_CATALOG_URL, `arn` the resource of aoss:APIAccessAll, `group_…` identify its
+    capacity. Nobody may read until `let_in`."""
 
     def __init__(self, scope: Construct, stage: Stage, network: Network, keys: Keys) -> None:
         super().__init__(scope, "Search")
@@ -66,7 +66,7 @@ class Search(Construct):
         self.url = f"aoss+{collection.attr_collection_endpoint}"
 
     def let_in(self, readers: Sequence[str], writers: Sequence[str]) -> None:
-        """By their roles' ARNs; nobody else, administrators of the account included."""
+        """Admits readers and writers by their roles' ARNs, and nobody else, not even the account's administrators."""
         index = f"index/{self.name}/{ALIAS}*"
         rules = [
             {"Rules": [_rule("index", index, READ)], "Principal": list(readers), "Description": "Searches"},

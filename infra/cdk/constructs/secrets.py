@@ -1,5 +1,7 @@
-"""The bearer that proves an agent to the server, and the one that proves the door to an agent. Nobody has to see them: they
-are made here, and ECS hands them to both sides, CloudFormation the second to API Gateway."""
+"""Two secrets: the bearer that proves an agent to the server, and the one that proves the door to an agent.
+
+They are generated here, and no person has to see them: ECS hands them to both sides, CloudFormation the second to API
+Gateway."""
 
 from __future__ import annotations
 
@@ -43,8 +45,8 @@ class Secrets(Construct):
         return made
 
     def token_read_by(self, scope: Construct, role: iam.IRole) -> secretsmanager.ISecret:
-        """The token for a stack that is deployed later. Named by its ARN alone, or its key would name the reader, and could
-        not be made before it."""
+        """Returns the token for a stack that is deployed later, by its ARN alone: else its key would name the reader, and
+        wait for it."""
         self._let_use_key(role)
         return secretsmanager.Secret.from_secret_complete_arn(scope, "Token", self.token.secret_arn)
 

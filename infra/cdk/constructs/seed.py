@@ -1,4 +1,5 @@
-"""The load of the catalogue, as a task that runs once: from inside, because the index and the cache have no other door."""
+"""The load of the catalogue, as a task that runs once, inside the network: nothing else can reach the index and the
+cache."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ UNUSED = ("MANGA_FLAGS_URL", "MANGA_REDIS_URL", "MANGA_PAGES_URL", "MANGA_EMF", 
 
 
 class Seed(Construct):
-    """`aws ecs run-task` starts it (infra/cdk/README.md); a second run writes nothing that is there already."""
+    """The task. `aws ecs run-task` starts it (infra/cdk/README.md); a second run writes nothing that is there already."""
 
     def __init__(self, scope: Construct, stage: Stage, data: Data, repositories: Repositories, roles: Roles) -> None:
         super().__init__(scope, "Seed")

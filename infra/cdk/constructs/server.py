@@ -1,5 +1,5 @@
-"""The containers that both shapes have: the server, AppConfig's agent that gives it its flags, and the audit's, which
-carries who saw which order to a log of its own."""
+"""The containers of both shapes: the server, AppConfig's agent with its flags, and the audit's, which carries the lines on
+who saw which order to a log of its own."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CARRIES_ON_S = 5
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What one shape has of its own: its size, settings, secrets, and whether it is reached from outside of the task."""
+    """The particulars of a shape: size, settings, secrets, and whether it is reached from outside of the task."""
 
     size: TaskSize
     environment: dict[str, str]
@@ -42,7 +42,7 @@ class Shape:
 def add_server(
     stage: Stage, containers: Containers, repositories: Repositories, data: Data, roles: Roles, shape: Shape
 ) -> ecs.ContainerDefinition:
-    """With what stands beside it."""
+    """Adds the server and its helpers."""
     audit = _audit(stage, containers, repositories, data)
     flags = _flags_agent(stage, containers, repositories, data, roles)
     container = containers.add(
@@ -94,7 +94,7 @@ def _audit(stage: Stage, containers: Containers, repositories: Repositories, dat
 def _flags_agent(
     stage: Stage, containers: Containers, repositories: Repositories, data: Data, roles: Roles
 ) -> ecs.ContainerDefinition:
-    """Not essential: while it is away the flags stay as they were."""
+    """Adds AppConfig's agent. The task goes on without it, with the last flags."""
     container = containers.add(
         Kind(
             name=FLAGS_NAME,

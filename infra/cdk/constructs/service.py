@@ -1,4 +1,4 @@
-"""A service: how many tasks there are, and how one release takes the place of another without a turn that fails."""
+"""A service: its tasks, and how a release replaces the last without a failed turn."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ FINE = {"MetricConfigurations": [{"MetricNames": ["CPUUtilization"], "Resolution
 
 
 class Service(Construct):
-    """Every task of a release is there and healthy before one of the last is stopped. A release whose tasks do not start is
-    rolled back by the circuit breaker, one whose tasks start and serve badly by the alarms."""
+    """The service. All tasks of a release are healthy before one of the last is stopped. The circuit breaker rolls back a
+    release whose tasks do not start, the alarms one whose tasks start and serve badly."""
 
     def __init__(
         self,

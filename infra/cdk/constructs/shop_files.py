@@ -14,13 +14,13 @@ FOLDER = "/shop"
 
 
 def stated_files(stage: Stage) -> dict[str, str]:
-    """The settings that name a file of the shop's, as the server finds it."""
+    """Returns the settings that name a file of the shop's, with the path at which the server finds it."""
     named = {"MANGA_POLICIES_FILE": stage.policies_file, "MANGA_TAGS_FILE": stage.tags_file}
     return {name: f"{FOLDER}/{file[3:]}" if file.startswith("s3:") else file for name, file in named.items() if file}
 
 
 def fetched(stage: Stage) -> list[str]:
-    """Names of those that are in the bucket."""
+    """Returns the names of the shop's files that are in the bucket."""
     return [file[3:] for file in (stage.policies_file, stage.tags_file) if file and file.startswith("s3:")]
 
 
@@ -32,7 +32,7 @@ def add_files(
     reader: ecs.ContainerDefinition,
     environment: dict[str, str],
 ) -> ecs.ContainerDefinition | None:
-    """The container that fetches them for `reader`, with `environment` beside its own; None where there are none."""
+    """Adds the container that fetches them for `reader`, with `environment` beside its own; None without such files."""
     if not (names := fetched(stage)):
         return None
     container = containers.add(

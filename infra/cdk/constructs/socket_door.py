@@ -1,4 +1,4 @@
-"""The door for sockets: a WebSocket API whose messages come to the agent by a link of its own, past no public address."""
+"""The door for sockets: a WebSocket API whose messages reach the agent over a link of its own, at no public address."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class SocketDoor(Construct):
 
     @property
     def dimensions(self) -> dict[str, str]:
-        """Of its messages in CloudWatch."""
+        """The dimensions of its messages' metrics in CloudWatch."""
         return {"ApiId": self.api.ref, "Stage": STAGE}
 
     @property
@@ -78,7 +78,8 @@ class SocketDoor(Construct):
         )
 
     def _linked(self, network: Network, behind: ec2.SecurityGroup) -> elb.NetworkLoadBalancer:
-        """Inside, with a group that lets nobody in: what comes by API Gateway's link is all that it is not held against."""
+        """Makes the link's balancer, inside the network; its group admits nothing, and API Gateway's link is exempt from
+        it."""
         group = ec2.SecurityGroup(
             self, "Link", vpc=network.vpc, description="The link of the sockets", allow_all_outbound=False
         )
@@ -172,8 +173,8 @@ class SocketDoor(Construct):
             acknowledge(each, "AwsSolutions-APIG4", why)
 
     def _to_agents(self, secret_arn: str) -> api.CfnIntegration:
-        """The secret is put in by CloudFormation: who may read the API's definition can read it, and nobody can send it from
-        outside, since a message has no headers."""
+        """Makes the integration, with the secret that CloudFormation resolves: readers of the API's definition can see it,
+        but nobody can send it from outside, since a message has no headers."""
         link = rest.CfnVpcLink(
             self, "VpcLink", name=f"{self._stage.prefix}-door", target_arns=[self._balancer.load_balancer_arn]
         )
@@ -255,7 +256,8 @@ class SocketDoor(Construct):
 
 
 class GatewayLog(Construct):
-    """API Gateway writes logs with one role of the account and region. It stays when a stage goes: others may write too."""
+    """The role with which API Gateway writes the logs of an account and region. It outlives the stage: other APIs may use
+    it."""
 
     def __init__(self, scope: Construct) -> None:
         super().__init__(scope, "GatewayLog")

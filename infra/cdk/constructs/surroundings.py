@@ -1,4 +1,4 @@
-"""The environment of the server's container: its settings, as Settings reads them, and where it is."""
+"""The environment of the server's container: its settings, as Settings reads them, and its region."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PIPE = f"/{AUDIT}/orders"
 
 
 def settings(stage: Stage, data: Data) -> dict[str, str]:
-    """MANGA_* of both shapes."""
+    """Returns the MANGA_* settings of both shapes."""
     standby = {"MANGA_STANDBY_URL": data.files.standby_url} if stage.standby != "off" else {}
     patterns = {"MANGA_ORDER_PATTERN": stage.order_pattern, "MANGA_TITLE_PATTERN": stage.title_pattern}
     return {
@@ -38,6 +38,6 @@ def settings(stage: Stage, data: Data) -> dict[str, str]:
 
 
 def region(stage: Stage) -> dict[str, str]:
-    """ECS sets AWS_REGION alone, and botocore reads the other: without it the role would be asked for at an address that
-    is outside of the network."""
+    """Returns botocore's region: ECS sets only AWS_REGION, which it does not read. Without it a role would be requested at
+    an address outside of the network."""
     return {"AWS_DEFAULT_REGION": stage.region, "AWS_STS_REGIONAL_ENDPOINTS": "regional"}

@@ -1,4 +1,4 @@
-"""How a balancer knows that an agent can be asked."""
+"""The health check by which a balancer finds agents that can answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from aws_cdk import aws_elasticloadbalancingv2 as elb
 
 
 def agents_health(protocol: elb.Protocol) -> elb.HealthCheck:
-    """An agent without its store is healthy: it says so to customers, and another one would not have it either."""
+    """Makes the check. An agent without its store is healthy: it tells customers so, and another would not reach it
+    either."""
     return elb.HealthCheck(
         path="/healthz",
         protocol=protocol,

@@ -1,4 +1,4 @@
-"""Who is told: those who are woken, those who read in the morning, and the latter of what the account costs too."""
+"""The notification topics: for pages, and for tickets, which the account's budget uses too."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EARLY_PERCENT = 80
 
 
 class Topics(Construct):
-    """Each has a subscription. Mail has to be confirmed once by whoever gets it."""
+    """The topics, with a subscription each. An address of mail has to confirm it once."""
 
     def __init__(self, scope: Construct, stage: Stage, keys: Keys) -> None:
         super().__init__(scope, "Topics")
@@ -50,7 +50,7 @@ class Topics(Construct):
         self._budget(stage)
 
     def _budget(self, stage: Stage) -> None:
-        """Of the whole account: a filter by tag counts nothing until somebody has switched the tag on for billing."""
+        """Makes the budget of the whole account: a filter by tag counts nothing until the tag is activated for billing."""
         told = budgets.CfnBudget.SubscriberProperty(address=self.ticket.topic_arn, subscription_type="SNS")
         budget = budgets.CfnBudget.BudgetDataProperty(
             budget_name=stage.prefix,

@@ -1,1 +1,1 @@
-"""What is deployed and rolled back together."""
+"""The stacks: each is deployed and rolled back as a whole."""

@@ -1,5 +1,5 @@
-"""What outlives every release: network, keys, data, and the roles that may touch it. A rollback of a service leaves it as it
-is."""
+"""The resources that outlive every release: network, keys, data, and the roles that may use them. A rollback of a service
+leaves them unchanged."""
 
 from __future__ import annotations
 

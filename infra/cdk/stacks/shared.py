@@ -41,13 +41,13 @@ class Shared(StageStack):
         self._name(stage, foundation, balancer)
 
     def _name(self, stage: Stage, foundation: Foundation, balancer: Balancer) -> None:
-        """Agents of this network find the service by its name, and nobody else has to know one."""
+        """Names the service for agents of this network; no other client has to know it."""
         zone = route53.PrivateHostedZone(self, "Zone", zone_name=stage.shared.domain, vpc=foundation.network.vpc)
         target = route53.RecordTarget.from_alias(targets.LoadBalancerTarget(balancer.balancer))
         route53.ARecord(self, "Name", zone=zone, target=target)
 
     def _task(self, stage: Stage, foundation: Foundation) -> ecs.FargateTaskDefinition:
-        """Its task role is the server's own: here the two are walled off from each other."""
+        """Makes the task, whose role is the server's own: a wall separates it from the agent's."""
         task = fargate_task(self, stage.service, stage.shared_size, foundation.roles.service)
         containers = Containers(self, stage, task, foundation.keys)
         token = ecs.Secret.from_secrets_manager(foundation.secrets.token_read_by(self, task.obtain_execution_role()))

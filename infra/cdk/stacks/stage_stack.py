@@ -1,4 +1,4 @@
-"""What every stack of a stage has."""
+"""The common parts of a stage's stacks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from infra.cdk.config import Stage
 
 
 class StageStack(cdk.Stack):
-    """Named after its stage, in its region, and without the bootstrap's version, which only an account could tell."""
+    """A stack named after its stage, in its region, and without the bootstrap's version, which only an account could
+    tell."""
 
     def __init__(
         self, scope: Construct, stage: Stage, name: str, description: str, *, protected: bool | None = None
