@@ -1,4 +1,4 @@
-"""Answers one question of one customer as it is thought of, and in time: in the model's words, in ours where it has none."""
+"""Answers one question of one customer within its time, in the model's words, else in prepared ones."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ class Done:
 
 @dataclass(slots=True)
 class Conversation:
-    """The messages of both sides. One question at a time is answered in it."""
+    """The messages of customer and agent. It answers one question at a time."""
 
     messages: Messages = field(default_factory=list)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Answering:
-    """`patience_ms` is what a customer waits for at most: a turn that is not done by then ends with what is known.
-    The server hears of it as the turn's budget, which shrinks from call to call."""
+    """Answers questions within `patience_ms`: a turn that is not done by then ends with the known results. Calls state what
+    is left of that time as the turn's budget."""
 
     def __init__(self, store: Store, model: Model, patience_ms: int, **manners: Any) -> None:
         self._store = store
@@ -73,8 +73,8 @@ class Answering:
     async def answer(
         self, session: str, question: str, user: str | None, token: str | None = None
     ) -> AsyncGenerator[str | Done, None]:
-        """Yields words as they come, and `Done` at the end; within `take_turn`. Never raises, and never takes longer than
-        the patience."""
+        """Yields the answer's words as they come, and `Done` at the end; within `take_turn`. Never raises, and never takes
+        longer than the patience."""
         began = time.monotonic()
         speech = Speech(question, StoreTools(self._store, user, session=session, token=token, skills=False, **self._manners))
         self.open_turns += 1
@@ -109,7 +109,8 @@ class Answering:
             span.set_attribute(OUTCOME, speech.outcome)
 
     def _conversation(self, session: str, user: str | None) -> Conversation:
-        """The one that was quiet for longest is forgotten, unless somebody is speaking in it."""
+        """Returns the conversation of a session. Beyond a bound those quiet the longest are forgotten, except the ones in
+        use."""
         found = self._conversations.setdefault((session, user), Conversation())
         self._conversations.move_to_end((session, user))
         quiet = [name for name, each in self._conversations.items() if not each.lock.locked() and each is not found]
@@ -119,7 +120,7 @@ class Answering:
 
 
 class Speech:
-    """One turn's words, in the order in which they come; nothing is the last of them."""
+    """One turn's words, in the order in which they come; an empty text ends them."""
 
     def __init__(self, question: str, tools: StoreTools) -> None:
         self.question = question
@@ -131,7 +132,7 @@ class Speech:
         self._tried: set[int] = set()
 
     async def speak(self, model: Model, messages: Messages) -> None:
-        """An agent for each turn: Strands' has one at a time."""
+        """Lets the model answer, by an agent of this turn's own: an agent of Strands answers one question at a time."""
         said = ""
         try:
             agent = Agent(model, messages, plugins=[self.tools], callback_handler=None, retry_strategy=None)
@@ -151,7 +152,8 @@ class Speech:
         self.words.put_nowait("")
 
     def ending(self) -> str:
-        """Ends what the model did not, with what is known."""
+        """Returns the end of an answer that the model did not finish: the known results, or a sentence why there are
+        none."""
         reason = "cut" if self._step else "model_away" if self.outcome == "model_away" else "late"
         known = tell_known(self.tools.turn.results, self.question) or sentence(reason, self.question)
         return f" … {known}" if self._step else known
@@ -171,13 +173,13 @@ class Speech:
             self._step += text
 
     def say(self, text: str) -> None:
-        """What another step said before stands apart."""
+        """Queues words, after a space where a new step begins."""
         apart = " " if self._told and not self._step and not text[:1].isspace() else ""
         self.words.put_nowait(apart + text)
         self._told = True
 
     async def _ask_again(self, event: AfterModelCallEvent) -> None:
-        """Once a step, as long as nobody has heard a word of it."""
+        """Has a failed model asked again, once a step, if the customer has read no word of it."""
         turn = self.tools.turn
         if event.exception is None or self._step or is_hopeless(event.exception):
             return

@@ -1,4 +1,4 @@
-"""The door's side of a conversation: a customer's message from a socket that somebody else holds, and words back to it."""
+"""The door's side of a conversation: takes a customer's message from a socket that the door holds, and sends words back."""
 
 from __future__ import annotations
 
@@ -27,19 +27,20 @@ Json = dict[str, Any]
 
 
 class CustomerGone(Exception):
-    """There is nobody at the socket any more."""
+    """The customer's socket is closed."""
 
 
 class Door:
-    """`callback` is `http://HOST:PORT` or `lambda:NAME`; `secret` proves us to the former."""
+    """Sends words to sockets. `callback` is `http://HOST:PORT` or `lambda:NAME`; `secret` proves this agent to the
+    former."""
 
     def __init__(self, callback: str, secret: str) -> None:
         self._callback = callback.rstrip("/")
         self._secret = secret
 
     async def answer(self, connection: str, told: AsyncIterator[str | Done], named: Mapping[str, str]) -> None:
-        """Sends a turn as it is told, in order, each message with what is `named`: the session that the customer stated.
-        Nothing is left to do where nobody hears it."""
+        """Sends the words of a turn in order, as they come, each message with what is `named`: the session that the
+        customer stated. Stops when the customer has gone."""
         queue: asyncio.Queue[str | Done | None] = asyncio.Queue()
 
         async def listen() -> None:
@@ -71,7 +72,7 @@ class Door:
             await self.send(connection, {"event": "error", "name": name, "message": message})
 
     async def send(self, connection: str, message: Json) -> None:
-        """Once more where it failed; then the message is lost. Raises `CustomerGone`."""
+        """Sends a message, twice if the first attempt fails; then it is lost and logged. Raises `CustomerGone`."""
         for _ in range(2):
             status = await asyncio.to_thread(self._sent, connection, message)
             if status == GONE:
@@ -101,5 +102,6 @@ class Door:
 
 
 def session_of(connection: str) -> str:
-    """The conversation of a socket whose customer names none. A connection's id may hold what a session's may not."""
+    """Returns the session of a socket whose customer names none: a hash, since a connection's id may hold other
+    characters."""
     return f"ws-{hashlib.sha256(connection.encode()).hexdigest()[:32]}"

@@ -58,7 +58,7 @@ class Service(uvicorn.Server):
 
 
 class Refused(HTTPException):
-    """`name` is the kind, for programs."""
+    """A refused request; `name` is its kind, for programs."""
 
     def __init__(self, status: int, name: str, message: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(status, message, headers)
@@ -66,7 +66,8 @@ class Refused(HTTPException):
 
 
 class Desk:
-    """Takes questions. Without an issuer, as on loopback alone, customers are who they say, and hear what a turn did."""
+    """Takes questions. Without an issuer, as on loopback alone, customers are who they say, and are sent the turn's calls
+    too."""
 
     def __init__(self, answering: Answering, store: Store, settings: ServiceSettings) -> None:
         self._answering = answering
@@ -85,7 +86,7 @@ class Desk:
         return Starlette(routes=routes, exception_handlers={HTTPException: _tell_refusal})
 
     async def health(self, request: Request) -> Response:
-        """Says 200 without the store too: a new agent would not have it either."""
+        """Answers 200, with the store or without: another agent would not reach the store either."""
         store = "away" if self._store.connection is None else "connected"
         return JSONResponse({"status": "ok", "store": store, "open_turns": self._answering.open_turns})
 
@@ -102,7 +103,7 @@ class Desk:
             return _Turn(events, place.pop_all())
 
     async def take_from_door(self, request: Request) -> Response:
-        """Answers 202 at once, and the customer by the door's callback."""
+        """Answers 202 at once; the customer's answer goes through the door's callback."""
         assert self._door is not None
         headers = request.headers
         if not hmac.compare_digest(headers.get("X-Door-Secret", "").encode(), self._secret.encode()):
@@ -121,7 +122,7 @@ class Desk:
         return Response(status_code=202)
 
     async def finish(self) -> None:
-        """Waits for those whose answers no request holds open."""
+        """Waits for the answers through the door, which no request holds open."""
         await asyncio.gather(*self._through_the_door, return_exceptions=True)
 
     async def _answer_door(self, connection: str, user: str | None, until: str | None, body: bytes) -> None:
@@ -142,7 +143,7 @@ class Desk:
             await self._door.refuse(connection, refusal.name, str(refusal.detail))
 
     async def _proven(self, request: Request) -> tuple[str | None, str | None]:
-        """Tells the user and the token that proves it. Raises `Refused`."""
+        """Returns the user and the token that proves them. Raises `Refused`."""
         if self._customers is None:
             return request.headers.get("X-User-ID"), None
         kind, _, token = request.headers.get("Authorization", "").partition(" ")
@@ -155,7 +156,7 @@ class Desk:
 
     @contextmanager
     def _place(self, user: str | None) -> Iterator[None]:
-        """Counts a turn for as long as the block. Raises `Refused`."""
+        """Counts a turn during the block. Raises `Refused` beyond the bounds."""
         if self._open.total() >= MOST_TURNS:
             raise Refused(503, "SERVER_BUSY", "Too many questions at once; please ask again.", {"Retry-After": "1"})
         if user is not None and self._open[user] >= MOST_OF_ONE:
@@ -182,7 +183,7 @@ class Desk:
 
 
 class _Turn(StreamingResponse):
-    """The events of a turn, which has its place until they are sent or their customer has gone."""
+    """The events of a turn, which keeps its place until they are sent or its customer has gone."""
 
     def __init__(self, events: AsyncGenerator[str, None], place: ExitStack) -> None:
         super().__init__(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
@@ -199,7 +200,7 @@ def _event(kind: str, data: dict[str, Any]) -> str:
 
 
 def _question(body: bytes, *known: str) -> dict[str, str]:
-    """Reads what was posted. Nothing in it names the user. Raises `Refused`."""
+    """Reads and checks the body of a question; nothing in it names the user. Raises `Refused`."""
     try:
         posted: Any = json.loads(body)
     except (ValueError, RecursionError):
@@ -240,7 +241,7 @@ async def _tell_refusal(request: Request, error: Exception) -> Response:
 
 
 async def serve(url: str, model: Model, host: str, port: int, patience_ms: int, settings: ServiceSettings) -> None:
-    """Until SIGTERM or SIGINT. Questions that are open then are answered; nobody is let in any more."""
+    """Serves until SIGTERM or SIGINT, then answers the open questions and admits no more."""
     bearer = {"Authorization": f"Bearer {settings.store_token}"} if settings.store_token else None
     store = Store(url, bearer)
     manners = {"calls": settings.turn_calls, "tokens": settings.turn_tokens, "only": settings.tools}
