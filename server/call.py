@@ -122,13 +122,13 @@ class Call:
 
     @property
     def opened(self) -> Begun:
-        """`begun`, for the stages inside the session stage."""
+        """The value of `begun`, for stages inside the session stage."""
         assert self.begun is not None
         return self.begun
 
     @property
     def due(self) -> Deadline:
-        """`deadline`, for the stages inside the session stage."""
+        """The value of `deadline`, for stages inside the session stage."""
         assert self.deadline is not None
         return self.deadline
 

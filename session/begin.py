@@ -59,7 +59,7 @@ def decode(stored: bytes | None) -> CachedResult | None:
 
 
 def result_set_name(title_ids: Sequence[str]) -> str:
-    """`rs_` and 80 bits of the ids' hash: equal hits have equal names, and no user is in it."""
+    """Returns `rs_` and 80 bits of the ids' hash: equal hits have equal names, and no user is in it."""
     return f"rs_{_base32(' '.join(title_ids), 16)}"
 
 

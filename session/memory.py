@@ -134,8 +134,8 @@ class SessionMemory:
         )
 
     def _read_answers(self, request: BeginRequest, sent: float, answers: Mapping[str, Reply]) -> Begun:
-        """`sent` is in monotonic seconds. Raises TypeError, ValueError, LookupError or AttributeError for answers that the
-        scripts do not give."""
+        """Reads the trip's answers. `sent` is in monotonic seconds. Raises TypeError, ValueError, LookupError or
+        AttributeError for answers that the scripts do not give."""
         answer, turn = answers.get("turn"), self._turns.apart(request.turn)
         retry_after_ms = max(int(answers.get("limit") or 0), int(answer[0]) if answer is not None else 0)
         if retry_after_ms:  # a refused call starts no turn
@@ -298,7 +298,7 @@ class SessionMemory:
         await self._guarded.trip([Command(("HSET", base, "listened", 1)), Command(("PEXPIRE", base, SESSION_TTL_MS))])
 
     async def ping(self, deadline: Deadline) -> None:
-        """Raises `MemoryUnavailable` or `MemoryRefused` when Redis is not well."""
+        """Asks Redis to answer. Raises `MemoryUnavailable` or `MemoryRefused` when it is not well."""
         (reply,) = await self._redis.trip([Command(("PING",))], deadline)
         if isinstance(reply, Exception):
             raise reply

@@ -173,7 +173,7 @@ class Shadow:
 
 @dataclass(slots=True)
 class _Activity:
-    """A turn's calls under way in this process, since when there is none, and the counted time between calls."""
+    """A turn's calls in this process: how many run, since when none does, and the counted time between them."""
 
     calls: int = 0
     idle_since: float = 0.0
@@ -284,7 +284,7 @@ class TurnArithmetic:
     def __init__(
         self, budget_ms: int, shadows: TurnShadows, clock: Clock = time.monotonic, *, budget_tokens: int = 0
     ) -> None:
-        """`budget_tokens` is for turns that state none; 0 does not count tokens."""
+        """Takes the configured budgets; `budget_tokens` is for turns that state none, and 0 does not count tokens."""
         self.budget_ms = budget_ms
         self.budget_tokens = budget_tokens
         self.shadows = shadows

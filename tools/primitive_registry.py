@@ -53,7 +53,7 @@ class PrimitiveRegistry:
     """Resources and templates by address, prompts by name. Withdrawn ones are not served."""
 
     def __init__(self, primitives: Iterable[Primitive] = PRIMITIVES) -> None:
-        """Raises `NameTaken` for an address or a name twice."""
+        """Registers the primitives. Raises `NameTaken` for an address or a name twice."""
         built_in = list(primitives)
         addresses = [_key(each) for each in built_in]
         self.resources: Register[Served[Resource]] = Register(addresses)
@@ -66,7 +66,7 @@ class PrimitiveRegistry:
         return chain(self.resources, self.templates, self.prompts)
 
     def register(self, primitive: Primitive) -> None:
-        """Raises `NameTaken`."""
+        """Adds a primitive. Raises `NameTaken`."""
         if isinstance(primitive, Resource):
             self.resources.register(primitive.uri, Served(primitive, _register_read(tool_for_resource(primitive))))
         elif isinstance(primitive, ResourceTemplate):
@@ -78,7 +78,7 @@ class PrimitiveRegistry:
             )
 
     def withdraw(self, primitive: Primitive) -> None:
-        """Raises `NotRegistered`."""
+        """Removes a primitive. Raises `NotRegistered`."""
         self._register_of(primitive).withdraw(_key(primitive))
 
     def on_change(self, observer: Callable[[Kind], None]) -> None:

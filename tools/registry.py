@@ -54,13 +54,13 @@ class Register(Generic[T]):
         self._observers: list[Observer] = []
 
     def register(self, name: str, value: T) -> None:
-        """Raises `NameTaken`."""
+        """Adds a value. Raises `NameTaken`."""
         if name in self._current:
             raise NameTaken(f"{name} is registered already; replace it, or withdraw it first")
         self.exchange({name: value})
 
     def replace(self, name: str, value: T) -> None:
-        """Raises `NotRegistered`."""
+        """Replaces a value. Raises `NotRegistered`."""
         self._there(name)
         self.exchange({name: value})
 
@@ -147,7 +147,7 @@ class Registered:
 
 
 def compile_tool(tool: Tool) -> Registered:
-    """Raises `ToolRefused`."""
+    """Checks a tool and compiles its schemas. Raises `ToolRefused`."""
     if problem := find_problem(tool):
         raise ToolRefused(f"{tool.name!s:.80}: {problem}")
     return compile_valid_tool(tool)
@@ -202,7 +202,7 @@ class Registry:
         self._register.replace(tool.name, self.compile_tool(tool, version))
 
     def withdraw(self, name: str) -> None:
-        """Raises `NotRegistered`."""
+        """Removes a tool. Raises `NotRegistered`."""
         self._register.withdraw(name)
 
     def compile_tool(self, tool: Tool, version: str | None = None, package: str | None = None) -> Registered:

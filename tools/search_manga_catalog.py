@@ -50,8 +50,8 @@ MOST_TOPICS = 8
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """`wording` finds the question in a normalised text; `says` is one sentence for the model, with a place for the shop's
-    policies."""
+    """A pointer to another tool. `wording` finds the question in a normalised text; `says` is one sentence for the model,
+    with a place for the shop's policies."""
 
     tool: str
     wording: re.Pattern[str]

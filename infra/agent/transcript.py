@@ -30,7 +30,7 @@ def line(who: str, text: str) -> None:
 
 
 class Transcript(HookProvider):
-    """`outcomes` has one word a call, in order: "success", or the name of the error."""
+    """Prints the conversation. `outcomes` has one word a call, in order: "success", or the name of the error."""
 
     def __init__(self) -> None:
         self.outcomes: list[str] = []

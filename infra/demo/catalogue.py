@@ -50,7 +50,7 @@ def read_titles(path: Path) -> list[Record]:
 
 
 def stocked_titles(records: Iterable[Record]) -> list[StockedTitle]:
-    """In the order of `records`, which decides who gives way when two volumes draw the same ISBN."""
+    """Stocks the records in their order, which decides which of two volumes gives way when both draw the same ISBN."""
     records = list(records)
     by_popularity = sorted(records, key=lambda record: (-(record["rating_count"] or 0), record["title_id"]))
     ongoing = {record["title_id"] for record in records if _ongoing(record)}

@@ -8,7 +8,7 @@ _JAPAN = timezone(timedelta(hours=9), "JST")
 
 
 def japan_time(text: str) -> datetime:
-    """`2026-11-18 21:14`, by the clock in Japan."""
+    """Parses `2026-11-18 21:14`, by the clock in Japan."""
     return datetime.strptime(text, "%Y-%m-%d %H:%M").replace(tzinfo=_JAPAN)
 
 

@@ -25,7 +25,7 @@ class IsbnRegister:
         self._taken: set[str] = set()
 
     def allot(self, publisher: str, title_id: str, volume: int) -> str:
-        """`publisher` is its registrant number, 2 to 6 digits."""
+        """Hands out the ISBN of a volume; `publisher` is its registrant number, 2 to 6 digits."""
         width = _FREE_DIGITS - len(publisher)
         number = whole(0, 10**width - 1, "isbn", title_id, volume)
         for step in range(10**width):

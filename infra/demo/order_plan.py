@@ -12,7 +12,7 @@ ANY_WAITING = "*"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """`title` is the romaji title in the catalogue; `volume` is None for a full set."""
+    """An item to order. `title` is the romaji title in the catalogue; `volume` is None for a full set."""
 
     title: str
     volume: int | None
@@ -22,7 +22,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """`items` are positions in the order; `reached` is the last state the carrier has reported."""
+    """A parcel. `items` are positions in the order; `reached` is the last state the carrier has reported."""
 
     carrier: str
     service: str
@@ -50,7 +50,7 @@ class OrderPlan:
 
     @property
     def order_id(self) -> str:
-        """`MNG-` and eight letters or digits."""
+        """The order's number: `MNG-` and eight letters or digits."""
         return f"MNG-DEMO{self.number}"
 
 

@@ -40,7 +40,7 @@ class OrderDesk:
         self._titles = {str(title.record["title"]["romaji"]): title for title in reversed(self._by_rank)}
 
     def order(self, plan: OrderPlan) -> Order:
-        """Raises ValueError when the catalogue lacks what the plan orders."""
+        """Writes the order of a plan. Raises ValueError when the catalogue lacks a planned item."""
         prefecture = PREFECTURES[plan.owner]
         shipments = tuple(_shipment(plan, index, region_of(prefecture)) for index in range(len(plan.parcels)))
         lines = self._lines(plan, shipments)
@@ -111,7 +111,7 @@ def _price(title: StockedTitle, item: Item, volume: VolumeStock | None) -> int:
 
 
 def _supply(item: Item, volume: VolumeStock | None, *, shipped: bool) -> tuple[str, str | None]:
-    """Where the line comes from, and the day a waiting one is expected. What was shipped came from stock."""
+    """Returns the source of a line, and the day on which a waiting one is expected. Shipped lines came from stock."""
     if item.format == "digital":
         return "download", None
     if volume is None or shipped:

@@ -31,7 +31,7 @@ _FREE_FROM = 8000
 
 
 def region_of(prefecture: str) -> str:
-    """Raises ValueError for a prefecture that does not exist."""
+    """Returns the region of a prefecture. Raises ValueError for an unknown one."""
     for region, names in REGIONS.items():
         if prefecture in names.split():
             return region
@@ -39,7 +39,7 @@ def region_of(prefecture: str) -> str:
 
 
 def shipping_fee(prefecture: str, goods_jpy: int, letterbox: bool = False) -> int:
-    """`goods_jpy` are the paper goods alone: nothing is shipped for digital ones. Free from 8,000 yen within Japan."""
+    """Returns the fee for paper goods of `goods_jpy`; digital ones are not shipped. Free from 8,000 yen within Japan."""
     region = region_of(prefecture)
     if goods_jpy == 0 or (goods_jpy >= _FREE_FROM and region != "overseas"):
         return 0

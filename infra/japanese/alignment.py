@@ -22,7 +22,7 @@ def plain(text: str) -> str:
 
 
 class Aligner:
-    """`readings`: of each kanji, in hiragana."""
+    """Aligns words with their readings. `readings` are those of each kanji, in hiragana."""
 
     def __init__(self, readings: Mapping[str, Iterable[str]]) -> None:
         self._readings = {

@@ -62,7 +62,7 @@ class Contents:
 
 
 def read(sources: Sources, identifiers: Identifiers, vocabulary: Vocabulary | None = None) -> Contents:
-    """Raises ContentsError with every line that is wrong in any of the files."""
+    """Reads and checks all files. Raises ContentsError with every wrong line in any of them."""
     currency, problems = identifiers.currency, list[str]()
     records, rows, orders = tuple[Record, ...](), list[tuple[str, VolumeStock]](), list[tuple[str, Order]]()
     with _telling(problems):

@@ -268,7 +268,7 @@ class FlagsItem:
 
     @classmethod
     def parse(cls, url: str) -> FlagsItem:
-        """Raises ValueError that names the wrong part."""
+        """Parses the URL. Raises ValueError that names the wrong part."""
         parts = urlsplit(url)
         address = DynamoAddress.parse(urlunsplit(parts._replace(path="")))
         if "table_prefix" in parts.query:

@@ -230,7 +230,8 @@ OFF = "off"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`variant` is for metrics: "on", "off", or the segment by which it is on. `why` is for a person and names no user."""
+    """Whether a tool is on. `variant`, for metrics, is "on", "off" or the segment. `why` is for a person and names no
+    user."""
 
     on: bool
     variant: str

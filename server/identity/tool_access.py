@@ -51,7 +51,7 @@ class ToolAccess:
     """Decides for lists and for calls alike."""
 
     def __init__(self, registry: Registry, flags: Flags, toolset: Collection[str] | None = None) -> None:
-        """`toolset`: the names of the only tools; None for all of the registry's."""
+        """Restricts the registry to the names in `toolset`; None allows all."""
         self._registry = registry
         self._flags = flags
         self._toolset = toolset

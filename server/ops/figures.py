@@ -132,7 +132,7 @@ def percentiles(counts: Mapping[int, int], shares: Sequence[float]) -> list[floa
 
 @dataclass(slots=True)
 class _Tool:
-    """`decisions` counts whether the tool was on, for calls that its flag decided about."""
+    """The counts of a tool. `decisions` counts its flag's decisions, for calls that had one."""
 
     ms: SlidingCounter[int] = field(default_factory=SlidingCounter)
     sources: SlidingCounter[str] = field(default_factory=SlidingCounter)

@@ -36,7 +36,7 @@ class Refused(Exception):
 
     @classmethod
     def from_error(cls, reason: str, error: BaseException) -> Refused:
-        """`detail` is the error in one line of at most 300 characters, without what a terminal would obey."""
+        """Makes a refusal with the error as `detail`: one line of at most 300 characters, without terminal controls."""
         try:
             words = " ".join(str(error).split())
         except BaseException:  # the package's own code, too
@@ -144,7 +144,7 @@ def unload(roots: Iterable[str]) -> dict[str, ModuleType]:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """`imports` can be undone until something of it has been registered."""
+    """A loaded package. `imports` can be undone until part of it has been registered."""
 
     package: Package
     tools: Sequence[Registered]

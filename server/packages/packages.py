@@ -106,7 +106,7 @@ class Coalesced(Generic[T]):
         self._next: asyncio.Task[T] | None = None
 
     async def __call__(self) -> T:
-        """Raises what the work raises."""
+        """Runs the work, or joins a run. Raises its errors."""
         if self._next is None:
             self._next = self._tasks.create_task(self._run())
         return await asyncio.shield(self._next)
@@ -232,7 +232,7 @@ class Importer:
             raise Refused.from_error(reason, error) from None
 
     async def load(self, package: Package, others: Collection[str]) -> Loaded:
-        """`others` are modules of the server and of other packages. Raises `Refused` with everything as it was."""
+        """Loads a package; `others` are the other modules in use. Raises `Refused` with everything as it was."""
         if self._hanging is not None and not self._hanging[1].done():
             raise Refused(f"the import of {self._hanging[0]} has not ended: mend that package and start the server again")
         imports = FreshImports()

@@ -39,8 +39,8 @@ class Dependencies:
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def states(self) -> dict[str, dict[str, Any]]:
-        """`{name: {state, latency_ms, detail?}}`. All are probed at once, each for at most half a second; concurrent callers
-        share the answers."""
+        """Returns `{name: {state, latency_ms, detail?}}`. All are probed at once, for half a second at most; concurrent
+        callers share the answers."""
         async with self._asking:
             if self.clock() - self._asked_at > REMEMBERED_SECONDS:
                 names = list(self.probes)

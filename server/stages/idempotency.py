@@ -110,7 +110,7 @@ class IdempotencyStage:
         return await self._run(call, inner, request, claim.stored if claim is not None else None)
 
     async def _run(self, call: Call, inner: Handler, request: ClaimRequest, unreadable: bytes | None) -> Outcome:
-        """`unreadable` is the stored record that this call overwrites."""
+        """Runs the call and records its result; `unreadable` is the stored record that it overwrites."""
         with self._keyed.running(call, request) as shared:
             try:
                 outcome = shared.outcome = await inner(call)

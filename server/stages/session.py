@@ -176,7 +176,7 @@ class EndWrites:
     """The writes of a call's end trip: `steps`, and the `state` among them that this process keeps as well."""
 
     def __init__(self, call: Call, outcome: Outcome, memory: SessionMemory, now: float) -> None:
-        """`now` is in seconds since the epoch."""
+        """Plans the writes; `now` is in seconds since the epoch."""
         begun, tool = call.opened, call.tool.tool
         shown = _last_shown(call, outcome)
         self.state: list[StateWrite] = []

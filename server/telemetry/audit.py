@@ -27,7 +27,7 @@ class AuditFile:
     writing fails."""
 
     def __init__(self, path: Path) -> None:
-        """Raises OSError for a file that cannot be written, or cannot be closed to others."""
+        """Opens the file. Raises OSError if it cannot be written, or cannot be closed to others."""
         self._path = path
         self._fd: int | None = None
         self._torn = False

@@ -35,7 +35,7 @@ class Lines:
         found: Callable[[int], None],
         most_bytes: int = 1024 * 1024,  # most bytes that wait: some three thousand lines of calls
     ) -> None:
-        """`write` takes whole lines on the thread; it may block, and raises OSError."""
+        """Starts the thread. `write` takes whole lines on it; it may block, and raises OSError."""
         self._write, self._tell_lost, self._tell_found = write, lost, found
         self._most_bytes = most_bytes
         # Both are reentrant: a finaliser that logs can run anywhere.

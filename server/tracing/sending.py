@@ -65,7 +65,7 @@ def call_attributes(event: CallFinished) -> Attributes:
 
 
 def span_attributes(span: Span, systems: Mapping[str, str]) -> Attributes:
-    """`systems` are the databases behind the backends, by the backend's name."""
+    """Returns the attributes of a span; `systems` are the databases by the backend's name."""
     attributes: Attributes = {} if span.outcome == OK else {"error.type": span.outcome}
     noted = dict(span.attributes)
     if span.kind == "redis":
@@ -99,7 +99,7 @@ class SpansOf:
         self._systems = systems
 
     def __call__(self, event: CallFinished, timeline: Timeline, ended_ns: int) -> Iterator[ReadableSpan]:
-        """`ended_ns` is the call's end in nanoseconds since the epoch."""
+        """Yields the call's span, then those below it; `ended_ns` is its end in nanoseconds since the epoch."""
         over = timeline.call.ended or 0.0
         yield self._of_call(event, timeline, ended_ns, over)
         for span in timeline.spans:
@@ -171,7 +171,7 @@ class Collector(requests.Session):
     why = "it does not take them"
 
     def request(self, *args: Any, **kwargs: Any) -> requests.Response:
-        """Raises `requests.RequestException`, also for a redirection, which the exporter would take for a success."""
+        """Posts a batch. Raises `requests.RequestException`, also for a redirection: the exporter would believe it."""
         try:
             response = super().request(*args, **{**kwargs, "stream": True})
             with response:

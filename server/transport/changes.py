@@ -120,7 +120,7 @@ LISTS: Mapping[str, ServerEvent] = {
 
 
 def encode_event(event: ServerEvent, sender: str) -> bytes:
-    """`sender` is the process's name, by which it recognises its own messages."""
+    """Encodes an event; `sender` is this process's name, by which it recognises its own messages."""
     fields = {"from": sender}
     if isinstance(event, ResourceUpdated):
         fields |= {"resource": event.uri} | ({"owner": event.owner} if isinstance(event, OwnUpdated) else {})

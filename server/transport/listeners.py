@@ -120,7 +120,7 @@ CHANGED = ToolsListChanged()
 
 @dataclass(slots=True, eq=False)
 class Client:
-    """`tell` neither waits nor fails. `lists` are the digests that it knows, by principal."""
+    """A client to notify. `tell` neither waits nor fails. `lists` are the digests that it knows, by principal."""
 
     tell: Callable[[], None]
     lists: dict[Principal, str] = field(default_factory=dict)

@@ -290,7 +290,7 @@ class Protocol:
         return principal, text
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Json:
-        """Raises a JSON-RPC error only for a name that never was a tool."""
+        """Answers `tools/call`. Raises a JSON-RPC error only for a name that never was a tool."""
         tool = self._registry.get(params.name)
         if tool is None:
             raise self._unknown(ctx, params.name, await self._callers.identify(ctx))

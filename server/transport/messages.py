@@ -231,7 +231,7 @@ def read_id(body: bytes) -> Any:
 
 
 def _check_entry(entry: Any, ids: set[types.RequestId]) -> bytes | types.JSONRPCError:
-    """`ids` are those of the requests before it."""
+    """Returns one entry of a batch as a message, or its error; `ids` are those of the requests before it."""
     number = entry.get("id") if isinstance(entry, dict) else None
     try:
         message = types.jsonrpc_message_adapter.validate_python(entry, by_name=False)

@@ -43,7 +43,7 @@ class RedisAddress:
 
     @classmethod
     def parse(cls, url: str) -> RedisAddress:
-        """Raises ValueError that names the wrong part and no secret; OSError for the authority's file."""
+        """Parses the URL. Raises ValueError that names the wrong part and no secret; OSError for the authority's file."""
         parts = urlsplit(url)
         if parts.scheme not in SCHEMES:
             raise ValueError(f"scheme {parts.scheme!r} is not one of {', '.join(SCHEMES)}")

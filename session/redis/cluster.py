@@ -63,7 +63,7 @@ class Informant(ClusterNode):
         self._redis = redis
 
     async def execute_command(self, *_: Any, **__: Any) -> Any:
-        """Raises `MemoryUnavailable`, or `MemoryRefused` without the server's own words."""
+        """Runs a command. Raises `MemoryUnavailable`, or `MemoryRefused` without the server's own words."""
         await self._redis.connect_unless_away(Deadline.after(CONNECT_SECONDS))
         (reply,) = await self._redis.trip([TOPOLOGY], Deadline.after(ANSWER_SECONDS))
         if isinstance(reply, Exception):
@@ -91,7 +91,7 @@ class ClusteredRedis:
     whether the cluster is well."""
 
     def __init__(self, address: RedisAddress, credentials: Credentials | None = None) -> None:
-        """`address` is any node's, or an endpoint's that leads to one."""
+        """Knows one `address` at first, any node's or an endpoint's that leads to one."""
         self._address, self._credentials = address, credentials
         self._seed = ClusterNode(address.host, address.port)
         self.nodes = NodesManager([self._seed], False, {}, False, self._reached_as)

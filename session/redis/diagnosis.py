@@ -36,7 +36,7 @@ _REFUSALS = {
 
 
 async def diagnose(address: RedisAddress, credentials: Credentials | None, deadline: Deadline) -> Diagnosis:
-    """Never raises. `credentials` are for IAM addresses."""
+    """Diagnoses Redis step by step. Never raises. `credentials` are for IAM addresses."""
     try:
         async with asyncio.timeout(deadline.less(0.8).remaining()):
             return await _examine_server(address, credentials)

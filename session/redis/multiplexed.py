@@ -69,7 +69,7 @@ class Trip:
             self.done.exception()  # retrieved, though nobody may wait for it any more
 
     async def replies(self) -> list[Reply | Exception]:
-        """Raises `MemoryUnavailable`. After a cancellation the replies are discarded as they come."""
+        """Waits for the replies. Raises `MemoryUnavailable`. After a cancellation they are discarded as they come."""
         try:
             return await self.done
         finally:

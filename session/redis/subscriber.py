@@ -102,7 +102,7 @@ class Subscriber:
             wire.abort()
 
     async def _until_lost(self, wire: Wire, lost: asyncio.Event, dialer: Dialer) -> NoReturn:
-        """Raises `MemoryUnavailable` when the connection or its node is lost."""
+        """Pings until the connection or its node is lost. Raises `MemoryUnavailable` then."""
         while not lost.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(PING_SECONDS):

@@ -125,7 +125,7 @@ class CircuitBreaker:
         self._report(era, "slow answers" if slow else None)
 
     def record_failure(self, era: int, why: str = "failures") -> None:
-        """`why` is for a person and carries no address."""
+        """Counts a failure; `why` is for a person and carries no address."""
         self._report(era, why)
 
     def record_ignored(self, era: int) -> None:

@@ -21,7 +21,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """`monotonic` measures durations; `wall` dates what outlives the process."""
+    """The two clocks: `monotonic` measures durations; `wall` dates what outlives the process."""
 
     monotonic: Clock = time.monotonic
     wall: WallClock = time.time

@@ -30,8 +30,8 @@ UNHEARD = "nothing was found by {}"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`want` as it was finally asked, `let_go` the conditions dropped, in words; `named` are the ids of titles found by
-    their name alone."""
+    """A page and how it was found: `want` as finally asked, `let_go` the dropped conditions in words, `named` the ids of
+    titles found by their name alone."""
 
     page: CatalogPage
     want: Want

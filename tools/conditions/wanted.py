@@ -302,7 +302,7 @@ NEXT_OFFSET: Json = {"next_offset": INTEGER}
 
 
 def describe_understood(want: Want, relaxed: Sequence[str] = ()) -> Json:
-    """`understood` and `relaxed`, each unless it is empty."""
+    """Returns `understood` and `relaxed`, each unless it is empty."""
     said: Json = {}
     if want.understood:
         said["understood"] = list(_combine_understood(want.understood))

@@ -31,7 +31,7 @@ class UriTemplate:
     _pattern: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Raises ValueError for any other template."""
+        """Compiles the template. Raises ValueError for any other form."""
         literals, names = VARIABLE.split(self.text)[::2], VARIABLE.findall(self.text)
         bare = "".join(literals)
         if (

@@ -28,7 +28,7 @@ async def complete_language(context: ToolContext, typed: str, others: Mapping[st
 
 
 def read_language(given: Mapping[str, str]) -> Language:
-    """English by default; of a tag such as ja-JP the first part counts. Raises `InvalidArguments`."""
+    """Reads the language, by default English; of ja-JP the first part counts. Raises `InvalidArguments`."""
     said = given.get("language", "").strip().casefold()
     if not said:
         return "en"
@@ -58,7 +58,7 @@ NUMBER = re.compile(r"(?:¥|vol\.?|第)? ?([0-9][0-9,]{0,11}) ?(?:円|yen|jpy|�
 
 
 def read_text(given: Mapping[str, str], name: str) -> str:
-    """Raises `InvalidArguments` for blank text."""
+    """Returns an argument's text. Raises `InvalidArguments` for blank text."""
     if given[name].strip():
         return given[name]
     raise InvalidArguments([Violation(f"$.{name}", "minLength", f"{name} is empty", "give some text")])
@@ -110,7 +110,7 @@ NO_STOCK = Saying("Promise no stock: it cannot be checked just now.", "今は在
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`arguments` are those of the tool that it names."""
+    """A step of a task: a sentence that names a tool, and the tool's `arguments`."""
 
     saying: Saying
     arguments: Json | None = None

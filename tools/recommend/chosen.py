@@ -302,7 +302,7 @@ FURTHEST = 60
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """`fits`: whether any of the titles fits the wish. `let_go`: conditions that they do not satisfy, in words."""
+    """The chosen titles. `fits`: whether any fits the wish. `let_go`: conditions that they do not satisfy, in words."""
 
     titles: Sequence[Title]
     wish: Wish

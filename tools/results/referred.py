@@ -84,7 +84,7 @@ def resolve_title(context: ToolContext, asked: Json, otherwise: Violation = NO_T
 
 
 def resolve_titles(context: ToolContext, asked: Json) -> TitleReference:
-    """Raises `InvalidArguments` when nothing was named and nothing shown."""
+    """Returns the titles that a call is about. Raises `InvalidArguments` if it names none and none was shown."""
     if asked.get(TITLE_IDS):
         return TitleReference(tuple(dict.fromkeys(asked[TITLE_IDS])), TITLE_IDS)
     if NAMED_SET in asked:

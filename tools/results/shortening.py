@@ -132,7 +132,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Shortened:
-    """`left_out` are names of fields, `cuts` the lists that have lost rows."""
+    """A shortened result. `left_out` are names of fields, `cuts` the lists that have lost rows."""
 
     value: Json
     left_out: tuple[str, ...]

@@ -132,7 +132,7 @@ NOTHING = Ordered()
 
 
 async def find_title(context: ToolContext, asked: VolumeQuery) -> Json:
-    """Raises `NotFound` for a title that is not sold, and for a volume that it does not have."""
+    """Answers about one title. Raises `NotFound` for a title that is not sold, and for a volume that it does not have."""
     assert asked.title_id is not None
     has = await _read_orders(context, asked.title_id) if asked.volume == NEXT else NOTHING
     reading = await context.store.stock.read([asked.title_id], context.deadline)

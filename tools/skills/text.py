@@ -101,7 +101,7 @@ def _in_currency(said: str, language: Language, currency: Currency) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """`frontmatter` is that of its file, `head` its lines."""
+    """A skill. `frontmatter` is that of its file, `head` its lines."""
 
     frontmatter: Json
     head: str

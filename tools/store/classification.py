@@ -86,7 +86,7 @@ class Vote:
 
 
 def vote(voters: Sequence[tuple[float, Collection[str]]]) -> Vote | None:
-    """`voters` are (likeness, labels). None without voters."""
+    """Counts the votes of `voters`, pairs of likeness and labels. None without voters."""
     if not voters:
         return None
     best = max(likeness for likeness, _ in voters)

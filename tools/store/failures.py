@@ -85,7 +85,7 @@ class Forbidden(CallerFailure):
 
 
 class ClientCannot(Forbidden):
-    """`capabilities` are those that the client would have to declare."""
+    """The client cannot be asked: it would have to declare these `capabilities`."""
 
     def __init__(self, capabilities: Sequence[str], message: str | None = None) -> None:
         self.capabilities = tuple(capabilities)

@@ -119,7 +119,7 @@ def _said_pattern(elements: list[_Element]) -> re.Pattern[str]:
 
 
 def _parse(body: str) -> list[_Element]:
-    """Raises ValueError."""
+    """Parses a pattern into its elements. Raises ValueError."""
     elements: list[_Element] = []
     place = 0
     while place < len(body):

@@ -97,7 +97,7 @@ class StockReading:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """`row` is None for a title that the shop does not sell. Both times are of the reader's clock."""
+    """A kept row, None for a title that the shop does not sell. Both times are of the reader's clock."""
 
     row: Availability | None
     read_at: float
@@ -124,7 +124,7 @@ class StockReader:
         self._prices = DayPrices(self.capacity)
 
     async def read(self, title_ids: Sequence[str], deadline: Deadline) -> StockReading:
-        """Raises `BackendFailure` when nothing is fresh and the backend does not answer."""
+        """Reads stock, from the cache if fresh. Raises `BackendFailure` if no row is and the backend does not answer."""
         wanted = tuple(dict.fromkeys(title_ids))
         rows = self._fresh(wanted)
         missing = [title_id for title_id in wanted if title_id not in rows]

@@ -23,7 +23,7 @@ DRAIN_SPARE_S = 20
 
 
 class Balancer(Construct):
-    """`group` is the security group of the tasks behind it, `balancer` what agents connect to."""
+    """The balancer. `group` is the security group of the tasks behind it, `balancer` the address of agents."""
 
     def __init__(self, scope: Construct, stage: Stage, network: Network, logs: s3.IBucket) -> None:
         super().__init__(scope, "Balancer")

@@ -18,7 +18,7 @@ from infra.door.api import AGENT_PORT
 
 
 class Door(Construct):
-    """`group` is the security group of the tasks behind it."""
+    """The door. `group` is the security group of the tasks behind it."""
 
     def __init__(self, scope: Construct, stage: Stage, network: Network, keys: Keys, secret_arn: str) -> None:
         super().__init__(scope, "Door")

@@ -42,7 +42,7 @@ class SharedValkey:
         self._backoff, self._began_at, self._due = Backoff(), 0.0, math.inf
 
     def __enter__(self) -> str:
-        """Raises `SettingError` when it does not start."""
+        """Starts Valkey; returns its URL. Raises `SettingError` when it does not start."""
         self._process = self._launch()
         deadline = time.monotonic() + START_SECONDS
         while not self._socket.exists():  # Valkey has no way to tell that its socket is there but the socket

@@ -242,7 +242,7 @@ class Supervisor:
         opened: Callable[[], None],
         beside: Callable[[], None] = lambda: None,
     ) -> None:
-        """`beside` is called every second or so."""
+        """Takes the listening socket; `beside` is called every second or so."""
         listener.setblocking(False)
         self._numbers = range(1, workers + 1)
         self._listener, self._run, self._opened, self._beside = listener, run, opened, beside

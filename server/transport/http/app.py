@@ -199,7 +199,7 @@ class Upgrades(Addon):
 
 @dataclass(frozen=True, slots=True)
 class HttpApp:
-    """`asgi` serves; the rest is for starting and stopping it. `addons` contain the `upgrades`."""
+    """The application: `asgi` serves; the rest is for starting and stopping it. `addons` contain the `upgrades`."""
 
     asgi: Starlette
     streams: SseStreams

@@ -120,7 +120,7 @@ class Streams:
             stream.scope.cancel()
 
     def _take_slot(self, stream: Stream) -> None:
-        """Raises `NoRoom`."""
+        """Takes a slot; ends the stream that has to yield it. Raises `NoRoom`."""
         if (ended := self._slots.take(stream)) is not None:
             ended.scope.cancel()
 
@@ -148,7 +148,7 @@ class Streams:
 
 
 class SseStreams(Streams):
-    """`new_name` names a stream that opens."""
+    """The SSE streams. `new_name` names one that opens."""
 
     def __init__(
         self,

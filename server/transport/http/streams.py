@@ -225,8 +225,8 @@ TRANSPORT = "manga.transport"
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Stream(Slot):
-    """`owner` is the principal that opened it; `batches` is true if the agreed version has them; cancelling `scope` ends the
-    conversation."""
+    """An open stream. `owner` is the principal that opened it; `batches` is True if the agreed version has them; cancelling
+    `scope` ends the conversation."""
 
     owner: AuthorizationContext | None
     incoming: Incoming

@@ -84,7 +84,7 @@ class Answer:
         self.begun.set()
 
     async def next_part(self) -> Part:
-        """Raises `Lost`."""
+        """Waits for the next part. Raises `Lost`."""
         while not self._parts:
             if self._lost:
                 raise Lost

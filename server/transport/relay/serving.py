@@ -102,7 +102,7 @@ UNSERVED = b""
 
 @dataclass(slots=True, eq=False)
 class _Served:
-    """`left` is set when the client has gone, `over` when the request is served."""
+    """A request being served. `left` is set when its client has gone, `over` when it is served."""
 
     ask: Ask
     left: asyncio.Event = field(default_factory=asyncio.Event)

@@ -57,7 +57,7 @@ class S3Address:
 
     @classmethod
     def parse(cls, url: str) -> S3Address:
-        """Raises ValueError, naming the part that is wrong."""
+        """Parses the URL. Raises ValueError, naming the part that is wrong."""
         parts = urlsplit(url)
         if parts.scheme != "s3":
             raise ValueError(f"scheme {parts.scheme!r} is not s3")

@@ -225,7 +225,7 @@ class BedrockClassifier:
         return _classification(_tool_input(answer), tags)
 
     async def health(self, deadline: Deadline) -> Health:
-        """Always ok: a probe costs money, and the breaker knows how the last calls went."""
+        """Returns ok always: a probe costs money, and the breaker knows how the last calls went."""
         return Health(True, self._model)
 
 

@@ -43,7 +43,7 @@ TitlesById = dict[str, Title]
 
 @dataclass(frozen=True, slots=True)
 class TitleReading:
-    """`titles` that exist. `from_records`: the catalogue did not answer, and the store's records did."""
+    """A reading of titles: `titles` that exist; `from_records` if the store's records answered and the catalogue did not."""
 
     titles: TitlesById = field(default_factory=dict)
     from_records: bool = False

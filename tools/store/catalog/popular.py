@@ -82,7 +82,7 @@ class Beginnings(Generic[T]):
     """Things by the sound keys of their names, the best known first. Read only."""
 
     def __init__(self, named: Iterable[tuple[T, Iterable[str]]]) -> None:
-        """`named`: things, the best known first, with their keys."""
+        """Indexes the things `named`, the best known first, each with its keys."""
         rows = [(thing, set(keys) - {""}) for thing, keys in named]
         self._things = [thing for thing, _ in rows]
         self._keys = sorted((key, rank) for rank, (_, keys) in enumerate(rows) for key in keys)

@@ -224,8 +224,8 @@ class Ordering(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CatalogQuery:
-    """`offset`: how many of the best hits to skip. `ordering`: sorts hits instead of their score; an ordering that the text
-    names goes before it."""
+    """A search. `offset`: how many of the best hits to skip. `ordering`: sorts hits instead of their score; an ordering that
+    the text names goes before it."""
 
     text: str
     conditions: Conditions

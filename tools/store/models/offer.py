@@ -144,7 +144,7 @@ class Availability:
 
 @dataclass(frozen=True, slots=True)
 class AvailabilityPage:
-    """`unanswered` are ids the backend did not get to in time; ids in neither are not sold here."""
+    """Rows of stock. `unanswered` are ids that the backend did not get to in time; ids in neither are not sold here."""
 
     rows: Mapping[str, Availability]
     unanswered: tuple[str, ...] = ()

@@ -19,8 +19,8 @@ NOT_BOUGHT = frozenset({"cancelled", "returned"})
 
 @dataclass(frozen=True, slots=True)
 class OrderLine:
-    """`supply` is stock, preorder, backorder or download; `expected_date` (YYYY-MM-DD) is when a line that waits should
-    come in; `tracking_number` names the shipment that carries it."""
+    """A line of an order. `supply` is stock, preorder, backorder or download; `expected_date` (YYYY-MM-DD) is when a waiting
+    line should come in; `tracking_number` names the shipment that carries it."""
 
     title_id: Text
     title: str
@@ -46,10 +46,8 @@ class TrackingEvent:
 
 @dataclass(frozen=True, slots=True)
 class Shipment:
-    """`carrier` is yamato, sagawa or japan_post; `status` is the carrier's word, which outlives the shop's.
-
-    `status_ja` is the same word as the carrier's tracking page shows it.
-    """
+    """A parcel. `carrier` is yamato, sagawa or japan_post; `status` is the carrier's word, which outlives the shop's,
+    `status_ja` the same word on the carrier's tracking page."""
 
     carrier: str
     service: str
@@ -92,8 +90,8 @@ MOST_PREVIEW_BYTES = 600 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`data` is a whole image of `media_type`: image/webp, image/png or image/jpeg. `alt` says what is to be seen, where the
-    store knows."""
+    """A page of a preview. `data` is a whole image of `media_type`: image/webp, image/png or image/jpeg. `alt` describes it,
+    if the store knows."""
 
     number: int
     media_type: str
@@ -103,7 +101,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """`pages` in order; `left_out` are the numbers of those that are there and cannot be shown."""
+    """The `pages` of a preview, in order; `left_out` are the numbers of pages that exist and cannot be shown."""
 
     pages: tuple[Page, ...]
     left_out: tuple[int, ...] = ()
@@ -116,7 +114,8 @@ LANGUAGES = ("en", "ja")
 
 @dataclass(slots=True)
 class Policies:
-    """`texts` are Markdown, by topic and language; `shop` is its name. The texts are replaced when their file changes."""
+    """A shop's policies: `texts` in Markdown, by topic and language; `shop` is its name. A changed file replaces the
+    texts."""
 
     texts: Mapping[tuple[str, str], str] = field(default_factory=dict)
     shop: str = "MangaAssist"

@@ -36,7 +36,7 @@ def load(path: Path) -> Policies:
 
 
 def parse(content: str) -> Policies:
-    """Raises `PoliciesFileError`, also for a file without any text."""
+    """Parses the texts. Raises `PoliciesFileError`, also for a file without any text."""
     texts: dict[tuple[str, str], list[str]] = {}
     current: list[str] = []
     for number, line in enumerate(content.splitlines(), 1):

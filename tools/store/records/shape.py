@@ -69,8 +69,8 @@ def _with_value(problem: str, record: Any) -> str:
 
 
 def decode(kind: type[T], value: object, path: str = "$", *, unknown: Literal["forbid", "ignore"] = "forbid") -> T:
-    """`value`, a parsed JSON value, as `kind`: a dataclass, or tuples of them. Lists become tuples. Raises ShapeError for
-    missing fields, wrong types and values beyond a limit, and for unknown fields unless they are ignored."""
+    """Decodes `value`, a parsed JSON value, as `kind`: a dataclass, or tuples of them. Lists become tuples. Raises
+    ShapeError for missing fields, wrong types and values beyond a limit, and for unknown fields unless they are ignored."""
     try:
         written = to_json(value, inf_nan_mode="constants")
     except (ValueError, RecursionError) as error:  # half a character, or deeper than anything of ours

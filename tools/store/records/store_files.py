@@ -43,7 +43,7 @@ def read_order(
 
 
 def check_order(order: Order) -> None:
-    """Raises ShapeError for one that could not be read."""
+    """Raises ShapeError for an order that could not be read again."""
     read_order(asdict(order))
 
 
@@ -58,7 +58,7 @@ def read_volume(record: dict[str, Any]) -> VolumeStock:
 
 
 def check_volume(volume: VolumeStock) -> None:
-    """Raises ShapeError for one that could not be read."""
+    """Raises ShapeError for a volume that could not be read again."""
     read_volume(asdict(volume))
 
 

@@ -57,7 +57,7 @@ class Connection:
     """All that is asked of DynamoDB goes through here."""
 
     def __init__(self, address: DynamoAddress, *, in_bulk: bool = False) -> None:
-        """`in_bulk` is for the seed, whose batches may take longer than a caller would wait."""
+        """Prepares the client; `in_bulk` is for the seed, whose batches may take longer than a caller would wait."""
         self.address = address
         # Parameters are not validated: they are all made here, in the wire's own form.
         config = client_config(0.5, 20.0 if in_bulk else 1.0, POOL, parameter_validation=False)

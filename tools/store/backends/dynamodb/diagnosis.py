@@ -29,7 +29,7 @@ _NO_BACKUPS = ("UnknownOperationException", "ContinuousBackupsUnavailableExcepti
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """`problem` is None for a table as defined; else the difference, for a person."""
+    """A table compared with its definition. `problem` is the difference, for a person; None without one."""
 
     name: str
     problem: str | None = None
@@ -138,7 +138,7 @@ SEED = "run: python -m infra.seed"
 
 
 async def diagnose(connection: Connection, table: Table, deadline: Deadline) -> Diagnosis:
-    """Never raises."""
+    """Diagnoses one table. Never raises."""
     address = connection.address
     called = table.full_name(address.prefix)
     try:

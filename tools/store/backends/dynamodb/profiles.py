@@ -72,7 +72,7 @@ async def write_all(
 async def send(
     connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], *, through_refusals: bool = True
 ) -> None:
-    """All puts and deletes, several batches at once; no order among them. Raises the driver's errors.
+    """Sends all puts and deletes, several batches at once, in no order. Raises the driver's errors.
 
     Items that a batch leaves unprocessed are sent again, and so is a batch that is refused whole, unless `through_refusals`
     is off.
@@ -167,7 +167,7 @@ class DynamoPreferences(TableAdapter):
         super().__init__(connection, PROFILE)
 
     async def stated(self, user: str, deadline: Deadline) -> Kept:
-        """Read consistently: customers expect a preference of a moment ago to be known."""
+        """Reads the preferences consistently: customers expect one of a moment ago to be known."""
         async with answering("profile", deadline):
             item = await self._get(preferences_key(user), PREFERENCES_FIELDS, deadline)
             return Kept() if item is None else preferences_of(item, user)

@@ -38,7 +38,7 @@ class DynamoAddress:
 
     @classmethod
     def parse(cls, url: str) -> DynamoAddress:
-        """Raises ValueError, naming the part that is wrong."""
+        """Parses the URL. Raises ValueError, naming the part that is wrong."""
         parts = urlsplit(url)
         if parts.scheme != "dynamodb":
             raise ValueError(f"scheme {parts.scheme!r} is not dynamodb")

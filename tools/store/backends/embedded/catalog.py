@@ -291,7 +291,7 @@ class EmbeddedCatalog:
         return self.vectors_ready
 
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
-        """Raises TimedOut at the deadline."""
+        """Searches on a thread. Raises TimedOut at the deadline."""
         if self._vectors is None:
             return await self._run(deadline, partial(self._engine.search, query))
         with self._vectors.searching():
@@ -304,15 +304,15 @@ class EmbeddedCatalog:
         return {i: self._columns.titles[numbers[i]] for i in title_ids if i in numbers}
 
     async def popular(self, conditions: Conditions, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        """Raises TimedOut at the deadline."""
+        """Finds popular titles on a thread. Raises TimedOut at the deadline."""
         return await self._run(deadline, partial(self._engine.popular, conditions, limit))
 
     async def for_reader(self, query: ReaderQuery, deadline: Deadline) -> tuple[Title, ...]:
-        """Raises TimedOut at the deadline."""
+        """Orders titles by taste on a thread. Raises TimedOut at the deadline."""
         return await self._run(deadline, partial(self._engine.for_reader, query))
 
     async def nearest(self, text: str, limit: int, deadline: Deadline) -> tuple[Neighbour, ...] | None:
-        """Raises TimedOut at the deadline."""
+        """Finds the nearest titles on a thread. Raises TimedOut at the deadline."""
         if self._vectors is None:
             return ()
         with self._vectors.searching():

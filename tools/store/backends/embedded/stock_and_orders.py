@@ -76,7 +76,7 @@ class EmbeddedTitles:
         return {title_id: self._titles[title_id] for title_id in title_ids if title_id in self._titles}
 
     async def popular(self, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        """Sorts on a thread, since thousands of titles take milliseconds."""
+        """Returns the most popular titles, sorted on a thread, since thousands of titles take milliseconds."""
         return (await asyncio.to_thread(in_order, list(self._titles.values()), Ordering.POPULARITY))[:limit]
 
     async def health(self, deadline: Deadline) -> Health:

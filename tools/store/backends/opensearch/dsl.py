@@ -191,7 +191,7 @@ def nearest(vector: NDArray[np.float32], filters: Sequence[Json], size: int) -> 
 
 
 def sense_of(vector: NDArray[np.float32], title_ids: Sequence[str]) -> Json:
-    """The distance of each of these titles to `vector`, exactly: as many neighbours are asked for as they can have."""
+    """Measures each title's distance to `vector`: as many neighbours are asked for as these titles have vectors."""
     filters = [{"terms": {ID: list(title_ids)}}]
     return search(_senses(vector, filters, min(_MOST_SENSES, 16 * len(title_ids))), [], len(title_ids))
 

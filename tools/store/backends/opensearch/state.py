@@ -199,7 +199,7 @@ class TitleCache:
         return {title_id: entry for title_id, entry in found.items() if entry is not None}
 
     async def titles(self, entries: Sequence[Entry]) -> tuple[Title, ...]:
-        """Raises MalformedAnswer."""
+        """Unpacks the titles of entries. Raises MalformedAnswer."""
         if sum(not entry.is_unpacked for entry in entries) <= MOST_AT_ONCE:
             return _list_titles(entries)
         return await asyncio.get_running_loop().run_in_executor(self._workers, _list_titles, entries)

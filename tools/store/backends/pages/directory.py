@@ -105,7 +105,7 @@ class DirectoryPages:
         return await self._on_a_thread(lambda: _preview(self._root, title_id, volume), deadline)
 
     async def health(self, deadline: Deadline) -> Health:
-        """Never raises."""
+        """Tells if the directory can be read. Never raises."""
         try:
             await self._on_a_thread(lambda: os.close(os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)), deadline)
         except (DependencyFailure, TimedOut) as failure:

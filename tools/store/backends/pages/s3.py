@@ -68,7 +68,7 @@ class S3Pages:
         return preview_of(title_id, volume, found)
 
     async def health(self, deadline: Deadline) -> Health:
-        """Never raises; asks as serving asks."""
+        """Tells if the bucket can be read as serving reads it. Never raises."""
         try:
             async with answering(DEPENDENCY, deadline), _translate_errors():
                 await self.sizes(self.address.prefix, 1)
@@ -144,7 +144,7 @@ PERMISSIONS = "s3:ListBucket and s3:GetObject"
 
 
 async def diagnose(address: S3Address, stack: AsyncExitStack, deadline: Deadline) -> Diagnosis:
-    """Never raises."""
+    """Diagnoses the bucket. Never raises."""
     try:
         async with asyncio.timeout(deadline.less(0.8).remaining()):
             pages = await stack.enter_async_context(S3Pages.open(address))

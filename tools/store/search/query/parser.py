@@ -72,8 +72,8 @@ class QueryParser:
 
     @classmethod
     def load(cls, vocabulary: Vocabulary | None = None) -> QueryParser:
-        """With the shipped tables, and a shop's own words for tags. The first time it reads the files, so that no query
-        waits for them."""
+        """Makes a parser with the shipped tables and a shop's own words for tags. The first call reads the files, so that no
+        query waits for them."""
         Dictionary.load()
         themes = ThemeTable.load().with_tags((vocabulary or shipped()).own)
         return cls(AliasTable.load(), themes, ToneTable.load())
@@ -131,7 +131,7 @@ def whole_names(text: str) -> list[str]:
 
 
 def without_filler(text: str) -> str:
-    """`text` (normalised) without the words that ask, without volume numbers; possibly empty."""
+    """Returns the normalised text without words that only ask and without volume numbers; possibly ""."""
     subject = VOLUME.sub(" ", text)
     subject = FILLER_JA.sub(" ", FILLER_EN.sub(" ", subject))
     return " ".join(subject.split()).strip(' ,.:;!?。、！？「」『』"')

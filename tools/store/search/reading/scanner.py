@@ -30,7 +30,7 @@ _LONGEST_MAGAZINE = 5
 
 @dataclass(frozen=True, slots=True)
 class Scanner:
-    """`lexicon`: the tables; `magazines`: names of the catalogue."""
+    """Scans texts by the tables in `lexicon` and the catalogue's `magazines`."""
 
     lexicon: Lexicon
     magazines: MagazineNames

@@ -55,7 +55,7 @@ class Stances:
     """The weights by feature."""
 
     def __init__(self, packed: Mapping[str, int]) -> None:
-        """`packed`: the weights of each feature as `pack_weights` writes them."""
+        """Keeps the weights of each feature, `packed` as `pack_weights` does."""
         self._weights = packed
 
     @classmethod
@@ -92,7 +92,7 @@ class Surroundings:
     """The tokens of a text as the model sees them."""
 
     def __init__(self, tokens: Sequence[Token], items: Sequence[Item]) -> None:
-        """`items` are the facts, names and amounts among the tokens, in order, each with the stance of its operators."""
+        """Takes the tokens, and among them the facts, names and amounts (`items`), with their operators' stances."""
         self._tokens, self._items = tokens, items
         self._numbers = {item.at: i for i, item in enumerate(items)}
         self._japanese = [token.cjk for token in tokens]

@@ -17,7 +17,7 @@ _ALIKE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class AuthorKeys:
-    """`parts`: the parts of the Latin name by sound. `spellings`: whole names as sound keys (kanji, kana, Latin)."""
+    """The sound keys of an author: `parts` of the Latin name, and `spellings` of whole names (kanji, kana, Latin)."""
 
     parts: frozenset[str]
     spellings: tuple[str, ...]

@@ -158,7 +158,7 @@ class NameTable:
         self._keep(keys, groups // 2, groups % 2 == 1, len(counts) // 2)
 
     def _keep(self, keys: Sequence[str], owners: NDArray[np.signedinteger], main: Mask, titles: int) -> None:
-        """`owners` are the titles' rows, in order; `main` marks parts before a subtitle."""
+        """Keeps the names' rows. `owners` are the titles' rows, in order; `main` marks parts before a subtitle."""
         self._keys, self._owners, self._titles = keys, owners, titles
         self._factors = np.where(main, MAIN_FACTOR, 1.0)
 
