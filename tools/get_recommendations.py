@@ -109,7 +109,7 @@ async def trending(context: ToolContext, asked: Json) -> Json:
     want = await read_want(context, asked["criteria"], asked)
     bought = await read_purchases(context, context.user, context.deadline) if context.user is not None else ()
     excluded = Excluded((*bought, *want.known, *want.like), asked["exclude_titles"])
-    # What is kept of popular titles knows no offers: live stock alone says what can be had.
+    # The kept popular titles have no offers: only live stock tells what can be bought.
     pending = Pending.from_conditions(want.conditions, most, want.offset, recorded=False)
     matching = popular.index.list_ordered(want.conditions.but(*SALE), want.ordering, len(popular.index.titles))
     titles = excluded.first(matching, want.offset + most + (MORE if pending else 0))[want.offset :]

@@ -210,7 +210,7 @@ async def popular_instead(context: ToolContext, asked: Json) -> Json:
     if not popular.index.titles:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
     want = await differing(context, await read_want(context, text, asked))
-    # What is kept of popular titles knows no offers: live stock alone says what can be had.
+    # The kept popular titles have no offers: only live stock tells what can be bought.
     conditions, pending = (
         want.conditions.but(*SALE),
         Pending.from_conditions(want.conditions, most, want.offset, recorded=False),

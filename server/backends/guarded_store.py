@@ -26,29 +26,29 @@ from tools.store.store import ReleaseReader, Store
 from tools.store.tags import Vocabulary
 
 POLICIES = {
-    # Details have 0.3 s, half of what is slow for a search: who waited for all of that has waited long enough to tell.
+    # get_manga_details has 0.3 s, half of `slow_seconds`: an attempt cut off after that still shows a slow backend.
     "catalog": BackendPolicy(slow_seconds=0.6, attempt_seconds=0.8, telling_share=0.4),
     "titles": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2),
     "stock": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2),
     "releases": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2),
     "orders": BackendPolicy(slow_seconds=0.25, attempt_seconds=0.3),
-    # Who only wants to know what is remembered waits 0.06 s: all of that tells.
+    # A read of preferences has 0.06 s, and shows slowness once half of `slow_seconds` is over.
     "profile": BackendPolicy(slow_seconds=0.1, attempt_seconds=0.15, telling_share=0.5),
-    # Three pictures each: of those, a few at once are more than the rest of the answers together.
+    # Each answer has three pictures: a few at once are larger than all other answers together.
     "pages": BackendPolicy(slow_seconds=0.6, attempt_seconds=0.75, places=16),
-    # A model far away takes what it takes; asked again it would only be later.
+    # One attempt: a remote model that is slow would only be later the second time.
     "classifier": BackendPolicy(slow_seconds=1.2, attempt_seconds=1.4, places=16, retry=RetryPolicy(attempts=1)),
 }
-# What a search is only read better by has a breaker of its own, is asked once, and answers at once or not at all.
+# Look-ups of names only improve the reading of a search: one short attempt, under a breaker of their own.
 BESIDE = {"names": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2, retry=RetryPolicy(attempts=1))}
-# What is read behind the calls has longer, goes one at a time, and is no word on how a backend answers a call.
+# Background reads may take longer, run one at a time, and do not count for the breakers of calls.
 BEHIND = {
     "catalog": BackendPolicy(slow_seconds=5.0, attempt_seconds=5.0, places=1, retry=RetryPolicy(attempts=1)),
     "titles": BackendPolicy(slow_seconds=5.0, attempt_seconds=5.0, places=1, retry=RetryPolicy(attempts=1)),
     "stock": BackendPolicy(slow_seconds=1.0, attempt_seconds=1.0, places=1, retry=RetryPolicy(attempts=1)),
 }
-# A trip that took too long has failed by itself. Shorter ones are never called slow: with many calls at once most of
-# what a clock sees is this process's own work, and a breaker that opened for it would take everyone's session away.
+# A trip over its time fails anyway. Shorter ones never count as slow: under load most of the measured time is this
+# process's own work, and a breaker that opened for it would take everyone's session away.
 REDIS = BreakerPolicy(slow_seconds=math.inf)
 
 

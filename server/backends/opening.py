@@ -157,7 +157,7 @@ async def _open_opensearch(settings: Settings, stack: AsyncExitStack, embedder: 
     try:
         opening = OpenSearchCatalog.open(OpenSearchAddress.parse(settings.catalog_url), embedder, read_vocabulary(settings))
         return await stack.enter_async_context(opening)
-    except (ValueError, OSError) as error:  # a certificate's file, or AWS credentials that are not there
+    except (ValueError, OSError) as error:  # an unreadable certificate file, or missing AWS credentials
         raise SettingError(f"MANGA_CATALOG_URL: {error}") from None
 
 

@@ -173,7 +173,7 @@ def _uvicorn(settings: Settings, served: HttpApp) -> PatientServer:
         served.whole(),
         http=partial(connection_class(), all_connections=connections),  # type: ignore[arg-type]
         **served.upgrades.options(connections),
-        # Connections that are taken before those that have to make room for them are closed: each holds a file
+        # New connections are accepted before the ones that make room for them are closed: each holds a file
         # meanwhile
         backlog=16,
         lifespan="off",
@@ -211,12 +211,12 @@ def listen(settings: Settings) -> socket.socket:
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if sys.platform == "linux":
-        # Of a connection, which the kernel takes at most while its client reads nothing; else it takes megabytes,
-        # and what is unread is noticed that much later (TCP_NOTSENT_LOWAT of Linux)
+        # Bounds the unsent bytes that the kernel holds for a client that does not read: without it they are megabytes,
+        # and a slow reader is noticed later (TCP_NOTSENT_LOWAT of Linux)
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, 64 * 1024)
     try:
         listener.bind((settings.host, settings.port))
-        listener.listen(BACKLOG)  # two that only bind can share a port under SO_REUSEADDR
+        listener.listen(BACKLOG)  # with SO_REUSEADDR two sockets may bind a port, but only one may listen
     except OSError as error:
         listener.close()
         where = f"{settings.host}:{settings.port}"

@@ -2,5 +2,5 @@
 
 from server.identity.request_metadata import CannotTell, Identifier, TrustEverybody, TrustTokens, Unproven
 
-# Not the one for jwt: what it is made of is loaded only where it is chosen.
+# Not the identifier for jwt, whose libraries are loaded only where it is chosen.
 __all__ = ["CannotTell", "Identifier", "TrustEverybody", "TrustTokens", "Unproven"]

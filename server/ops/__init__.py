@@ -19,7 +19,7 @@ def open_ops(settings: Settings, app: Application, worker: int | None = None) ->
     """Returns the page's routes, or none where it is off. `worker` is this process's number among several."""
     if not settings.ops:
         return Addon()
-    # Imported here: a server without the page does without what it is made of.
+    # Imported here, so that a server without the page loads none of its modules.
     from server.ops.room import Room
 
     return Room(settings, app, worker)

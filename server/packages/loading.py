@@ -66,7 +66,7 @@ class Package:
 def find_packages() -> list[Package]:
     """Reads the installed packages from the disk, sorted by name. Of two with one name the first on the path counts, as for
     an import. Names are normalised (packaging.python.org): `Manga_Extra` and `manga-extra` are one package."""
-    importlib.invalidate_caches()  # or a package that was installed a moment ago is not seen
+    importlib.invalidate_caches()  # else a package that was installed a moment ago is not found
     found: dict[str, tuple[Distribution, list[EntryPoint]]] = {}
     for point in entry_points(group=GROUP):
         if point.dist is not None:
@@ -124,7 +124,7 @@ class FreshImports:
                 setattr(sys.modules[parent], name, self._before[root])
 
     def _put_back(self) -> None:
-        others, self._others = self._others, {}  # once: a module that goes later goes for a reason
+        others, self._others = self._others, {}  # only once: a module that is removed later is removed on purpose
         sys.modules.update(others)
 
 

@@ -302,7 +302,7 @@ class Packages:
     async def _reload(self, package: Package) -> PackageReport:
         last = self._loaded.get(package.name)
         try:
-            # Modules that were imported before any package was, and those of other packages.
+            # The server's modules, imported before any package, and those of other packages.
             others = (each.imports.roots for name, each in self._loaded.items() if name != package.name)
             loaded = await self._importer.load(package, self._own_modules.union(*others))
             self._check_names(loaded)

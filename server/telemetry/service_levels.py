@@ -31,9 +31,9 @@ def usable(event: CallFinished) -> bool | None:
 
 
 def _dead_end(event: CallFinished) -> bool:
-    # What an answer can do without and still know that there is nothing
+    # Without a live source, or with more than the session missing, "nothing found" proves nothing.
     missing = event.source not in (LIVE, CACHE) or not frozenset({"session"}).issuperset(event.degraded)
-    # What a fallback did without that shows nothing of what was asked for
+    # "matches": a fallback that shows popular titles in place of the ones asked for.
     return (event.empty and missing) or "matches" in event.degraded
 
 

@@ -183,7 +183,7 @@ class Dialer:
     def __init__(self, address: RedisAddress, credentials: Credentials | None = None) -> None:
         self._address = address
         self._credentials = credentials
-        # Name look-ups and credentials block: in one thread, so that a hanging one never holds a second.
+        # Name look-ups and credentials block: one thread, so that a hanging look-up never occupies a second one.
         self._thread = ThreadPoolExecutor(1, "redis-dial")
         self.closed = False
 

@@ -19,10 +19,10 @@ from tools.schema.parts import ROWS, Json
 A_TOKEN = 32
 """Parts of a token that weights are counted in."""
 _CLASSES: tuple[tuple[bytes, int], ...] = (
-    (bytes(range(0x80)), 38),  # of ASCII, what none of the following has: hyphens, slashes, quotes within a text
+    (bytes(range(0x80)), 38),  # ASCII that no later row has: hyphens, slashes, quotes within a text
     (b"abcdefghijklmnopqrstuvwxyz", 8),
     (b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", 18),
-    (b"0123456789", 33),  # many tokenizers take each by itself, and few merge more than three
+    (b"0123456789", 33),  # many tokenizers take each digit alone, and few merge more than three
     (b" ", 5),
     (b'",:{}[]', 15),  # JSON's own, which come together
     (bytes(range(0xC2, 0xC7)), 52),  # letters with accents
@@ -177,7 +177,7 @@ def _drop(holders: Sequence[Json], name: str) -> int:
     if not holders:
         return 0
     dropped = [each.pop(name) for each in holders]
-    # As one list they have a comma less than there are of them, and each took one along unless it was alone.
+    # The list of the fields has one comma less than fields; each object lost a comma, unless the field was its only one.
     commas = sum(map(bool, holders)) - (len(dropped) - 1)
     return weight_as_json(dropped) - BRACKETS + commas * COMMA + len(dropped) * weight(f'"{name}":')
 

@@ -166,7 +166,7 @@ def _check_schema(what: str, schema: Any, remedy: str) -> str | None:
             return f"its {what} has more than {LARGEST_SCHEMA} characters of JSON: say less"
         if json.loads(text) == schema:
             _check_schema_text(text)
-        else:  # a tuple, a name that is no text: what the text makes of them is not what was given
+        else:  # tuples, and names that are no text, change on their way through JSON
             Draft202012Validator.check_schema(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
     except SchemaError as error:
         return f"its {what} is no JSON Schema (2020-12): {error.json_path} {error.message}"[:LONGEST] + f"; {remedy}"

@@ -45,7 +45,7 @@ class SharedValkey:
         """Starts Valkey; returns its URL. Raises `SettingError` when it does not start."""
         self._process = self._launch()
         deadline = time.monotonic() + START_SECONDS
-        while not self._socket.exists():  # Valkey has no way to tell that its socket is there but the socket
+        while not self._socket.exists():  # the socket is the only sign that Valkey listens
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self._process.kill()
                 raise SettingError("the embedded Valkey did not start; set MANGA_REDIS_URL to a Redis of your own")
@@ -111,7 +111,7 @@ def supervise(settings: Settings, progress: Progress | None) -> int:
         port = listener.getsockname()[1]
         make_worker = partial(Worker, settings, port, folder, preload(settings, folder, progress))
         gc.collect()
-        gc.freeze()  # the collector writes to what it looks at, which would have every worker copy all of it
+        gc.freeze()  # a collection writes to every object, so each worker would copy all of them
         supervisor = Supervisor(
             settings.workers,
             listener,
@@ -122,7 +122,7 @@ def supervise(settings: Settings, progress: Progress | None) -> int:
         )
         status = supervisor.run()
     logger.info("stopped")
-    leave(status)  # to take everything apart that was loaded would take a part of the five seconds
+    leave(status)  # freeing all loaded objects would take some of the five seconds
     return status
 
 

@@ -158,7 +158,7 @@ class Worker:
         self.takes = self.given_up = False
         self._connections = 0
         self.end, below = open_channel()
-        # A signal that comes before the child heeds any by itself ends it, and is not lost on the supervisor's handlers.
+        # A signal before the child has handlers of its own has to end it, and not reach the supervisor's handlers.
         unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, (*ENDING, signal.SIGCHLD))
         try:
             self.pid = os.fork()

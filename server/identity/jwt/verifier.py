@@ -173,7 +173,7 @@ class Proven:
 def prove_user(claims: Claims, audiences: Collection[str]) -> Proven:
     """Returns the holder of the token with these claims. Raises `Unproven`."""
     if "cnf" in claims:
-        # RFC 7800: only who has the key may use it (DPoP, RFC 9449; mutual TLS, RFC 8705), and nobody proves that here.
+        # RFC 7800: the holder has to prove the key (DPoP, RFC 9449; mutual TLS, RFC 8705), which this server does not ask.
         raise Unproven("The token is bound to a key (cnf), so it is not a bearer token.")
     subject, client = _subject(claims), _client(claims)
     return Proven(

@@ -174,7 +174,7 @@ class DirectCalls:
         exchange, task = self._under_way.get(number) or next(as_text, (None, None))
         if exchange is not None and task is not None and not exchange.is_closed:
             exchange.cancel_requested.set()
-            # Later, since a task of the same batch may not have begun: only then does it report its end.
+            # Later: a task of the same batch may not have begun, and only one that has begun reports its end.
             asyncio.get_running_loop().call_soon(task.cancel)
 
     async def _answer(self, exchange: Exchange, method: str, params: Params) -> None:

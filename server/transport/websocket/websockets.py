@@ -218,7 +218,7 @@ class WebSockets(Streams):
             body = await self._bodies.read(replay_body(text, _receive_nothing), stream.holder)
             if isinstance(body, Response):
                 raise Refused(body)
-            if self._is_closed:  # asked last, so that what is taken is waited for
+            if self._is_closed:  # checked last, so that an admitted message is waited for
                 raise Refused(busy("The server is stopping."))
             admitted = admit(body, stream, scope, self._admission)
         except Refused as refused:

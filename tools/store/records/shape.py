@@ -167,7 +167,7 @@ def in_currency(currency: Currency, record: dict[str, Any]) -> Iterator[dict[str
         try:
             yield {name: each for name, each in given.items() if name != "currency"}
         except ShapeError as error:
-            _read(currency, record, "$", problems)  # of yen an amount in another currency is only looked for now
+            _read(currency, record, "$", problems)  # for yen, amounts in other currencies are looked for only after an error
             raise ShapeError(*(problems or (_word_problem(currency, each) for each in error.problems))) from None
 
 

@@ -75,7 +75,7 @@ class Connection:
         the driver's errors, and ShapeError for what is no JSON object."""
         client = await self._aws.ready()
         reads = operation == "get_item"
-        if reads:  # the answer for an absent item says nothing else: without this, any empty object would be one
+        if reads:  # without it the answer for an absent item would be {}, as any empty answer is
             parameters["ReturnConsumedCapacity"] = "TOTAL"
         trace = _traceparent.set(deadline.traceparent if deadline else None)
         try:
@@ -83,7 +83,7 @@ class Connection:
         except (BotoCoreError, ClientError, ResponseParserError, OSError):
             raise
         except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-            # The driver takes errors apart without looking, so nonsense with an error's status ends here as well.
+            # The driver parses errors unchecked, so a malformed error ends here as well.
             raise ShapeError("$ is not JSON that makes sense") from error
         finally:
             _traceparent.reset(trace)

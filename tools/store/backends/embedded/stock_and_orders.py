@@ -156,7 +156,7 @@ class EmbeddedStore:
     def __init__(self, db: sqlite3.Connection, clock: Now = utc_now) -> None:
         self._db = db
         self._clock = clock
-        # Nothing changes while it is open, and making a row's volumes takes most of its time. 2 KB each with 15 volumes.
+        # Kept, since nothing changes while the store is open and making the volumes is most of a read. 2 KB with 15 volumes.
         self._sold: Lru[str, tuple[tuple[Offer, ...], tuple[VolumeStock, ...]]] = Lru(1_000)
 
     @classmethod

@@ -152,7 +152,7 @@ def document(title: Title, offers: Sequence[Offer], place: int, series: Sequence
         "rank": title.popularity_rank or _UNRANKED,
         "place": place,
         "prose_length": sum(terms.values()),
-        # Weights are halves, and a term can only stand there so many times: twice the weight.
+        # Weights are multiples of a half, and a term is repeated a whole number of times: twice its weight.
         "prose": " ".join(f"{term} " * round(2 * weight) for term, weight in terms.items()),
         "names": [_name(key, main) for main, group in ((False, keys.whole), (True, keys.main)) for key in group],
         "people": [_person(author, theirs) for author, theirs in zip(title.authors, facts.authors, strict=True)],

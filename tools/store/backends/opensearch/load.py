@@ -181,9 +181,9 @@ class Indices:
         if (found := await self._count(name)) != titles:
             raise DependencyFailure(f"The index has {found} titles and not {titles}.", dependency="catalog")
         if self._flavour.can_refresh:
-            # It is never written to again: one segment is searched fastest, and its graph of vectors is the best one.
+            # The index is never written again: one segment is searched fastest and has the best graph of vectors.
             await self._call("POST", f"/{name}/_forcemerge", params={"max_num_segments": "1"}, seconds=600.0)
-            # It has a copy where there is a second node; while it was loaded, a copy would have been written twice.
+            # Replicas from now on, where there is a second node: during the load each would have doubled the writes.
             serving = {"refresh_interval": "60s", "blocks.write": True, "auto_expand_replicas": "0-1"}
             await self._call("PUT", f"/{name}/_settings", {"index": serving})
 

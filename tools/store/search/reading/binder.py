@@ -715,10 +715,10 @@ class Binder:
         if scope.stance not in (Stance.REFUSED, Stance.FREE):
             return
         if scope.words or any(each.sense is Sense.KNOWN for each in scope.operators):
-            return  # what nobody has seen is not refused
+            return  # "haven't seen any" refuses nothing
         following = self._tokens[scope.to + 1].text if scope.to + 1 < len(self._tokens) else ""
         if following in _POINTERS and scope.at and self._tokens[scope.at - 1].text in _RELATIVES:
-            return  # "that doesn't have one": of what was named before, not of what has none
+            return  # "that doesn't have one" refers to a thing named before
         bare = all(each.sense is Sense.NOT for each in scope.operators)
         if bare and not scope.strong:
             return

@@ -446,7 +446,7 @@ class Meaning:
                 self.claims.append(Claim(start, end, says, Conditions(tags=(group,)), stance=item.stance, asked=group))
         return None
 
-    # Of all of them
+    # Claims of all items
 
     def _words(self, item: Item) -> str:
         return self.text[item.token.start : item.token.end]
@@ -773,7 +773,7 @@ def _is_same(mentioned: Item, refused: Item) -> bool:
     one, other = mentioned.fact, refused.fact
     if one is None or other is None or one.matter != other.matter or one.mood or mentioned.token.text == refused.token.text:
         return False
-    if one.matter != "themes":  # of which there is one: who wants both ways has only told of the other
+    if one.matter != "themes":  # a text has one format and one status: a mention of the refused one is no wish
         return one.matter in ("format", "statuses") and one.conditions == other.conditions
     mere = mentioned.chain is None and mentioned.token.text != "".join(one.tags[:1]).casefold()
     return mere and one.tags[:1] == other.against[:1]

@@ -225,7 +225,7 @@ def settled(item: Item, judged: Judged, *, supposed: bool) -> Stance | None:
         return None
     odds = _odds(shares)
     if chain is not None:
-        # Never the opposite of what an operator says: where the model is sure of that, nothing is.
+        # Never the opposite of an operator: where the model is sure of the opposite, the stance is in doubt.
         against, most = (-odds, _HELD_REFUSED) if stance is Stance.REFUSED else (odds, _HELD)
         return stance if against < (_HELD_TWICE if len(chain.operators) > 1 else most) else None
     odds -= 0 if stance is Stance.REFUSED else _BARE
