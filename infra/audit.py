@@ -44,7 +44,7 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "tests/quality/tokens/tokenizers.lock": {},
     "infra/cdk/requirements.lock": {},
 }
-"""Every lock, with what is known of it and does no harm, and why."""
+"""For each lock its known weaknesses that do no harm, with the reasons."""
 
 
 def unreachable(url: str) -> str | None:

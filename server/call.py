@@ -23,7 +23,7 @@ Json = dict[str, Any]
 PAST_DEADLINE = 0.01
 """Seconds after a call's deadline that the ladder and the record may use: an answer leaves within 20 ms of its deadline."""
 LEAST_STEP = 0.004
-"""Seconds that each of them gets at least."""
+"""Least seconds of such a step."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ FIRST_WORDS_SECONDS = 0.8
 """A customer who has heard nothing by then hears that we are looking."""
 AGAIN_SECONDS = 0.1
 A_STEP_MS = 500
-"""Of the model: with less left it is not asked once more."""
+"""Least time for a step of the model: with less left it is not asked again."""
 Outcome = Literal["answered", "store_away", "late", "model_away"]
 
 

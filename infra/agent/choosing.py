@@ -10,15 +10,15 @@ from typing import Any
 from infra.agent.words import sentence, tell_known
 
 ORDER_ID = re.compile(r"\b[A-Z]{1,8}-(?=[A-Z0-9]*[0-9])[A-Z0-9]{4,20}\b", re.IGNORECASE)
-"""Of any shop whose numbers have letters before a hyphen."""
+"""Order numbers of any shop that writes letters before a hyphen."""
 ADVICE = re.compile(r"recommend|suggest|advise|おすすめ", re.IGNORECASE)
 MOODS = re.compile(r"^(?:I'm in the mood for|And for|Good\. And|Do you have) ?|[.?] (?=What do you have).*$|[.?]$")
-"""What is said around a subject."""
+"""Words around a subject."""
 DOZEN = re.compile(r"\bdozen\b")
 WHICH = re.compile(r"\b(first|second|third|fourth|fifth)( one)?\b.*\bstock\b")
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
 SHOWN = re.compile(r"\b([1-5])\. ([A-Za-z0-9-]*[0-9][A-Za-z0-9-]*) ")
-"""As the server tells what it showed last."""
+"""The list shown last, as the server writes it."""
 MOST_QUERY = 200
 """Characters of a question that are searched for; the server takes no more."""
 GIFT = re.compile(r"\bfor my\b")

@@ -15,7 +15,7 @@ TURN_TOKENS = 2000
 TURN_CALLS = 3
 CORE = ("search_manga_catalog", "get_manga_details", "check_inventory", "get_recommendations", "lookup_order")
 PATIENCE_MS = 2800
-"""Of a customer: with the way there and back, three seconds."""
+"""Time that a customer waits for an answer: with the way there and back, three seconds."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 

@@ -37,14 +37,14 @@ SESSION = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 MOST_CHARACTERS = 2000
 MOST_BYTES = 16_384
 MOST_TURNS = 100
-"""Open at once; whoever comes then is told to come again, rather than to wait behind all of them."""
+"""Most open turns; further questions are refused at once, rather than wait behind all of them."""
 MOST_OF_ONE = 10
-"""Turns of one customer: as many as the door lets them have sockets."""
+"""Most open turns of one customer: as many as the door's sockets."""
 BODY_SECONDS = 10
 THREADS = MOST_TURNS + 20
-"""A turn's model is heard in one; what is recalled, and what is sent through the door, takes one for a moment."""
+"""Threads: the stream of a turn's model takes one; a recall, and a message through the door, take one for a moment."""
 IDLE_SECONDS = 75
-"""Longer than a load balancer (60) keeps a connection that nobody uses."""
+"""Longer than a load balancer (60) keeps an unused connection."""
 CLOSE_SECONDS = 1
 BEARER = {"WWW-Authenticate": "Bearer"}
 

@@ -45,13 +45,13 @@ logger = logging.getLogger(__name__)
 PREFIX = "com.mangaassist/"
 CALL_KEY = PREFIX + "call"
 MOST_MESSAGES = 20
-"""Of a conversation, the newest: questions and answers. Results are not among them, the server remembers those."""
+"""Most messages kept of a conversation, the newest: questions and answers. The server remembers the results."""
 PATIENT = 0.3
-"""Of a turn: how long a question waits for a store that is being dialled again."""
+"""Share of a turn that a question waits for a store that is being dialled again."""
 A_CALL_MS = 150
-"""What a repeated call has to have at least."""
+"""Least time for a repeated call."""
 GRACE_MS = 200
-"""A call that the server has not answered by then, after the turn's time, has lost its connection."""
+"""Time after the turn's end: a call without an answer by then has lost its connection."""
 ENOUGH = "No more calls in this turn: answer from what you have, and say what is missing."
 ON_WITHOUT = "Do not repeat this call in this turn: say what could not be had, and go on without it."
 EARLIER = "<earlier_in_this_conversation>\n{}\n</earlier_in_this_conversation>"

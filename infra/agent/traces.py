@@ -16,7 +16,7 @@ from opentelemetry.trace import Span
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 OUTCOME = "mangaassist.turn.outcome"
 SEND_SECONDS = 2
-"""A Collector that is away keeps the process no longer than that from its end."""
+"""The longest that an absent Collector delays the end of the process."""
 DEFAULTS = {
     "OTEL_SERVICE_NAME": "manga-agent",
     # The conventions of today, and of what was said nothing: a trace is read by more people than a conversation is for.

@@ -12,7 +12,7 @@ from infra.alarms.slos import PAGE, TICKET
 
 NAMES = ("MangaDoorFails", "MangaDoorUnhealthy", "MangaAgentsMissing")
 FEW = 5
-"""Failures of a minute that are nobody's concern yet."""
+"""Failures a minute that notify nobody."""
 Dimensions = dict[str, Any]
 
 

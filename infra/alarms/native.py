@@ -18,7 +18,7 @@ NAMES = (
     "MangaSearchAtItsMost",
 )
 FULL = 0.8
-"""Of the cache's bound: beyond it the oldest go soon."""
+"""Share of the cache's bound beyond which the oldest entries are soon evicted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ groups:
 """
 ALARMS: tuple[Alarm, ...] = (*STATES, *SHARES)
 NAMES = (*(level.alarm for level in SERVICE_LEVELS), *(alarm.name for alarm in ALARMS))
-"""Of every alarm there is, wherever it is evaluated; each has its section in the runbooks."""
+"""The names of all alarms, wherever they are evaluated; each has its section in the runbooks."""
 
 
 def alerts() -> str:

@@ -15,9 +15,9 @@ PAGE, TICKET = "page", "ticket"
 HOUR = 60
 DAY = 24 * HOUR
 LEAST_ANSWERS = 100
-"""In the long window: of fewer, one or two that are bad would be a fire."""
+"""Least answers in the long window: among fewer, one or two bad ones would raise an alarm."""
 LEAST_BAD = 3
-"""In the short window of CloudWatch's alarms, which roll deployments back by themselves."""
+"""Least bad answers in the short window of CloudWatch's alarms, which roll deployments back by themselves."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from infra.alarms.slos import PAGE, TICKET
 from server.backends.guarded_store import POLICIES
 
 NOTICED = ("catalog", "stock", "orders")
-"""Backends without which customers see something else than they asked for. Without the others answers are plainer."""
+"""Backends whose absence customers notice, by other results than they asked for. Without the others answers are plainer."""
 OTHERS = tuple(name for name in POLICIES if name not in NOTICED)
 MOST_LAG_SECONDS = 600
 MOST_FLAGS_LAG_SECONDS = 60

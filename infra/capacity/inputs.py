@@ -26,13 +26,13 @@ KINDS = ("search", "stock", "details", "recommend", "order")
 LIVE, CACHED = "live", "cached"
 UNITS, MIB = 1024, 1024
 COMPOSITE = 5
-"""What a composite alarm costs, in alarms on one number."""
+"""The price of a composite alarm, in alarms on one metric."""
 INTERFACE_ENDPOINTS = 10
 """Those of infra/cdk/constructs/network.py, and OpenSearch's; one fewer where nobody is told of spans."""
 KEYS, SECRETS = 3, 2
 DOOR_BALANCERS = 2
 FIREWALL_RULES = 5
-"""Of infra/cdk/constructs/firewall.py."""
+"""The rules of infra/cdk/constructs/firewall.py."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,12 @@ from infra.cdk.rules import ConfigError, check, check_pattern, check_settings, f
 from server.version import VERSION
 
 RELEASE = VERSION
-"""The tag of both images. `make synth ARGS="--release TAG"` says another one."""
+"""The tag of both images. `make synth ARGS="--release TAG"` states another one."""
 LOG_DAYS = (7, 14, 30, 90, 180, 365)
 STOP_SPARE_S = 5
-"""On top of a turn and the server's own two seconds: a container that is killed earlier loses an answer."""
+"""Seconds beyond a turn and the server's own two: a container that is killed earlier loses an answer."""
 SERVER_CLOSE_S = 2
-"""What the server takes at most to close its connections once its turns are over (infra/docs/deployment.md)."""
+"""Most seconds in which the server closes its connections once its turns are over (infra/docs/deployment.md)."""
 
 
 @dataclass(frozen=True, slots=True)

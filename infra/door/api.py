@@ -21,7 +21,7 @@ LOGGED = {
     "ms": "$context.integrationLatency",
     "authorizer": "$context.authorizer.status",
 }
-"""Nobody's address, name, connection or words."""
+"""The fields of a log line: no address, name, connection or words."""
 MESSAGE: dict[str, Any] = {
     "$schema": "http://json-schema.org/draft-04/schema#",
     "title": "Message",

@@ -23,9 +23,9 @@ from typing import Any
 
 PROTOCOL = "manga-chat"
 MOST_SOCKETS = 10
-"""Of one customer at a time: some tabs, on some devices."""
+"""Most sockets of one customer at a time: some tabs, on some devices."""
 SOCKET_SECONDS = 7200
-"""What API Gateway keeps one for at most; a farewell that was lost counts no longer than that."""
+"""The longest that API Gateway keeps a socket; one whose end was not noted counts no longer."""
 MOST_TOKEN = 8192
 MOST_KEYS = 150_000
 """Bytes of a set of keys, as much as the balancer reads of one."""
@@ -35,7 +35,7 @@ END_OF_TIME = 2**53
 FRESH_SECONDS, AGAIN_SECONDS, KEPT_SECONDS = 600, 30, 86_400
 FETCH_SECONDS = 3
 SHA_256 = bytes.fromhex("3031300d060960864801650304020105000420")
-"""What stands before the digest of SHA-256 in a signed block (RFC 8017, 9.2, note 1)."""
+"""The bytes before the digest of SHA-256 in a signed block (RFC 8017, 9.2, note 1)."""
 USER = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,253}[\x21-\x7e])?")
 """OpenID Connect's bound of a subject; it travels as a header."""
 ENCODED = re.compile(r"[A-Za-z0-9_-]+")

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 MOST_BYTES = 32_768
-"""Of one message to a socket: the frame that API Gateway does not split."""
+"""Most bytes of one message to a socket: the frame that API Gateway does not split."""
 MOST_KEYS = 150_000
 FETCH_SECONDS = 3
 Json = dict[str, Any]

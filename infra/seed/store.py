@@ -25,7 +25,7 @@ from tools.store.failures import DependencyFailure, Throttled
 from tools.store.records.shape import ShapeError
 
 READ_AT_ONCE = 100
-"""Keys that BatchGetItem takes."""
+"""Keys that BatchGetItem takes at once."""
 READERS = 4
 ATTEMPTS = 12
 

@@ -112,7 +112,7 @@ async def with_named(context: ToolContext, want: Want, page: CatalogPage, limit:
 
 
 MOST_NAMED = 5
-"""Titles that are named in one wish."""
+"""Most titles of one wish that are shown for their names."""
 
 
 async def with_each_named(context: ToolContext, want: Want, page: CatalogPage, limit: int) -> CatalogPage:

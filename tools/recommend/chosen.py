@@ -297,7 +297,7 @@ async def tags_known(context: ToolContext) -> frozenset[str]:
 PAGE = 10
 """Most titles that are shown at once."""
 FURTHEST = 60
-"""Titles that are recommended of, however far somebody pages: each is compared with all that were chosen before it."""
+"""Most titles recommended for a wish, however far the caller pages: each is compared with all chosen before it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ class Stance:
     along: tuple[tuple[str, frozenset[str]], ...] = ()
     freedoms: tuple[Freedom, ...] = ()
     taken: frozenset[str] = field(init=False)
-    """The names of the conditions whose place is taken."""
+    """The names of the conditions that this statement replaces."""
 
     def __post_init__(self) -> None:
         own = self.conditions
@@ -113,7 +113,7 @@ MOST_KEPT = 2_000
 MOST_TOGETHER = 500
 """Customers whose preferences were read beside one another."""
 KEPT_SECONDS = 600.0
-"""A reading hangs on what the catalogue has, and on the year."""
+"""Time for which a reading is kept: it depends on the catalogue's words, and on the year."""
 NEARLY_NONE = 0.005
 """Seconds; less time left is too little to read a preference for the first time."""
 

@@ -22,7 +22,7 @@ from tools.store.identifiers import AUDIENCES
 
 MOST_TAGS, MOST_WORDS, LONGEST_WORD = 500, 50, 100
 LARGEST_FILE = 1024 * 1024
-"""Bytes."""
+"""Most bytes of the file."""
 _BETWEEN = re.compile(r"[\s_'’・/.‐-―-]+")
 _TAIL = re.compile(r"(?<=.)(?:漫画|マンガ|もの|モノ|物|系)$")
 

@@ -14,9 +14,9 @@ from infra.door.api import AGENT_PORT
 AGENT = "agent"
 HEALTHY_AGENT = ("CMD", "python", "-m", "infra.agent.healthcheck")
 AGENT_STOP_SPARE_S = 20
-"""On top of the server's: the agent is stopped first, and its model talks on after the last tool."""
+"""Seconds beyond the server's: the agent is stopped first, and its model talks on after the last tool."""
 SOURCE = "lambda:"
-"""Before the name of a function that is asked in place of an address."""
+"""The prefix of a function's name that stands in place of an address."""
 
 
 def add_agent(

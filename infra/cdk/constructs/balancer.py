@@ -19,7 +19,7 @@ IDLE_SECONDS = 60
 """Longer than the 15 seconds between two signs of life on a stream, shorter than the 75 that the server keeps an idle
 connection (server/commands/serve.py): where the server closes first, a request that is just being sent is lost."""
 DRAIN_SPARE_S = 20
-"""On top of a turn: streams that are open end with the task, and their agents connect to another one."""
+"""Seconds beyond a turn: open streams end with the task, and their agents connect to another one."""
 
 
 class Balancer(Construct):

@@ -17,7 +17,7 @@ from infra.cdk.constructs.keys import Keys
 from infra.cdk.removal import removal
 
 USER = "10001"
-"""As both Dockerfiles have it."""
+"""The user of both Dockerfiles."""
 TMP = "/tmp"
 OPEN_FILES = 65_536
 LOG_BUFFER = 25
@@ -25,7 +25,7 @@ LOG_BUFFER = 25
 process at its next line."""
 RESTART_SECONDS = 60
 WRONG_SETTING = 2
-"""The exit status that no restart mends."""
+"""The exit status of a wrong setting, which no restart mends."""
 HEALTHY = ["CMD", "python", "-m", "server.commands.healthcheck"]
 
 

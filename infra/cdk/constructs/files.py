@@ -16,7 +16,7 @@ from infra.cdk.removal import removal
 STANDBY = "standby/catalogue.bundle"
 PAGES = "pages"
 SHOP = "shop"
-"""What the shop has written: policies, tags."""
+"""The folder of the shop's own files: policies, tags."""
 ON_BUCKETS = ["s3:ListBucket"]
 ON_OBJECTS = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"]
 

@@ -24,11 +24,11 @@ from server.config.settings import ROOT
 
 PORT = 2772
 NO_FLAGS = "{}"
-"""Every tool as it is by itself."""
+"""A document that leaves every tool at its default."""
 SCHEMA = Path("server/flags/schema.json")
 DRAFT = "http://json-schema.org/draft-04/schema#"
 NEWER = ("propertyNames", "if", "then", "dependentSchemas", "default", "description", "title")
-"""Words that draft 4 does not know, or that say nothing of a document."""
+"""Keywords that draft 4 lacks, or that do not constrain a document."""
 
 
 def draft_4(schema: Any) -> Any:

@@ -19,7 +19,7 @@ from server.config.settings import ROOT
 
 SECONDS = 10
 MEMORY = 256
-"""In MiB, with which Lambda gives out processor time."""
+"""MiB; Lambda allots processor time by it."""
 
 
 class Sockets(Construct):

@@ -19,7 +19,7 @@ CACHE_PORTS = (6379, 6380)
 PULL = ("ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer", "ecr:BatchCheckLayerAvailability")
 SPANS = "Spans"
 TOKEN = ("ecr:GetAuthorizationToken",)
-"""It knows no resource."""
+"""The action without a resource."""
 ENDPOINTS: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
     "EcrApi": ("ecr.api", {"ecr:repository/{prefix}/*": PULL, "": TOKEN}),
     "EcrDocker": ("ecr.dkr", {"ecr:repository/{prefix}/*": PULL, "": TOKEN}),

@@ -10,7 +10,7 @@ from infra.cdk.constructs.keys import Keys
 from infra.cdk.removal import removal
 
 KEPT = 30
-"""Releases that can be rolled back to."""
+"""Releases kept to roll back to."""
 FLAGS_AGENT = "2.0.9210"
 """The tag that the copy of public.ecr.aws/aws-appconfig/aws-appconfig-agent:2.x is pushed by; tags do not change here."""
 

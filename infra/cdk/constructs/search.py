@@ -27,7 +27,7 @@ ALIASES = (
     "aoss:DescribeCollectionItems",
     "aoss:DeleteCollectionItems",
 )
-"""The seed moves the alias; who searches only follows it."""
+"""The rights to move the alias, which are the seed's; searching only follows it."""
 REDUNDANT, SINGLE = "ENABLED", "DISABLED"
 
 

@@ -14,9 +14,9 @@ from infra.cdk.constructs.surroundings import region, settings
 from infra.cdk.constructs.task import fargate_task
 
 SIZE = TaskSize(cpu=1024, memory=4096, server_cpu=960, server_memory=3712, agent_cpu=0, agent_memory=0)
-"""Vectors of a whole catalogue are computed in it."""
+"""The size of the task, which computes the vectors of a whole catalogue."""
 UNUSED = ("MANGA_FLAGS_URL", "MANGA_REDIS_URL", "MANGA_PAGES_URL", "MANGA_EMF", "MANGA_AUDIT", "MANGA_AUDIT_LOG")
-"""What the seed does not look at."""
+"""Settings that the seed does not read."""
 
 
 class Seed(Construct):

@@ -14,7 +14,7 @@ from infra.cdk.constructs.network import Network
 from infra.cdk.constructs.scaling import scale
 
 FINE = {"MetricConfigurations": [{"MetricNames": ["CPUUtilization"], "ResolutionSeconds": 20}]}
-"""Metrics of 20 seconds, for scaling by them (ECS Developer Guide, "Faster auto scaling"); this CDK has no word for it."""
+"""Metrics of 20 seconds, to scale by (ECS Developer Guide, "Faster auto scaling"); this CDK has no property for it."""
 
 
 class Service(Construct):

@@ -30,7 +30,7 @@ from infra.door.limits import SECONDS_OF_BURST
 PATH = "/door"
 STAGE = "v1"
 HANDED_OVER_MS = 5000
-"""The agent says at once that it has a message, and answers later."""
+"""Time for the agent to take a message; it answers later."""
 
 
 class SocketDoor(Construct):

@@ -11,7 +11,7 @@ from tools.store.models.order import LANGUAGES, TOPICS, Policies
 from tools.store.records.catalog_file import UnreadableFile, read_any_bytes
 
 LARGEST_TEXT = 64 * 1024
-"""Bytes."""
+"""Most bytes of a text."""
 MOST_TEXTS = 40
 _HEADING = re.compile(r"#[ \t]+(\S.*)")
 _TOPIC = re.compile(r"[a-z][a-z0-9-]{0,29}")

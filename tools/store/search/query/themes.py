@@ -137,11 +137,11 @@ class Kind(Enum):
     """How a phrase bears on a list of refused things."""
 
     UNPLEASANT = "unpleasant"
-    """Hardly ever asked for in the breath that excludes something else: "no romance, gore"."""
+    """A theme that is hardly ever asked for beside a refusal: "no romance, gore" refuses both."""
     PLAIN = "plain"
-    """May be either: "no romance, comedy"."""
+    """A theme that may be asked for or refused in such a list: "no romance, comedy"."""
     ALONE = "alone"
-    """Excludes by itself, with no word of negation: "nobody dies", 怖がり."""
+    """A phrase that refuses by itself, without a negation: "nobody dies", 怖がり."""
 
 
 @dataclass(frozen=True, slots=True)

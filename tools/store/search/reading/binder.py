@@ -20,9 +20,9 @@ _PRONOUNS = words_of("subjects")
 _MOST_BETWEEN = 4
 """Unknown words between an English operator and its object."""
 _MOST_OPERATORS = 8
-"""Of a chain: nobody says more in a row."""
+"""Most operators of a chain: nobody says more in a row."""
 _MOST_ITEMS = 40
-"""Of a text: nobody states more."""
+"""Most items of a text: nobody states more."""
 _NO_ENTRY = Entry(Is.GLUE)
 _OUT = Entry(Is.OPERATOR, sense=Sense.REFUSE, side="after", name="after")
 _FREED = {"shorter": "length", "longer": "length", "newer": "time", "older": "time", "cheaper": "price"}
@@ -125,7 +125,7 @@ class Item:
     freed: str = ""
     but: bool = False
     hedged: bool = False
-    """Whether it lifts what is said before it: "no romance unless it's short"."""
+    """True if later words lift the condition before them: "no romance unless it's short"."""
 
     @property
     def matter(self) -> str:

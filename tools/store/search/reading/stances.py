@@ -20,7 +20,7 @@ from tools.store.search.text.tokens import stem
 STANCES = ("refused", "wanted", "free", "known", "aside", "liked")
 """Refused or disliked; wanted or required; no requirement; read or owned; told and not asked for; liked."""
 SCALE = 16.0
-"""Weights are whole numbers of this part."""
+"""The steps of a weight: weights are whole numbers of 1/SCALE."""
 _LEFT, _RIGHT, _CLASSES = 12, 14, 6
 """Tokens beside it, and of these the classes, that are looked at."""
 _SIGNS_LEFT, _SIGNS_RIGHT = 14, 22
@@ -33,7 +33,7 @@ _BATCH = 4_096
 """Features that are loaded at a stretch."""
 
 _TIMES = 3
-"""How often a feature of the operators counts: one of them says as much as a few words."""
+"""How often a feature of the operators counts: one of them tells as much as a few words."""
 _REFUSED, _WANTED, _BARE = 2.0, 1.0, 0.5
 """How much an operator that refuses, one that wants and none at all count against the model, as logarithms of odds."""
 _HELD, _HELD_REFUSED, _HELD_TWICE = 1.5, 9.0, 6.0

@@ -120,7 +120,7 @@ class Token:
     amount: Amount | None = None
     cjk: bool = False
     space: bool = False
-    """Whether a space or the beginning stands before it."""
+    """True if a space or the beginning of the text precedes it."""
     names: tuple[str, ...] = ()
     title_ids: tuple[str, ...] = ()
 
