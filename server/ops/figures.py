@@ -23,14 +23,14 @@ def _advise(text: str, alarm: str = "") -> str:
 
 
 FAILURES = {
-    "VALIDATION_ERROR": "The model's arguments break the tool's schema. Nothing to mend here, unless one tool gets many: "
-    "look at its description. The log names path and rule of each.",
-    "TOOL_NOT_FOUND": "A tool was called that is switched off. See the flags, and whether the agent keeps an old list.",
-    "NOT_FOUND": "An order or a title that there is not. Many of them: is the catalogue or the orders' table the right one?",
-    "FORBIDDEN": "A token, a scope or a stated user was refused. Many of them: did a secret or an issuer's key change?",
+    "VALIDATION_ERROR": "The model's arguments break the tool's schema. Act only if one tool gets many: check its "
+    "description. The log names path and rule of each.",
+    "TOOL_NOT_FOUND": "A call named a tool that is off. Check the flags, and whether the agent keeps an old list.",
+    "NOT_FOUND": "There is no such order or title. Many of them: check that catalogue and orders' table are the right ones.",
+    "FORBIDDEN": "A token, a scope or a stated user was refused. Many of them: has a secret or an issuer's key changed?",
     "INPUT_REQUIRED": "No error: the client was asked for more, and calls again.",
     "RATE_LIMITED": _advise(
-        "One caller asks more than 10 times a second. Look for an agent that repeats itself.", "MangaRefusesMany"
+        "One caller makes more than 10 calls a second. Look for an agent that repeats itself.", "MangaRefusesMany"
     ),
     "SERVER_BUSY": _advise("More calls at once than MANGA_MAX_CONCURRENT_CALLS: add tasks.", "MangaUnusableBurn"),
     "DEPENDENCY_FAILURE": _advise(
@@ -38,7 +38,7 @@ FAILURES = {
     ),
     "TIMEOUT": _advise("A backend was too slow: the waterfalls show which attempt waited. Look at its load.", "MangaSlow"),
     "CIRCUIT_OPEN": _advise(
-        "A backend is left alone after failures: the breakers on this page say which, and why. It is tried again by itself.",
+        "A backend's breaker is open after failures: this page says which, and why. The server tries it again by itself.",
         "MangaBackendLost",
     ),
     "BUDGET_EXHAUSTED": _advise(
@@ -49,27 +49,25 @@ FAILURES = {
     ),
 }
 """Advice for each failure, by the name in its envelope."""
-UNKNOWN_FAILURE = _advise("A name that this version does not know: look into the log.", "MangaCallsFail")
+UNKNOWN_FAILURE = _advise("This version does not know the name: search the log for it.", "MangaCallsFail")
 _LOST = {
     "catalog": ("The standby catalogue answers where there is one; else searches fall back to popular titles.", "Lost"),
     "titles": ("Details come from the catalogue alone.", "Impaired"),
     "stock": ("Availability is last known.", "Lost"),
     "releases": ("Volumes and their dates are missing.", "Impaired"),
     "orders": ("Orders cannot be shown: there is no fallback.", "Lost"),
-    "profile": ("Recommendations do not know their reader.", "Impaired"),
+    "profile": ("Recommendations ignore the customer's taste.", "Impaired"),
     "pages": ("There are no previews.", "Impaired"),
     "classifier": ("Texts are not classified.", "Impaired"),
     "embedder": ("Searches go by words alone.", "Impaired"),
 }
 DEPENDENCIES = {name: _advise(f"{text} {DOCTOR}", f"MangaBackend{alarm}") for name, (text, alarm) in _LOST.items()} | {
     "redis": _advise(f"Each process uses its own memory. {DOCTOR}", "MangaRedisAway"),
-    "background": _advise(
-        "A task beside the calls has died and is begun again; the log says why.", "MangaBackgroundTaskDies"
-    ),
+    "background": _advise("A background task has died and restarts; the log says why.", "MangaBackgroundTaskDies"),
     "packages": "A package's tools were not loaded: `python -m server tools` says why.",
-    "flags": _advise("The flags stay as they were read last: mend the document or its source.", "MangaFlagsLag"),
+    "flags": _advise("The last valid flags stay in use: mend the document or its source.", "MangaFlagsLag"),
     "standby": _advise(
-        "If search fails now, the standby catalogue is missing or old: has the seed run?", "MangaReplicaLags"
+        "If search fails now, the standby catalogue is missing or old: check that the seed has run.", "MangaReplicaLags"
     ),
 }
 
