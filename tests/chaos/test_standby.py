@@ -13,14 +13,14 @@ from server.standby.second import NAME
 from tests.chaos.faults import HANG, NONE, REFUSED, Fault
 from tests.chaos.proxy import Proxy
 from tests.stack.fixtures import opensearch_url
-from tests.support.catalogs import local_embedder, opensearch_catalog, records
+from tests.support.catalogs import catalog_file, local_embedder, opensearch_catalog, records
 from tests.support.inprocess import in_process
 from tests.support.standby import bundle_of
 from tests.support.standby_shop import Shop
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.records.catalog_file import Record
 
-__all__ = ["local_embedder", "opensearch_catalog", "opensearch_url", "records"]
+__all__ = ["catalog_file", "local_embedder", "opensearch_catalog", "opensearch_url", "records"]
 
 # The first test that asks the node starts it and loads the catalogue.
 pytestmark = pytest.mark.timeout(300)

@@ -16,6 +16,7 @@ from tests.support.aws_calls import asked_of_aws
 from tests.support.catalogs import (
     catalog,
     catalog_cache,
+    catalog_file,
     catalog_source,
     local_embedder,
     opensearch_catalog,
@@ -34,6 +35,7 @@ __all__ = [
     "asked_of_aws",
     "catalog",
     "catalog_cache",
+    "catalog_file",
     "catalog_source",
     "dynamodb_address",
     "dynamodb_shop",

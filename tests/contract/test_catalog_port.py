@@ -92,6 +92,8 @@ FILTERS = [
     Conditions(tags=(("No such tag",),)),
     Conditions(magazines=("Weekly Shonen Jump", "Monthly Afternoon")),
     Conditions(magazines=("weekly shonen jump",)),
+    Conditions(magazines=("青空書房",)),
+    Conditions(without_magazines=("Harbour Press", "Weekly Shonen Jump")),
     Conditions(price=Range(most=528)),
     Conditions(price=Range(most=500), format="digital"),
     Conditions(price=Range(10_000), format="set"),
@@ -553,7 +555,8 @@ async def test_past_the_end_there_is_nothing_and_the_total_stays(catalog: Catalo
 async def test_the_catalogue_tells_its_own_words(catalog: CatalogPort, titles: Sequence[Title]) -> None:
     terms = await catalog.terms(Deadline.after(20))
     assert dict(terms.tags) == Counter(tag for title in titles for tag in set(title.tags))
-    assert dict(terms.magazines) == Counter(title.magazine for title in titles if title.magazine)
+    issuers = Counter(name for title in titles for name in (title.magazine, title.publisher) if name)
+    assert dict(terms.magazines) == issuers
     assert list(terms.tags.values()) == sorted(terms.tags.values(), reverse=True)
 
 

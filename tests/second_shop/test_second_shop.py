@@ -9,7 +9,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -184,6 +184,26 @@ async def test_a_refusal_holds_for_lower_case_tags(
         for title_id, each in CATALOGUE.items()
         if (wanted is None or wanted in each["tags"]) and not ruled_out & set(each["tags"])
     }
+    answer = await client.call("search_manga_catalog", {"query": query, "without": without, "max_results": 10})
+    assert answer.value["total"] == len(left) < len(CATALOGUE)
+    assert {each["title_id"] for each in found(answer)} <= left
+    assert all("(not obeyed)" not in each["condition"] for each in answer.value["understood"])
+
+
+@cases(
+    ("query", "without", "issued"),
+    [
+        ("fantasy from Lantern Row", [], lambda publisher: publisher == "Lantern Row"),
+        ("fantasy published by Third Harbour", [], lambda publisher: publisher == "Third Harbour Press"),
+        ("fantasy, not from Pelican & Moss", [], lambda publisher: publisher != "Pelican & Moss"),
+        ("fantasy", ["Lantern Row"], lambda publisher: publisher != "Lantern Row"),
+        ("Lantern Row以外のファンタジー", [], lambda publisher: publisher != "Lantern Row"),
+    ],
+)
+async def test_a_publisher_is_asked_for_and_refused(
+    query: str, without: list[str], issued: Callable[[str], bool], client: OfSdk
+) -> None:
+    left = {title_id for title_id, each in CATALOGUE.items() if "fantasy" in each["tags"] and issued(each["publisher"])}
     answer = await client.call("search_manga_catalog", {"query": query, "without": without, "max_results": 10})
     assert answer.value["total"] == len(left) < len(CATALOGUE)
     assert {each["title_id"] for each in found(answer)} <= left

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import uuid
 from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -31,8 +32,19 @@ CATALOGS = ["embedded", "opensearch", "standby"]
 
 
 @pytest.fixture(scope="session")
-def records() -> tuple[Record, ...]:
-    return read_records(CATALOG)
+def catalog_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo catalogue, where some titles have a publisher, as other shops' have one."""
+    houses: tuple[dict[str, str], ...] = ({}, {"publisher": "Harbour Press"}, {}, {"publisher": "青空書房"})
+    rows = enumerate(CATALOG.read_text("utf-8").splitlines())
+    path = tmp_path_factory.mktemp("records") / "catalog.jsonl"
+    lines = (json.dumps({**json.loads(row), **houses[number % len(houses)]}, ensure_ascii=False) for number, row in rows)
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def records(catalog_file: Path) -> tuple[Record, ...]:
+    return read_records(catalog_file)
 
 
 @pytest.fixture(scope="session")
@@ -78,14 +90,19 @@ def catalog_source(request: pytest.FixtureRequest) -> OpenSearchAddress | Path |
 
 @pytest.fixture
 async def catalog(
-    catalog_source: OpenSearchAddress | Path | None, local_embedder: LocalEmbedder, catalog_cache: Path
+    catalog_source: OpenSearchAddress | Path | None,
+    local_embedder: LocalEmbedder,
+    catalog_cache: Path,
+    catalog_file: Path,
 ) -> AsyncIterator[CatalogPort]:
-    async with _opened(catalog_source, local_embedder, catalog_cache) as opened:
+    async with _opened(catalog_source, local_embedder, catalog_cache, catalog_file) as opened:
         yield opened
 
 
 @asynccontextmanager
-async def _opened(source: OpenSearchAddress | Path | None, embedder: Embedder, cache: Path) -> AsyncIterator[CatalogPort]:
+async def _opened(
+    source: OpenSearchAddress | Path | None, embedder: Embedder, cache: Path, file: Path
+) -> AsyncIterator[CatalogPort]:
     if isinstance(source, Path):
         async with open_standby_bundle(source, embedder) as there:
             yield there
@@ -94,7 +111,7 @@ async def _opened(source: OpenSearchAddress | Path | None, embedder: Embedder, c
         async with OpenSearchCatalog.open(source, embedder) as there:
             yield there
         return
-    async with EmbeddedCatalog.open(CATALOG, embedder, cache_dir=cache) as here:
+    async with EmbeddedCatalog.open(file, embedder, cache_dir=cache) as here:
         await here.wait_for_vectors()
         yield here
 

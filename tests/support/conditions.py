@@ -40,7 +40,9 @@ def _fields(records: Records) -> dict[str, st.SearchStrategy[Any]]:
         "years": _ranges(sorted({t.start_year for t in titles if t.start_year is not None} | {0})),
         "audience": st.sampled_from(Audience),
         "tags": _some(_some(tags)),
-        "magazines": _some(st.sampled_from(sorted({t.magazine for t in titles if t.magazine} | {"No such magazine"}))),
+        "magazines": _some(
+            st.sampled_from(sorted({n for t in titles for n in (t.magazine, t.publisher) if n} | {"No such magazine"}))
+        ),
         "price": _ranges(prices),
         "series_price": _ranges(series),
         "format": st.sampled_from(sorted({format_ for format_, _, _ in sold} | {"stone"})),

@@ -159,7 +159,8 @@ def build_columns(titles: Sequence[Title], offers: Sequence[tuple[Offer, ...]]) 
         having={
             "tags": having(t.tags for t in titles),
             "author": having((author.name for author in t.authors) for t in titles),
-            **{field: having((getattr(f, field),) for f in facts) for field in ("genre", "magazine", "status", "audience")},
+            "magazine": having(f.magazine for f in facts),
+            **{field: having((getattr(f, field),) for f in facts) for field in ("genre", "status", "audience")},
         },
         related=[t.related for t in titles],
         titles=titles,
@@ -168,7 +169,8 @@ def build_columns(titles: Sequence[Title], offers: Sequence[tuple[Offer, ...]]) 
         known={
             "tags": np.array([bool(t.tags) for t in titles], np.bool_),
             "author": np.array([bool(t.authors) for t in titles], np.bool_),
-            **{f: np.array([bool(getattr(t, f)) for t in titles], np.bool_) for f in ("genre", "magazine")},
+            "magazine": np.array([bool(f.magazine) for f in facts], np.bool_),
+            "genre": np.array([bool(t.genre) for t in titles], np.bool_),
         },
         sales=SalesCalendar(titles, [each.sales for each in facts]),
         authors=tuple(authors),

@@ -50,9 +50,18 @@ def fact_fields(facts: Facts) -> Json:
     one for each format and day, with the days on which it holds; `usual` marks those that count if no format is asked
     for."""
     numbers = {"rating": facts.rating, "start_year": facts.year, "volumes": facts.volumes, "length": facts.volumes or None}
-    words = {"genre": facts.genre, "status": facts.status, "audience": facts.audience, "magazine": facts.magazine}
+    words = {
+        "genre": facts.genre,
+        "status": facts.status,
+        "audience": facts.audience,
+        "magazine": _one_or_all(facts.magazine),
+    }
     known = {name: value for name, value in {**numbers, **words}.items() if value is not None}
     return {"title_id": facts.title_id, **known, "tags": sorted(facts.tags), "sales": _sales(facts)}
+
+
+def _one_or_all(names: Sequence[str]) -> str | Sequence[str] | None:
+    return names[0] if len(names) == 1 else names or None
 
 
 def _sales(facts: Facts) -> list[Json]:
@@ -102,7 +111,7 @@ def _select_stored(facts: Facts) -> Json:
         "volumes": facts.volumes,
         "year": facts.year,
         "audience": facts.audience,
-        "magazine": facts.magazine,
+        "magazine": _one_or_all(facts.magazine),
         "sales": [astuple(sale) for sale in facts.sales],
     }
 
@@ -117,7 +126,7 @@ def _facts(card: Json) -> Facts:
         volumes=stored["volumes"],
         year=stored["year"],
         audience=None if stored["audience"] is None else Audience(stored["audience"]),
-        magazine=stored["magazine"],
+        magazine=(named,) if isinstance(named := stored["magazine"], str) else tuple(named or ()),
         tags=frozenset(card["tags"]),
         authors=tuple(AuthorKeys(frozenset(parts), tuple(spellings)) for parts, spellings in card["authors"]),
         sales=tuple(map(_sale, stored["sales"])),

@@ -131,7 +131,8 @@ def status_of(title: Title) -> Status | None:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A title's facts for conditions; None or an empty tuple is unknown. `sales`: the cheapest by format and day."""
+    """A title's facts for conditions; None or an empty tuple is unknown. `magazine` names who issued it: its magazine, and
+    its publisher. `sales`: the cheapest by format and day."""
 
     title_id: str
     genre: str | None
@@ -140,7 +141,7 @@ class Facts:
     volumes: int | None
     year: int | None
     audience: Audience | None
-    magazine: str | None
+    magazine: tuple[str, ...]
     tags: frozenset[str]
     authors: tuple[AuthorKeys, ...]
     sales: tuple[Sale, ...] = ()
@@ -156,7 +157,7 @@ class Facts:
             volumes=title.volumes,
             year=title.start_year,
             audience=audience_of(title),
-            magazine=title.magazine,
+            magazine=tuple(filter(None, (title.magazine, title.publisher))),
             tags=frozenset(title.tags),
             authors=tuple(map(AuthorKeys.from_author, title.authors)) if authors is None else authors,
             sales=sales_of(offers),
@@ -218,6 +219,8 @@ def criteria(asked: Conditions) -> Iterator[Criterion]:
 
 
 Test = Callable[[Facts], bool]
+_SEVERAL = frozenset({"tags", "magazine"})
+"""Facts of several values."""
 
 
 class Check:
@@ -249,11 +252,11 @@ def _test(asked: Criterion) -> Test:
         return lambda facts: held(facts) in bounds
     values = frozenset(asked.values)
     if isinstance(asked, OneOf):
-        if asked.field == "tags":
-            return lambda facts: not values.isdisjoint(facts.tags)
+        if asked.field in _SEVERAL:
+            return lambda facts: not values.isdisjoint(held(facts))
         return lambda facts: held(facts) in values
-    if asked.field == "tags":
-        return lambda facts: bool(facts.tags) and values.isdisjoint(facts.tags)
+    if asked.field in _SEVERAL:
+        return lambda facts: bool(held(facts)) and values.isdisjoint(held(facts))
     unfit = values if asked.may_be_unknown else values | {None}
     return lambda facts: held(facts) not in unfit
 

@@ -1,4 +1,5 @@
-"""Names of magazines in any spelling: "Shounen Jump (Weekly)", "Weekly Shonen Jump" and 週刊少年ジャンプ are one."""
+"""Names of magazines and publishers in any spelling: "Shounen Jump (Weekly)", "Weekly Shonen Jump" and 週刊少年ジャンプ are
+one."""
 
 from __future__ import annotations
 
@@ -36,6 +37,10 @@ _KANJI = {
 }
 _TAKEN_FOR_GRANTED = ("shonen",)
 """Words that readers leave out of a magazine's name: Jump is Shonen Jump."""
+_OF_HOUSES = tuple(
+    map(sound_key, ("media", "comics", "entertainment", "press", "publishing", "books", "manga", "publisher", "usa"))
+)
+"""Sounds of last words that are left out of a publisher's name: VIZ is VIZ Media."""
 _FEWEST_CONSONANTS = 3
 _NOT_KATAKANA = re.compile("[\u3400-\u9fff+]")
 _LEAST_OF_A_NAME = 4
@@ -152,6 +157,8 @@ class MagazineNames:
 def _in_talk(words: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
     """Yields the name in full, and the shorter forms that people use, without words such as "magazine"."""
     yield words
+    if len(words) > 1 and words[-1] in _OF_HOUSES:
+        yield words[:-1]
     if len(words) > 1 and words[0] in _TAKEN_FOR_GRANTED and words[1:] != (sound_key("magazine"),):
         yield words[1:]
     if len(words) == 2 and words[-1] == sound_key("comic") and len(words[0]) > _LEAST_OF_A_NAME:

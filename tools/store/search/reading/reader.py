@@ -23,7 +23,7 @@ from tools.store.search.reading.scanner import Scanner, magazine_entry
 from tools.store.search.reading.stances import Stances
 from tools.store.search.reading.tables import data_of, lexicon
 from tools.store.search.reading.tokens import Is, Sense, Token
-from tools.store.search.text.characters import normalise
+from tools.store.search.text.characters import has_cjk, normalise
 from tools.store.search.text.readings import Dictionary
 from tools.store.tags import Tag, Vocabulary, shipped
 
@@ -220,8 +220,10 @@ def _scanner_of(terms: CatalogTerms, year: int, tags: Mapping[str, Tag], currenc
     Stances.load()
     words, magazines = lexicon(terms, year, tags, currency), MagazineNames(terms.magazines)
     for spelling, publisher in publishers().items():
-        names = tuple(name for each in publisher.magazines for name in magazines.named(each))
+        names = tuple(name for each in (publisher.name, *publisher.magazines) for name in magazines.named(each))
         words.add(spelling, magazine_entry(publisher.name, names))
+    for name in filter(has_cjk, terms.magazines):
+        words.add(name, magazine_entry(name, (name,)))
     known = frozenset(word for key in (*words.latin, *words.exact) for word in key.split(" "))
     romaji = frozenset(data_of("ja")["romaji"]["words"].split())
     return Scanner(words, magazines, known, romaji, currency)

@@ -305,7 +305,7 @@ _PLAIN_MAGAZINES = frozenset(
 def magazine_entry(name: str, found: tuple[str, ...], *, cue: bool = False, refused: tuple[str, ...] = ()) -> Entry:
     """Makes the entry of the magazines `found`; where the name is refused, those of `refused` are excluded as well."""
     against = Conditions(without_magazines=tuple(dict.fromkeys((*found, *refused))))
-    fact = Fact("magazines", f"in {name}", Conditions(magazines=found), against, bare=cue)
+    fact = Fact("magazines", f"from {name}", Conditions(magazines=found), against, bare=cue)
     return Entry(Is.FACT, fact=fact, name="magazine")
 
 
