@@ -43,7 +43,7 @@ def own_fields(keys: Iterable[str]) -> tuple[str, ...]:
 
 
 def as_fields(shared: Mapping[str, str]) -> dict[str, str]:
-    """Shared values as they are stored: the keys of a tool's own in one field."""
+    """Returns shared values as they are stored: the keys of a tool's own in one field."""
     own: dict[str, dict[str, str]] = {}
     for key, value in shared.items():
         tool, _, name = key.partition(".")

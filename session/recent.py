@@ -74,7 +74,7 @@ class RecentState:
         self.left.pop((session, user))
 
     def fill(self, request: BeginRequest, begun: Begun, asked_at: float = math.inf) -> Begun:
-        """`begun` completed by this process's own state where Redis had none; Redis's state is recorded. State written
+        """Completes `begun` by this process's own state where Redis had none, and records Redis's state. State written
         before `asked_at`, when Redis was asked, and missing from the answer was lost by Redis."""
         if request.result_set is not None and begun.result_set is None:
             begun = replace(begun, result_set=self._sets.use(request.result_set))

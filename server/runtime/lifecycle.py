@@ -145,7 +145,8 @@ GRACE_SECONDS = 0.2
 
 @dataclass(slots=True)
 class Lifecycle:
-    """`wired` while there are backends, `draining` from the first signal on. Serves once it `knows` which tools are on."""
+    """The state of the process: `wired` while there are backends, `draining` from the first signal on. It serves once it
+    `knows` which tools are on."""
 
     wired: bool = False
     draining: bool = False

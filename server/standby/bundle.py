@@ -45,9 +45,9 @@ class BrokenOffError(BundleError):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """`made` is in seconds since the epoch; `catalog` is the SHA-256 of the records, `computed` the format of the arrays,
-    and `embedder` the model of the vectors (None: no vectors); `size` and `digest` (SHA-256) are of all that follows the
-    line."""
+    """The first line of a bundle. `made` is in seconds since the epoch; `catalog` is the SHA-256 of the records, `computed`
+    the format of the arrays, and `embedder` the model of the vectors (None: no vectors); `size` and `digest` (SHA-256) are
+    of all that follows the line."""
 
     kind: str
     titles: int

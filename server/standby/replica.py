@@ -27,7 +27,7 @@ from tools.store.records.catalog_file import CatalogFileError
 
 @asynccontextmanager
 async def load_gently() -> AsyncIterator[None]:
-    """Loads without holding up the event loop: threads switch ten times as often, and the garbage collector leaves the
+    """Lets the event loop run while the block loads: threads switch ten times as often, and the garbage collector leaves the
     oldest generation alone. Afterwards loaded objects are frozen, out of the collector's reach; reference counts still free
     them."""
     usual, thresholds = sys.getswitchinterval(), gc.get_threshold()

@@ -40,8 +40,8 @@ class Found:
 
 
 async def find(context: ToolContext, want: Want, limit: int) -> Found:
-    """At most `limit` titles from the want's offset. Where nothing satisfies all
-    conditions, the one whose loss costs the customer least is dropped (`CHEAPEST_FIRST`)."""
+    """Finds at most `limit` titles from the want's offset. If none satisfies all conditions, drops the one whose loss costs
+    the customer least (`CHEAPEST_FIRST`)."""
     found = await with_named(context, want, await _page(context, want, limit), limit)
     found = replace(found, page=await with_each_named(context, want, found.page, limit))
     page = found.page

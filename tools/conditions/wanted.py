@@ -239,8 +239,8 @@ RULED_OUT = "{} is asked for and ruled out as well: it was left out. Ask the cus
 
 
 def ruled_out(text: str, conditions: Conditions, without: Sequence[str]) -> tuple[str, ...]:
-    """Sentences on what a call looks for, by its words (`text`) or its conditions, and excludes: a theme all of whose tags
-    are excluded, a readership, an author, or what the argument `without` names as the words do."""
+    """Returns sentences on what a call both looks for and excludes: a theme all of whose tags are excluded, a readership, an
+    author, or a name in `without` that the text asks for."""
     return tuple(RULED_OUT.format(each) for each in dict.fromkeys(_both(text, conditions, without)))
 
 

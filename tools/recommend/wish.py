@@ -48,8 +48,8 @@ THEMES_ALONE = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """`search`: the words to search by, empty where themes and moods say it all or nothing is said. `wanted`, `mood` and
-    `unwanted`: tags, as in `ReaderQuery`. `another`: somebody else is to read it."""
+    """A customer's wish. `search`: the words to search by, empty where themes and moods say it all or nothing is said.
+    `wanted`, `mood` and `unwanted`: tags, as in `ReaderQuery`. `another`: somebody else is to read it."""
 
     want: Want
     search: str

@@ -115,8 +115,8 @@ def customer_words(tool: Tool, arguments: Json) -> str:
 
 
 def select_relevant(calls: Sequence[HistoryEntry], about: About, most: int) -> list[HistoryEntry]:
-    """At most `most` of the calls, in their order: the most similar to the request, by titles, words, then tool; the latest
-    of equal ones."""
+    """Returns at most `most` of the calls, in their order: the most similar to the request, by titles, words, then tool; the
+    latest of equal ones."""
     ranked = sorted(range(len(calls)), key=lambda at: (-_score_similarity(calls[at], about), at))
     return [calls[at] for at in sorted(ranked[:most])]
 

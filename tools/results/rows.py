@@ -63,7 +63,7 @@ def authors_line(title: Title) -> str | None:
 
 
 def shorten_text(text: str | None, limit: int = SYNOPSIS_CHARACTERS) -> str | None:
-    """At most `limit` characters, cut at a sentence or a word where there is one."""
+    """Returns at most `limit` characters, cut at a sentence or a word where there is one."""
     if text is None or len(text) <= limit:
         return text
     head = text[:limit]

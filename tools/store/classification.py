@@ -73,8 +73,8 @@ SHARPNESS = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """`shares` of the weight by label. `voters`: how many voters of equal weight would be as sure (Kish, "Survey Sampling",
-    1965)."""
+    """A vote of neighbours. `shares` are of the weight, by label. `voters`: how many voters of equal weight would be as sure
+    (Kish, "Survey Sampling", 1965)."""
 
     shares: Mapping[str, float]
     voters: float

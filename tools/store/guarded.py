@@ -20,7 +20,7 @@ ALL_BUT = 0.9
 
 @dataclass(frozen=True, slots=True)
 class BackendPolicy:
-    """`places` calls run at once, further ones wait for a place within their deadline. Seconds throughout.
+    """The limits of a backend, in seconds. `places` calls run at once; further ones wait for a place within their deadline.
 
     An attempt that was cut off before `telling_share` of `slow_seconds` says nothing of the backend: its caller was in a
     hurry. The share is less than 1 where a tool gives the backend less time than it may take.

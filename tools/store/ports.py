@@ -174,5 +174,5 @@ class Embedder(Protocol):
     def dimensions(self) -> int: ...
 
     async def embed(self, texts: Sequence[str], deadline: Deadline) -> NDArray[np.float32]:
-        """Shape (len(texts), dimensions), rows of length 1."""
+        """Returns vectors in an array of shape (len(texts), dimensions), with rows of length 1."""
         ...

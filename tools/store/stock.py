@@ -86,8 +86,8 @@ JITTER = 0.2
 
 @dataclass(frozen=True, slots=True)
 class StockReading:
-    """`rows` are current, `unknown` are not sold here, `unanswered` did not come in time. `asked`: the backend was asked;
-    the cache could not answer alone."""
+    """A reading of stock: `rows` are current, `unknown` are not sold here, `unanswered` did not come in time. `asked`: the
+    backend was asked; the cache could not answer alone."""
 
     rows: dict[str, Availability]
     unknown: tuple[str, ...] = ()

@@ -33,8 +33,8 @@ class TagsFileError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """`synonyms`: other spellings. `audience`: one of `AUDIENCES`, None if the tag decides none. `aversions`: words of
-    shoppers that rule it out."""
+    """A tag. `synonyms`: other spellings. `audience`: one of `AUDIENCES`, None if the tag decides none. `aversions`: words
+    of shoppers that rule it out."""
 
     synonyms: tuple[str, ...] = ()
     audience: str | None = None

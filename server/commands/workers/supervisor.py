@@ -230,8 +230,8 @@ NO_ROOM = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: cl
 
 
 class Supervisor:
-    """The first worker starts alone, so that a wrong setting is reported once and ends the start. `opened` is called when it
-    takes connections."""
+    """Runs the workers. The first starts alone, so that a wrong setting is reported once and ends the start; `opened` is
+    called when it takes connections."""
 
     def __init__(
         self,

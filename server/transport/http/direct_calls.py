@@ -53,8 +53,8 @@ CLOSED = to_json({"code": types.CONNECTION_CLOSED, "message": "Connection closed
 
 @dataclass(frozen=True, slots=True)
 class DirectTools:
-    """`call` and `list` answer by JSON, and raise nothing but `MCPError`. `is_known` is true for every tool that there ever
-    was, `may_ask` for one that may ask its client between two calls."""
+    """The tools for direct calls. `call` and `list` answer by JSON, and raise nothing but `MCPError`. `is_known` is True for
+    every tool that ever was, `may_ask` for one that may ask its client between two calls."""
 
     call: Callable[[Context, str, Json], Awaitable[bytes]]
     list: Callable[[Context], Awaitable[bytes]]

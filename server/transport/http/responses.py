@@ -53,7 +53,7 @@ def notifying_send(scope: Scope, send: Send) -> Send:
 
 
 async def wait_until_idle(is_busy: Callable[[], bool]) -> None:
-    """Waits until nothing is under way, 0.3 s at most, a hundred cached calls. The caller takes nothing new."""
+    """Waits until nothing is under way, 0.3 s at most, time for a hundred cached calls. The caller admits nothing new."""
     with suppress(TimeoutError):
         async with asyncio.timeout(0.3):
             while is_busy():  # noqa: ASYNC110 - of many streams, each with a count of its own

@@ -140,8 +140,9 @@ MOST_SESSIONS = 2000
 
 
 class McpEndpoint:
-    """`manager`, the SDK's, has to be entered once, as long as the app serves. `scopes` is None where no bearer has any;
-    `session_streams` is told of the streams of sessions; `direct` takes plain calls of 2026 past the SDK's dispatcher."""
+    """The endpoint. `manager`, the SDK's, has to be entered once, as long as the app serves. `scopes` is None where no
+    bearer has any; `session_streams` learns of the streams of sessions; `direct` takes plain calls of 2026 past the SDK's
+    dispatcher."""
 
     def __init__(
         self,

@@ -39,8 +39,8 @@ def client_config(connect_seconds: float, read_seconds: float, pool: int, **more
 
 
 class AwsClient:
-    """`region` and `endpoint` default to the environment's; `region` stays None without one there. `parsers` replace the
-    driver's parsers of answers, `before_send` may change a signed request."""
+    """A client of one service. `region` and `endpoint` default to the environment's; `region` stays None without one there.
+    `parsers` replace the driver's parsers of answers, `before_send` may change a signed request."""
 
     def __init__(
         self,

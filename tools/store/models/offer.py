@@ -133,7 +133,7 @@ class Availability:
     as_of: str
 
     def is_awaited(self, volume: VolumeStock) -> bool:
-        """True if one of its volumes had still to come out at `as_of`."""
+        """True if the volume had still to come out at `as_of`."""
         return volume.release_date is not None and volume.release_date > self.day
 
     @property

@@ -71,8 +71,8 @@ class Connection:
         await self._aws.aclose()
 
     async def call(self, operation: str, deadline: Deadline | None = None, /, **parameters: Any) -> Json:
-        """DynamoDB's answer, as its JSON says it. The deadline is the caller's to keep, DynamoDB is told its trace. Raises
-        the driver's errors, and ShapeError for what is no JSON object."""
+        """Returns DynamoDB's answer as plain JSON. The caller bounds the time; the deadline only gives DynamoDB its trace.
+        Raises the driver's errors, and ShapeError for anything but a JSON object."""
         client = await self._aws.ready()
         reads = operation == "get_item"
         if reads:  # without it the answer for an absent item would be {}, as any empty answer is

@@ -65,7 +65,8 @@ class ThemeTable:
         return tuple(Theme(p, self.tags[p]) for p in (*_phrases(latin, self.tags), *_substrings(text, self.tags)))
 
     def english(self, text: str) -> tuple[tuple[str, ...], ...]:
-        """For each Japanese word of `text` that the glossary or the dictionary knows, the terms of its English words."""
+        """Returns, for each Japanese word of `text` that the glossary or the dictionary knows, the terms of its English
+        words."""
         found = _substrings(text, _Either(self.glossary, Dictionary.load()))
         return tuple(dict.fromkeys(terms for word in found if (terms := self._terms(word))))
 

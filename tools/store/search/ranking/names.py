@@ -59,7 +59,7 @@ class SeriesIndex:
 
 
 def names_evidence(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Floats:
-    """The likeness of each title to what the query names; the series of the one that is surely named comes with it."""
+    """Returns the likeness of each title to the query's names; a surely named title brings its series along."""
     names = _likeness(candidates, asked_names(query, weights), query.subject)
     names = np.maximum(names, read_as(query, candidates, weights))
     for author, name in query.titles_beside_authors():

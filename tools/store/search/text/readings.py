@@ -71,7 +71,7 @@ Path = tuple[int, str]
 
 @lru_cache(maxsize=1_024)
 def readings(text: str) -> tuple[str, ...]:
-    """At most 64 sound keys, the likeliest first; none for other scripts, or where there is too much text for a name."""
+    """Returns at most 64 sound keys, the likeliest first; none for other scripts, or for too much text for a name."""
     written = "".join(c for c in to_hiragana(normalise(text)) if c.isalnum() or c in "ー々")
     if len(written) > _LONGEST_NAME or sum(map(has_kanji, written)) > _MOST_KANJI:
         return ()

@@ -23,11 +23,8 @@ _FAMOUS_RATINGS, _LAST_RANK = 400_000, 100_000
 
 
 def prior(title: Title) -> float:
-    """From 0 to 1, on a log scale: from the number of ratings, else from the rank, else 0.
-
-    A static score beside what matches, as in Craswell et al., "Relevance weighting for query independent evidence" (SIGIR
-    2005).
-    """
+    """Returns a title's fame, 0 to 1 on a log scale: from the number of ratings, else from the rank, else 0. A static score
+    beside what matches, as in Craswell et al., "Relevance weighting for query independent evidence" (SIGIR 2005)."""
     if title.rating_count:
         return min(1.0, math.log1p(title.rating_count) / math.log1p(_FAMOUS_RATINGS))
     if title.popularity_rank:
