@@ -63,7 +63,7 @@ class FormatPrice:
 
 
 def format_prices(row: Availability, volumes: int | None) -> tuple[FormatPrice, ...]:
-    """A row for each offer, paper first. `volumes` is the number of the title's volumes, None if unknown."""
+    """Returns a row for each offer, paper first. `volumes` is the number of the title's volumes, None if unknown."""
     single = [_by_volume(offer, row, volumes) for offer in row.offers if offer.format not in WHOLE]
     singles = next((price.series for price in single if price.format == PAPER), None)
     whole = [_of_set(offer, singles) for offer in row.offers if offer.format in WHOLE]

@@ -237,7 +237,7 @@ async def popular_instead(context: ToolContext, asked: Json) -> Json:
 
 
 def no_title_asked_for(query: str) -> Json:
-    """True for a question about releases alone, to which any title would be unrelated."""
+    """Returns no titles, and a note: the query is about releases alone, and any title would be unrelated."""
     return results((), 0) | mark_pointers(query, (), "") | {"note": NOT_A_TITLE}
 
 

@@ -15,8 +15,8 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A metric in CloudWatch, by its name there. `per` divides it: bad by bad and good; `each` has one line for each value
-    of its dimension. `native` marks a metric of AWS's own: its namespace, the names of its dimensions and their values, in
+    """A metric in CloudWatch, by its name there. `per` divides it: bad by bad and good; a `dimension` gives each of its
+    values a line. `native` marks a metric of AWS's own: its namespace, the names of its dimensions and their values, in
     which `{service}`, `{prefix}` and `{tables}` are replaced."""
 
     number: str

@@ -40,7 +40,7 @@ class ShelfTitle:
 
     @property
     def famous(self) -> bool:
-        """Whether the shop never lets its first volume run out."""
+        """True if the shop never lets its first volume run out."""
         return self.rank <= FAMOUS_RANK
 
 
@@ -56,7 +56,7 @@ def stocked_volumes(title: ShelfTitle, register: IsbnRegister) -> list[VolumeSto
 
 
 def continues_soon(title_id: str, rank: int) -> bool:
-    """Whether the next volume of an ongoing series comes out within eleven weeks."""
+    """True if the next volume of an ongoing series comes out within eleven weeks."""
     return rank <= _ALWAYS_UPCOMING_RANK or share("upcoming", title_id) < _UPCOMING_SHARE
 
 

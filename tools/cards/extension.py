@@ -158,7 +158,7 @@ def page(card: Card, read: Read = read_file, hosts: Sequence[str] = ()) -> str:
 
 
 def _list_origins(card: Card, hosts: Sequence[str]) -> list[str]:
-    """The origins of covers; None for a card without covers."""
+    """Returns the origins of covers; none for a card without covers."""
     return [f"https://{host}" for host in hosts] if "cover" in card.parts else []
 
 

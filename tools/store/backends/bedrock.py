@@ -2,7 +2,7 @@
 
 A call takes 50 to 500 ms, holds one text, and the account's requests a minute are few. So each text of a batch is asked for
 once, and when a batch was throttled half way, trying it again asks for the rest. Queries are kept where they are searched
-(`query_vectors`).
+(`embedding.QueryVectors`).
 """
 
 from __future__ import annotations

@@ -95,14 +95,14 @@ class Connection:
 
 
 class TableAdapter:
-    """One table. `get` and `pages` raise the driver's errors and ShapeError."""
+    """One table. `_get` and `_pages` raise the driver's errors and ShapeError."""
 
     def __init__(self, connection: Connection, table: Table) -> None:
         self._connection, self._table = connection, table
         self._name = table.full_name(connection.address.prefix)
 
     async def health(self, deadline: Deadline) -> Health:
-        """True if the table can be read now. Never raises: `detail` says what is wrong, in words that are safe to show."""
+        """Tells if the table can be read now. Never raises: `detail` says what is wrong, in words that are safe to show."""
         try:
             async with answering(self._table.name, deadline):
                 await self._connection.call("get_item", TableName=self._name, Key=key_of_nobody(self._table))

@@ -151,7 +151,7 @@ def titles_from(columns: Sequence[str]) -> tuple[Title, ...]:
 
 
 def document(title: Title, offers: Sequence[Offer], place: int, series: Sequence[str], vectors: Floats | None) -> Json:
-    """`vectors`: the headline's, then those of the passages, of unit length; None without any."""
+    """Makes a title's document. `vectors`: the headline's, then those of the passages, of unit length; None without any."""
     keys, terms, record = NameKeys.of(title), prose_terms(title), record_of(title, offers)
     facts, fame = Facts.from_title(title, offers), prior(title)
     return {

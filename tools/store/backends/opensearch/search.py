@@ -227,7 +227,7 @@ class Search:
         self.index: str | None = None
 
     async def run(self, vector: asyncio.Task[Floats | None] | None, deadline: Deadline) -> CatalogPage:
-        """`vector` is the query's, under way; None without one. Raises BackendFailure."""
+        """Searches. `vector` is the query's, under way; None without one. Raises BackendFailure."""
         named = await self._recall_by_words(deadline)
         if self._anchor is not None and self._parsed.similar_to:
             return await self._find_similar(self._anchor, vector is not None, deadline)
