@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What runs make's recipes when there is an .env: sh, in an environment with what .env says. The environment wins.
+"""The shell of make's recipes when there is an .env: sh, in an environment with its values. The environment wins.
 
     infra/dotenv.py -c 'COMMAND'
 
@@ -20,7 +20,7 @@ QUOTED = re.compile(r"""(?:'([^']*)(?<!\\)'|"([^"\\$]*)")\s*(?: #.*)?""")
 
 
 def values(text: str) -> dict[str, str]:
-    """What each line says, the last of a name. Raises ValueError, naming the line and never the value."""
+    """Returns the values of the lines, the last of each name. Raises ValueError, naming the line and never the value."""
     found = {}
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip() and not line.lstrip().startswith("#"):

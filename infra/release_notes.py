@@ -1,4 +1,4 @@
-"""What the changelog says of a version: `python infra/release_notes.py v0.1.0`.
+"""Prints the changelog's section of a version: `python infra/release_notes.py v0.1.0`.
 
 Exit status 1, with the reason, when the tag is not the version of pyproject.toml or the changelog has no section for it.
 """

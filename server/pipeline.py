@@ -1,7 +1,7 @@
 """The call pipeline: the ordered stages that every call passes. Read this first.
 
 A stage (`server/stages`) awaits `inner(call)` for the rest of the way, with its own work before, after or around it, or
-answers itself. What it finds out for later stages it sets in the `Call` (`server/call.py`). To give up it raises a `Failure`
+answers itself. It sets its findings for later stages in the `Call` (`server/call.py`). To give up it raises a `Failure`
 (`tools/store/failures.py`), which a stage further out may catch. The innermost handler runs the tool.
 """
 

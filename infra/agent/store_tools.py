@@ -4,8 +4,8 @@
 
 The agent gets the store's tools and rules, and follows both when they change. Each question is a turn of so many seconds and
 calls: every call states session, turn, user, time and tokens left; what is worth another try is tried once more; a lost
-stream is dialled again; when the time is over, the answer is what the results say. What was shown in an earlier turn, in
-this process or another, the server remembers: the agent is told of it, and keeps no results itself.
+stream is dialled again; when the time is over, the answer is made of the results. The server remembers the titles that
+earlier turns have shown, in this process or another: the agent is told of them, and keeps no results itself.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from infra.alarms.slos import BURNS, DAY, HOUR, LEAST_ANSWERS, SERVICE_LEVELS, B
 from infra.alarms.states import STATES
 
 HEAD = """\
-# What somebody should be told of. Prometheus evaluates these rules; who is called for which severity is Alertmanager's.
+# The alarms. Prometheus evaluates these rules; who is called for which severity is Alertmanager's.
 # Written from infra/alarms by `make snapshots`; what to do is in infra/RUNBOOKS.md.
 groups:
   - name: manga-tools

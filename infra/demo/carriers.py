@@ -1,4 +1,4 @@
-"""What a carrier says of a parcel: one set of English words for all, and each carrier's own Japanese ones."""
+"""A carrier's words on a parcel: one set of English words for all, and each carrier's own Japanese ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sample order consists of, in the words in which one is planned."""
+"""The parts of a sample order, in the words in which one is planned."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ _SOON, _APART = 75, 28
 
 @dataclass(frozen=True, slots=True)
 class ShelfTitle:
-    """What a title's shelf depends on. `price` is the list price of each volume, `volumes` how many have come out. `waits`
-    counts the ongoing series whose next volume comes out later than soon, and sooner than this one's."""
+    """A title, as far as its shelf depends on it. `price` is the list price of each volume, `volumes` how many have come
+    out. `waits` counts the ongoing series whose next volume comes out later than soon, and sooner than this one's."""
 
     title_id: str
     registrant: str

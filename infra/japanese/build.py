@@ -18,7 +18,7 @@ from tools.store.search.text.readings import LONGEST
 Counts = dict[str, Counter[str]]
 _MOST_READINGS, _SIZES = 10, (1, 2, 3)
 _PEOPLE, _TITLES, _WORDS, _KNOWN = 1.0, 0.5, 0.3, 0.2
-"""What one occurrence counts, by where it is; `_KNOWN` is a reading that occurs nowhere."""
+"""The weight of one occurrence, by its place; `_KNOWN` is a reading that occurs nowhere."""
 _FEWEST = {_PEOPLE: 1, _TITLES: 3}
 """Parts of several characters are kept from so many occurrences on."""
 _WORD_COST = 15
@@ -49,7 +49,7 @@ def readings(edrdg: Edrdg, people: Mapping[str, str], titles: Mapping[str, str])
 
 
 def _count(aligner: Aligner, source: Iterable[tuple[str, str]], whole: dict[str, dict[str, int]]) -> Counts:
-    """How often each part of up to three characters is read so. What does not align is kept `whole`."""
+    """Counts how often each part of up to three characters is read in a way. Words that do not align are kept `whole`."""
     counts: Counts = defaultdict(Counter)
     for written, read in ((plain(a), plain(b)) for a, b in source):
         if not KANJI.search(written):

@@ -1,4 +1,4 @@
-"""What is read: JMdict and KANJIDIC2 as the package jamdict-data has them in SQLite, and the Media Arts Database's names."""
+"""The sources: JMdict and KANJIDIC2 as the package jamdict-data has them in SQLite, and the Media Arts Database's names."""
 
 from __future__ import annotations
 

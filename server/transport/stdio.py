@@ -216,7 +216,7 @@ class WriteStream(ReadStream):
 
 async def serve_lines(mcp: Server[Any], lines: Lines, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
     """Serves one conversation until either side ends it; `seconds` are for the answers at its end."""
-    # What is printed by mistake goes to stderr, where the SDK would send it too, but without waiting for a reader.
+    # Stray prints go to stderr, where the SDK would send them too, but without waiting for a reader.
     async with stdio_server(stdin=lines) as (read, write):  # type: ignore[arg-type]  # it needs an iterator of lines only
         with redirect_stdout(sys.stderr):
             reading, writing = ReadStream(read, calls, seconds, stop), WriteStream(write, calls, seconds, stop)

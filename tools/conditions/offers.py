@@ -2,8 +2,8 @@
 
 The catalogue finds by the offers that it has on record. `Pending` travels with what was found, in what is cached as well,
 and `with_offers` joins the stock of the moment: what is known to be sold out or beyond the price is dropped, so that a few
-more titles are asked for than shown. What could not be checked stays by the record's word, with a note; without a record it
-goes.
+more titles are asked for than shown. Unchecked titles stay if the record allows them, with a note; without a record they
+go.
 """
 
 from __future__ import annotations

@@ -271,7 +271,7 @@ def _queries(hits: Hits, customer: CustomerTaste) -> list[ReaderQuery]:
         queries.insert(0, replace(wide, wanted=wish.wanted, mood=wish.mood))
     if hits.titles:
         fits = {title.title_id: SLOPE / (SLOPE + place) for place, title in enumerate(hits.titles)}
-        # What was only looked at is no answer to "something I would like", and may well be one to a search.
+        # Titles that were only viewed are no answer to "something I would like", but may answer a search.
         unseen = tuple(each for each in known if each not in customer.viewed_ids)
         queries.insert(0, replace(wide, fits=fits, known=unseen))
     return queries

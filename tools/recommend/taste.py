@@ -28,7 +28,7 @@ HALF_LIFE_DAYS = 30
 
 
 class Did(StrEnum):
-    """What the customer did with a title, as the end of a reason."""
+    """The customer's act with a title, in the words that end a reason."""
 
     BOUGHT = "have"
     VIEWED = "looked at"

@@ -181,8 +181,8 @@ def _check_schema(what: str, schema: Any, remedy: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def _check_schema_text(text: str) -> None:
-    """Raises `SchemaError`. What passed is known by its text: a reload and a further application have mostly
-    the same schemas, each of which takes some ten milliseconds."""
+    """Raises `SchemaError`. A text that passed is not checked again: a reload and a further application have mostly the same
+    schemas, each of which takes some ten milliseconds."""
     Draft202012Validator.check_schema(json.loads(text), format_checker=Draft202012Validator.FORMAT_CHECKER)
 
 

@@ -4,8 +4,8 @@ A section is a rule; its heading in English is the rule's name. A line in `**` i
 every client gets: keep it short, and name no tool in it, since any of them may be off for somebody. Lines below are
 sentences that prompts say besides. A section of numbered lines is for those who load the skill. A tool is named in braces,
 and a sentence that names one is said only to those who may call it; `<topics>` are those of the shop's policies,
-`<currency>` is its own, `<770>` such an amount in it (770 yen, $7.70), and what begins with `<yen>` is said in a shop that
-takes yen. Who changes a file raises the version in its front matter.
+`<currency>` is its own, `<770>` such an amount in it (770 yen, $7.70), and a sentence after `<yen>` is for shops that take
+yen. Raise the version in a file's front matter with each change.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
-"""For whom a title is fit, by the catalogue's own word or by a rule over its readership and tags.
+"""The audience of a title, by the catalogue's own word or by a rule over its readership and tags.
 
 The steps are those that publishers of manga in English print on covers (VIZ: A, T, T+, M; Kodansha: 8+, 13+, 16+, 18+): all
 ages, teen, older teen, adult. The rule errs on the side that a parent would:
 
-- adult is what is sold to adults alone; what is violent or frightening is an older teen's, and the notes say why;
-- a magazine for men or women, and a readership that nobody states, is an older teen's unless the tags say otherwise;
-- all ages is what is made for children, and what a magazine for boys or girls has to offer them: with a childlike tag and
-  none that is not at home in a fairy tale, or with a light one where no action, drama or romance leads. What is made for
-  grown-ups, or for nobody knows whom, is given to no child, however nice its tags, but by the catalogue's word;
-- one without readership and tags has no audience, and a tag that no table has (`tools.store.tags`) gives it none: who has
-  only such tags is as one without, and no child is given one with such a tag, but by its readership.
+- adult: titles sold to adults alone; violent or frightening titles are an older teen's, and the notes say why;
+- older teen: titles of a magazine for men or women, or without a stated readership, unless their tags say otherwise;
+- all ages: titles made for children, and those of magazines for boys or girls with a childlike tag and none foreign to fairy
+  tales, or with a light tag where no action, drama or romance leads. A title made for grown-ups, or for an unknown
+  readership, is given to no child, however nice its tags, unless the catalogue says so;
+- no audience: titles without readership and tags. A tag that no table has (`tools.store.tags`) counts as none, and no child
+  is given a title with such a tag, unless its readership says so.
 
-Up to twelve a reader is given what is for all ages: between nine and thirteen publishers know no step.
+A reader of up to twelve is given titles for all ages: publishers have no step between nine and thirteen.
 """
 
 from __future__ import annotations

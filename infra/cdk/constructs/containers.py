@@ -21,7 +21,7 @@ USER = "10001"
 TMP = "/tmp"
 OPEN_FILES = 65_536
 LOG_BUFFER = 25
-"""MiB of lines that wait for CloudWatch. What finds no room is lost; with a driver that blocks, a full buffer would stop the
+"""MiB of lines that wait for CloudWatch. Lines without room are lost; with a blocking driver a full buffer would stop the
 process at its next line."""
 RESTART_SECONDS = 60
 WRONG_SETTING = 2

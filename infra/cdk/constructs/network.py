@@ -34,7 +34,7 @@ ENDPOINTS: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
     "Functions": ("lambda", {"lambda:function:{prefix}-outside": ("lambda:InvokeFunction",)}),
     SPANS: ("xray", {"": ("xray:PutTraceSegments", "xray:PutTelemetryRecords")}),
 }
-"""What tasks call by an address inside: the service, and what its endpoint lets through, by the resource behind region and
+"""The endpoints of the tasks: each service, and the actions that its endpoint admits, by the resource behind region and
 account. S3 (the layers of images, too) and DynamoDB have gateways, which cost nothing."""
 
 

@@ -1,4 +1,4 @@
-"""Who may do what. Behind a wall server and agent are tasks of their own, each with its own role. Containers of a Fargate
+"""The rights of each part. Behind a wall server and agent are tasks of their own, with a role each. Containers of a Fargate
 task share one task role, so in the pod that role may do nothing but become others: the server's, the agent's, the flags
 agent's and the collector's, and each container is told which is its own. That keeps an honest container to its own rights
 and names it in CloudTrail, and is no wall: whoever takes over one container can become any of them.

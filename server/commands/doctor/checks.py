@@ -1,7 +1,7 @@
 """The checks of doctor: for each dependency of these settings where it is, how it is asked, and what to do when it fails.
 
-Dependencies are asked directly, since a breaker or a pool would hide what is wrong. What is in this process or on its disk
-is opened as the server opens it, and left unchanged.
+Dependencies are asked directly, since a breaker or a pool would hide what is wrong. Parts in this process or on its disk
+are opened as the server opens them, and left unchanged.
 """
 
 from __future__ import annotations

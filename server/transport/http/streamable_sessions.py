@@ -120,7 +120,7 @@ class Sessions:
         elif session.is_ending:
             await refusal(INVALID_REQUEST, "Session not found", 404)(scope, receive, send)
         elif scope["method"] == "DELETE":
-            # What was posted before is answered first: the SDK logs a traceback for a message in an ending session.
+            # Earlier messages are answered first: the SDK logs a traceback for a message in an ending session.
             session.is_ending = True
             with suppress(TimeoutError):
                 async with asyncio.timeout(ENDING_SECONDS):

@@ -106,7 +106,7 @@ CALL_SECONDS = 5.0
 
 
 class BedrockEmbedder:
-    """An `Embedder`. Get one from `open`; its connections end with it. What it asks ends with the call that asked."""
+    """An `Embedder`. Get one from `open`; its connections end with it. Its requests end with the call that made them."""
 
     def __init__(self, model: str, client: BedrockClient) -> None:
         self._model, self._client = model, client

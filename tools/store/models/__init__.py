@@ -1,7 +1,7 @@
 """The store's nouns, as immutable values. Money is whole yen with tax; ratings are 0 to 5; times are ISO 8601 in UTC.
 
-Each has its one definition here. What a file, an item of a table and a cached value look like follows from the types and
-limits of its fields (`tools.store.records.shape`); the tools' output schemas are checked against them.
+Each has its one definition here. The forms of files, table items and cached values follow from the types and limits of its
+fields (`tools.store.records.shape`); the tools' output schemas are checked against them.
 """
 
 from tools.store.models.catalog import ANY as ANY

@@ -166,8 +166,8 @@ def offer_of(format_: str, volumes: Sequence[VolumeStock]) -> Offer:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A volume in one format and the day it comes out. What it costs and how many there are is stock's to say; rank and
-    whether it is for adults alone are of its title, so that a month can be listed without asking for each."""
+    """A volume in one format and the day it comes out. Price and copies are in its stock; rank and the mark of adult titles
+    are of its title, so that a month can be listed without asking for each."""
 
     title_id: TitleId
     volume: Count

@@ -56,7 +56,7 @@ def problem_of(failure: BackendFailure, address: OpenSearchAddress) -> Problem:
         return known
     if isinstance(cause, TransportError) and isinstance(cause.status_code, int):
         return _refusal(cause.status_code, cause.error, address)
-    # What is left was said here and not by a driver, and says what it means: a format, another server's index.
+    # Other failures have messages of our own, which name the cause: a format, another server's index.
     return Problem(failure.message, f"look at what answers there, and at its log; for an index of another version {SEED}")
 
 

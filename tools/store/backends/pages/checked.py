@@ -1,7 +1,7 @@
 """Checks of found pages: each is an image of a size that clients take, and so are they together.
 
-What kind of image some bytes are and how large, their header says; no image is decoded here.
-PNG: W3C, "Portable Network Graphics (PNG) Specification", 5 and 11. JPEG: ITU-T T.81, B.2.2. WebP: RFC 9649, 2.4 to 2.7.
+Format and size are read from each image's header; no image is decoded here. PNG: W3C, "Portable Network Graphics (PNG)
+Specification", 5 and 11. JPEG: ITU-T T.81, B.2.2. WebP: RFC 9649, 2.4 to 2.7.
 """
 
 from __future__ import annotations

@@ -153,8 +153,8 @@ _FEWEST_WORDS, _MOST_WORDS = 2, 4
 class ParsedQuery:
     """The parts of a query. Keys are sound keys (romaji.py); `terms` are index terms (tokens.py).
 
-    `subject`: what the query is about, without the words that ask, and what it is matched by. What titles have to satisfy
-    besides is no part of it: exact conditions are `tools.store.search.conditions`.
+    `subject`: what the query is about, without the words that ask, and what it is matched by. Exact conditions on
+    titles are no part of it (`tools.store.search.conditions`).
 
     `names`: the query as a name, with and without filler. `aliases`: names it is a nickname of. `author`: a name that the
     wording says is an author's. `same_author_as` / `similar_to`: a title the wording points from. `themes`: for each

@@ -1,9 +1,9 @@
-"""Candidates to an order: the one way from a parsed query to its answers, whatever backend recalled them.
+"""Orders candidates: the one way from a parsed query to its answers, whatever backend recalled them.
 
 The evidence is one number a title and kind; fusion makes one score of it, by what the query looks like. Reciprocal rank
 fusion (Cormack et al. 2009) trusts every leg alike and is worse than BM25 alone on titles and authors: an embedder ranks
 *something* first for any name. Here each intent has a score on one scale of 0 to 1 and the strongest explains the title: it
-is called this, it is by them, or it is about that. What is below the floor is no answer.
+is called this, it is by them, or it is about that. A title below the floor is no answer.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ def _is_foreign(query: ParsedQuery, e: Evidence, w: Weights) -> bool:
     """True if the query is of another world than the catalogue: most of its weight in words no title has, and no passage
     means it.
 
-    "Harry Potter and the Goblet of Fire" shares fire with many stories, and is none of them. What is read by a dictionary
+    "Harry Potter and the Goblet of Fire" shares fire with many stories, and is none of them. A query read by a dictionary
     always has words that some title has; there the meaning alone tells.
     """
     if query.theme_share >= w.themed:

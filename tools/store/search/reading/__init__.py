@@ -12,5 +12,5 @@
 en.toml) of it; the binder finds no operator before them; the model says that both are wanted; meaning makes `tags` and
 `price=Range(None, 700)` of them, and the subject "cooking" is left to be searched by.
 
-A word that states a condition pulls no title by it: it is taken out of the subject. What is a title's name states nothing.
+A word that states a condition is taken out of the subject, so that no title is found by it. A title's name states nothing.
 """

@@ -1,7 +1,7 @@
 """How a name sounds, so that kana, Hepburn, Kunrei and fan spellings of one word meet in one key.
 
 Kana goes to Hepburn romaji; then every Latin text, whatever its language, goes through the same folds (both sides of a
-comparison are folded, so an English word merely gets another spelling). What is folded: long vowels (ou, oo, ō, oh), doubled
+comparison are folded, so an English word merely gets another spelling). Folded are long vowels (ou, oo, ō, oh), doubled
 letters, n before b/p/m, Kunrei and Nihon-shiki syllables, the particle wo. After ISO 3602 and the usual Hepburn tables.
 """
 
