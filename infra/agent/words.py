@@ -10,6 +10,7 @@ Json = dict[str, Any]
 JAPANESE = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff]")
 MOST_ROWS = 5
 ROWS = ("results", "items", "recommendations", "orders", "ratings", "volumes")
+SIGNS = {"jpy": "¥", "usd": "$", "eur": "€", "gbp": "£"}
 SAID = {
     "moment": ("One moment, I am looking.", "少々お待ちください。お調べしています。"),
     "known": ("What I know so far: ", "今わかっているのは次のとおりです。"),
@@ -68,8 +69,9 @@ def _rows(result: Json) -> Iterator[Json]:
 
 
 def amount(field: str, value: float) -> str:
-    """Returns a price or total in the currency that ends its field's name: "¥770", "7.99 USD"."""
-    return f"¥{value}" if field.endswith("_jpy") else f"{value} {field[-3:].upper()}"
+    """Returns a price or total in the currency that ends its field's name: "¥770", "$7.50", "7.5 CHF"."""
+    sign = SIGNS.get(code := field[-3:])
+    return f"{value} {code.upper()}" if sign is None else f"{sign}{value}" if code == "jpy" else f"{sign}{value:.2f}"
 
 
 def _told(row: Json, question: str) -> str:

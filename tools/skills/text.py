@@ -4,8 +4,9 @@ A section is a rule; its heading in English is the rule's name. A line in `**` i
 every client gets: keep it short, and name no tool in it, since any of them may be off for somebody. Lines below are
 sentences that prompts say besides. A section of numbered lines is for those who load the skill. A tool is named in braces,
 and a sentence that names one is said only to those who may call it; `<topics>` are those of the shop's policies,
-`<currency>` is its own, `<770>` such an amount in it (770 yen, $7.70), and a sentence after `<yen>` is for shops that take
-yen. Raise the version in a file's front matter with each change.
+`<policy returns>` is the address of one (a sentence is left out where the shop has no such text), `<currency>` is its own,
+`<770>` such an amount in it (770 yen, $7.70), and a sentence after `<yen>` is for shops that take yen. Raise the version in
+a file's front matter with each change.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from tools.store.failures import NotFound
 Language = Literal["en", "ja"]
 TOOL = re.compile(r"\{([a-z_]+)\}")
 TOPICS, IN_YEN, CURRENCY = "<topics>", "<yen>", "<currency>"
+POLICY = re.compile("<policy ([a-z0-9-]+)>")
 AMOUNT = re.compile(r"<(\d+)>")
 """An amount in yen; another currency has a hundredth of it."""
 
@@ -84,9 +86,11 @@ class Rule:
 
     def _list_sayings(self, language: Language, may_use: MayUse, topics: Sequence[str], currency: Currency) -> list[str]:
         fitting = (each for each in self.sayings if each.fits(may_use) and (topics or TOPICS not in each.en))
+        fitting = (each for each in fitting if set(POLICY.findall(each.en)) <= set(topics))
         if currency != YEN:
             fitting = (each for each in fitting if IN_YEN not in each.en)
         said = (each.text(language).replace(TOPICS, ", ".join(topics)) for each in fitting)
+        said = (POLICY.sub(r"manga://policies/\1", each) for each in said)
         return [_in_currency(each, language, currency) for each in said]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infra.agent.words import SAID, sentence, tell_known
+from infra.agent.words import SAID, amount, sentence, tell_known
 from tests.support.cases import cases
 
 BERSERK = {"title_id": "manga-1", "title": "Berserk", "price_jpy": 693, "in_stock": True}
@@ -50,3 +50,8 @@ def test_a_question_in_japanese_is_answered_so() -> None:
     assert tell_known([{"results": [BERSERK]}], "在庫は？") == "今わかっているのは次のとおりです。Berserk (¥693, 在庫あり)。"
     for name, (english, japanese) in SAID.items():
         assert (sentence(name, "stock?"), sentence(name, "ありますか")) == (english, japanese)
+
+
+def test_an_amount_is_said_as_the_shop_says_it() -> None:
+    told = [amount("price_jpy", 770), amount("total_usd", 7.5), amount("price_eur", 12), amount("price_chf", 7.5)]
+    assert told == ["¥770", "$7.50", "€12.00", "7.5 CHF"]

@@ -42,6 +42,7 @@ def test_a_shop_has_its_own_topics_and_one_language_if_it_likes() -> None:
         ("".join(f"# topic-{number} en\nx\n" for number in range(41)), "line 81: there are at most 40 texts"),
         (WHOLE + "# returns EN\nagain\n", "'returns en' stands there twice"),
         (WHOLE.replace("## Of returns ja\n\ntext", " "), "no text under '# returns ja'"),
+        (WHOLE + "See manga://policies/gift-wrapping.", "points to manga://policies/gift-wrapping, which has no text here"),
         (WHOLE.replace("text", "x" * LARGEST_TEXT, 1), "'# shipping en' has more than 64 KB"),
     ],
 )

@@ -8,6 +8,7 @@ import re
 import tomllib
 from itertools import chain
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import yaml
@@ -57,7 +58,12 @@ def test_the_instructions_fit_what_clients_read_and_name_no_tool() -> None:
 
 def test_a_shop_without_policies_is_told_of_none() -> None:
     assert "manga://policies" not in instructions(Policies())
-    assert "manga://policies" not in skills()["selling"].text("ja", lambda _: True, ())
+    for skill in skills().values():
+        for language in get_args(Language):
+            assert "manga://policies" not in skill.text(language, lambda _: True, ())
+            told = skill.text(language, lambda _: True, ("returns",))
+            assert "manga://policies/shipping" not in told
+            assert ("manga://policies/returns" in told) == (skill.name == "orders")
 
 
 def test_a_shop_that_takes_no_yen_is_told_of_its_own_currency() -> None:

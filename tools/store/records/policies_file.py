@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -15,6 +15,7 @@ LARGEST_TEXT = 64 * 1024
 MOST_TEXTS = 40
 _HEADING = re.compile(r"#[ \t]+(\S.*)")
 _TOPIC = re.compile(r"[a-z][a-z0-9-]{0,29}")
+_POINTER = re.compile(r"manga://policies/([a-z0-9-]+)")
 _SLIP = 0.8
 """The least likeness at which a word counts as a misspelled topic of `TOPICS`."""
 
@@ -46,7 +47,8 @@ def parse(content: str) -> Policies:
             current.append(line)
     if not texts:
         raise PoliciesFileError(": there is no text; a line such as '# shipping en' begins one")
-    return Policies({name: _check_text(" ".join(name), lines) for name, lines in texts.items()})
+    topics = {topic for topic, _ in texts}
+    return Policies({name: _check_text(" ".join(name), lines, topics) for name, lines in texts.items()})
 
 
 def _parse_heading(heading: str, number: int, before: Mapping[tuple[str, str], list[str]]) -> tuple[str, str]:
@@ -66,10 +68,13 @@ def _parse_heading(heading: str, number: int, before: Mapping[tuple[str, str], l
     return topic, language
 
 
-def _check_text(name: str, lines: list[str]) -> str:
+def _check_text(name: str, lines: list[str], topics: Collection[str]) -> str:
     text = "\n".join(lines).strip()
     if not text:
         raise PoliciesFileError(f": there is no text under '# {name}'")
     if len(text.encode()) > LARGEST_TEXT:
         raise PoliciesFileError(f": the text under '# {name}' has more than {LARGEST_TEXT // 1024} KB")
+    for pointed in _POINTER.findall(text):
+        if pointed not in topics:
+            raise PoliciesFileError(f": '# {name}' points to manga://policies/{pointed}, which has no text here")
     return text
