@@ -8,7 +8,7 @@ _S10_WEIGHTS = (8, 6, 4, 2, 3, 5, 9, 7)
 
 
 def tracking_number(service: str, *key: object) -> str:
-    """EMS numbers follow S10; all of Yamato, Sagawa and Japan Post's domestic parcels have twelve digits."""
+    """Makes a number: EMS numbers follow S10; domestic ones of Yamato, Sagawa and Japan Post have twelve digits."""
     if service == "ems":
         return s10_number("EN", whole(0, 99_999_999, "s10", *key))
     return twelve_digits(whole(30_000_000_000, 69_999_999_999, "parcel", service, *key))

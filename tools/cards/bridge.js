@@ -5,10 +5,10 @@
 //   ask.message(text)  has the host say it in the conversation, as the customer: a promise that it was taken.
 //   context  the host's own: locale, theme, timeZone, ...; `width` of the frame, `tools`: whether callTool works.
 
-/** What is no object is one without anything in it. */
+/** The object, or an empty one for any other value. */
 const object = (value) => (value !== null && typeof value === "object" && !Array.isArray(value) ? value : {});
 
-/** What comes of it; null where it fails. */
+/** The function's result; null where it throws. */
 function attempt(work) {
   try {
     return work();
@@ -37,7 +37,7 @@ const { card, ask, context } = (() => {
   const say = (message) => host.postMessage({ jsonrpc: "2.0", ...message }, "*");
   const notify = (method, params = {}) => say({ method, params });
 
-  /** A promise of the host's answer; what is not answered in time, or refused, is an Error. */
+  /** A promise of the host's answer; an Error where the host refuses, or is late. */
   function request(method, params, seconds = 30) {
     return new Promise((resolve, reject) => {
       const id = (last += 1);
@@ -57,7 +57,7 @@ const { card, ask, context } = (() => {
     else waiting.resolve(object(message.result));
   }
 
-  /** What the face draws must never end the conversation: a fault is seen in `data-state` and told to the host's log. */
+  /** Draws, and never ends the conversation: a fault shows in `data-state` and in the host's log. */
   function draw(state, paint) {
     root.dataset.state = state;
     try {
@@ -92,7 +92,7 @@ const { card, ask, context } = (() => {
     shown();
   }
 
-  /** Draws again what depends on more than style: a theme follows by itself, and the reader stays at the page turned to. */
+  /** Draws again where more than style has changed: a theme follows by itself, and the reader stays at the same page. */
   function changed(params) {
     const seen = () => JSON.stringify([known.locale, known.timeZone, known.displayMode]);
     const before = seen();

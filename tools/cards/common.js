@@ -1,4 +1,4 @@
-// What every card draws with. Data reaches the page as text nodes only: no HTML is ever made of it, and no address.
+// The drawing tools of every card. Data reaches the page as text nodes only: no HTML is ever made of it, and no address.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -50,10 +50,10 @@ function said(name, attributes, value, most) {
 const list = (value) => (Array.isArray(value) ? value.filter((each) => each !== null && each !== undefined) : []);
 const number = (value) => (typeof value === "number" && Number.isFinite(value) ? value : null);
 
-/** What a table has under a name that the data give: nothing of what every object has, and null for what is no name. */
+/** A table's entry under a name of the data: null for no name, and for members that every object has. */
 const among = (table, name) => (typeof name === "string" && Object.hasOwn(table, name) ? table[name] : null);
 
-/** A count in few digits, whatever its size; null for what is none, as below zero. */
+/** A count in few digits, whatever its size; null for any other value, such as one below zero. */
 function count(value) {
   const known = number(value);
   if (known === null || known < 0) return null;
@@ -94,7 +94,7 @@ function moment(value, { own: asked = true, ...options } = { month: "short", day
   return el("time", { datetime: at.toISOString() }, there, options.hour && " JST", differs && el("small", {}, ` ${word("yourTime", shown(own))}`));
 }
 
-/** "1-41, 43" as numbers; what is no range is left out, and nobody is made to draw a million volumes. */
+/** "1-41, 43" as at most `most` numbers; text that is no range is left out. */
 function numbersOf(ranges, most = 400) {
   const numbers = [];
   for (const part of String(plain(ranges, 2000) || "").split(",")) {

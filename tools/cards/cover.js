@@ -29,7 +29,7 @@ function diceOf(text) {
   };
 }
 
-// What the page's policy lets pictures come from.
+// The origins of pictures that the page's policy allows.
 const PICTURES = (/img-src ([^;]*)/.exec(document.querySelector("meta[http-equiv]").content)?.[1] || "").split(" ");
 
 /** The cover of a title: the shop's own picture once it is there, if the policy allows it, else the drawn one. */
@@ -72,7 +72,7 @@ function lettering(name, readership, onLight) {
   return svg("g", style, JAPANESE.test(main) ? columns(main, readership) : rows(main || name));
 }
 
-// What no column may begin with: long vowels, small letters, marks that close.
+// Characters that begin no column: long vowels, small letters, closing marks.
 const CLINGS = /[ー〜々ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮ、。！？!?)」』）]/;
 
 function columns(text, readership) {

@@ -1,4 +1,4 @@
-// What a drawn cover shows behind its title: one picture of a kind for what a title is about. `space` is the drawing's width
+// The pictures behind the title of a drawn cover: one for each kind of subject. `space` is the drawing's width
 // and height, `ink` its colours, `dice` its own run of numbers between 0 and 1, the same each time.
 
 const MOTIFS = {

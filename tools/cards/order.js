@@ -1,4 +1,4 @@
-// What has become of an order: where its parcels are, what is in it, and the list of the latest.
+// The state of an order: its parcels and contents; and the list of the latest orders.
 
 speak({
   en: {
@@ -32,7 +32,7 @@ speak({
 const TONES = { delivered: "good", ready_to_read: "good", late: "warn", delivery_missed: "warn", held: "warn", awaiting_payment: "warn", cancelled: "soft", returned: "soft" };
 const TONE_ICONS = { good: "in_stock", warn: "few", soft: "out", tell: "preorder" };
 
-/** What has become of it, in a word, with a sign of its own. */
+/** The order's state in a word, with a sign of its own. */
 function status(value) {
   const tone = among(TONES, value) || "tell";
   return el("span", { class: `status ${tone}` }, icon(TONE_ICONS[tone]), said("span", {}, called(value, 40)));
@@ -78,7 +78,7 @@ function orderView(result, order) {
   ];
 }
 
-/** Late is said first, with what is known, and with a way to do something about it. */
+/** A late order says so first, with the known facts and a way to act. */
 function lateNote(order, parcels, id) {
   const promised = day(order.estimated_delivery, SHORT_DAY);
   const scans = parcels.filter((each) => each.status !== "delivered").flatMap((each) => list(each.events).map(object));

@@ -1,4 +1,4 @@
-// The way of a parcel, as steps; what is behind it, where it is, and what is still to come.
+// The way of a parcel, as steps: those behind it, the present one, and those to come.
 
 const WAY = ["accepted", "in_transit", "at_delivery_office", "out_for_delivery", "delivered"];
 const ASIDE = { absent: "at_delivery_office", held: "at_delivery_office" };
@@ -22,7 +22,7 @@ function parcel(shipment, at, all, order) {
   );
 }
 
-/** The steps of a parcel, each with the last scan of it; what went otherwise than planned stands in its step's place. */
+/** The steps of a parcel, each with its last scan; an unplanned event stands in its step's place. */
 function stepsOf(shipment, scans, order) {
   const seen = new Map(scans.map((scan) => [among(ASIDE, scan.status) || scan.status, scan]));
   const arrived = shipment.status === "delivered" || Boolean(shipment.delivered_at);
@@ -59,7 +59,7 @@ function stepsBefore(order) {
   }));
 }
 
-/** Side by side where there is room, else below each other; read as a list with the step one is at as the current. */
+/** The steps side by side where there is room, else below each other; a list whose present step is the current one. */
 function stepper(steps) {
   if (!steps.length) return null;
   const drawn = steps.map(({ words, place, when, state }) =>

@@ -18,12 +18,12 @@ const chip = (kind, ...inside) => el("span", { class: `chip ${kind}` }, ...insid
 
 const MARKS = { few: "few", partly: "few", out: "out", preorder: "preorder", download: "download", digital_only: "download", last_known: "unknown", unknown: "unknown" };
 
-/** How it stands with stock: a mark of its own shape, and words. */
+/** The state of stock: a mark of its own shape, and words. */
 function stockMark(kind, ...more) {
   return el("span", { class: `stock ${kind}` }, icon(among(MARKS, kind) || "in_stock"), el("span", {}, word(kind), ...more));
 }
 
-/** How it stands with an offer of a title, and how many are left of the last few. */
+/** The state of an offer, and the number left of the last few. */
 function offerKind(offer, item = {}) {
   if (item.availability === "last_known") return ["last_known"];
   if (offer.stock_is === "download") return ["download"];
@@ -38,7 +38,7 @@ const stockKind = (inStock) => (inStock === true ? "in_stock" : inStock === fals
 
 const AGES = { all_ages: "A", teen: "13+", older_teen: "16+", adult: "18+" };
 
-/** For whom it is fit, as publishers print it on covers; read aloud in whole words. */
+/** The audience, as publishers print it on covers; read aloud in whole words. */
 function audienceMark(audience) {
   const mark = among(AGES, audience);
   return mark && el("span", { class: `age ${audience}`, title: word(audience) }, el("span", { "aria-hidden": "true" }, mark), unseen(word(audience)));
@@ -60,10 +60,10 @@ function namesOf(title, native) {
   return { shown, other: other && other.toLowerCase() !== shown.toLowerCase() ? other : null };
 }
 
-/** What the server puts beside a result: names in Japanese where it has one name of each title, and the tools that are on. */
+/** The server's additions to a result: names in Japanese where it has one name of each title, and the tools that are on. */
 const beside = { names: {}, tools: null };
 
-/** Whether the customer may use a tool. A host that hands on the result alone does not say: then what is on by default. */
+/** True if the customer may use a tool; by default, where a host hands on the result alone, if it is on by default. */
 const isOn = (tool) => (beside.tools ? beside.tools.includes(tool) : tool !== "preview_manga_pages");
 
 /** A row's title in the customer's language, of at most so many letters; its id where it has no name. */
@@ -72,7 +72,7 @@ function nameOf(row, most = 300) {
   return plain(plain(row.title || native) ? namesOf(row.title, native).shown : row.title_id, most) || "—";
 }
 
-/** What it costs, what it would otherwise, and until when. */
+/** The price, the list price, and the end of the campaign. */
 function price(offer, unit) {
   const now = money(offer, "price");
   if (now === null) return null;
@@ -89,7 +89,7 @@ function price(offer, unit) {
   );
 }
 
-/** Where an answer came from, wherever it is not simply the newest there is: one quiet line, or none. */
+/** The source and the gaps of an answer in one quiet line; null for a current, whole one. */
 function provenance(result) {
   const call = object(object(result._meta)["com.mangaassist/call"]);
   const notes = [];
@@ -107,7 +107,7 @@ const ERRORS = {
   SERVER_BUSY: ["busy", "soon"], RATE_LIMITED: ["busy", "soon"], TOOL_NOT_FOUND: ["off", "offMore"],
 };
 
-/** A failure as one says it to a customer. What the server told the model of it is the model's. */
+/** A failure in words for a customer; the server's own words are for the model. */
 function failure(result, again) {
   const { name, data } = object(object(result.structuredContent).error);
   const [what, more] = among(ERRORS, name) || ["sorry", "soon"];
@@ -117,7 +117,7 @@ function failure(result, again) {
 
 const message = (title, more) => el("section", { class: "message", role: "status" }, icon("note"), el("div", {}, el("h1", {}, title), more && el("p", {}, more)));
 
-/** A button that asks the host, can't be pressed twice, and says what has become of it. */
+/** A button that asks the host, cannot be pressed twice, and shows the outcome. */
 function button(text, press, about = null, kind = "") {
   const says = el("span", { class: "says", role: "status" });
   const pressed = async () => {
@@ -155,7 +155,7 @@ function place(nodes, focus = false) {
   heading?.focus();
 }
 
-/** What a title contains that some would rather not meet, in a line. */
+/** The content notes of a title, in a line. */
 function contentLine(notes) {
   const names = list(notes).map(tag).filter(Boolean).slice(0, 8);
   return names.length > 0 && `${word("contentNotes")}: ${names.join(language() === "ja" ? "・" : ", ")}`;

@@ -1,5 +1,5 @@
-// The server's English sentences (reasons, conditions) as a Japanese customer reads them. What is not known here stays
-// English, and is marked as such for whoever reads it aloud.
+// The server's English sentences (reasons, conditions) as a Japanese customer reads them. An unknown one stays
+// English, and is marked as such for screen readers.
 
 const tags = (names) => names.split(", ").map(tag).join("・");
 const READERS = { shonen: "少年漫画", shojo: "少女漫画", seinen: "青年漫画", josei: "女性漫画", kodomo: "児童漫画" };
@@ -39,7 +39,7 @@ function turned(text, table) {
   return among(READERS, text.toLowerCase());
 }
 
-/** Why a title is recommended, in the customer's language. How it is rated stands beside it anyway. */
+/** The reason of a recommendation, in the customer's language, without the rating, which stands beside it. */
 function reasonOf(value) {
   const text = plain(value, 400)?.replace(/\s*Rated [\d.]+ of 5\.$/, "") || null;
   if (text === null || language() !== "ja") return text;

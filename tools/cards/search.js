@@ -30,7 +30,7 @@ function drawSearch(result) {
   return place([head(heading), provenance(result), conditions(answer), shelf(titles, () => drawSearch(result)), further(answer)]);
 }
 
-/** What was understood, and what had to be let go. */
+/** The understood conditions, and the dropped ones. */
 function conditions(answer) {
   const row = (name, kind, texts) =>
     texts.length > 0 && el("p", { class: "understood" }, el("span", {}, word(name)), texts.map((text) => [said("span", { class: `chip ${kind}` }, text, 80), " "]));
@@ -91,7 +91,7 @@ function doing(title, name, spot, back) {
   ];
 }
 
-/** What the shop says of one title's stock: each format with its price, and when a missing volume returns. */
+/** One title's stock: each format with its price, and when a missing volume returns. */
 function stocked(result) {
   const item = object(list(object(result.structuredContent).items)[0]);
   const formats = list(item.formats).map(object);

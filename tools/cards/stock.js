@@ -1,4 +1,4 @@
-// What can be bought now: of several titles format by format, of one its shelf of volumes, and of a month what comes out.
+// Stock to buy now: of several titles format by format, of one its shelf of volumes, and of a month what comes out.
 
 speak({
   en: {
@@ -118,7 +118,7 @@ function ofMonth(result, rows) {
   return [provenance(result), head(word("monthHead")), table([word("release"), word("title"), word("format"), word("state")], cells)];
 }
 
-/** A table with its first column as what the row is about. Narrow, each row is a block of its own, and stays a row when read. */
+/** A table whose first column heads each row. Narrow, each row is a block of its own, and stays a row when read. */
 function table(headings, rows) {
   const heads = headings.map((each) => el("th", { scope: "col", role: "columnheader" }, each));
   const cell = (inside, at) =>

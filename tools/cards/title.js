@@ -1,4 +1,4 @@
-// Everything that the shop says of one title.
+// All facts of one title.
 
 speak({
   en: {
@@ -93,7 +93,7 @@ function themes(title) {
   return names.length > 0 && el("ul", { class: "themes", "aria-label": word("themes") }, names.map((each) => el("li", {}, said("span", { class: "chip" }, each, 40))));
 }
 
-/** How many there are; which of them can be bought is asked when the customer wants to know. */
+/** The number of volumes; their stock is asked for when the customer wants to see it. */
 function volumesOf(title, name) {
   const id = plain(title.title_id, 80);
   const standing = title.missing_volumes ? standingOf({ ...title, volumes_total: title.volumes }) : unchecked(title.volumes);

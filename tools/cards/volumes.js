@@ -16,7 +16,7 @@ speak({
 const MOST_DRAWN = 200;
 const [WIDE, NARROW] = [10, 7];
 
-/** What check_inventory says of one title, volume by volume. */
+/** check_inventory of one title, volume by volume. */
 function standingOf(item) {
   const total = number(item.volumes_total);
   if (total === null || total < 1) return [];
@@ -32,10 +32,10 @@ function standingOf(item) {
 
 const dated = (rows) => new Map(list(rows).map(object).flatMap((row) => numbersOf(row.volumes).map((volume) => [volume, row.date])));
 
-/** Volumes of which nothing is known but that they are out. */
+/** Volumes that have come out, with unknown stock. */
 const unchecked = (total) => (number(total) > 0 ? Array.from({ length: Math.min(Math.floor(total), MOST_DRAWN) }, (_, at) => ({ volume: at + 1, kind: "unknown" })) : []);
 
-/** The shelf, with what it amounts to in words above it, and what is said of the volume one is at below. */
+/** The shelf, with a summary in words above it, and the facts of the current volume below. */
 function volumeShelf(standing) {
   if (!standing.length) return null;
   const known = standing.some((each) => each.kind !== "unknown");

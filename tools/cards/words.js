@@ -1,4 +1,4 @@
-// The shop's own words in English and Japanese, and what the server says in English as a Japanese customer reads it.
+// The shop's own words in English and Japanese, and the server's English words as a Japanese customer reads them.
 
 const WORDS = {
   en: {
@@ -60,7 +60,7 @@ const locale = () => surroundings.locale;
 const language = () => (surroundings.locale.startsWith("ja") ? "ja" : "en");
 const ownZone = () => surroundings.zone;
 
-/** Takes language and time zone from what the host says of itself; a language that we don't have is English. */
+/** Takes language and time zone from the host's context; English for other languages. */
 function follow(host) {
   const { locale: wanted, timeZone } = object(host);
   const asked = typeof wanted === "string" ? wanted.replaceAll("_", "-").replace(/[.@].*$/, "") : "en";
@@ -70,11 +70,11 @@ function follow(host) {
   document.documentElement.lang = language();
 }
 
-/** The shop's word of this name in the customer's language, with what goes into it; null where there is none. */
+/** The shop's word of this name in the customer's language, with its values filled in; null without one. */
 function word(name, ...values) {
   const found = among(WORDS[language()], name);
   return typeof found === "function" ? found(...values) : found;
 }
 
-/** A word of the trade (a readership, a status), or what the catalogue says where we have none for it. */
+/** A word of the trade (a readership, a status); the catalogue's own where the shop has none. */
 const called = (name, most = 60) => (typeof name === "string" && typeof word(name) === "string" ? word(name) : plain(name, most));

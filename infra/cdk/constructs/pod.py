@@ -22,7 +22,7 @@ STORE = "http://127.0.0.1:8080/sse"
 
 
 class Pod(Construct):
-    """The server starts first and is stopped last, because the agent depends on it."""
+    """The pod's task. Its server starts first and is stopped last, because the agent depends on it."""
 
     def __init__(
         self, scope: Construct, stage: Stage, data: Data, repositories: Repositories, roles: Roles, secrets: Secrets

@@ -1,6 +1,6 @@
 "use strict";
-// How this page makes and changes elements: text stays text, and what has not changed is not touched, so that a selection or a
-// reader's place survives the next second.
+// Makes and changes elements: text stays text, and unchanged elements are not touched, so that a selection or a reader's place
+// survives the next second.
 
 const SVG = "http://www.w3.org/2000/svg";
 

@@ -1,5 +1,5 @@
 "use strict";
-// The stream of events, and where the parts meet. Events only change what is kept; elements are changed once a frame, and the list
+// The stream of events, and where the parts meet. Events only change the kept state; elements change once a frame, and the list
 // of turns at most twice a second, which is as often as anybody can read it.
 
 const SILENT_MS = 6000; // a state comes each second
@@ -31,7 +31,7 @@ class Stream {
     });
   }
 
-  /** Ends it until `wake`: a page that nobody sees costs the server nothing. */
+  /** Ends the stream until `wake`: a page that nobody sees costs the server nothing. */
   sleep() {
     clearTimeout(this.timer);
     this.asleep = true;

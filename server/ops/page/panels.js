@@ -36,7 +36,7 @@ function oneFigure(name, value, note, lines = [], alarm = false) {
   return element("div", { class: "figure", "data-alarm": alarm && "yes" }, element("dt", {}, name), element("dd", { class: "value" }, value), element("dd", { class: "note" }, note), element("dd", { class: "line" }, svg));
 }
 
-/** Of sixty points, the newest at the right; an unknown value is a gap. */
+/** A line of sixty points, the newest at the right; an unknown value is a gap. */
 function pathOf(values, most) {
   let path = "", pen = "M";
   values.forEach((value, index) => {
@@ -62,7 +62,7 @@ function showTools(tools) {
     ["n", figure(tool.calls)], ["n", duration(tool.p50_ms)], ["n wide", duration(tool.p95_ms)], ["n", duration(tool.p99_ms)])));
 }
 
-/** A bar of the sources' shares, and in words what is not live or cached: a colour alone would not do. */
+/** A bar of the sources' shares, with stale, fallback and failed answers in words: a colour alone would not do. */
 function answersOf(tool) {
   const failed = tool.errors.reduce((sum, [, n]) => sum + n, 0), counts = [...SOURCES.map((kind) => [kind, tool.sources[kind]]), ["error", failed]];
   const sum = counts.reduce((all, [, n]) => all + n, 0) || 1;

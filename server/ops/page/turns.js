@@ -64,7 +64,7 @@ class TurnList {
     setText(byId("turns-none"), this.begun ? "No kept turn matches." : "No call since this page was opened. Turns appear here as they are answered.");
   }
 
-  /** Moves only what changed its place, so that focus and open calls stay. */
+  /** Moves only the elements that changed their place, so that focus and open calls stay. */
   refresh() {
     this.forced = false;
     this.seen = this.arrived;
@@ -90,7 +90,7 @@ class TurnList {
     turn.calls.forEach((call, index) => { turn.list.children[index].hidden = !this.isWanted(call); });
   }
 
-  /** Opens or closes a call; what is inside is drawn when it is opened. */
+  /** Opens or closes a call; its details are drawn when it opens. */
   toggle(button) {
     if (!button) return;
     const open = button.getAttribute("aria-expanded") !== "true", inside = button.nextElementSibling;
@@ -113,7 +113,7 @@ function levelOf(turn) {
   return turn.calls.some(isTrouble) ? "warn" : "good";
 }
 
-/** It failed or was cut off. An interval that goes on after the answer did neither. */
+/** True if the interval failed or was cut off; false for one that goes on after the answer. */
 function isBad(interval) {
   return interval.outcome !== "ok" && interval.outcome !== "unfinished";
 }
@@ -136,7 +136,7 @@ function callElement(call, turn, budget, id) {
   return element("li", {}, button, element("div", { class: "details", id, hidden: true }));
 }
 
-/** Where the call lies in its turn, with the earlier calls as shadows and the budget as a line; a tenth more for late ones. */
+/** The call's place in its turn, with earlier calls as shadows and the budget as a line; a tenth more for late ones. */
 function drawInTurn(call, calls, budget) {
   const scale = budget * 1.1;
   const bars = calls.slice(0, calls.indexOf(call) + 1).filter((each) => each.started_ms_into_turn !== null).map((each) => {
@@ -147,8 +147,8 @@ function drawInTurn(call, calls, budget) {
   return picture({ class: "in-turn" }, drawn("rect", { class: "budget", x: share(budget, scale), y: 0, width: 1, height: "100%" }), bars);
 }
 
-/** The stages in one lane, each over the one that waited for it; below, in lanes of their own, what overlaps in time of backends,
- * Redis and the processor: each in the first lane that is free. */
+/** The stages in one lane, each over the one that waited for it; below, in the first free lane each, the overlapping intervals
+ * of backends, Redis and the processor. */
 function drawInside(call) {
   const whole = wholeOf(call), lanes = [];
   for (const each of call.intervals.filter(({ kind }) => kind !== "stage").sort((one, other) => one.from_ms - other.from_ms)) {
@@ -170,14 +170,14 @@ function barOf(interval, whole, y, height) {
   return drawn("rect", { class: "part", "data-kind": interval.kind, "data-bad": isBad(interval) && "yes", x: share(from, 1), y, width: share(wide, 1), height, rx: 1.5 });
 }
 
-/** Its name, where the bar has room for it: some 2 % of the lane a letter. */
+/** The name in a bar with room for it: some 2 % of the lane a letter. */
 function labelOf(interval, whole, y) {
   const label = (isBad(interval) ? "✕ " : "") + interval.name;
   if (interval.ms / whole < label.length * 0.019) return null;
   return drawn("text", { x: share(interval.from_ms / whole + 0.006, 1), y: y + LANE - 3.6 }, label);
 }
 
-/** What is known of a call: facts, and its intervals as a table in which each stands beneath what it belongs to. */
+/** The details of a call: facts, and its intervals as a table in which each stands beneath its parent. */
 function details(call) {
   const facts = [["call", call.call_id], ["at", clockTime(call.at)], ["over", call.transport], ["outcome", call.outcome], ["left of the turn", duration(call.left_ms)],
     ["rung", call.fallback], ["went without", call.degraded.join(", ")], ["session", call.session], ["customer", call.user]];

@@ -41,7 +41,7 @@ class Recent {
   }
 }
 
-/** The calls of a state's five minutes, for as long as none was seen. */
+/** The calls of a state's five minutes, until the page has seen one itself. */
 function countedInState(state) {
   return state.tools.flatMap((tool) => [
     ...SOURCES.map((source) => ({ tool: tool.name, source, what: "", count: tool.sources[source] })),
@@ -143,7 +143,7 @@ function firstSentence(advice) {
   return sentence(advice.split(/(?<=[.!?]) /)[0]);
 }
 
-/** The first sentence, and where the runbook is. */
+/** The first sentence, and the runbook's address. */
 function inShort(advice) {
   const first = firstSentence(advice), book = /\S+\.md#\S+/.exec(advice);
   return first + (book && !first.includes(book[0]) ? ` (${book[0]})` : "");
