@@ -98,7 +98,7 @@ class Shared:
 
 
 async def open_classifier(settings: Settings, stack: AsyncExitStack) -> Classifier | None:
-    """Returns None for the classifier by similar titles. Raises `SettingError` for AWS settings that cannot be used."""
+    """Opens the classifier; None stands for the one by similar titles. Raises `SettingError` for unusable AWS settings."""
     if settings.classifier == "local":
         return None
     from tools.store.backends.bedrock import BedrockClassifier
@@ -108,7 +108,7 @@ async def open_classifier(settings: Settings, stack: AsyncExitStack) -> Classifi
 
 
 async def open_embedder(settings: Settings, stack: AsyncExitStack, shared: Shared | None = None) -> Embedder | None:
-    """Returns None for search by words alone. Raises `SettingError` for AWS settings that cannot be used."""
+    """Opens the embedder; None stands for search by words alone. Raises `SettingError` for unusable AWS settings."""
     if settings.embedder == "none":
         return None
     if settings.embedder == "local":

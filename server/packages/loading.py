@@ -99,7 +99,7 @@ class FreshImports:
         self._others = {name: module for name, module in sys.modules.copy().items() if not _is_half_imported(module)}
 
     def end(self) -> None:
-        """Ends the imports."""
+        """Ends the imports; undoes them if they were abandoned."""
         self._put_back()
         if self._abandoned:
             self.undo()

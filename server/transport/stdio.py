@@ -204,7 +204,7 @@ class ReadStream:
 
 
 class WriteStream(ReadStream):
-    """The SDK's stream of messages to be written."""
+    """The SDK's stream of messages to be written; it notes each one written."""
 
     async def send(self, item: SessionMessage, /) -> None:
         await self._inner.send(item)

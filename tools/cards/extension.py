@@ -133,8 +133,8 @@ def read_file(name: str) -> str | None:
 
 
 def page(card: Card, read: Read = read_file, hosts: Sequence[str] = ()) -> str:
-    """The HTML of a card. `hosts` of the shop are those that it may load covers from, over HTTPS. Raises ValueError for
-    files that are missing, that would end what they stand in, or that are too long together."""
+    """Returns the HTML of a card. `hosts` are the shop's hosts of covers, loaded over HTTPS. Raises ValueError for files
+    that are missing, that would close their own element, or that are too long together."""
     styles = [f"{part}.css" for part in card.parts]
     style = _join_files(read, FRAME, *(each for each in styles if read(each) is not None), f"{card.name}.css")
     script = _join_files(read, BRIDGE, *(f"{part}.js" for part in card.parts), f"{card.name}.js")

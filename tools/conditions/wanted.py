@@ -101,7 +101,7 @@ async def _describe_likeness(context: ToolContext, reading: Reading) -> str:
 
 
 def merge_arguments(reading: Reading, asked: Json, currency: Currency = YEN) -> Want:
-    """The reading's conditions with those of the arguments over them."""
+    """Returns the reading as a want, with the arguments' conditions in place of its own."""
     arguments = conditions_of(asked)
     stated: Json = {name: _override_range(reading.conditions, arguments, name) for name in arguments.stated}
     conditions = replace(reading.conditions, **stated)

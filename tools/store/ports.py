@@ -153,7 +153,7 @@ class PagesPort(Protocol):
 
 
 class Classifier(Protocol):
-    """Texts to readerships and tags."""
+    """Labels texts with readerships and tags."""
 
     async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
         """The readerships and tags of the text, in the words of `terms` and no others."""

@@ -95,7 +95,7 @@ def _knows(asked: asyncio.Future[TitlesById]) -> bool:
 
 
 async def _end_request(asked: asyncio.Future[TitlesById]) -> None:
-    """Waits until the backend's work has ended with the call."""
+    """Cancels a request that is not done, and waits for its end, so that the backend's work ends with the call."""
     if not asked.done():
         asked.cancel()
         await asyncio.wait({asked})

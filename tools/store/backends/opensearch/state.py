@@ -47,7 +47,7 @@ class Statistics:
     """
 
     def __init__(self, name: str, identity: Identity, answer: Mapping[str, Any]) -> None:
-        """`answer` is that to `NUMBERS`. Raises LookupError and TypeError for a malformed one."""
+        """Reads the `answer` to `NUMBERS`. Raises LookupError and TypeError for a malformed one."""
         self.name, self.identity = name, identity
         self.titles = int(answer["hits"]["total"]["value"])
         self._length = max(1.0, float(answer["aggregations"]["length"]["value"] or 1.0))

@@ -53,7 +53,7 @@ class S3Pages:
     @classmethod
     @asynccontextmanager
     async def open(cls, address: S3Address) -> AsyncIterator[S3Pages]:
-        """A bucket that cannot be reached fails the calls, not the start."""
+        """Opens the pages until the block ends. A bucket that cannot be reached fails the calls, not the start."""
         pages = cls(address)
         try:
             await pages._aws.start()

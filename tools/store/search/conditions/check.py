@@ -101,7 +101,7 @@ def _sales(format_: str, offers: Sequence[Offer]) -> Iterator[Sale]:
 
 
 def regular_price(offer: Offer) -> int:
-    """The price while no campaign runs."""
+    """Returns the price while no campaign runs."""
     if offer.campaign is None or offer.format in FIXED or offer.list_price_jpy is None:
         return standing_price(offer)
     return offer.list_price_jpy

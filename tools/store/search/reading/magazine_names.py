@@ -84,7 +84,7 @@ class _Magazine:
 
 
 def _skeleton(words: Iterable[str]) -> str:
-    """Joins the consonants of each word, reduced word by word: equal letters at a word's edge are not a doubled letter."""
+    """Joins the consonants of each word; equal letters where two words meet are not a doubled letter."""
     return "".join(map(consonants, words))
 
 
