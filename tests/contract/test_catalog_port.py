@@ -276,6 +276,13 @@ async def test_a_theme_counts_all_titles_that_have_it(catalog: CatalogPort, titl
     assert (await found(catalog, "romance", limit=5)).total >= romances
 
 
+async def test_of_two_alternatives_one_will_do(catalog: CatalogPort, titles: Sequence[Title]) -> None:
+    """A rare theme beside a frequent one: most titles have the frequent one alone."""
+    asked = Conditions(tags=(("Pirates", "Adventure"),))
+    page = await found(catalog, "pirates or adventure", asked)
+    assert page.total == sum(not {"Pirates", "Adventure"}.isdisjoint(title.tags) for title in titles) > 50
+
+
 @cases(
     ("text", "wrong"),
     [

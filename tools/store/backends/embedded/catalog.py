@@ -74,7 +74,8 @@ class Engine:
     ) -> CatalogPage:
         """The best titles for the query under its conditions. Without its `vector` the vector leg is left out, and the page
         is degraded if meaning was wanted and the text asks for something."""
-        query, allowed = self._parser.parse(asked.text, asked.conditions.author), self._mask_allowed(asked.conditions)
+        query = self._parser.parse(asked.text, asked.conditions.author, asked.conditions.tags)
+        allowed = self._mask_allowed(asked.conditions)
         query = replace(query, ordering=asked.ordering or query.ordering)
         if query.empty:
             return self._best_known(allowed, asked, query.ordering)

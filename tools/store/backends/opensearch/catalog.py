@@ -85,7 +85,7 @@ class OpenSearchCatalog:
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
         """Searches by words and meaning; by words alone where the cluster or the embedder is late with meaning."""
         async with answering(deadline):
-            parsed = self._parser.parse(query.text, query.conditions.author)
+            parsed = self._parser.parse(query.text, query.conditions.author, query.conditions.tags)
             parsed = replace(parsed, ordering=query.ordering or parsed.ordering)
             await asyncio.sleep(0)  # reading a long query is work enough for one turn of the loop
             if parsed.empty:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from tools.store.models import Ordering
 from tools.store.search.query.aliases import AliasTable
@@ -78,8 +79,9 @@ class QueryParser:
         themes = ThemeTable.load().with_tags((vocabulary or shipped()).own)
         return cls(AliasTable.load(), themes, ToneTable.load())
 
-    def parse(self, query: str, author: str | None = None) -> ParsedQuery:
-        """Parses a query. `author` is the one that titles are limited to: the subject is without that name."""
+    def parse(self, query: str, author: str | None = None, groups: Iterable[tuple[str, ...]] = ()) -> ParsedQuery:
+        """Parses a query. `author` is the one that titles are limited to: the subject is without that name. `groups` are of
+        tags that titles are limited to, one of each: its themes are one."""
         whole = normalise(query[:_LONGEST])
         ordering, text = read_ordering(whole)
         text = self._wish(text)
@@ -96,7 +98,7 @@ class QueryParser:
             author=None if same_author_as else _asked_author(text),
             same_author_as=same_author_as,
             similar_to=None if same_author_as else similar_to,
-            themes=tuple(dict.fromkeys(theme.tags for theme in themes)),
+            themes=tuple(dict.fromkeys(_join(theme.tags, groups) for theme in themes)),
             moods=moods,
             theme_share=_share(themes, subject, without_filler(beside) if moods else subject, genre),
             genre=genre,
@@ -135,6 +137,11 @@ def without_filler(text: str) -> str:
     subject = VOLUME.sub(" ", text)
     subject = FILLER_JA.sub(" ", FILLER_EN.sub(" ", subject))
     return " ".join(subject.split()).strip(' ,.:;!?。、！？「」『』"')
+
+
+def _join(tags: tuple[str, ...], groups: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    """The group that has all the tags, else the tags: "pirates or adventure" is one theme."""
+    return next((group for group in groups if set(tags) <= set(group)), tags)
 
 
 def _share(themes: tuple[Theme, ...], subject: str, unfelt: str, genre: str | None) -> float:
