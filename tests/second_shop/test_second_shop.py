@@ -210,6 +210,13 @@ async def test_a_publisher_is_asked_for_and_refused(
     assert all("(not obeyed)" not in each["condition"] for each in answer.value["understood"])
 
 
+async def test_a_publisher_that_is_not_sold_here_is_said_so(client: OfSdk) -> None:
+    for query, words in (("cooking from Yen Press", "yen press"), ("Yen Press以外の料理漫画", "yen press以外")):
+        told = (await client.call("search_manga_catalog", {"query": query})).value
+        assert {"condition": f"{words} (not obeyed)", "from": words} in told["understood"]
+        assert "No title here is recorded as from Yen Press. Say so; promise nothing of it." in told["note"]
+
+
 async def test_what_no_table_knows_is_for_nobody_younger(client: OfSdk) -> None:
     answer = await client.call("search_manga_catalog", {"query": "for my niece who is ten", "max_results": 10})
     assert all("tea rooms" not in each["tags"] for each in found(answer))

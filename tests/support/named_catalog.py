@@ -18,7 +18,7 @@ class NamedCatalog:
     def __init__(self, titles: Sequence[Title]) -> None:
         self._terms = CatalogTerms(
             Counter(tag for title in titles for tag in title.tags),
-            Counter(title.magazine for title in titles if title.magazine),
+            Counter(name for title in titles for name in (title.magazine, title.publisher) if name),
         )
         self._titles = {title.title_id: title for title in titles}
         self._ids: dict[str, list[str]] = defaultdict(list)

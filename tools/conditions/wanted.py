@@ -184,20 +184,18 @@ async def resolve_excluded(context: ToolContext, names: Sequence[str]) -> tuple[
         return Conditions(), ()
     asked = list(dict.fromkeys(names))
     within = context.deadline.within(min(MOST_SECONDS, SHARE * context.deadline.remaining()))
-    terms, called = await _resolve_terms(context, [normalise(name) for name in asked], within)
-    parts, conditions = [], Conditions()
+    # Without its terms, wordings say what is a tag; without its names, the local ones count.
+    folded = [normalise(name) for name in asked]
+    terms, called = await asyncio.gather(_terms(context, within), _match_names(context, folded, within))
+    understood, conditions = [], Conditions()
     for name in asked:
-        parts.append((name, part := _exclude_name(name, await context.store.reader.refused(name, terms, called))))
+        part = await context.store.reader.refused(name, terms, called)
+        if not part.stated and _ID.fullmatch(name):
+            part = Conditions(without_titles=(name,))
+        says = _word_exclusion(name, part) if part.stated else f"without {name}: {UNKNOWN}"
+        understood.append(Understood(says, "without", obeyed=bool(part.stated)))
         conditions = conditions.and_also(part)
-    return conditions, tuple(_understood_by(parts))
-
-
-async def _resolve_terms(
-    context: ToolContext, names: Sequence[str], within: Deadline
-) -> tuple[CatalogTerms, Mapping[str, NameMatches]]:
-    """The terms and names that the catalogue resolves in time. Without its terms, wordings say what is a tag; without
-    its names, the local ones count."""
-    return await asyncio.gather(_terms(context, within), _match_names(context, names, within))
+    return conditions, tuple(understood)
 
 
 async def _terms(context: ToolContext, within: Deadline) -> CatalogTerms:
@@ -213,20 +211,6 @@ async def _match_names(context: ToolContext, names: Sequence[str], within: Deadl
     if away:
         context.degraded.add(NAMES)
     return called
-
-
-def _exclude_name(name: str, refused: Conditions) -> Conditions:
-    if refused.stated:
-        return refused
-    return Conditions(without_titles=(name,)) if _ID.fullmatch(name) else Conditions()
-
-
-def _understood_by(parts: Sequence[tuple[str, Conditions]]) -> Iterator[Understood]:
-    for name, part in parts:
-        if part.stated:
-            yield Understood(_word_exclusion(name, part), "without")
-        else:
-            yield Understood(f"without {name}: {UNKNOWN}", "without", obeyed=False)
 
 
 def _word_exclusion(name: str, part: Conditions) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.reading import read
+from tests.support.reading import a_reader, read
+from tools.store.models import Conditions, Title
 from tools.store.search.reading.magazine_names import MagazineNames
 
 LARGE = {
@@ -84,5 +85,44 @@ def test_a_publisher_is_its_magazines() -> None:
     assert found.subject == "スポーツ"
 
 
-def test_a_publisher_without_a_magazine_here_is_understood_in_vain() -> None:
-    assert [each.obeyed for each in read("akita shoten horror").understood] == [False, True]
+@pytest.mark.parametrize("text", ["not from Viz", "from Viz", "ビズメディア以外", "VIZはいらない"])
+def test_a_publisher_that_no_record_names_is_said_so(text: str) -> None:
+    found = read(text)
+
+    assert (found.conditions, [each.obeyed for each in found.understood]) == (Conditions(), [False])
+    assert found.remarks == ("No title here is recorded as from VIZ Media. Say so; promise nothing of it.",)
+
+
+PUBLISHERS = ("Yen Press", "VIZ Media", "Seven Seas Entertainment", "Pelican & Moss", "集英社", "講談社")
+
+
+@pytest.mark.parametrize(
+    ("text", "subject", "wanted", "refused"),
+    [
+        ("from Yen Press", "", "Yen Press", None),
+        ("under 800 yen from Yen Press", "", "Yen Press", None),
+        ("horror not from Viz", "horror", None, "VIZ Media"),
+        ("VIZはいらない", "", None, "VIZ Media"),
+        ("published by Seven Seas", "", "Seven Seas Entertainment", None),
+        ("sailing the seven seas", "sailing the seven seas", None, None),
+        ("Pelican and Moss mysteries", "mysteries", "Pelican & Moss", None),
+        ("Yen Pressから出ているホラー", "ホラー", "Yen Press", None),
+        ("集英社のスポーツ漫画", "スポーツ", "集英社", None),
+        ("no Kodansha please", "", None, "講談社"),
+    ],
+)
+def test_a_publisher_of_the_records_is_asked_for_and_refused(
+    text: str, subject: str, wanted: str | None, refused: str | None
+) -> None:
+    found = read(text, a_reader([Title(f"p-{number}", publisher=name) for number, name in enumerate(PUBLISHERS)]))
+
+    assert (found.conditions.magazines[:1], found.conditions.without_magazines[:1]) == (
+        (wanted,) if wanted else (),
+        (refused,) if refused else (),
+    )
+    assert (found.subject, all(each.obeyed for each in found.understood)) == (subject, True)
+
+
+@pytest.mark.parametrize("text", ["horror, the publisher doesn't matter", "ホラー、出版社は問わない"])
+def test_which_publisher_may_be_no_requirement(text: str) -> None:
+    assert [each.matters for each in read(text).freedoms] == [("magazines", "without_magazines")]

@@ -26,6 +26,7 @@ _MOST_ITEMS = 40
 _NO_ENTRY = Entry(Is.GLUE)
 _OUT = Entry(Is.OPERATOR, sense=Sense.REFUSE, side="after", name="after")
 _FREED = {"shorter": "length", "longer": "length", "newer": "time", "older": "time", "cheaper": "price"}
+_CUES = (":", "=", "magazine", "publisher")
 _OPENERS = words_of("openers")
 """English words that begin another wish."""
 _MILDER = words_of("milder")
@@ -295,7 +296,7 @@ class Binder:
         if len(self._tokens) == 1:
             return True
         for k in (i - 1, i - 2):
-            if k >= 0 and (self._tokens[k].operator(Sense.MAGAZINE) or self._tokens[k].text in (":", "=", "magazine")):
+            if k >= 0 and (self._tokens[k].operator(Sense.MAGAZINE) or self._tokens[k].text in _CUES):
                 return True
         following = self._tokens[i + 1] if i + 1 < len(self._tokens) else None
         return following is not None and any(

@@ -16,16 +16,12 @@ from math import inf
 from rapidfuzz.distance import OSA
 
 from tools.store.search.text.characters import normalise
+from tools.store.search.text.readings import Dictionary
 from tools.store.search.text.romaji import consonants, is_loanword, sound_key
+from tools.store.search.text.tokens import stem
 
-_PERIODS = {
-    "weekly": "weekly",
-    "monthly": "monthly",
-    "gekkan": "monthly",
-    "shukan": "weekly",
-    "週刊": "weekly",
-    "月刊": "monthly",
-}
+_PERIODS = dict.fromkeys(("weekly", "shukan", "週刊"), "weekly")
+_PERIODS |= dict.fromkeys(("monthly", "gekkan", "月刊"), "monthly")
 _PERIOD = re.compile(rf"\(?\b(?:{'|'.join(_PERIODS)})\b\)?|週刊|月刊")
 _KANJI = {
     "少年": "shonen ",
@@ -63,7 +59,7 @@ class Spelled:
 
     @classmethod
     def of(cls, name: str) -> Spelled:
-        folded = normalise(name).replace("+", " plus")
+        folded = normalise(name).replace("+", " plus").replace(" and ", " ")
         period = next((_PERIODS[match[0].strip("()")] for match in _PERIOD.finditer(folded)), None)
         plain = _PERIOD.sub(" ", folded)
         for kanji, latin in _KANJI.items():
@@ -71,10 +67,6 @@ class Spelled:
         plain = plain.replace("コミック", " comic ") if plain != "コミック" else plain
         words = tuple(filter(None, map(sound_key, re.split(r"[\s.!:'&-]+", plain))))
         return cls(words, period)
-
-    @property
-    def consonants(self) -> str:
-        return _skeleton(self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +103,7 @@ class MagazineNames:
 
     def may_hold(self, word: str) -> bool:
         """True if a magazine's name may contain the word; always True for signs."""
-        return not word.isalnum() or word in self._within or sound_key(word) in self._within
+        return not word.isalnum() or word == "and" or word in self._within or sound_key(word) in self._within
 
     def of_text(self, letters: int) -> MagazineNames:
         """Returns a copy for one text, which looks up a bounded number of names and then finds none: a text made of
@@ -146,10 +138,10 @@ class MagazineNames:
 
     def _sounding(self, name: str, spelled: Spelled) -> list[_Magazine]:
         """Returns the magazines whose Latin name the katakana name transliterates."""
-        if not is_loanword(_NOT_KATAKANA.sub("", name)) or len(spelled.consonants) < _FEWEST_CONSONANTS:
+        if not is_loanword(_NOT_KATAKANA.sub("", name)) or len(_skeleton(spelled.words)) < _FEWEST_CONSONANTS:
             return []
         said = "".join(spelled.words)
-        near = [each for each in self._by_consonants.get(spelled.consonants, []) if _alike(said, each.spelled)]
+        near = [each for each in self._by_consonants.get(_skeleton(spelled.words), []) if _alike(said, each.spelled)]
         talked_of = {"".join(words) for each in near for words in _in_talk(each.spelled.words)}
         return [] if _LENGTHENED in name and said in talked_of else near
 
@@ -174,18 +166,24 @@ def _alike(said: str, spelled: Spelled) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Publisher:
-    """A name to show, and the names of magazines."""
+    """A well-known publisher: the name to show, other spellings of it, and names of its magazines."""
 
     name: str
+    spelled: tuple[str, ...]
     magazines: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.name, *self.spelled, *self.magazines)
 
 
 @cache
-def publishers() -> Mapping[str, Publisher]:
-    """Maps each normalised spelling of a publisher to the publisher. The first call reads a file."""
+def publishers() -> tuple[Publisher, ...]:
+    """Returns the well-known publishers. The first call reads a file."""
     table = json.loads(files("tools.store.search.reading").joinpath("publishers.json").read_text(encoding="utf-8"))
-    return {
-        spelling: Publisher(name, tuple(entry["magazines"]))
-        for name, entry in table.items()
-        for spelling in entry["spelled"]
-    }
+    return tuple(Publisher(name, tuple(row["spelled"]), tuple(row["magazines"])) for name, row in table.items())
+
+
+def is_ordinary(name: str) -> bool:
+    """Tells whether a name holds an ordinary English word, so that it counts only beside a word such as "from"."""
+    return any(stem(word) in Dictionary.english_words() for word in name.split())

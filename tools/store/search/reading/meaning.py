@@ -23,6 +23,7 @@ DOUBT = "Part of what was said could not be read for sure and was not obeyed ({}
 BOTH = "Nothing can be both {} and {}: ask the customer which of the two is meant."
 WHOM = "It is for somebody else, and nothing says what they like: ask that, and how old they are."
 UNTAGGED = "No title here is tagged {}, so that nothing tells which have none of it. Say so; promise nothing."
+UNSOLD = "No title here is recorded as {}. Say so; promise nothing of it."
 ABSENT = "No title here is tagged with {}: what is shown was found by words alone. Say so."
 _ASKED = (Stance.WANTED, Stance.REQUIRED)
 _FIRST_TEEN, _FIRST_OLDER_TEEN, _FIRST_ADULT = 13, 16, 18
@@ -35,7 +36,7 @@ _FREED = {
     "price": ("price", "series_price"), "length": ("volumes",), "status": ("statuses",), "time": ("years",),
     "rating": ("min_rating",),
     "stock": ("in_stock", "all_volumes"), "format": ("format",), "audience": ("audience",),
-    "themes": ("tags", "without_tags"),
+    "themes": ("tags", "without_tags"), "publisher": ("magazines", "without_magazines"),
 }  # fmt: skip
 _JA_EDGE = re.compile(r"^[のがはをにでともなへ]+|(?<!も)(?:[のがはをにでとなへ])+$")
 
@@ -76,6 +77,7 @@ class Meaning:
     gone: set[int] = field(default_factory=set)
     absent: list[str] = field(default_factory=list)
     untagged: list[str] = field(default_factory=list)
+    unsold: dict[str, str] = field(default_factory=dict)
     welcome: set[str] = field(default_factory=set)
     endorsed: set[str] = field(default_factory=set)
     welcome_genres: set[str] = field(default_factory=set)
@@ -372,6 +374,10 @@ class Meaning:
             if not fact.conditions.stated and fact.opposite is not None:
                 return self._free(item, Freedom(unneeded=fact.opposite))
             return self._free(item, self._freedom(item, fact.conditions))
+        if fact.matter == "magazines" and not fact.conditions.stated:
+            self._doubt(item)
+            self.unsold[self.claims[-1].says] = UNSOLD.format(fact.says)
+            return None
         if refused:
             if fact.opposite_ordering is not None:
                 self.ordering = self.ordering or fact.opposite_ordering
@@ -383,8 +389,6 @@ class Meaning:
             return self._claim(item, fact.opposite, loose=fact.loose)
         if fact.adult:
             self.adult = True
-        elif fact.matter == "magazines" and not fact.conditions.magazines:
-            return self._doubt(item)
         if fact.ordering is not None:
             self.ordering = self.ordering or fact.ordering
         self.welcome_genres.update(fact.conditions.genres)
@@ -651,7 +655,7 @@ class Meaning:
         return conditions
 
     def _remarks(self, kept: Sequence[Claim], understood: Sequence[Understood]) -> Iterator[str]:
-        if doubts := [each.words for each in understood if not each.obeyed]:
+        if doubts := [each.words for each in understood if not each.obeyed and each.words not in self.unsold]:
             yield DOUBT.format("; ".join(f'"{each}"' for each in doubts[:3]))
         states = [each for each in kept if each.conditions.statuses]
         for one, other in itertools.pairwise(states):
@@ -664,6 +668,7 @@ class Meaning:
             yield WHOM
         if self.adult and any(each.conditions.audience for each in kept):
             yield BOTH.format("for adults alone", "fit for the young")
+        yield from self.unsold.values()
         for each in self.untagged[:1]:
             yield UNTAGGED.format(each)
         for each in self.absent[:1]:

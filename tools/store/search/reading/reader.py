@@ -15,7 +15,7 @@ from tools.store.currency import YEN, Currency
 from tools.store.failures import BackendFailure
 from tools.store.models import CatalogPage, CatalogQuery, CatalogTerms, Conditions, NameMatches, Title
 from tools.store.search.reading.binder import Binder, Stance
-from tools.store.search.reading.magazine_names import MagazineNames, publishers
+from tools.store.search.reading.magazine_names import MagazineNames, is_ordinary, publishers
 from tools.store.search.reading.meaning import Meaning, refusal_of
 from tools.store.search.reading.names import Candidate, candidates, lost, may_name, nearly_called, with_names, with_series
 from tools.store.search.reading.reading import Reading
@@ -219,9 +219,11 @@ def _scanner_of(terms: CatalogTerms, year: int, tags: Mapping[str, Tag], currenc
     Dictionary.english_words()
     Stances.load()
     words, magazines = lexicon(terms, year, tags, currency), MagazineNames(terms.magazines)
-    for spelling, publisher in publishers().items():
-        names = tuple(name for each in (publisher.name, *publisher.magazines) for name in magazines.named(each))
-        words.add(spelling, magazine_entry(publisher.name, names))
+    for publisher in publishers():
+        names = dict.fromkeys(name for each in publisher.names for name in magazines.named(each))
+        for spelling in publisher.spelled:
+            cue = spelling != normalise(publisher.name) and is_ordinary(spelling)
+            words.add(spelling, magazine_entry(publisher.name, tuple(names), cue=cue), slips=not cue)
     for name in filter(has_cjk, terms.magazines):
         words.add(name, magazine_entry(name, (name,)))
     known = frozenset(word for key in (*words.latin, *words.exact) for word in key.split(" "))
