@@ -15,7 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
 from session.resilience.deadline import RetryPolicy
-from tools.store.backends.aws_failures import failure_of
+from tools.store.backends.aws_client import failure_of
 from tools.store.backends.dynamodb.connection import Connection
 from tools.store.backends.dynamodb.diagnosis import create_tables, describe_tables
 from tools.store.backends.dynamodb.items import Item

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from server.config.parsing import FlagsItem
 from server.flags.sources import Unreadable
 from session.resilience.deadline import Deadline
-from tools.store.backends.aws_failures import answering
+from tools.store.backends.aws_client import answering
 from tools.store.backends.dynamodb.connection import Connection
 from tools.store.backends.dynamodb.tables import Table
 from tools.store.failures import BackendFailure

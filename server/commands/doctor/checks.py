@@ -222,7 +222,7 @@ def _flags_problem(url: str, error: Unreadable) -> Problem:
     if url.startswith("file:"):
         return Problem(str(error), f"check {setting}, and the file's owner and mode")
     if url.startswith("dynamodb:") and error.__cause__ is not None:
-        from tools.store.backends.aws_failures import aws_problem, code_of
+        from tools.store.backends.aws_client import aws_problem, code_of
 
         if code_of(error) != "ResourceNotFoundException":
             return aws_problem(error, setting, "dynamodb:GetItem on the table of the flags")
@@ -300,7 +300,7 @@ async def _open_embedder(settings: Settings, stack: AsyncExitStack) -> tuple[Emb
 
 async def _classifier_check(settings: Settings, stack: AsyncExitStack) -> Check:
     """Has Bedrock's classifier label one short text."""
-    from tools.store.backends.aws_failures import CLASSIFIER
+    from tools.store.backends.aws_client import CLASSIFIER
 
     try:
         classifier = await open_classifier(settings, stack)
@@ -331,7 +331,7 @@ def _model_check(
             if local or isinstance(failure, InternalFailure):
                 remedy = "install the locked requirements again, or set MANGA_EMBEDDER=none"
                 return Diagnosis(DOWN, failure.message, remedy)
-            from tools.store.backends.aws_failures import bedrock_problem
+            from tools.store.backends.aws_client import bedrock_problem
 
             return Diagnosis.from_problem(bedrock_problem(failure, *model))
         return well

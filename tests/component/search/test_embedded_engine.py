@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tools.store.backends.embedded.catalog import Engine
+from tools.store.backends.embedded.catalog import Engine, Vectors
 from tools.store.backends.embedded.columns import build_columns
 from tools.store.backends.embedded.index import IndexedNames, PeopleLeg, build_index
-from tools.store.backends.embedded.vectors import Vectors
 from tools.store.models import Author, CatalogQuery, Conditions, Title
 from tools.store.search.columns import Floats
 from tools.store.search.query.parser import QueryParser

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tools.store.search.query.aliases import MOST_NAMES, AliasTable
-from tools.store.search.query.parser import QueryParser
+from tools.store.search.query.parser import MOST_NAMES, AliasTable, QueryParser
 from tools.store.search.query.themes import ThemeTable
 from tools.store.search.text.romaji import sound_key
 

@@ -1,19 +1,40 @@
 """A client of one AWS service, opened in the background, so that missing credentials or an absent endpoint neither stop nor
-delay a start. If it cannot be made (the endpoint of the credentials is down, say), the next call tries again."""
+delay a start. If it cannot be made (the endpoint of the credentials is down, say), the next call tries again.
+
+Errors of the driver become the store's failures, and problems that an operator can mend. No failure carries a text, ARN or
+an address of the driver's; the original stays attached as the cause, for a debugger.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
-from contextlib import AsyncExitStack, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from aiobotocore.config import AioConfig
 from aiobotocore.parsers import AioResponseParserFactory
 from aiobotocore.session import AioSession
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectTimeoutError,
+    CredentialRetrievalError,
+    NoCredentialsError,
+    NoRegionError,
+    PartialCredentialsError,
+    ReadTimeoutError,
+)
 from botocore.loaders import Loader, create_loader
+from botocore.parsers import ResponseParserError
+
+from session.resilience.deadline import Deadline
+from session.resilience.diagnosis import Problem, network_problem
+from tools.store.failures import BackendFailure, DependencyFailure, QuestionRefused, Throttled, TimedOut
+from tools.store.records.shape import ShapeError
 
 START_SECONDS = 1.0
 USER_AGENT = "mangaassist"
@@ -97,3 +118,119 @@ class AwsClient:
         )
         self._client = await self._stack.enter_async_context(making)
         return self._client
+
+
+THROTTLE_RETRY_MS = 200
+_THROTTLED = {
+    *("LimitExceededException", "ProvisionedThroughputExceededException", "RequestLimitExceeded", "SlowDown", "Throttling"),
+    *("ThrottlingException", "TooManyRequestsException", "ServiceQuotaExceededException", "ModelNotReadyException"),
+}
+_EXPIRED = {"ExpiredToken", "ExpiredTokenException"}
+_UNKNOWN = {
+    *("IncompleteSignature", "InvalidAccessKeyId", "InvalidClientTokenId", "InvalidSignatureException"),
+    *("MissingAuthenticationToken", "MissingAuthenticationTokenException", "SignatureDoesNotMatch"),
+    "UnrecognizedClientException",
+}
+_DENIED = {"AccessDenied", "AccessDeniedException", "KMSAccessDeniedException"}
+_MISSING = {"ResourceNotFoundException": "table", "NoSuchBucket": "bucket"}
+_NO_CREDENTIALS = (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError)
+
+
+@asynccontextmanager
+async def answering(dependency: str, deadline: Deadline) -> AsyncIterator[None]:
+    """Ends the block at the deadline, and turns its errors into a `BackendFailure` of `dependency`."""
+    try:
+        if deadline.expired():
+            raise TimeoutError
+        async with asyncio.timeout(deadline.remaining()):
+            yield
+    except (TimeoutError, BotoCoreError, ClientError, ResponseParserError, ShapeError, OSError, EOFError) as error:
+        raise failure_of(error, dependency) from error
+
+
+def failure_of(error: Exception, dependency: str) -> BackendFailure:
+    """The failure for a driver's error, or for an answer that cannot be read."""
+    if isinstance(error, BackendFailure):
+        return error
+    if isinstance(error, (TimeoutError, ConnectTimeoutError, ReadTimeoutError)):
+        return TimedOut(f"The {dependency} did not answer in time.", dependency=dependency)
+    if isinstance(error, ClientError):
+        return _refusal(error, dependency)
+    if isinstance(error, (ShapeError, ResponseParserError)):
+        return DependencyFailure(f"The {dependency} answered with something that cannot be read.", dependency=dependency)
+    if isinstance(error, _NO_CREDENTIALS):
+        return DependencyFailure(f"This server has no credentials for the {dependency}.", dependency=dependency)
+    return DependencyFailure(f"The {dependency} cannot be reached.", dependency=dependency)
+
+
+def _refusal(error: ClientError, dependency: str) -> BackendFailure:
+    code = code_of(error)
+    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
+    if code in _THROTTLED or status == 429:
+        message = f"The {dependency} is too busy to answer."
+        return Throttled(message, dependency=dependency, retry_after_ms=THROTTLE_RETRY_MS)
+    if code in _EXPIRED | _UNKNOWN | _DENIED:
+        return DependencyFailure(f"This server is not allowed to use the {dependency}.", dependency=dependency)
+    if missing := _MISSING.get(code):
+        return DependencyFailure(f"The {missing} of the {dependency} is not there.", dependency=dependency)
+    if code in ("SerializationException", "ValidationException"):
+        return QuestionRefused(f"The {dependency} failed to answer.", dependency=dependency)
+    return DependencyFailure(f"The {dependency} failed to answer.", dependency=dependency)
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """The use of a model: `setting` names the model; `fails` says what a wrong model does."""
+
+    setting: str
+    fails: str
+
+
+EMBEDDER = Purpose("MANGA_EMBEDDER", "it makes no embeddings")
+CLASSIFIER = Purpose("MANGA_CLASSIFIER", "it does not call tools")
+
+
+def code_of(error: BaseException) -> str:
+    """The service's code of a refusal, however often that was wrapped; "" for any other error."""
+    return next((str(e.response.get("Error", {}).get("Code", "")) for e in _chain(error) if isinstance(e, ClientError)), "")
+
+
+def aws_problem(error: BaseException, setting: str, permission: str) -> Problem:
+    """Returns the problem behind a driver's error. `setting` holds the address, `permission` is the IAM action it needed."""
+    code = code_of(error)
+    if any(isinstance(each, _NO_CREDENTIALS) for each in _chain(error)):
+        return Problem("there are no AWS credentials", "give the task a role, or set AWS_PROFILE or AWS_ACCESS_KEY_ID")
+    if any(isinstance(each, NoRegionError) for each in _chain(error)):
+        return Problem("no AWS region is set", "set AWS_DEFAULT_REGION")
+    if code in _EXPIRED:
+        return Problem("the AWS credentials have expired", "sign in again, or give the task a role")
+    if code in _UNKNOWN:
+        return Problem("AWS does not know these credentials", "correct AWS_ACCESS_KEY_ID and its secret, or the task's role")
+    if code in _DENIED:
+        return Problem("the AWS credentials do not allow it", f"allow {permission} in the role's policy")
+    if code in _THROTTLED:
+        return Problem("it asks for fewer requests", "wait, or ask AWS for a higher quota")
+    if code:
+        return Problem(f"it refuses with {code}", f"check {setting}")
+    if any(isinstance(each, ConnectTimeoutError) for each in _chain(error)):
+        return Problem("it does not take a connection", f"check {setting}, routes, VPC endpoints and security groups")
+    known = network_problem(error, setting)
+    return known or Problem("it answers with something that cannot be read", f"check what listens at {setting}")
+
+
+def bedrock_problem(error: BackendFailure, purpose: Purpose = EMBEDDER) -> Problem:
+    """The problem behind a failure to embed or to classify."""
+    code = code_of(error)
+    if code in ("ValidationException", "ResourceNotFoundException") or isinstance(error, QuestionRefused):
+        what = f"Bedrock has no such model here, or {purpose.fails}"
+        return Problem(what, f"correct {purpose.setting}, or AWS_DEFAULT_REGION")
+    problem = aws_problem(error, "AWS_DEFAULT_REGION and AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "bedrock:InvokeModel")
+    if code.startswith("AccessDenied"):
+        return Problem(problem.what, f"{problem.remedy}, and ask for access to the model in the Bedrock console")
+    return problem
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__

@@ -19,8 +19,7 @@ from botocore.parsers import ResponseParserError
 from pydantic_core import from_json
 
 from session.resilience.deadline import Deadline, RetryPolicy
-from tools.store.backends.aws_client import AwsClient, client_config
-from tools.store.backends.aws_failures import answering
+from tools.store.backends.aws_client import AwsClient, answering, client_config
 from tools.store.backends.dynamodb.items import Item, fits_as_key, projection, text
 from tools.store.backends.dynamodb.tables import DynamoAddress, Index, Table
 from tools.store.failures import BackendFailure, DependencyFailure, Throttled, TimedOut

@@ -17,7 +17,7 @@ from botocore.parsers import ResponseParserError
 
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, silence
-from tools.store.backends.aws_failures import aws_problem, code_of, failure_of
+from tools.store.backends.aws_client import aws_problem, code_of, failure_of
 from tools.store.backends.dynamodb.connection import Connection, key_of_nobody
 from tools.store.backends.dynamodb.tables import TABLES, DynamoAddress, Table
 from tools.store.records.shape import ShapeError

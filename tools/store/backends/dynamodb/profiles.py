@@ -18,7 +18,7 @@ from botocore.exceptions import ConnectionError as NotConnected
 from session.preferences import Kept
 from session.profile import KEPT_DAYS, RECALLED, Event, Profile, format_moment, latest
 from session.resilience.deadline import Deadline, RetryPolicy
-from tools.store.backends.aws_failures import answering, code_of, failure_of
+from tools.store.backends.aws_client import answering, code_of, failure_of
 from tools.store.backends.dynamodb.connection import Connection, TableAdapter
 from tools.store.backends.dynamodb.items import (
     EVENT_FIELDS,

@@ -18,7 +18,7 @@ from typing import Any
 
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
-from tools.store.backends.aws_failures import answering
+from tools.store.backends.aws_client import answering
 from tools.store.backends.dynamodb.connection import BatchReader, Connection, TableAdapter
 from tools.store.backends.dynamodb.items import (
     LINE_FIELDS,

@@ -14,8 +14,7 @@ from botocore.parsers import ResponseParserError
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem
 from tools.store.backends.aws_address import S3Address
-from tools.store.backends.aws_client import AwsClient, client_config
-from tools.store.backends.aws_failures import answering, aws_problem, code_of
+from tools.store.backends.aws_client import AwsClient, answering, aws_problem, client_config, code_of
 from tools.store.backends.pages.checked import (
     MOST_ALT_BYTES,
     NUMBERS,

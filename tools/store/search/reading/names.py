@@ -19,8 +19,7 @@ from rapidfuzz.distance import OSA
 from session.resilience.deadline import Deadline
 from tools.store.failures import BackendFailure
 from tools.store.models import CatalogPage, CatalogQuery, Conditions, NameMatches, Title
-from tools.store.search.query.aliases import AliasTable
-from tools.store.search.query.parser import without_filler
+from tools.store.search.query.parser import AliasTable, without_filler
 from tools.store.search.ranking.names import series_keys
 from tools.store.search.reading.tokens import Is, Sense, Token
 from tools.store.search.text.readings import Dictionary
