@@ -27,7 +27,7 @@ from tests.support.named_catalog import NamedCatalog
 from tools.store.records.catalog_file import load
 from tools.store.search.reading.binder import Binder
 from tools.store.search.reading.reader import Reader
-from tools.store.search.reading.stances import SCALE, STANCES, Stances, Surroundings, pack_weights
+from tools.store.search.reading.stances import SCALE, STANCES, TIMES, Stances, Surroundings, pack_weights
 from tools.store.search.reading.tokens import Token
 from tools.store.search.text.characters import normalise
 
@@ -140,7 +140,8 @@ async def examples(reader: Reader, language: str) -> list[Example]:
         around = Surroundings(tokens, Binder(tokens).bind().items)
         for start, end, slot, kind in places:
             if (at := _place(tokens, start, end)) is not None:
-                found = tuple(around.features(at, "name" if kind in ("title", "person") else "fact"))
+                said, operators = around.features(at, "name" if kind in ("title", "person") else "fact")
+                found = (*said, *TIMES * operators)
                 made.append(Example(found, STANCES.index(LABEL[slot]), held, text, weight))
     return made
 

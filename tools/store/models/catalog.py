@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from itertools import compress
+from operator import attrgetter
 from typing import Annotated, Any, TypeVar
 
 from pydantic import Field
@@ -173,7 +175,7 @@ class Conditions:
     @property
     def stated(self) -> tuple[str, ...]:
         """The names of the conditions that ask for something, in the order of the fields."""
-        return tuple([name for name in _NAMES if getattr(self, name)])
+        return tuple(compress(_NAMES, _VALUES(self)))
 
     def and_also(self, other: Conditions) -> Conditions:
         """Joins both conditions: narrows ranges, takes the younger audience, joins exclusions. Of alternatives it keeps
@@ -188,6 +190,7 @@ class Conditions:
 
 
 _NAMES = tuple(each.name for each in fields(Conditions) if each.name != "day")
+_VALUES = attrgetter(*_NAMES)
 _ONE_OF = frozenset({"genres", "statuses", "magazines"})
 
 

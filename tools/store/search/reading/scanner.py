@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import re
+from copy import copy
+from dataclasses import replace
+from functools import lru_cache
 
 from rapidfuzz.distance import OSA
 
@@ -26,21 +29,31 @@ _MINUS = Entry(Is.OPERATOR, sense=Sense.NOT, side="before", name="sign")
 _STOP, _COMMA = Entry(Is.BREAK, name="stop"), Entry(Is.BREAK, name="comma")
 _CONTRACTED = words_of("contracted")
 _LONGEST_MAGAZINE = 5
+_KATAKANA = re.compile("[\u30a1-\u30fa]")
+_KEPT = 4_096
+"""Words of which it is kept what they mean."""
 
 
-@dataclass(frozen=True, slots=True)
 class Scanner:
-    """Scans texts by the tables in `lexicon` and the catalogue's `magazines`."""
+    """Scans texts by the tables in `lexicon` and the catalogue's `magazines`. No word in `known` is a slip of another; beside
+    a word in `romaji`, "no" is a Japanese particle."""
 
-    lexicon: Lexicon
-    magazines: MagazineNames
-    known: frozenset[str]
-    romaji: frozenset[str]
-    currency: Currency = YEN
+    def __init__(
+        self,
+        lexicon: Lexicon,
+        magazines: MagazineNames,
+        known: frozenset[str],
+        romaji: frozenset[str],
+        currency: Currency = YEN,
+    ) -> None:
+        self.lexicon, self.magazines, self.known, self.romaji, self.currency = lexicon, magazines, known, romaji, currency
+        self._stem, self._meant = lru_cache(_KEPT)(self._find_stem), lru_cache(_KEPT)(self._find_meant)
 
     def scan(self, text: str) -> list[Token]:
         """The tokens of a normalised text, in order; linear in its length."""
-        return replace(self, magazines=self.magazines.of_text(len(text)))._scan(text)
+        own = copy(self)
+        own.magazines = self.magazines.of_text(len(text))
+        return own._scan(text)
 
     def _scan(self, text: str) -> list[Token]:
         words = spans(text)
@@ -82,7 +95,8 @@ class Scanner:
             return magazine
         if folded[start] in _KANA_STARTS and (amount := _kana_number(folded, start)) is not None:
             return amount
-        if longest := self.lexicon.japanese_starts.get(folded[start], 0):
+        starts, begin = self.lexicon.japanese_starts, folded[start : start + 2]
+        if longest := starts.get(begin) or starts.get(begin[0]):
             for size in range(min(longest, len(folded) - start), 0, -1):
                 key = folded[start : start + size]
                 entries = self.lexicon.japanese.get(key)
@@ -105,8 +119,8 @@ class Scanner:
     def _stands(self, text: str, key: str, start: int, end: int) -> bool:
         """True if the phrase is a word here: no part of a longer katakana word, and no single kanji of several."""
         written = text[start:end]
-        in_katakana = any("\u30a1" <= each < "\u30fb" for each in written)
-        if in_katakana and key not in self.lexicon.katakana and written not in self.lexicon.written:
+        in_katakana = key not in self.lexicon.katakana and _KATAKANA.search(written)
+        if in_katakana and written not in self.lexicon.written:
             return False
         if key in self.lexicon.katakana and not ("\u3041" <= written[0] <= "\u309f"):
             return is_word(text.replace("・", " "), start, end)
@@ -126,7 +140,8 @@ class Scanner:
         for at in range(1, size):
             if folded[start : start + at] not in known:
                 continue
-            for end in range(size + 1, at + self.lexicon.japanese_starts.get(folded[start + at], 0) + 1):
+            longest = self.lexicon.japanese_starts.get(folded[start + at : start + at + 2], 0)
+            for end in range(size + 1, at + longest + 1):
                 if any(entry.kind is Is.FACT for entry in known.get(folded[start + at : start + end], ())):
                     return True
         return False
@@ -203,19 +218,17 @@ class Scanner:
     def _entries(self, words: list[tuple[int, str]], i: int, first: str) -> tuple[tuple[Entry, ...], int]:
         lexicon = self.lexicon
         made = stem(first) if first[0].isalpha() else first
-        most = max(lexicon.starts.get(made, 0), lexicon.starts.get(first, 0))
-        rows: list[list[str]] = [[first]]
-        for _, other in words[i + 1 : i + most + 1]:
-            rows.append([other])
-        exact = [row[0] for row in rows]
-        stems = [made, *(self._stem(other) for other in exact[1:])]
+        if not (most := max(lexicon.starts.get(made, 0), lexicon.starts.get(first, 0))):
+            return (), 0
+        exact = [first, *(other for _, other in words[i + 1 : i + most + 1])]
+        stems = [made, *map(self._stem, exact[1:most])]
         for size in range(min(most, len(stems)), 0, -1):
             entries = (*lexicon.exact.get(" ".join(exact[:size]), ()), *lexicon.latin.get(" ".join(stems[:size]), ()))
             if entries and not (exact[size : size + 1] == ["than"] and all(each.kind is Is.BOUND for each in entries)):
                 return entries, size
         return (), 0
 
-    def _meant(self, word: str) -> tuple[str, ...]:
+    def _find_meant(self, word: str) -> tuple[str, ...]:
         """Returns the word, and the table's words of which it may be a slip."""
         if not word[0].isalpha() or len(word) <= 3:
             return (word,)
@@ -244,7 +257,7 @@ class Scanner:
                     return Token(start, end, word, Is.FACT, (entry,)), 1
         return None
 
-    def _stem(self, word: str) -> str:
+    def _find_stem(self, word: str) -> str:
         made = stem(word) if word[0].isalpha() else word
         if made in self.known or len(word) < 4 or not word[0].isalpha():
             return made

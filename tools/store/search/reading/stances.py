@@ -32,7 +32,7 @@ _MASK = (1 << _BITS) - 1
 _BATCH = 4_096
 """Features that are loaded at a stretch."""
 
-_TIMES = 3
+TIMES = 3
 """How often a feature of the operators counts: one of them tells as much as a few words."""
 _REFUSED, _WANTED, _BARE = 2.0, 1.0, 0.5
 """How much an operator that refuses, one that wants and none at all count against the model, as logarithms of odds."""
@@ -72,11 +72,13 @@ class Stances:
 
     def judge(self, around: Surroundings, at: int, kind: str) -> Judged:
         """Judges the stance towards the token at a place; `kind` is "name" or "fact"."""
-        return self.of(around.features(at, kind))
+        return self.of(*around.features(at, kind))
 
-    def of(self, features: Sequence[str]) -> Judged:
-        found = list(filter(None, map(self._weights.get, features)))
-        total, nothing, length = sum(found), _ZERO * len(found), SCALE * math.sqrt(len(features))
+    def of(self, features: Sequence[str], operators: Sequence[str] = ()) -> Judged:
+        """Judges by features; one of the `operators` counts `TIMES` as much."""
+        found, held = (list(filter(None, map(self._weights.get, each))) for each in (features, operators))
+        total, nothing = sum(found) + TIMES * sum(held), _ZERO * (len(found) + TIMES * len(held))
+        length = SCALE * math.sqrt(len(features) + TIMES * len(operators))
         parts = [math.exp(((total >> _BITS * k & _MASK) - nothing) / length) for k in range(len(STANCES))]
         whole = sum(parts)
         shares = {stance: part / whole for stance, part in zip(STANCES, parts, strict=True)}
@@ -99,8 +101,9 @@ class Surroundings:
         self._words = [_words_of(token) for token in tokens]
         self._classes = [_class_of(token) for token in tokens]
 
-    def features(self, at: int, kind: str) -> list[str]:
-        """The features of a place: n-grams of words or characters, and classes of the words that tables know."""
+    def features(self, at: int, kind: str) -> tuple[list[str], list[str]]:
+        """The features of a place: n-grams of words or characters, and classes of the words that tables know; and those of
+        its operators."""
         before, after = slice(max(0, at - _LEFT), at), slice(at + 1, at + 1 + _RIGHT)
         left, right = self._words[before][::-1], self._words[after]
         found: list[str]
@@ -117,7 +120,7 @@ class Surroundings:
         if (amount := self._tokens[at].amount) is not None:
             bound = amount.bound.value if amount.bound else ""
             found += [f"U {amount.unit}", f"U {amount.unit} {bound}", f"U {amount.unit} {bound} {mark}"]
-        return found + _TIMES * self._of_operators(at, kind)
+        return found, self._of_operators(at, kind)
 
     def _of_operators(self, at: int, kind: str) -> list[str]:
         """Features of the operators at a place and at its neighbours."""
@@ -172,7 +175,8 @@ def _add_words(found: list[str], side: str, words: list[str]) -> None:
 def _add_characters(found: list[str], side: str, text: str, longest: int) -> None:
     place = f"{side} "
     for i, character in enumerate(text):
-        found += [place + text[i:end] for end in range(i + 1, min(i + longest, len(text)) + 1)]
+        said = text[i : i + longest]
+        found += [place + said[:size] for size in range(1, len(said) + 1)]
         if character in _STOPS:
             place = f"{side}~ "
     ended = f"{text}$"

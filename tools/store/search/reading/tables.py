@@ -93,7 +93,8 @@ def _number_words() -> NumberWords:
 @dataclass(frozen=True, slots=True)
 class Lexicon:
     """`latin`: stems of a phrase → what it is, `exact`: its very words; `starts`: the most words of a phrase that begins
-    with a stem; `joined`: phrases without their spaces; `japanese`: hiragana → what it is; `slips`: a word with a letter
+    with a stem; `joined`: phrases without their spaces; `japanese`: hiragana → what it is; `japanese_starts`: one or two
+    characters → the most characters of a phrase that begins with them; `slips`: a word with a letter
     left out → the words it may be."""
 
     latin: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
@@ -115,12 +116,13 @@ class Lexicon:
         if not key:
             return
         if has_cjk(key):
-            _append(self.japanese, key, entry)
-            self.japanese_starts[key[0]] = max(self.japanese_starts.get(key[0], 0), len(key) + 1)
             self.written.add(normalise(said))
-            if key.endswith("い") and (entry.kind is Is.FACT or entry.sense is Sense.REFUSE) and len(key) > 1:
-                for ending in ("く", "くて", "かった", "ければ"):
-                    _append(self.japanese, key[:-1] + ending, entry)
+            inflects = key.endswith("い") and (entry.kind is Is.FACT or entry.sense is Sense.REFUSE) and len(key) > 1
+            for form in (key, *(key[:-1] + ending for ending in ("く", "くて", "かった", "ければ") if inflects)):
+                _append(self.japanese, form, entry)
+                self.japanese_starts[form[0]] = 1  # a longer phrase is found by two characters
+                self.japanese_starts[form[:2]] = max(self.japanese_starts.get(form[:2], 1), len(form))
+            if inflects:
                 _append(self.stems, key[:-1], entry)
             if entry.name == "themes" and all("\u3041" <= each <= "\u309f" or each == "ー" for each in key):
                 self.katakana.add(key)
