@@ -162,14 +162,14 @@ $(NPM)/.lock: tests/wire/clients/package.json tests/wire/clients/package-lock.js
 	  || (echo "npm could not install them" >&2; test "$$CI" != true)
 
 $(VENV)/.created:
-	@echo "making $(VENV) (once)"
+	@echo "making $(VENV) (once)" >&2
 	@$(ENOUGH)
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
 $(VENV)/.runtime: requirements.lock $(VENV)/.created
-	@echo "installing into $(VENV) (once)"
-	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
+	@echo "installing into $(VENV) (once)" >&2
+	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-deps -r requirements.lock >&2
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.lock $(VENV)/.created

@@ -113,7 +113,7 @@ def load_vocabulary(path: Path | None) -> Vocabulary:
     if problems := list(_problems(data)):
         raise TagsFileError(f"{path}: {'; '.join(problems)}")
     base = shipped()
-    own = {base.name_of(name) or name: _tag(rule) for name, rule in data["tags"].items()}
+    own = {base.name_of(name) or name: _tag(rule, name) for name, rule in data["tags"].items()}
     if len(own) < len(data["tags"]):
         raise TagsFileError(f"{path}: two of its tags are one")
     try:
@@ -122,8 +122,8 @@ def load_vocabulary(path: Path | None) -> Vocabulary:
         raise TagsFileError(f"{path}: {error}") from None
 
 
-def _tag(rule: Mapping[str, Any]) -> Tag:
-    return Tag(tuple(rule.get("synonyms", ())), rule.get("audience"), tuple(rule.get("aversions", ())))
+def _tag(rule: Mapping[str, Any], *names: str) -> Tag:
+    return Tag((*names, *rule.get("synonyms", ())), rule.get("audience"), tuple(rule.get("aversions", ())))
 
 
 def _merge_tag(name: str, there: Tag, more: Tag) -> Tag:

@@ -195,7 +195,7 @@ class RecordFileError(ValueError):
 
     def __init__(self, problems: Sequence[LineProblem], name: str = "") -> None:
         first, more = problems[0], len(problems) - 1
-        rest = f" (and {more} more: python -m infra.seed --dry-run lists them)" if more else ""
+        rest = f" (and {more} more: make seed ARGS=--dry-run lists them)" if more else ""
         super().__init__(f"{name}{', ' if first.line else ': '}{first}{rest}" if name else f"{first}{rest}")
         self.name = name
         self.problems, self.count = tuple(problems[:MOST_PROBLEMS]), len(problems)

@@ -70,3 +70,13 @@ def test_what_is_no_money_is_none(text: str) -> None:
 def test_dear_sums_are_for_the_series() -> None:
     assert read("romance for under $80", reader_of(USD)).conditions.series_price == Range(None, 7999)
     assert read("romance, the whole series under $40", reader_of(USD)).conditions.series_price == Range(None, 3999)
+
+
+@cases(
+    "text",
+    ["heist, between $7 and $8", "heist, $7 to $8", "heist from $7 to $8", "heist, $7-$8", "heist, between 7 and 8 dollars"],
+)
+def test_a_sum_from_one_to_another_is_both_and_said_in_the_currency(text: str) -> None:
+    found = read(text, reader_of(USD))
+    assert found.conditions.price == Range(700, 800)
+    assert "$7 to $8 a volume" in [each.condition for each in found.understood]

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from cProfile import Profile
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.cases import cases
+from tests.support.named_catalog import NamedCatalog
 from tests.support.reading import a_reader, read
 from tools.store.models import Audience, Conditions, Range, Status, Title
 from tools.store.search.reading.reader import LONGEST, Reader
 from tools.store.search.reading.reading import Reading
 from tools.store.search.reading.tables import data_of, phrases
+from tools.store.tags import load_vocabulary, shipped
 
 READER = a_reader()
 ENGLISH = ("horror", "shonen", "digital", "ongoing", "sold out", "over 700 yen", "from before 2000", "more than 10 volumes")
@@ -208,6 +211,34 @@ def test_a_wish_that_no_record_tells_of_is_named_and_not_obeyed(said: str) -> No
 )
 def test_a_present_of_which_nothing_is_known_is_a_question(said: str, asks: bool) -> None:
     assert any("somebody else" in each for each in read(said, READER).remarks) == asks
+
+
+@cases(
+    ("said", "asked"),
+    [
+        ("a present for my niece", ["that", "how old"]),
+        ("something for a ten-year-old", ["that"]),
+        ("something cosy for a ten-year-old", []),
+    ],
+)
+def test_what_was_told_of_somebody_is_not_asked_again(said: str, asked: list[str]) -> None:
+    remarks = " ".join(read(said, READER).remarks)
+    assert [each for each in ("that", "how old") if f"ask {each}" in remarks or f"and {each}" in remarks] == asked
+
+
+@cases("said", ["do you gift wrap", "gift wrapping", "wraps"])
+def test_wrapping_a_present_is_no_state_of_a_series(said: str) -> None:
+    assert not read(said, READER).conditions.statuses
+
+
+def test_a_mood_that_the_shop_calls_a_tag_is_a_condition(tmp_path: Path) -> None:
+    file = tmp_path / "tags.toml"
+    file.write_text('[tags]\n"Cosy" = {}\n', "utf-8")
+    titles = NamedCatalog((Title("a-1", en="Qwxz", tags=("Iyashikei",)),))
+    conditions = [
+        read("something cosy", Reader(titles, vocabulary=each)).conditions for each in (load_vocabulary(file), shipped())
+    ]
+    assert [each.tags for each in conditions] == [(("Iyashikei",),), ()]
 
 
 @cases(

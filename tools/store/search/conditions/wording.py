@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from tools.store.currency import YEN, Currency
@@ -33,7 +33,7 @@ def describe_condition(name: str, conditions: Conditions, currency: Currency = Y
     """The condition of this name (a field of `Conditions`) in words: "at most 9 volumes", "at most $7 a volume"."""
     value = getattr(conditions, name)
     if name in _PRICES:
-        return f"{_bounds(value, currency.say, ' to ')} {_PRICES[name]}"
+        return f"{_bounds(value, currency.say, currency.say)} {_PRICES[name]}"
     return _WORDINGS[name](value)
 
 
@@ -42,22 +42,18 @@ def describe_ordering(ordering: Ordering) -> str:
     return _ORDERINGS[ordering]
 
 
-def _either(names: Sequence[str]) -> str:
-    return " or ".join(names)
-
-
-def _bounds(range_: Range, one: Callable[[float], str], between: str) -> str:
-    """Words a range: `between` where both bounds are given: "5 to 9"."""
+def _bounds(range_: Range, one: Callable[[float], str], first: Callable[[float], str] = "{:g}".format) -> str:
+    """Words a range, its lower end by `first` where both are given: "5 to 9 volumes", "$7 to $8"."""
     least, most = range_.least, range_.most
     if range_.empty:
-        return f"at least {least:g} and at most {one(most or 0)}"
+        return f"at least {first(least or 0)} and at most {one(most or 0)}"
     if least is not None and most is not None:
-        return one(most) if least == most else f"{least:g}{between}{one(most)}"
+        return one(most) if least == most else f"{first(least)} to {one(most)}"
     return f"at least {one(least)}" if least is not None else f"at most {one(most or 0)}"
 
 
 def _volumes(range_: Range) -> str:
-    return _bounds(range_, lambda number: f"{number:g} volume{'' if number == 1 else 's'}", " to ")
+    return _bounds(range_, lambda number: f"{number:g} volume{'' if number == 1 else 's'}")
 
 
 def _years(range_: Range) -> str:
@@ -69,6 +65,7 @@ def _years(range_: Range) -> str:
     return f"begun in {least:g} or later" if least is not None else f"begun by {most:g}"
 
 
+_either = " or ".join
 _PRICES = {"price": "a volume", "series_price": "for the series"}
 _WORDINGS: dict[str, Callable[[Any], str]] = {
     "genres": _either,

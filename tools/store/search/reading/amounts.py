@@ -132,12 +132,12 @@ class _Amounts:
     def _at(self, i: int) -> Token | None:
         return self._tokens[i] if 0 <= i < len(self._tokens) else None
 
-    def _unit(self, i: int) -> str | None:
-        """Returns the unit that the token at `i` names, where units follow their number; None for another token."""
+    def _unit(self, i: int, side: str = "after") -> str | None:
+        """Returns the unit that the token at `i` names on this side of its number; None for another token."""
         token = self._at(i)
         if token is None:
             return None
-        return next((each.name for each in token.entries if each.kind is Is.UNIT and each.side == "after"), None)
+        return next((each.name for each in token.entries if each.kind is Is.UNIT and each.side == side), None)
 
     def _bound_after(self, i: int) -> tuple[Bound | None, int]:
         token = self._at(i)
@@ -172,17 +172,18 @@ class _Amounts:
                 unit, bound, value = "age", None, value - 1
         elif unit:
             j += 1
-        # A second number: "between 5 and 10 volumes", 5巻から10巻.
-        to, second = self._at(j), self._at(j + 1)
+        # A second number: "between 5 and 10 volumes", "$7 to $8", 5巻から10巻.
+        k = j + 1 + (unit_before is not None and self._unit(j + 1, "before") == unit_before)
+        to, second = self._at(j), self._at(k)
         if to is not None and second is not None and second.kind is Is.NUMBER and to.text in _TO and bound is None:
             ranged = to.text not in ("and", "an", "or", ",", "、") or before is Bound.BETWEEN
-            other_unit = self._unit(j + 2)
+            other_unit = self._unit(k + 1)
             if (
                 ranged
                 and (unit or unit_before or other_unit or _is_year(second.number))
                 and (unit is None or other_unit in (None, unit))
             ):
-                other, unit, j = second.number, unit or other_unit, j + (3 if other_unit else 2)
+                other, unit, j = second.number, unit or other_unit, k + (2 if other_unit else 1)
         if bound is None:
             bound, j = self._bound_after(j)
         school = (

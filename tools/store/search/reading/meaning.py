@@ -21,7 +21,7 @@ from tools.store.search.reading.tokens import NOTHING, Amount, Bound, Is, Sense,
 
 DOUBT = "Part of what was said could not be read for sure and was not obeyed ({}): ask the customer what is meant."
 BOTH = "Nothing can be both {} and {}: ask the customer which of the two is meant."
-WHOM = "It is for somebody else, and nothing says what they like: ask that, and how old they are."
+WHOM = "It is for somebody else, and nothing says what they like: ask that{}."
 UNTAGGED = "No title here is tagged {}, so that nothing tells which have none of it. Say so; promise nothing."
 UNSOLD = "No title here is recorded as {}. Say so; promise nothing of it."
 ABSENT = "No title here is tagged with {}: what is shown was found by words alone. Say so."
@@ -520,9 +520,12 @@ class Meaning:
             if set(one.conditions.statuses).isdisjoint(other.conditions.statuses) and not _EITHER.search(between):
                 yield BOTH.format(one.says, other.says)
         bare = all(set(each.conditions.stated) <= {"audience"} for each in kept)
-        told = any(token.kind in (Is.WORD, Is.NAMED) for token in self.tokens)
+        told = any(token.kind in (Is.WORD, Is.NAMED) for token in self.tokens) or any(
+            item.fact and item.fact.mood for item in self.bound.items
+        )
         if bare and not told and any(self._is_of_another(item) for item in self.bound.items):
-            yield WHOM
+            aged = any(item.matter == "age" for item in self.bound.items)
+            yield WHOM.format("" if aged else ", and how old they are")
         if self.adult and any(each.conditions.audience for each in kept):
             yield BOTH.format("for adults alone", "fit for the young")
         yield from self.unsold.values()

@@ -15,6 +15,7 @@ from typing import Any
 
 from tools.store.currency import YEN, Currency, codes
 from tools.store.models import DIGITAL, PAPER, Audience, CatalogTerms, Conditions, Ordering, Range, Status
+from tools.store.search.conditions.wording import describe_ordering
 from tools.store.search.query.parsed import ToneTable
 from tools.store.search.query.themes import Aversion, Kind, ThemeTable, aversions
 from tools.store.search.reading.tokens import Bound, Entry, Fact, Is, Sense, split_words
@@ -324,7 +325,7 @@ def _facts(year: int) -> dict[str, dict[str, Fact]]:
             "out_of_stock": Fact("in_stock", "sold out", Conditions(), Conditions(in_stock=True)),
             "all_volumes": _of("all_volumes", "all volumes in stock", all_volumes=True),
         },
-        "sort": {each.value: Fact("ordering", _ORDERING[each], ordering=each) for each in Ordering},
+        "sort": {each.value: Fact("ordering", describe_ordering(each), ordering=each) for each in Ordering},
         "rating": {
             "high": _of("min_rating", f"rated at least {WELL_RATED:g}", min_rating=WELL_RATED, loose=True),
             "low": Fact("min_rating", "badly rated", Conditions(), Conditions(min_rating=WELL_RATED)),
@@ -349,10 +350,6 @@ _STATUS = {
 _AUDIENCE = {
     Audience.ALL_AGES: "fit for all ages", Audience.TEEN: "fit for teen", Audience.OLDER_TEEN: "fit for older teen",
 }  # fmt: skip
-_ORDERING = {
-    Ordering.POPULARITY: "most popular first", Ordering.RATING: "best rated first", Ordering.NEWEST: "newest first",
-    Ordering.SHORTEST: "shortest first", Ordering.PRICE: "cheapest first",
-}  # fmt: skip
 _NOT_FOR = {Audience.ALL_AGES: Conditions(without_genres=("kodomo",))}
 _DECADES = {"nineties": 1990, "eighties": 1980, "seventies": 1970, "sixties": 1960, "noughties": 2000, "tens": 2010}
 
@@ -369,6 +366,7 @@ def _themes(terms: CatalogTerms, own: Mapping[str, Tag]) -> Iterator[tuple[str, 
     for tag, rule in own.items():
         for phrase in map(str.casefold, (tag, *rule.synonyms)):
             asked[phrase] = tuple(dict.fromkeys((*asked.get(phrase, ()), tag)))
+            moods.pop(phrase, None)  # A word that the shop calls a tag is a condition, and no mere mood.
         for phrase in map(str.casefold, rule.aversions):
             known = unwanted.get(phrase, Aversion(()))
             unwanted[phrase] = replace(known, tags=(*known.tags, tag))
