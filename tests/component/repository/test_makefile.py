@@ -43,3 +43,9 @@ def test_the_first_run_shows_what_it_does(stamp: str, tmp_path: Path) -> None:
     steps = said("-n", f"{tmp_path}/new/{stamp}", f"VENV={tmp_path}/new")
     assert steps.index("making ") < steps.index("-m venv") < steps.index("installing ") < steps.index("pip install")
     assert not re.search(r"pip install.* (-q|--quiet)\b", steps)
+
+
+def test_what_a_command_prints_is_not_mixed_with_an_installation(tmp_path: Path) -> None:
+    """`make schema > file`, before anything is installed."""
+    steps = said("-n", f"{tmp_path}/new/.runtime", f"VENV={tmp_path}/new").splitlines()
+    assert all(each.endswith(">&2") for each in steps if "echo" in each or "pip install" in each)

@@ -59,6 +59,7 @@ def test_every_problem_of_a_file_is_told_at_once() -> None:
         parse(content)
     except CatalogFileError as error:
         told = [str(each) for each in error.problems]
+        assert "(and 5 more: make seed ARGS=--dry-run lists them)" in str(error), "what reads the .env that the server read"
     assert [line.split(":")[0] for line in told] == ["line 2"] * 4 + ["line 3", "line 4"]
     for expected in ("colour", "$.rating must be at most 5", "$.volumes must be at least 0", "$.offers[0] lacks: price_jpy"):
         assert any(expected in line for line in told), expected
