@@ -30,14 +30,14 @@ from infra.agent.transcript import Transcript, line
 QUESTIONS = (
     ("I'm in the mood for dark fantasy with swords and demons. What do you have on the shelf?", 2),
     ("And for my niece, who is ten? It should be finished, under ten volumes, and nothing gory.", 1),
-    ("Good. And where is my order {order}?", 1),
+    ("Good. And where is my {order}?", 1),
     ("Recommend me a dozen like those, but nothing I already own.", 2),
 )
 REFUSED = "VALIDATION_ERROR"
 """A dozen is more than the tool takes; every other call succeeds."""
 
 
-def converse(url: str, model: Model, user: str, order: str) -> list[str]:
+def converse(url: str, model: Model, user: str, order: str | None) -> list[str]:
     """Holds the conversation and prints it; returns the outcomes of its calls, in order."""
     transcript, store = Transcript(), StoreTools(url, user)
     agent = Agent(model, plugins=[store], hooks=[transcript], callback_handler=None)
@@ -45,7 +45,7 @@ def converse(url: str, model: Model, user: str, order: str) -> list[str]:
         first = connection.rules.splitlines()[0]
         line("prompt", f"{connection.source}, {len(connection.rules)} characters: {first}")
     for asked, steps in QUESTIONS:
-        question = asked.format(order=order)
+        question = asked.format(order=f"order {order}" if order else "latest order")
         line("customer", question)
         store.steps = steps
         with turn_span():

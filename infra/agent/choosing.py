@@ -21,6 +21,7 @@ SHOWN = re.compile(r"\b([1-5])\. ([A-Za-z0-9-]*[0-9][A-Za-z0-9-]*) ")
 """The list shown last, as the server writes it."""
 MOST_QUERY = 200
 """Characters of a question that are searched for; the server takes no more."""
+LATEST = re.compile(r"\blatest order\b")
 GIFT = re.compile(r"\bfor my\b")
 Json = dict[str, Any]
 Messages = Sequence[Mapping[str, Any]]
@@ -32,8 +33,8 @@ def next_step(messages: Messages) -> Use | str:
     results, question, earlier = results_of_turn(messages), question_of(messages), earlier_of(messages)
     if results and "error" in results[-1]:
         return _after_failure(results[-1]["error"], question)
-    if found := ORDER_ID.search(question):
-        uses: list[Use] = [("lookup_order", {"order_id": found[0].upper()})]
+    if (found := ORDER_ID.search(question)) or LATEST.search(question):
+        uses: list[Use] = [("lookup_order", {"order_id": found[0].upper()} if found else {})]
     elif ADVICE.search(question):
         count = 12 if DOZEN.search(question) else 3
         uses = [("get_recommendations", {"criteria": _subject(question), "count": count})]

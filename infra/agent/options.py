@@ -104,7 +104,7 @@ def parser() -> argparse.ArgumentParser:
         help=f"ask a model of Amazon Bedrock instead of going by words (AGENT_MODEL, or {MODEL})",
     )
     words.add_argument("--user", default="demo-user-1", help="a customer of the shop (%(default)s)")
-    words.add_argument("--order", default="MNG-DEMO1002", help="the number of one of their orders (%(default)s)")
+    words.add_argument("--order", help="the number of one of their orders (their latest)")
     served = words.add_argument_group("as a service, with POST /turns, POST /door and GET /healthz, until SIGTERM")
     served.add_argument("--serve", action="store_true", help="answer questions over HTTP, no conversation of its own")
     served.add_argument("--host", default="127.0.0.1", help="where to listen (%(default)s)")

@@ -13,6 +13,7 @@ from botocore.exceptions import ClientError
 
 from infra.cdk.stages import DEV
 from infra.seed import fetch
+from tests.second_shop.test_second_shop import SETTINGS
 from tests.support.cdk import Template, containers, environment, read, synthesise_changed
 from tests.support.cloudformation import Templates
 from tests.support.iam import ALLOWED, Asked, decided
@@ -23,7 +24,10 @@ CHANGED = {
     "policies_file": "s3:policies.md",
     "tags_file": "s3:tags.toml",
     "classifier": f"bedrock:{MODEL}",
-    "settings": (("MANGA_ADULT", "off"),),
+    "shop_name": SETTINGS["MANGA_SHOP_NAME"],
+    "title_pattern": SETTINGS["MANGA_TITLE_PATTERN"],
+    "order_pattern": SETTINGS["MANGA_ORDER_PATTERN"],
+    "settings": (("MANGA_ADULT", "off"), *((name, SETTINGS[name]) for name in ("MANGA_CURRENCY", "MANGA_COVER_HOSTS"))),
     "traces": 0.0,
     "temperature": None,
     "max_tokens": None,
@@ -52,6 +56,13 @@ def test_its_settings_are_the_server_s(changed: dict[str, Template]) -> None:
     assert told["MANGA_CLASSIFIER"] == f"bedrock:{MODEL}"
     assert told["MANGA_ADULT"] == "off"
     assert (told["MANGA_POLICIES_FILE"], told["MANGA_TAGS_FILE"]) == ("/shop/policies.md", "/shop/tags.toml")
+
+
+@pytest.mark.parametrize(("reader", "family"), [("manga-tools", "pod"), ("seed", "seed")])
+@pytest.mark.parametrize("name", ["SHOP_NAME", "TITLE_PATTERN", "ORDER_PATTERN", "CURRENCY", "COVER_HOSTS"])
+def test_the_second_shop_is_told_as_elsewhere(changed: dict[str, Template], reader: str, family: str, name: str) -> None:
+    told = environment(changed["pod"], container(changed["pod"], reader, family))
+    assert told[f"MANGA_{name}"] == SETTINGS[f"MANGA_{name}"]
 
 
 @pytest.mark.parametrize(("reader", "family"), [("manga-tools", "pod"), ("seed", "seed")])

@@ -27,7 +27,7 @@ const CONDITIONS = [
   [/^without (.+)$/i, (m) => `${m[1].split(" or ").map(tag).join("・")}なし`], [/^not by (.+)$/i, (m) => `${m[1]}の作品以外`],
   [/^rated at least (.+)$/i, (m) => `評価${m[1]}以上`], [/^like (.+)$/i, (m) => `「${m[1]}」に似た作品`],
   [/^begun in (\d+) or later$/i, (m) => `${m[1]}年以降に開始`], [/^begun by (\d+)$/i, (m) => `${m[1]}年までに開始`],
-  [/^physical$/i, () => "紙の本"], [/^digital$/i, () => "電子書籍"], [/^newest first$/i, () => "新しい順"], [/^cheapest first$/i, () => "安い順"],
+  [/^on paper$/i, () => "紙の本"], [/^digital$/i, () => "電子書籍"], [/^newest first$/i, () => "新しい順"], [/^cheapest first$/i, () => "安い順"],
   [/^most popular first$/i, () => "人気順"], [/^best rated first$/i, () => "評価順"], [/^shortest first$/i, () => "巻数の少ない順"],
 ];
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tools.store.currency import YEN, Currency
-from tools.store.models import Audience, Conditions, Ordering, Range, Status
+from tools.store.models import PAPER, Audience, Conditions, Ordering, Range, Status
 
 _STATUSES = {
     Status.FINISHED: "finished",
@@ -77,7 +77,7 @@ _WORDINGS: dict[str, Callable[[Any], str]] = {
     "audience": lambda audience: _AUDIENCES[audience],
     "tags": lambda groups: " and ".join(_either(group) for group in groups),
     "magazines": lambda names: f"from {_either(names)}",
-    "format": str,
+    "format": lambda name: "on paper" if name == PAPER else str(name),
     "in_stock": lambda _: "in stock",
     "all_volumes": lambda _: "all volumes in stock",
     "without_tags": lambda names: f"without {_either(names)}",
