@@ -112,7 +112,7 @@ async def open_embedder(settings: Settings, stack: AsyncExitStack, shared: Share
     if settings.embedder == "none":
         return None
     if settings.embedder == "local":
-        from tools.store.backends.embedded.embedder import LocalEmbedder
+        from tools.store.backends.embedding import LocalEmbedder
 
         return await stack.enter_async_context(LocalEmbedder(shared.encoder if shared else None))
     from tools.store.backends.bedrock import BedrockEmbedder

@@ -26,7 +26,7 @@ from tools.store.store import releases_of
 
 if TYPE_CHECKING:
     from tools.store.backends.embedded.catalog import Loaded
-    from tools.store.backends.embedded.embedder import Encoder
+    from tools.store.backends.embedding import Encoder
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ def _store(settings: Settings, catalog: Loaded | None, folder: Path) -> SharedSt
 def _encoder(settings: Settings) -> Encoder | None:
     if settings.embedder != "local":
         return None
-    from tools.store.backends.embedded.embedder import load_encoder
+    from tools.store.backends.embedding import load_encoder
 
     try:
         return load_encoder()

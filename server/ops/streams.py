@@ -80,10 +80,6 @@ class Subscriber(Slot):
             self._changed.clear()
         return taken
 
-    @property
-    def waiting_bytes(self) -> int:
-        return len(self._greeting) + len(self._state) + self._waiting
-
 
 class Subscribers:
     """The open streams. One holder may have them all, and gives one up for the first of another holder."""
@@ -134,10 +130,6 @@ class Publisher:
         self._observation: Observation | None = None
         self._state = b""
         self._task: asyncio.Task[None] | None = None
-
-    @property
-    def is_observing(self) -> bool:
-        return self._observation is not None
 
     def greet(self, subscriber: Subscriber) -> None:
         """Sends a new subscriber the server's description and the current state."""

@@ -36,7 +36,6 @@ class RedisAddress:
     password: str | None = field(default=None, repr=False)
     database: int = 0
     cluster: bool = False
-    authority: str | None = None
     iam: Iam | None = None
     certified: str | None = None
     """Another host name that the certificate may be for: a cluster's, whose nodes have IP addresses."""
@@ -56,8 +55,7 @@ class RedisAddress:
         address = replace(cls._of_network(parts), username=user, password=secret, iam=_iam(options, user, secure=secure))
         if not secure:
             return address
-        authority = options.get("ssl_ca_certs")
-        return replace(address, tls=ssl.create_default_context(cafile=authority), authority=authority)
+        return replace(address, tls=ssl.create_default_context(cafile=options.get("ssl_ca_certs")))
 
     @classmethod
     def _of_socket(cls, parts: SplitResult, options: dict[str, str]) -> RedisAddress:

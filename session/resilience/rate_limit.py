@@ -35,11 +35,6 @@ class LocalLimits:
         self._clock = clock
         self._buckets: Lru[str, tuple[float, float]] = Lru(capacity)
 
-    @property
-    def held_buckets(self) -> int:
-        """Buckets that are not known to be full."""
-        return len(self._buckets)
-
     def wait_ms(self, key: str, cost: int = 1) -> int:
         """Takes `cost` tokens, at most a bucket's capacity, and returns 0; else takes none and returns the ms until enough
         are there."""

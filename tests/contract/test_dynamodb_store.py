@@ -107,8 +107,8 @@ async def test_writing_the_same_again_changes_nothing_and_goes_on_where_it_stopp
 
     with pytest.raises(Broken):
         await write_all(store.connection, STOCK, items, progress=stop_after_the_first)
-    for skip in (told[0], 0):
-        assert await write_all(store.connection, STOCK, items, skip=skip) == 450
+    assert 0 < told[0] < 450
+    assert await write_all(store.connection, STOCK, items) == 450
     page = await store.stock.availability([f"manga-{n:06}" for n in range(450)], soon)
     assert {title_id: row.offers[0].stock for title_id, row in page.rows.items()} == {f"manga-{n:06}": n for n in range(450)}
 

@@ -23,7 +23,7 @@ from server.standby.bundle import FULL, FilePlace
 from server.standby.replica import Replica
 from session.resilience.deadline import Deadline
 from tests.support.standby import read_manifest
-from tools.store.backends.embedded.embedder import LocalEmbedder
+from tools.store.backends.embedding import LocalEmbedder
 from tools.store.models import CatalogQuery, Conditions
 
 TICK_SECONDS = 0.001

@@ -13,11 +13,10 @@ from hashlib import sha256
 from tests.quality.measure import Measured, measure
 from tests.quality.sets import JudgedSet
 from tests.stack import opensearch
-from tools.store.backends.embedded.embedder import LocalEmbedder
+from tests.support.catalogs import loaded
+from tools.store.backends.embedding import LocalEmbedder
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.catalog import OpenSearchCatalog
-from tools.store.backends.opensearch.client import Client
-from tools.store.backends.opensearch.load import load
 from tools.store.records.catalog_file import load as read_records
 
 RUNNING = "MANGA_STACK_OPENSEARCH"
@@ -38,11 +37,7 @@ async def run_on_opensearch(judged: JudgedSet, url: str, lexical: bool = False) 
     name = f"quality-{sha256(judged.name.encode()).hexdigest()[:8]}"
     address = replace(OpenSearchAddress.parse(url), alias=name)
     async with LocalEmbedder() as embedder:
-        client = Client(address)
-        try:
-            await load(client, read_records(judged.catalog), None if lexical else embedder, progress=_progress())
-        finally:
-            await client.aclose()
+        await loaded(address, read_records(judged.catalog), None if lexical else embedder, progress=_progress())
         async with OpenSearchCatalog.open(address, None if lexical else embedder) as catalog:
             queries = judged.queries()
             await measure(catalog, queries)

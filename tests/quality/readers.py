@@ -25,8 +25,8 @@ from tools.contract import ToolContext
 from tools.get_recommendations import TOOL
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.backends.embedded.customers import EmbeddedProfiles
-from tools.store.backends.embedded.embedder import LocalEmbedder
 from tools.store.backends.embedded.stock_and_orders import EmbeddedTitles
+from tools.store.backends.embedding import LocalEmbedder
 from tools.store.catalog.catalog import TitleReader
 from tools.store.catalog.popular import PopularTitles
 from tools.store.models import Title

@@ -22,7 +22,7 @@ from tests.quality.opensearch import node_url, run_on_opensearch
 from tests.quality.sets import JudgedSet, demo_set, evaluation_set, missing_message
 from tests.quality.standby import STANDBYS, run_on_standby
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
-from tools.store.backends.embedded.embedder import LocalEmbedder
+from tools.store.backends.embedding import LocalEmbedder
 
 
 async def run_set(judged: JudgedSet, cache_dir: Path | None, lexical: bool) -> list[Measured]:

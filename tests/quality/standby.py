@@ -9,7 +9,7 @@ from server.standby.bundle import FULL, NAMES
 from tests.quality.measure import Measured, measure
 from tests.quality.sets import JudgedSet
 from tests.support.standby import bundle_of, open_standby_bundle
-from tools.store.backends.embedded.embedder import LocalEmbedder
+from tools.store.backends.embedding import LocalEmbedder
 from tools.store.records.catalog_file import load
 
 STANDBYS = {"standby-full": FULL, "standby-names": NAMES}

@@ -9,7 +9,7 @@ import pytest
 from tests.quality.measure import Measured, by_type, macro, measure, ndcg
 from tests.quality.sets import JudgedSet, demo_set, evaluation_set, missing_message
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
-from tools.store.backends.embedded.embedder import LocalEmbedder
+from tools.store.backends.embedding import LocalEmbedder
 
 
 async def results_of(judged: JudgedSet, folder: Path) -> list[Measured]:

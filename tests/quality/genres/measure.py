@@ -14,7 +14,7 @@ from session.resilience.deadline import Deadline
 from tests.quality.genres.held_out import Groups, WithoutGroup, grouped
 from tools.classify_genre import LEAST_CONFIDENCE, MOST_TAGS
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
-from tools.store.backends.embedded.embedder import LocalEmbedder
+from tools.store.backends.embedding import LocalEmbedder
 from tools.store.classification import TextClassifier, select_offered
 from tools.store.models import CatalogTerms, Classification, Title
 

@@ -18,7 +18,7 @@ from tests.quality.probes.records import read, without_hidden, write
 from tests.quality.probes.themes import plot_probes, tag_probes
 from tests.quality.sets import demo_set, evaluation_set
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
-from tools.store.backends.embedded.embedder import LocalEmbedder
+from tools.store.backends.embedding import LocalEmbedder
 
 
 async def run(path: Path, folder: Path) -> list[Measured]:

@@ -17,7 +17,7 @@ from server.transport.tool_listing import listed_tool
 from tests.support.cases import cases
 from tools import skills as room
 from tools.prompts.shopping_assistant import MOST_TOKENS, OPENING
-from tools.prompts.wording import LONGEST_INSTRUCTIONS, instructions
+from tools.prompts.wording import instructions
 from tools.registry import TOOLS
 from tools.results.shortening import estimate
 from tools.skills import text
@@ -51,7 +51,7 @@ def test_the_instructions_have_the_first_line_of_every_rule_for_clients() -> Non
 
 def test_the_instructions_fit_what_clients_read_and_name_no_tool() -> None:
     """Any tool may be off for some caller, and the instructions are the same for all."""
-    assert len(instructions(POLICIES).encode()) <= LONGEST_INSTRUCTIONS
+    assert len(instructions(POLICIES).encode()) <= 2048  # some clients cut off longer ones
     assert [tool.name for tool in TOOLS if tool.name in instructions(POLICIES)] == []
     assert "{" not in instructions(POLICIES)
 

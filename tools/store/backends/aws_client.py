@@ -163,10 +163,15 @@ def failure_of(error: Exception, dependency: str) -> BackendFailure:
     return DependencyFailure(f"The {dependency} cannot be reached.", dependency=dependency)
 
 
+def is_throttled(error: Exception) -> bool:
+    """True if the service refused for load."""
+    refusal = error.response if isinstance(error, ClientError) else {}
+    return code_of(error) in _THROTTLED or refusal.get("ResponseMetadata", {}).get("HTTPStatusCode") == 429
+
+
 def _refusal(error: ClientError, dependency: str) -> BackendFailure:
     code = code_of(error)
-    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode")
-    if code in _THROTTLED or status == 429:
+    if is_throttled(error):
         message = f"The {dependency} is too busy to answer."
         return Throttled(message, dependency=dependency, retry_after_ms=THROTTLE_RETRY_MS)
     if code in _EXPIRED | _UNKNOWN | _DENIED:

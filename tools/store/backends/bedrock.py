@@ -30,13 +30,12 @@ from pydantic_core import from_json
 
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
-from tools.store.backends.aws_client import START_SECONDS, AwsClient, client_config
+from tools.store.backends.aws_client import START_SECONDS, AwsClient, client_config, is_throttled
 from tools.store.failures import BackendFailure, DependencyFailure, QuestionRefused, Throttled, TimedOut
 from tools.store.identifiers import GENRES
 from tools.store.models import CatalogTerms, Classification, Health
 
 T = TypeVar("T")
-THROTTLED = ("ThrottlingException", "TooManyRequestsException", "ServiceQuotaExceededException", "ModelNotReadyException")
 
 
 class BedrockClient:
@@ -88,10 +87,8 @@ class BedrockClient:
         name = self._dependency
         if isinstance(error, TimeoutError | ReadTimeoutError | ConnectTimeoutError):
             return TimedOut(f"The {name} did not answer in time.", dependency=name)
-        refusal = error.response if isinstance(error, ClientError) else {}
-        status = refusal.get("ResponseMetadata", {}).get("HTTPStatusCode")
-        if refusal.get("Error", {}).get("Code", "") in THROTTLED or status == 429:
-            return Throttled(f"The {name} asks for fewer calls.", dependency=name, retry_after_ms=1000)
+        if is_throttled(error):
+            return Throttled(f"The {name} asks for fewer calls.", dependency=name)
         return DependencyFailure(f"The {name} cannot be used.", dependency=name)
 
 

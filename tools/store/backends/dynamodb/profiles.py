@@ -44,18 +44,16 @@ PATIENCE_S = 60.0
 Progress = Callable[[int], None]
 
 
-async def write_all(
-    connection: Connection, table: Table, items: Iterable[Item], *, skip: int = 0, progress: Progress | None = None
-) -> int:
-    """Puts all items after the first `skip` and returns how many there were in all.
+async def write_all(connection: Connection, table: Table, items: Iterable[Item], *, progress: Progress | None = None) -> int:
+    """Puts all items and returns how many there were.
 
     An item replaces the one with its key, so writing the same again changes nothing; of items with one key the last stays.
-    `progress` gets the number of items, counted from the first, that are surely written: a second run with `skip` at that
-    number goes on from there. Raises `BackendFailure`, named for the table.
+    `progress` gets the number of items, counted from the first, that are surely written. Raises `BackendFailure`, named for
+    the table.
     """
     called = table.full_name(connection.address.prefix)
     rest = iter(items)
-    done = sum(1 for _ in islice(rest, skip))
+    done = 0
     while wave := list(islice(rest, BATCH * AT_ONCE)):
         unique = list({table.key_of(item): item for item in wave}.values())  # one key twice in a batch is refused
         puts = [{"PutRequest": {"Item": item}} for item in unique]

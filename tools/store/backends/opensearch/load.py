@@ -233,23 +233,6 @@ Progress = Callable[[int, int, str], None]
 _CHUNK = 32
 
 
-async def load(
-    client: Client,
-    records: Sequence[Record],
-    embedder: Embedder | None,
-    *,
-    progress: Progress | None = None,
-    dry_run: bool = False,
-) -> Plan:
-    """Loads `records` into service and returns a report; with `dry_run` it only reports. Raises BackendFailure when the
-    cluster or the embedder stays away, and ValueError when the alias is an index."""
-    loading = Loading(client, records, embedder, progress or (lambda done, total, what: None))
-    plan = await loading.plan()
-    if not dry_run and not plan.nothing_to_do:
-        await loading.run(plan)
-    return plan
-
-
 class Loading:
     """One load."""
 
