@@ -31,6 +31,7 @@ from server.transport.relay.port import (
     Gone,
     Left,
     Part,
+    Progress,
     Relay,
     RelayMetrics,
     Taken,
@@ -42,6 +43,8 @@ from session.resilience.tasks import start_task
 
 MOST_UNREAD_BYTES = 2**20
 """Most unread bytes of an answer, beyond the socket's; then the answer is cut off."""
+WINDOW = 16
+"""Parts, a quarter of a megabyte together, that an owner sends ahead of what the client has taken (backpressure)."""
 ANSWER_SECONDS = 120.0
 """Twice the longest call."""
 
@@ -196,6 +199,11 @@ class Forwarder:
                     except Unreached:
                         await asyncio.sleep(LEAVE_AGAIN_SECONDS)
 
+    async def _tell_progress(self, owner: str, progress: Progress) -> None:
+        """A lost one is made good by the next; without any the owner gives up in time."""
+        with suppress(Unreached):
+            await self._relay.send(owner, progress.encode())
+
     async def _ask(self, number: int, to: str, body: bytes, scope: Scope) -> Ask:
         user = scope.get("user")
         body, tokens = strip_tokens(body)
@@ -215,6 +223,7 @@ class Forwarder:
             body=body,
             bearer=vouched.bearer,
             tokens=dict(vouched.tokens),
+            window=WINDOW,
         )
 
     async def _first_part(self, ask: Ask, answer: Answer) -> Part:
@@ -254,6 +263,8 @@ class Forwarder:
                 await send({"type": "http.response.body", "body": part.body + rest, "more_body": part.more})
                 if not part.more:
                     return
+                if ask.window and (part.order + 1) % (ask.window // 2) == 0:
+                    await self._tell_progress(answer.owner, Progress(self._relay.own, ask.number, part.order + 1))
                 part = await answer.next_part()
         except Lost:
             await send({"type": "http.response.body", "body": unanswered.errors(LOST_IT), "more_body": False})

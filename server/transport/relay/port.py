@@ -47,7 +47,7 @@ class _Frame:
 class Ask(_Frame):
     """A request with its whole body. `sender` awaits the answer under `number`; `user` is the proven principal, `waited_ms`
     the time since the request arrived. It contains no token: `bearer` and `tokens` are what they prove
-    (`server.call.Vouched`)."""
+    (`server.call.Vouched`). At most `window` parts are sent ahead of those that its client has taken; 0 is no bound."""
 
     sender: Sender
     number: Number
@@ -63,6 +63,7 @@ class Ask(_Frame):
     body: Annotated[bytes, Field(exclude=True)]
     bearer: Any = None
     tokens: dict[str, Any] = field(default_factory=dict)
+    window: int = 0
     _: KW_ONLY
     k: Literal["ask"] = "ask"
 
@@ -114,7 +115,18 @@ class Taken(_Frame):
     k: Literal["taken"] = "taken"
 
 
-Frame = Ask | Part | Left | Taken
+@dataclass(frozen=True, config={"populate_by_name": True})
+class Progress(_Frame):
+    """The sender's client has taken so many parts of the answer to `number`."""
+
+    sender: Sender
+    number: Number
+    parts: Annotated[int, Field(strict=True)]
+    _: KW_ONLY
+    k: Literal["progress"] = "progress"
+
+
+Frame = Ask | Part | Left | Taken | Progress
 FRAME: TypeAdapter[Frame] = TypeAdapter(Annotated[Frame, Field(discriminator="k")])
 
 

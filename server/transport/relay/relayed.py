@@ -24,7 +24,20 @@ from server.transport.http.reach import Reach, Read
 from server.transport.http.slots import holder_of
 from server.transport.relay.carriers import RedisRelay, SocketRelay
 from server.transport.relay.forwarding import Forwarder
-from server.transport.relay.port import MESSAGES, NAME, SESSIONS, Ask, Left, Part, Relay, RelayMetrics, Seal, Taken, decode
+from server.transport.relay.port import (
+    MESSAGES,
+    NAME,
+    SESSIONS,
+    Ask,
+    Left,
+    Part,
+    Progress,
+    Relay,
+    RelayMetrics,
+    Seal,
+    Taken,
+    decode,
+)
 from server.transport.relay.serving import ForwardedRequests
 from session.redis.subscriber import Redis
 
@@ -130,6 +143,8 @@ class RelayReach(Reach):
                 self._served.begin(ask)
             case Left() as left:
                 self._served.leave(left)
+            case Progress() as progress:
+                self._served.note_progress(progress)
             case Taken() as taken:
                 self._forwarder.acknowledge(taken)
             case Part() as part:

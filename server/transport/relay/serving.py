@@ -18,24 +18,26 @@ from server.call import Vouched
 from server.identity.request_metadata import VOUCHED
 from server.transport.http.responses import busy
 from server.transport.relay.forwarding import ACCEPTED, unavailable
-from server.transport.relay.port import MESSAGES, Ask, Gone, Left, Pairs, Part, Relay, Taken, Unreached
+from server.transport.relay.port import MESSAGES, Ask, Gone, Left, Pairs, Part, Progress, Relay, Taken, Unreached, wait_for
 from session.resilience.lru import Lru
 from session.resilience.tasks import start_task
 
 LARGEST_PART = 2**14
 """In bytes. With its head a part stays below `carriers.LARGEST_MESSAGE`: larger messages are overtaken."""
 AGAIN_SECONDS = 0.05
+STALL_SECONDS = 40.0
+"""Seconds in which a reader takes something, or counts as gone: its own edge drops it after 30."""
 PATIENCE_SECONDS = 3.0
 """Seconds for which a part is sent again: the time in which a reader's death is noticed."""
 
 
 class ResponseSender:
-    """Sends a response in parts. Once `left` is set its reader has gone, and all parts are dropped."""
+    """Sends a response in parts, no faster than its reader takes them. Once the reader has gone, all parts are dropped."""
 
-    def __init__(self, relay: Relay, ask: Ask, left: asyncio.Event) -> None:
+    def __init__(self, relay: Relay, served: _Served) -> None:
         self._relay = relay
-        self._ask = ask
-        self._left = left
+        self._served = served
+        self._ask, self._left = served.ask, served.left
         self._headers: Pairs = []
         self._order = 0
         self._is_whole = False
@@ -66,6 +68,7 @@ class ResponseSender:
         await self._send_part(bytes(error.body), more=False)
 
     async def _send_part(self, body: bytes, *, more: bool) -> None:
+        await self._wait_for_reader()
         if self._left.is_set() or self._is_whole:
             return
         part = Part(self._relay.own, self._ask.number, self._order, body, more)
@@ -87,6 +90,14 @@ class ResponseSender:
         except (Gone, TimeoutError):
             self._left.set()
 
+    async def _wait_for_reader(self) -> None:
+        """Waits while as many parts are unread as the reader takes ahead, and it is there."""
+        served = self._served
+        while 0 < self._ask.window <= self._order - served.taken and not self._left.is_set():
+            served.moved.clear()
+            if not await wait_for(served.moved, STALL_SECONDS):
+                self._left.set()
+
 
 logger = logging.getLogger(__name__)
 MOST_OPEN = 8192
@@ -102,11 +113,18 @@ UNSERVED = b""
 
 @dataclass(slots=True, eq=False)
 class _Served:
-    """A request being served. `left` is set when its client has gone, `over` when it is served."""
+    """A request being served. `left` is set when its client has gone, `over` when it is served; `taken` parts of the answer
+    are with its client. `moved` is set by each change of the client."""
 
     ask: Ask
     left: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
+    taken: int = 0
+    moved: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def leave(self) -> None:
+        self.left.set()
+        self.moved.set()
 
     def waits_for(self, other: _Served) -> bool:
         """True if the other is the ending stream of the same session, which has one stream at a time."""
@@ -149,9 +167,14 @@ class ForwardedRequests:
         """Tells the application that its client has gone. A message whose client was told to retry has run all the same."""
         key = left.sender, left.number
         if (served := self._open.get(key)) is not None:
-            served.left.set()
+            served.leave()
         if left.of == MESSAGES and (digest := self._arrived.use(key)):
             self._told_to_retry.put(digest, time.monotonic())
+
+    def note_progress(self, progress: Progress) -> None:
+        if (served := self._open.get((progress.sender, progress.number))) is not None:
+            served.taken = max(served.taken, progress.parts)
+            served.moved.set()
 
     def senders(self) -> set[str]:
         return {sender for sender, _ in self._open}
@@ -160,7 +183,7 @@ class ForwardedRequests:
         """Ends the requests of this process; with None the streams of all, whose clients open them again."""
         for (each, _), served in self._open.items():
             if each == sender or (sender is None and served.ask.method == "GET"):
-                served.left.set()
+                served.leave()
 
     async def aclose(self, seconds: float) -> None:
         """Gives running requests so long to end."""
@@ -172,7 +195,7 @@ class ForwardedRequests:
 
     async def _serve(self, served: _Served, app: ASGIApp) -> None:
         ask, left = served.ask, served.left
-        response = ResponseSender(self._relay, ask, left)
+        response = ResponseSender(self._relay, served)
         acknowledging = start_task(self._acknowledge(ask, TAKEN_SECONDS), "relay-taken")
         unread = [ask.body]
 

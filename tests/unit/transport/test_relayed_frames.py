@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from server.runtime.fleet_key import FleetKey
 from server.transport.http.answers import Unanswered
 from server.transport.relay.forwarding import MOST_UNREAD_BYTES, Answer, Lost, unavailable
-from server.transport.relay.port import MESSAGES, NAME, SESSIONS, Ask, Left, Part, Seal, Taken, decode, new_name
+from server.transport.relay.port import MESSAGES, NAME, SESSIONS, Ask, Left, Part, Progress, Seal, Taken, decode, new_name
 from server.transport.relay.relayed import split_name
 from tests.support.cases import cases
 
@@ -44,6 +44,7 @@ def test_a_part_is_read_as_it_was_written(body: bytes, said: list[tuple[bytes, b
     assert decode(first.encode()) == first
     assert decode(Left(OWNER, 3, MESSAGES).encode()) == Left(OWNER, 3, MESSAGES)
     assert decode(Taken(OWNER, 3).encode()) == Taken(OWNER, 3)
+    assert decode(Progress(OWNER, 3, 8).encode()) == Progress(OWNER, 3, 8)
     later = Part(OWNER, 3, 2, body, more)
     assert decode(later.encode()) == later
 
