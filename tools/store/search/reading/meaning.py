@@ -403,6 +403,17 @@ class Meaning:
                 self.gone.update(range(len(self.tokens)))
                 self.claims.append(Claim(self.tokens[at].start, self.tokens[at].end, "which is meant", obeyed=False))
                 return
+        for chain in [each for each in self.bound.chains if each.stance is Stance.REFUSED]:
+            felt = self.tokens[chain.to].fact
+            if felt is not None and felt.against and any(each.token.kind is Is.NAMED for each in chain.objects):
+                made = Conditions(without_tags=tuple(tag for tag in felt.against if tag in self.terms.tags))
+                token, says = self.tokens[chain.to], f"without {' or '.join(felt.against)}"
+                self.claims.append(Claim(token.start, token.end, says, made))
+            if chain.strong and chain.japanese and not chain.objects and (run := self._before(chain.at)):
+                self.gone.update(run)
+                start, end = self.tokens[run[0]].start, self.tokens[run[-1]].end
+                says = f"without {self.text[start:end]}"
+                self.claims.append(Claim(start, self.tokens[chain.to].end, says, obeyed=False))
         for chain in self.bound.chains:
             if chain.objects or chain.stance is not Stance.REFUSED or not chain.strong or not chain.words:
                 continue
@@ -418,6 +429,17 @@ class Meaning:
             self.gone.update(range(chain.at, last + 1))
             said = self.text[self.tokens[words[0]].start : end]
             self.claims.append(Claim(start, end, f"without {said}", obeyed=False))
+
+    def _before(self, at: int) -> list[int]:
+        """Returns the unknown words that stand in a row before a Japanese refusal."""
+        run: list[int] = []
+        for k in range(at - 1, -1, -1):
+            kind = self.tokens[k].kind
+            if kind in (Is.BREAK, Is.OPERATOR, Is.AMOUNT, Is.FACT) or (run and kind is not Is.WORD):
+                break
+            if kind is Is.WORD:
+                run.append(k)
+        return run[::-1]
 
     def _relative(self) -> None:
         """Claims what is compared with a title: "shorter than GTO", ナルトより短い, "like Berserk but tamer"."""
