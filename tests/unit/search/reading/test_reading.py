@@ -247,6 +247,7 @@ def test_a_mood_that_the_shop_calls_a_tag_is_a_condition(tmp_path: Path) -> None
         ("I wouldn't touch a saga past thirty volumes", Conditions(volumes=Range(None, 30))),
         ("the set mustn't go beyond 6000 yen", Conditions(series_price=Range(None, 6000))),
         ("全巻で1万5千円以内", Conditions(series_price=Range(None, 15_000))),
+        ("a five-volume thing is a snack, I want more than five", Conditions(volumes=Range(6))),
         (
             "もう終わったやつだと語れないから嫌だ",
             Conditions(statuses=tuple(each for each in Status if each is not Status.FINISHED)),

@@ -143,10 +143,18 @@ class _Amounts:
         token = self._at(i)
         if token is None:
             return None, i
+        if token.text in ("and", "or") and (next_ := self._at(i + 1)) is not None and not self._is_number(i + 2):
+            for each in next_.entries:
+                if each.kind is Is.BOUND and each.bound in (Bound.MOST, Bound.UNDER, Bound.LEAST, Bound.OVER):
+                    return {Bound.UNDER: Bound.MOST, Bound.OVER: Bound.LEAST}.get(each.bound, each.bound), i + 2
         for each in token.entries:
             if each.kind is Is.BOUND and each.side == "after" and each.bound:
                 return each.bound, i + 1
         return None, i
+
+    def _is_number(self, i: int) -> bool:
+        token = self._at(i)
+        return token is not None and token.kind is Is.NUMBER
 
     def _amount(self, i: int) -> int:
         """Reads the amount that the number at `i` belongs to; returns the index of the token behind it."""
@@ -204,6 +212,8 @@ class _Amounts:
             unit, value = "age", value + 5
         if unit is None:
             return self._not_an_amount(i)
+        if bound is None and other is None:
+            bound, j = self._bound_after(j + 1) if self._glue_at(j) and self._bound_after(j + 1)[0] else (None, j)
         if unit == "year" and bound == Bound.DECADE:
             value = _decade(value)
             last = value + 9
@@ -241,6 +251,10 @@ class _Amounts:
         token.kind = Is.WORD
         self._made.append(token)
         return i + 1
+
+    def _glue_at(self, i: int) -> bool:
+        token = self._at(i)
+        return token is not None and token.kind is Is.GLUE
 
     def _before(self) -> tuple[int | None, Bound | None, str | None]:
         """Finds bound and unit in front of a number. Returns the index of their first token in `_made`, and both."""
@@ -283,6 +297,8 @@ class _Amounts:
             if unit == "volumes" and not token.cjk and before == "volumes" and bound is None:
                 return None
             return unit
+        if token.cjk is False and self._made and self._made[-1].text in _SCHOOLS and self._made[-1].end == token.start:
+            return None
         if before == "grade" or before == "age":
             return "grade" if before == "grade" else "age"
         if _is_year(value) and before not in ("money", "foreign") and (token.text[:2] in ("19", "20") or " " in token.text):
@@ -356,6 +372,9 @@ class _Amounts:
             dear = nearest > 8 and amount.least >= self._currency.dear
             series = (bool(whole) and min(abs(i - k) for k in whole) < nearest) or dear
             self._made[i].amount = Amount("money", amount.bound, amount.least, amount.most, series)
+            if series and whole:
+                for k in whole:
+                    self._made[k].kind = Is.GLUE
         for token in self._made:
             if token.kind is Is.SCOPE:
                 token.kind = Is.GLUE

@@ -7,34 +7,36 @@ chain, folded from its inside out: the operator next to the object is innermost,
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
 from tools.store.search.reading.tables import words_of
 from tools.store.search.reading.tokens import Entry, Fact, Is, Sense, Token
+from tools.store.search.text.tokens import stem
 
 POLAR = frozenset({Sense.NOT, Sense.REFUSE, Sense.WANT, Sense.TASTE, Sense.REQUIRE, Sense.FREE, Sense.KNOWN})
-_PREFERRED = (Sense.NOT, Sense.REFUSE, Sense.FREE, Sense.LIKE, Sense.KNOWN, Sense.TASTE, Sense.REQUIRE)
-"""Of what an operator may be, the first of these."""
-_MOST_OPERATORS, _MOST_ITEMS = 8, 40
-"""Operators of a chain and items of a text: nobody says more."""
-_NEAR_FREEDOM = 5
-"""Tokens between a matter and the word that says that it does not matter."""
-_MEASURES = ({"volumes"}, {"year", "years"}, {"money", "ordering"})
-_CUES = (":", "=", "magazine", "publisher")
-_BUT = ("but", "だけど", "けど")
+_PRONOUNS = words_of("subjects")
+_MOST_BETWEEN = 4
+"""Unknown words between an English operator and its object."""
+_MOST_OPERATORS = 8
+"""Most operators of a chain: nobody says more in a row."""
+_MOST_ITEMS = 40
+"""Most items of a text: nobody states more."""
 _NO_ENTRY = Entry(Is.GLUE)
-_FREED = {"shorter": "length", "longer": "length", "newer": "time", "older": "time", "cheaper": "price"}
-_PRONOUNS, _POINTERS, _RELATIVES, _PARTED = map(words_of, ("subjects", "pointers", "relatives", "parted"))
-"""Words before a verb of liking, words for what was named before, words that begin what is said of it, verbs with "out"."""
-_MILDER = words_of("milder")
 _OUT = Entry(Is.OPERATOR, sense=Sense.REFUSE, side="after", name="after")
-_LINKS, _REASONS = words_of("links"), words_of("reasons")
-"""Japanese breaks between operators of one chain, and words that end why something is so."""
+_FREED = {"shorter": "length", "longer": "length", "newer": "time", "older": "time", "cheaper": "price"}
+_CUES = (":", "=", "magazine", "publisher")
+_OPENERS = words_of("openers")
+"""English words that begin another wish."""
+_MILDER = words_of("milder")
+_PARTED, _PARTICLES, _RELATIVES = words_of("parted"), words_of("particles"), words_of("relatives")
+_LISTING = ("exclud", "omit", "remov", "filter", "ban", "avoid", "skip")
 _NOUNS = ("なし", "無", "じゃ", "では", "でな", "ナシ")
 """Japanese negations of nouns; the others negate verbs."""
+_JOINS_ALL = words_of("joins")
+_REASONS, _POINTERS, _DEGREES = words_of("reasons"), words_of("pointers"), words_of("degrees")
+"""Words that end why something is so, those that point back to what was named, and those between "too" and its fact."""
 
 
 class Stance(Enum):
@@ -60,8 +62,9 @@ class Chain:
     words: list[int] = field(default_factory=list)
     comma: bool = False
     join: str = ""
-    lists: bool = False
     mild: bool = False
+    conditional: bool = False
+    lists: bool = False
     weak: bool = False
 
     @property
@@ -95,13 +98,14 @@ def _outer(operator: Entry, inner: tuple[Stance, bool] | None) -> tuple[Stance, 
             return (Stance.REFUSED, False)
         case Sense.FREE:
             return (Stance.FREE, False)
-        case Sense.REQUIRE | Sense.TASTE | Sense.KNOWN as sense if stance in (None, Stance.WANTED):
-            return (_FELT[sense], False)
+        case Sense.REQUIRE:
+            return (Stance.REQUIRED, False) if stance in (None, Stance.WANTED) else (stance or Stance.REQUIRED, bare)
+        case Sense.TASTE:
+            return (Stance.LIKED, False) if stance in (None, Stance.WANTED) else (stance or Stance.LIKED, bare)
+        case Sense.KNOWN:
+            return (Stance.KNOWN, False) if stance in (None, Stance.WANTED) else (stance or Stance.KNOWN, bare)
         case _:
             return (Stance.WANTED, False) if stance is None else (stance, bare)
-
-
-_FELT = {Sense.REQUIRE: Stance.REQUIRED, Sense.TASTE: Stance.LIKED, Sense.KNOWN: Stance.KNOWN}
 
 
 @dataclass(slots=True)
@@ -117,11 +121,12 @@ class Item:
     join: str = ""
     stance: Stance = Stance.WANTED
     chain: Chain | None = None
+    mild: bool = False
     limited: bool = False
     freed: str = ""
-    hedged: bool = False
-    mild: bool = False
     but: bool = False
+    hedged: bool = False
+    """True if later words lift the condition before them: "no romance unless it's short"."""
 
     @property
     def matter(self) -> str:
@@ -138,17 +143,19 @@ class Item:
 
 @dataclass(slots=True)
 class Binding:
-    """The result of binding: the items, the chains, the tokens of operators and of a story, and the clause of each token.
-    `likes`: something like another is asked for, `again`: like what was had before; `roles`: words that call for a name."""
+    """The result of binding: the items, the chains, and the tokens that belong to operators."""
 
-    items: list[Item] = field(default_factory=list)
-    chains: list[Chain] = field(default_factory=list)
-    used: set[int] = field(default_factory=set)
-    story: set[int] = field(default_factory=set)
-    segments: list[int] = field(default_factory=list)
-    roles: dict[int, str] = field(default_factory=dict)
-    likes: bool = False
-    again: bool = False
+    items: list[Item]
+    chains: list[Chain]
+    used: set[int]
+    story: set[int]
+    likes: list[tuple[int, str]]
+    again: bool
+    roles: dict[int, str]
+    segments: list[int]
+    too: list[int]
+    reasons: set[int] = field(default_factory=set)
+    """The clauses that tell why: "because my sister likes school"."""
 
 
 class Binder:
@@ -156,89 +163,181 @@ class Binder:
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self._tokens = tokens
-        self._bound = Binding()
-        self._items = self._bound.items
+        self._items: list[Item] = []
+        self._chains: list[Chain] = []
         self._scope: Chain | None = None
         self._last: Chain | None = None
-        self._segment, self._gap, self._join, self._hedged = 0, "", "", False
-        self._in_story = self._mild = False
+        self._since_last_items = 0
+        self._used: set[int] = set()
+        self._story: set[int] = set()
+        self._likes: list[tuple[int, str]] = []
+        self._again = False
+        self._roles: dict[int, str] = {}
+        self._segment = 0
+        self._reasons: set[int] = set()
+        self._segments: list[int] = []
+        self._gap, self._join = "", ""
         self._too_at: int | None = None
+        self._too: list[int] = []
         self._limit_at: int | None = None
+        self._mild = False
+        self._condition: int | None = None
+        self._in_story = ""
+        self._contrast, self._spoken, self._hedged = False, False, False
         self._like_at: int | None = None
 
     def bind(self) -> Binding:
         for i, token in enumerate(self._tokens):
-            self._bound.segments.append(self._segment)
+            self._segments.append(self._segment)
             self._take(i, token)
-        self._finish()
-        return self._bound
+        self._finish(len(self._tokens))
+        return Binding(
+            self._items,
+            self._chains,
+            self._used,
+            self._story,
+            self._likes,
+            self._again,
+            self._roles,
+            self._segments,
+            self._too,
+            self._reasons,
+        )
 
     # One token
 
     def _take(self, i: int, token: Token) -> None:
-        fact = self._fact_of(i, token)
-        if token.kind is Is.BREAK or (token.entry(Is.BREAK) and fact is None and token.operator() is None):
-            self._break(token)
+        if token.kind is Is.BREAK or (
+            token.entry(Is.BREAK) and not self._is_fact(i, token) and token.operator() is None and self._breaks(i, token)
+        ):
+            self._break(i, token)
             return
-        if self._in_story:
-            self._bound.story.add(i)
+        if self._in_story == "story":
+            self._story.add(i)
+            return
+        if token.kind is Is.NAMED:
+            self._item(i, token, None)
             return
         freed = _FREED.get((token.entry(Is.RELATIVE) or _NO_ENTRY).name) or (token.entry(Is.MATTER) or _NO_ENTRY).name
-        if token.kind is Is.NAMED or token.amount is not None:
-            self._item(i, token, None)
-        elif freed and self._is_free(i):
+        if freed and self._freed_at(i):
             self._item(i, token, None, freed=freed)
-        elif (operator := self._operator(i, token)) is not None:
+            return
+        if token.text in _OPENERS and self._scope is not None and self._scope.objects:
+            self._finish(i)
+        fact = self._is_fact(i, token)
+        operator = self._operator(i, token)
+        if operator is not None and token.text == "no" and i and self._tokens[i - 1].kind is Is.NAMED:
+            return
+        if fact is not None and operator is not None:
+            if self._prefers_operator(i, token, operator):
+                fact = None
+            else:
+                operator = None
+        if token.amount is not None:
+            self._item(i, token, None)
+        elif operator is not None:
             self._operate(i, token, operator)
-        elif token.text == "out" and self._is_parted(i):
-            self._after(i, token, _OUT)
+        elif token.text in _PARTICLES and self._is_parted(i):
+            self._after(i, _OUT)
         elif fact is not None:
             self._item(i, token, fact)
-        elif token.kind is Is.WORD or token.entry(Is.FACT):
-            self._word(i)
+        elif token.kind is Is.WORD or (token.entry(Is.FACT) and not fact):
+            self._word(i, token)
 
     def _is_parted(self, i: int) -> bool:
         """True if the token ends a verb whose object stands in its middle: "leave the court politics out"."""
-        clause = zip(self._tokens, self._bound.segments, strict=False)
-        return self._ends_clause(i) and any(token.text in _PARTED and at == self._segment for token, at in clause)
+        clause = [token.text for token, at in zip(self._tokens, self._segments, strict=False) if at == self._segment]
+        return self._ends_clause(i) and any(each in _PARTED for each in clause)
 
-    def _is_free(self, i: int) -> bool:
-        """True if a word near says that something is no requirement."""
+    def _freed_at(self, i: int) -> bool:
+        """True if words near the token say that it is no requirement."""
         if self._scope is not None and self._scope.stance is Stance.FREE and not self._scope.objects:
             return True
-        return any(token.operator(Sense.FREE) for token in self._tokens[i + 1 : i + 1 + _NEAR_FREEDOM])
+        for token in self._tokens[i + 1 : i + 6]:
+            if token.kind is Is.BREAK and token.text not in ("も", "で", "と", "か", "or", "and"):
+                return False
+            if token.operator(Sense.FREE):
+                return True
+        return False
 
-    def _fact_of(self, i: int, token: Token) -> Fact | None:
-        """Returns the fact of a token; None where a particle or a missing cue makes it a mere word."""
-        fact, following = token.fact, self._tokens[i + 1] if i + 1 < len(self._tokens) else None
-        if fact is None:
+    def _breaks(self, i: int, token: Token) -> bool:
+        name = (token.entry(Is.BREAK) or token.entries[0]).name
+        if token.text == "でも":
+            return i == 0 or self._tokens[i - 1].kind is Is.BREAK
+        return name in ("strong", "reason", "soft", "join", "condition", "comma", "stop", "unless")
+
+    def _is_fact(self, i: int, token: Token) -> Fact | None:
+        """Returns the fact that the token states at this place; None where a particle or a missing cue excludes it."""
+        fact = token.fact
+        if fact is None or token.amount is not None:
             return None
+        following = self._tokens[i + 1] if i + 1 < len(self._tokens) else None
         if token.kind is Is.GLUE and not token.cjk and following is not None and following.kind is not Is.BREAK:
             return None  # a little word states something at the end of a clause alone: "no go", and not "go on"
-        if fact.loose and fact.matter in ("volumes", "years"):  # "short cuts", 長い髪
-            owned = i and self._tokens[i - 1].text in ("his", "her", "their", "my", "its", "our", "to a", "so")
-            if owned or (following is not None and following.kind is Is.WORD and not (following.cjk and following.space)):
+        if fact.loose and fact.matter in ("volumes", "years"):
+            beside = following is not None and following.kind is Is.WORD and not (following.cjk and following.space)
+            if beside or (i and self._tokens[i - 1].text in ("his", "her", "their", "my", "its", "our", "to a", "so")):
                 return None
+        if fact.bare and fact.matter == "genres":
+            following = self._tokens[i + 1] if i + 1 < len(self._tokens) else None
+            if following is None or following.space or following.amount or following.fact or following.kind is Is.NUMBER:
+                return fact
+            return (
+                fact
+                if (following.kind is Is.BREAK and following.text not in ("と", "で", "や", "も"))
+                or following.text in ("漫画", "まんが", "マンガ", "誌", "系", "向け", "以外", "ng")
+                else None
+            )
         if fact.bare and fact.matter == "magazines":
-            beside = (*self._tokens[max(0, i - 2) : i], *self._tokens[i + 1 : i + 2])
-            cued = any(each.operator(Sense.MAGAZINE) or each.text in _CUES for each in beside)
-            return fact if cued or len(self._tokens) == 1 else None
-        if not fact.bare or following is None or following.space or following.kind in (Is.BREAK, Is.FACT, Is.AMOUNT):
-            return fact
-        return None
+            return fact if self._magazine_cue(i) else None
+        return fact
+
+    def _magazine_cue(self, i: int) -> bool:
+        if len(self._tokens) == 1:
+            return True
+        for k in (i - 1, i - 2):
+            if k >= 0 and (self._tokens[k].operator(Sense.MAGAZINE) or self._tokens[k].text in _CUES):
+                return True
+        following = self._tokens[i + 1] if i + 1 < len(self._tokens) else None
+        return following is not None and any(
+            each.sense is Sense.MAGAZINE and each.side == "after" for each in following.entries
+        )
 
     def _operator(self, i: int, token: Token) -> Entry | None:
-        """Returns the one of a token's operators that counts here."""
+        """Returns the operator that the token is at this place; None if it is none here."""
         found = [each for each in token.entries if each.kind is Is.OPERATOR]
+        if not found:
+            return None
         after = [each for each in found if each.side == "after"]
-        if after and len(after) < len(found):
-            if self._ends_clause(i):
-                return after[0]
-            found = [each for each in found if each.side != "after"]
+        before = [each for each in found if each.side != "after"]
+        if after and before:
+            return after[0] if self._ends_clause(i) and self._tail() else self._preferred(i, before)
+        return self._preferred(i, found)
+
+    def _preferred(self, i: int, found: list[Entry]) -> Entry:
         senses = {each.sense: each for each in found}
-        beside = Sense.LIKE in senses and i and self._tokens[i - 1].text in _PRONOUNS  # "i like", and not "like"
-        order = (Sense.WANT, Sense.TASTE, *_PREFERRED) if beside else _PREFERRED
-        return next((senses[sense] for sense in order if sense in senses), found[0] if found else None)
+        if Sense.LIKE in senses and (Sense.WANT in senses or Sense.TASTE in senses):
+            if i and (
+                self._tokens[i - 1].text in _PRONOUNS
+                or self._tokens[i - 1].operator(Sense.NOT)
+                or (self._scope is not None and self._scope.to == i - 1)
+            ):
+                return senses.get(Sense.WANT) or senses[Sense.TASTE]
+            return senses[Sense.LIKE]
+        for sense in (Sense.NOT, Sense.REFUSE, Sense.FREE, Sense.LIKE, Sense.KNOWN, Sense.TASTE, Sense.REQUIRE):
+            if sense in senses:
+                return senses[sense]
+        return found[0]
+
+    def _prefers_operator(self, i: int, token: Token, operator: Entry) -> bool:
+        """True for the operator of two meanings: for an English verb beside its subject, a Japanese one after an object."""
+        if operator.sense in (Sense.NAME, Sense.MAGAZINE, Sense.ASKS, Sense.WHICH):
+            return False
+        if token.cjk or operator.sense in (Sense.NOT, Sense.REFUSE):
+            return bool(self._items) or not token.cjk
+        if " " not in token.text and token.text != stem(token.text):
+            return True  # "loves", and not "love"
+        return bool(i) and (self._tokens[i - 1].text in _PRONOUNS or self._tokens[i - 1].operator(Sense.NOT) is not None)
 
     def _ends_clause(self, i: int) -> bool:
         for token in self._tokens[i + 1 :]:
@@ -248,30 +347,61 @@ class Binder:
                 return False
         return True
 
-    def _break(self, token: Token) -> None:
+    # Breaks
+
+    def _break(self, i: int, token: Token) -> None:
         entry = token.entry(Is.BREAK) or token.entries[0]
-        self._in_story = self._in_story and entry.name in ("condition", "unless")
-        match entry.name:
-            case "stop" | "strong" | "reason":
-                self._finish()
-                if self._items and token.text in _BUT:
-                    self._items[-1].but = True
-                self._segment += 1
-                self._gap, self._hedged, self._limit_at, self._like_at = "strong", False, None, None
-            case "unless":
-                self._finish()
-                self._gap, self._hedged = "strong", bool(self._items)
-            case "soft" | "condition":
-                self._gap = self._gap if entry.japanese and entry.name == "condition" else "soft"
-            case "comma":
-                self._gap = self._gap or "comma"
-                if self._scope is not None and token.text != ":":
-                    self._scope.comma = True
-            case _:
-                self._join = token.text
-                self._gap = "join" if self._gap in ("", "comma") else self._gap
-                if self._scope is not None:
-                    self._scope.join = token.text
+        name = entry.name
+        if name in ("stop", "strong", "reason"):
+            self._finish(i)
+            if name == "reason":
+                self._reasons.add(self._segment if entry.japanese else self._segment + 1)
+                name = "strong"
+            self._segment += 1
+            self._hedged = False
+            self._gap, self._in_story, self._limit_at, self._like_at = "strong", "", None, None
+            if (
+                name == "strong"
+                and self._items
+                and self._items[-1].token.title_ids
+                and self._items[-1].stance is Stance.WANTED
+            ):
+                self._items[-1].but = token.text in ("but", "だけど", "けど")
+            self._contrast, self._spoken = (
+                name == "strong" and not token.text.startswith(("please", "pls", "thx", "thanks")),
+                False,
+            )
+            if name == "stop":
+                self._condition = self._condition if token.text[-1] in "?？" else None
+                if token.text[-1] in "?？":
+                    self._condition = self._segment - 1
+            return
+        if name == "unless":
+            self._finish(i)
+            self._gap, self._hedged = "strong", bool(self._items)
+            return
+        if name == "condition":
+            self._condition = self._segment
+            if not entry.japanese:
+                self._gap = "soft"
+            if self._scope is None:
+                return
+            self._scope.conditional = True
+            return
+        self._in_story = ""
+        if name == "comma":
+            self._gap = self._gap or "comma"
+            if self._scope is not None and token.text != ":":
+                self._scope.comma = True
+        elif name == "soft":
+            self._gap = "soft"
+            if self._scope is not None and entry.japanese:
+                self._finish(i)
+        else:
+            self._join = token.text
+            self._gap = "join" if self._gap in ("", "comma") else self._gap
+            if self._scope is not None:
+                self._scope.join = token.text
 
     # Facts and amounts
 
@@ -281,167 +411,285 @@ class Binder:
         item = Item(i, token, fact, self._segment, self._gap, self._join, freed=freed, hedged=self._hedged)
         if token.kind is Is.NAMED and self._like_at is not None:
             item.stance = Stance.LIKED
-        item.mild, self._mild = self._mild, False
-        if self._too_at == i - 1 or token.text.endswith(("すぎ", "過ぎ")):
-            self._refuse(item)
-        item.limited = self._limit_at is not None and token.amount is not None and token.amount.unit == "money"
-        self._gap, self._join, self._too_at = "", "", None
+        self._gap, self._join = "", ""
+        item.mild, self._mild = self._mild and token.cjk, False
+        if token.cjk and fact is not None and token.text.endswith(("すぎ", "過ぎ")):
+            item.stance, item.mild = Stance.REFUSED, True
+            self._too.append(i)
+        if self._too_at is not None and (i - self._too_at == 1 or self._tokens[i - 1].text in _DEGREES):
+            item.stance, item.mild = Stance.REFUSED, True
+            self._refuse_measure(item)
+            self._used.add(self._too_at)
+            self._too.append(i)
+        self._too_at = None
+        if self._limit_at is not None and token.amount is not None and token.amount.unit == "money":
+            item.limited = True
         if self._scope is not None and not self._accepts(self._scope, item):
-            self._finish()
+            self._finish(i)
         self._items.append(item)
+        self._since_last_items += 1
         if self._scope is not None:
             self._bind(self._scope, item)
 
-    def _refuse(self, item: Item) -> None:
-        """Refuses what is too much, and an amount of the same measure: "less than five volumes is too short"."""
-        item.stance, item.mild = Stance.REFUSED, True
-        for before in [each for each in self._items[-2:] if each is not item and each.segment == item.segment]:
-            if before.token.amount is not None and {before.matter, item.matter} in _MEASURES:
-                before.stance = Stance.REFUSED
+    def _refuse_measure(self, item: Item) -> None:
+        """Refuses the amount before `item` where both are of one measure: "less than five volumes is too short"."""
+        before = next((each for each in reversed(self._items) if each is not item), None)
+        measures = ({"volumes"}, {"year", "years"}, {"money", "ordering"})
+        if before is not None and before.token.amount is not None and before.segment == item.segment:
+            before.stance = Stance.REFUSED if {before.matter, item.matter} in measures else before.stance
 
     def _accepts(self, scope: Chain, item: Item) -> bool:
         if not scope.objects:
-            return not scope.comma
+            return len(scope.words) <= _MOST_BETWEEN and not scope.comma
         last = scope.objects[-1]
+        join, comma = scope.join, scope.comma
+        same = item.matter == last.matter
         if item.token.kind is Is.NAMED and last.token.kind is Is.NAMED:
             return True
-        same = item.matter == last.matter
-        if scope.join or scope.comma:
-            return same and bool(scope.join or scope.lists or item.unpleasant)
-        return item.token.amount is None or last.token.amount is not None or same
+        if join in _JOINS_ALL:
+            return same or join in ("or", "nor")
+        if join or comma:
+            if not same:
+                return False
+            return (
+                (item.unpleasant and scope.stance is Stance.REFUSED)
+                or scope.lists
+                or self._list_closes(item.at)
+                or bool(join)
+            )
+        if item.token.amount is not None:
+            return last.token.amount is not None or same
+        if same and item.fact and last.fact and item.matter == "themes":
+            return item.unpleasant or not last.unpleasant
+        return True
+
+    def _list_closes(self, i: int) -> bool:
+        """True if "or" or "nor" follows within seven tokens of the clause, with no operator or unknown word on the way."""
+        for k in range(i + 1, min(i + 8, len(self._tokens))):
+            token = self._tokens[k]
+            if token.text in ("or", "nor"):
+                return True
+            if (
+                (token.kind is Is.BREAK and token.entries[0].name in ("stop", "strong", "reason"))
+                or token.operator() is not None
+                or token.kind is Is.WORD
+            ):
+                return False
+        return False
 
     def _bind(self, chain: Chain, item: Item) -> None:
         chain.objects.append(item)
         chain.join, chain.comma = "", False
-        item.chain, item.mild = chain, item.mild or chain.mild
-        if item.stance not in (Stance.REFUSED, Stance.LIKED) or chain.stance not in (Stance.WANTED, Stance.REQUIRED):
+        item.chain = chain
+        item.mild = item.mild or chain.mild
+        kept = (Stance.REFUSED, Stance.LIKED) if item.token.kind is Is.NAMED else (Stance.REFUSED,)
+        if item.stance not in kept or chain.stance not in (Stance.WANTED, Stance.REQUIRED):
             item.stance = chain.stance
-        self._bound.used.update(range(chain.at, chain.to + 1), chain.words)
+        self._used.update(range(chain.at, chain.to + 1), chain.words)
 
-    def _word(self, i: int) -> None:
-        self._too_at = None
-        if self._scope is not None and self._scope.objects:
-            self._finish()
-        elif self._scope is not None:
-            self._scope.words.append(i)
+    def _word(self, i: int, token: Token) -> None:
+        self._too_at, self._spoken = None, True
+        if self._scope is not None:
+            if self._scope.objects:
+                self._scope.words.append(i) if self._scope.stance in (Stance.LIKED, Stance.KNOWN) else self._finish(i)
+            else:
+                self._scope.words.append(i)
 
     # Operators
 
     def _operate(self, i: int, token: Token, entry: Entry) -> None:
-        match entry.sense:
-            case Sense.TOO if entry.side == "after" and self._items:
-                self._refuse(self._items[-1])
-                self._bound.used.add(i)
-            case Sense.TOO:
-                self._too_at, self._mild = None if entry.side == "mild" else i, entry.side == "mild" and entry.japanese
+        sense = entry.sense
+        if sense is Sense.TOO:
+            if entry.side == "after" and self._items:
+                item = self._items[-1]
+                item.stance, item.mild = Stance.REFUSED, True
+                self._refuse_measure(item)
+                self._too.append(i)
+                self._used.add(i)
+                return
+            if entry.side == "mild" and entry.japanese:
+                self._mild = True
+                return
+            if entry.side == "mild":
                 if self._scope is not None and not self._scope.objects:
-                    self._scope.mild, self._too_at = True, None
-            case Sense.LIMIT:
-                self._limit_at = i
-                if entry.side == "after" and self._items and self._items[-1].token.amount is not None:
-                    self._items[-1].limited = True
-            case Sense.STORY:
-                somebody = any(each.matter in ("audience", "person", "age") for each in self._items)
-                self._in_story = not somebody and self._scope is None and not token.text.startswith(("where", "in which"))
-            case Sense.LIKE:
-                self._bound.again, self._bound.likes = self._bound.again or entry.side == "again", True
-                self._bound.used.add(i)
-                for item in self._tail() if entry.side == "after" else ():
-                    if item.token.kind is Is.NAMED and item.stance is Stance.WANTED:
-                        item.stance = Stance.LIKED
-                self._like_at = i if entry.side == "before" else self._like_at
-            case Sense.ASKS if i and self._tokens[i - 1].kind is not Is.BREAK and self._tokens[i - 1].text not in "-:,":
-                pass
-            case Sense.NAME | Sense.MAGAZINE | Sense.ASKS | Sense.WHICH as sense:
-                self._bound.roles[i] = f"{sense.value}:{entry.name}"
-            case _:
-                self._like_at = None
-                if entry.side == "after":
-                    self._after(i, token, entry)
-                else:
-                    self._before(i, entry)
+                    self._scope.mild = True
+                return
+            if self._scope is not None and not self._scope.objects:
+                self._scope.mild = True
+            else:
+                self._too_at = i
+            return
+        if sense is Sense.LIMIT:
+            self._limit_at = i
+            if entry.side == "after" and self._items and self._items[-1].token.amount is not None:
+                self._items[-1].limited = True
+            return
+        if sense is Sense.STORY:
+            if not any(each.matter in ("audience", "person", "age") for each in self._items) and self._scope is None:
+                self._in_story = "where" if token.text.startswith(("where", "in which")) else "story"
+            return
+        if sense is Sense.LIKE:
+            self._again = self._again or entry.side == "again"
+            self._likes.append((i, entry.side))
+            self._used.add(i)
+            if entry.side == "after":
+                for item in self._tail():
+                    if item.token.kind is not Is.NAMED:
+                        break
+                    item.stance = Stance.LIKED if item.stance is Stance.WANTED else item.stance
+            elif entry.side == "before":
+                self._like_at = i
+            if self._scope is not None and self._scope.objects:
+                self._finish(i)
+            return
+        if sense is Sense.ASKS and i and self._tokens[i - 1].kind is not Is.BREAK and self._tokens[i - 1].text not in "-:,":
+            return
+        if sense in (Sense.NAME, Sense.MAGAZINE, Sense.ASKS, Sense.WHICH):
+            self._roles[i] = f"{sense.value}:{entry.name}"
+            return
+        if sense not in POLAR:
+            return
+        self._like_at = None
+        if entry.side == "after":
+            self._after(i, entry)
+        else:
+            self._before(i, token, entry)
 
-    def _before(self, i: int, entry: Entry) -> None:
+    def _before(self, i: int, token: Token, entry: Entry) -> None:
         scope = self._scope
         if scope is not None and not scope.objects and not scope.words and not scope.comma:
             if len(scope.operators) < _MOST_OPERATORS:
                 scope.operators.append(entry)
             scope.to = i
             return
-        self._finish()
-        lists = [token.text for token in self._tokens[i + 1 : i + 2]] == [":"]
-        mild = entry.sense is Sense.REFUSE and self._tokens[i].text.split(" ")[0] in _MILDER
-        self._scope = Chain(i, i, [entry], lists=lists, mild=mild)
-        self._bound.chains.append(self._scope)
+        self._finish(i)
+        self._scope = Chain(i, i, [entry])
+        following = self._tokens[i + 1].text if i + 1 < len(self._tokens) else ""
+        self._scope.lists = following == ":" or token.text.startswith(_LISTING)
+        self._scope.mild = entry.sense is Sense.REFUSE and token.text.split(" ")[0] in _MILDER
+        self._chains.append(self._scope)
 
-    def _after(self, i: int, token: Token, entry: Entry) -> None:
-        chain = Chain(i, i, [entry], japanese=entry.japanese)
+    def _after(self, i: int, entry: Entry) -> None:
+        scope = self._scope
         if not entry.japanese:
-            if entry.sense in (Sense.REFUSE, Sense.FREE) and self._begins_with_operator(i):
-                self._before(i, entry)
+            if not self._has_items(self._segment) and self._item_follows(i) and entry.sense in (Sense.REFUSE, Sense.FREE):
+                self._before(i, self._tokens[i], entry)
                 return
-            self._finish()
-            self._bound.chains.append(chain)
+            chain = Chain(i, i, [entry])
+            if scope is not None and not scope.objects and not scope.words:
+                chain = scope
+                chain.operators.append(entry)
+                chain.to = i
+                self._scope = None
+            else:
+                self._finish(i)
+                self._chains.append(chain)
             if chain.stance in (Stance.REFUSED, Stance.FREE, Stance.REQUIRED, Stance.LIKED):
                 self._bind_back(chain)
             return
+        if scope is not None and not scope.objects and not scope.japanese:
+            self._finish(i)
         last = self._last
-        if last is not None and self._is_linked(last.to, i):
+        if last is not None and last.japanese and self._since_last_items == 0 and self._only_glue(last.to, i):
+            was = last.stance
             if len(last.operators) < _MOST_OPERATORS:
                 last.operators.append(entry)
             last.to = i
+            if was is Stance.WANTED and last.stance is Stance.REFUSED:
+                for item in last.objects:
+                    item.chain = None
+                last.objects = []
+                self._bind_back(last)
+                return
             for item in last.objects:
                 item.stance = last.stance
             if last.objects:
-                self._bound.used.update(range(last.at, i + 1))
+                self._used.update(range(last.at, i + 1))
+            if last.objects or last.stance in (Stance.WANTED, Stance.LIKED, Stance.KNOWN):
+                return
+            self._bind_back(last)
             return
-        chain.weak = entry.sense is Sense.NOT and not token.text.startswith(_NOUNS)
-        self._bound.chains.append(chain)
-        if i and self._tokens[i - 1].text in _POINTERS:
+        token = self._tokens[i]
+        weak = entry.sense is Sense.NOT and not token.text.startswith(_NOUNS)
+        before = self._tokens[i - 1] if i else None
+        if (
+            weak
+            and before is not None
+            and before.kind is Is.WORD
+            and before.end == token.start
+            and self._condition != self._segment
+        ):
+            return
+        chain = Chain(i, i, [entry], japanese=True, weak=weak)
+        self._chains.append(chain)
+        if before is not None and before.text in _POINTERS:
             named = next((item for item in reversed(self._items) if item.matter != "person"), None)
             if named is not None:
                 self._bind(chain, named)
-        self._last = chain
+        self._last, self._since_last_items = chain, 0
         self._bind_back(chain)
 
-    def _begins_with_operator(self, i: int) -> bool:
-        """True if the clause has items after a place and none before it."""
-        following = itertools.takewhile(lambda token: token.kind is not Is.BREAK, self._tokens[i + 1 :])
-        before = any(item.segment == self._segment for item in self._items)
-        return not before and any(token.fact or token.amount or token.kind is Is.NAMED for token in following)
+    def _item_follows(self, i: int) -> bool:
+        for token in self._tokens[i + 1 :]:
+            if token.kind is Is.BREAK:
+                return False
+            if token.fact is not None or token.amount is not None or token.kind is Is.NAMED:
+                return True
+        return False
 
-    def _is_linked(self, start: int, end: int) -> bool:
-        """True if two Japanese operators are one chain: only little words stand between them."""
-        between = self._tokens[start + 1 : end]
-        return not any(
-            token.kind in (Is.FACT, Is.AMOUNT, Is.NAMED)
-            or (token.kind is Is.BREAK and token.text not in _LINKS)
-            or token.text in _REASONS
-            for token in between
-        )
+    def _only_glue(self, start: int, end: int) -> bool:
+        for k in range(start + 1, end):
+            token = self._tokens[k]
+            if token.kind is Is.BREAK and token.text not in ("も", "と", "か", "なら", "とか", "のは", "なんて", "で"):
+                return False
+            if token.text in _REASONS:
+                return False
+            if token.kind is Is.WORD and len(token.text) > 2:
+                return False
+        return True
 
     def _tail(self) -> list[Item]:
-        """Returns the items that an operator after them takes, the last first."""
+        """Returns the items that an operator behind them would take, the last first."""
         found: list[Item] = []
         for item in reversed(self._items):
-            nearer = found[-1] if found else None
-            if item.segment != self._segment or (item.chain is not None and item.chain.stance is not Stance.WANTED):
+            if item.fact is not None and item.fact.matter == "person":
+                continue  # nobody is refused: 残酷なのは妻が嫌がる
+            if item.chain is not None and item.chain.stance is not Stance.WANTED:
                 break
-            if nearer is not None and not self._goes_with(item, nearer):
+            if not found:
+                if item.segment != self._segment and not self._reaches(item.segment):
+                    break
+                found.append(item)
+                continue
+            nearer = found[-1]
+            if nearer.gap in ("strong", "soft") or item.segment != nearer.segment:
+                break
+            if item.token.kind is Is.NAMED and nearer.token.kind is Is.NAMED and nearer.gap in ("comma", "join"):
+                found.append(item)
+                continue
+            if nearer.gap == "comma" and not (item.unpleasant and item.matter == nearer.matter):
+                break
+            if nearer.gap == "join" and nearer.join not in _JOINS_ALL and nearer.join not in ("and", "、"):
+                break
+            if nearer.gap == "join" and nearer.join == "、" and not (item.unpleasant and item.matter == nearer.matter):
+                break
+            if nearer.gap == "" and not self._modifies(item, nearer):
                 break
             found.append(item)
         return found
 
-    def _goes_with(self, item: Item, nearer: Item) -> bool:
-        """True if what is said after two items is said of both: 10巻以上の長編, "gore and torture"."""
-        match nearer.gap:
-            case "strong" | "soft":
-                return False
-            case "comma":
-                return item.unpleasant and item.matter == nearer.matter
-            case "join":
-                return True
-        if nearer.token.space and (nearer.token.cjk or nearer.matter != item.matter):
+    def _reaches(self, segment: int) -> bool:
+        """True if an operator here may refer to the items of this earlier clause: "mecha? Hard pass"."""
+        if self._has_items(self._segment) or self._contrast:
+            return False
+        return self._condition == segment or (segment == self._segment - 1 and not self._spoken)
+
+    def _has_items(self, segment: int) -> bool:
+        return any(item.segment == segment for item in self._items)
+
+    def _modifies(self, item: Item, nearer: Item) -> bool:
+        """True if two neighbours without a joining word describe one thing: 10巻以上の長編, "sad endings"."""
+        if nearer.token.space and (nearer.token.cjk or item.token.cjk or nearer.matter != item.matter):
             return False
         between = [token.text for token in self._tokens[item.at + 1 : nearer.at]]
         return all(text in ("の", "な", "of", "", "系", "もの") for text in between) and (
@@ -449,17 +697,35 @@ class Binder:
         )
 
     def _bind_back(self, chain: Chain) -> None:
-        """Binds the items before a chain, as far as no other chain says anything of them."""
+        """Binds the items in front of the chain to it; a chain of wanting takes the nearest one alone."""
+        stance = chain.stance
+        if stance == Stance.WANTED and chain.operators[-1].sense is Sense.WANT:
+            for item in self._tail()[:1]:
+                item.chain = chain
+                chain.objects.append(item)
+            return
         for item in self._tail():
-            if item.chain is None or item.chain.stance is Stance.WANTED:
+            if item.chain is None or not item.chain.objects or item.chain.stance is Stance.WANTED:
                 self._bind(chain, item)
 
-    def _finish(self) -> None:
-        """Ends the English scope. One that took nothing takes the items before it: "mecha, hard pass"."""
+    def _finish(self, i: int) -> None:
+        """Ends the English scope. A scope without objects takes the items in front of it: "mecha? Hard pass"."""
         scope, self._scope = self._scope, None
-        if scope is None or scope.objects or scope.words or scope.stance not in (Stance.REFUSED, Stance.FREE):
+        if scope is None or scope.objects:
             return
-        before, following = self._tokens[max(0, scope.at - 1) : scope.at], self._tokens[scope.to + 1 : scope.to + 2]
-        if any(token.text in _RELATIVES for token in before) and any(token.text in _POINTERS for token in following):
-            return  # "that doesn't have one": of what was named before, not of what has none
+        if scope.stance not in (Stance.REFUSED, Stance.FREE):
+            return
+        if scope.words or any(each.sense is Sense.KNOWN for each in scope.operators):
+            return  # "haven't seen any" refuses nothing
+        following = self._tokens[scope.to + 1].text if scope.to + 1 < len(self._tokens) else ""
+        if following in _POINTERS and scope.at and self._tokens[scope.at - 1].text in _RELATIVES:
+            return  # "that doesn't have one" refers to a thing named before
+        bare = all(each.sense is Sense.NOT for each in scope.operators)
+        if bare and not scope.strong:
+            return
+        if bare and not self._at_end(scope.to, i):
+            return
         self._bind_back(scope)
+
+    def _at_end(self, start: int, end: int) -> bool:
+        return all(self._tokens[k].kind in (Is.GLUE, Is.OPERATOR) for k in range(start + 1, min(end, len(self._tokens))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -86,12 +86,10 @@ class Meaning:
     def read(self) -> Reading:
         aside = self._judge() if self.heard else set[int]()
         items = self.bound.items = [item for item in self.bound.items if item.at not in aside]
+        self._dislikes(items)
         self._correct(items)
         self._overrule(items)
-        named = [item for item in items if item.token.title_ids]
-        if self.bound.again and not any(item.stance is Stance.LIKED for item in named):
-            for item in named[-1:]:  # "the same thing" is like what was named before
-                item.stance = Stance.LIKED
+        self._supersede(items)
         wanted = [item.fact for item in items if item.fact and self._is_asked(item)]
         asked = {tag for fact in wanted for tag in fact.tags}
         plain = {tag for fact in wanted if not fact.mood for tag in fact.tags}
@@ -110,6 +108,8 @@ class Meaning:
                 self._theme(item, asked, plain)
             elif item.fact is not None and not (item.fact.matter == "audience" and aged):
                 self._fact(item)
+            elif item.fact is not None:
+                self.gone.add(item.at)
         self._relative()
         self._unknown()
         if self._asks_of_a_title():
@@ -137,12 +137,34 @@ class Meaning:
                 self._doubt(item)
             elif stance is not item.stance:
                 item.stance, item.chain = stance, None
+                self._set_aside(item)
+        self._leave_talk(doubted)
         return doubted
+
+    def _leave_talk(self, doubted: Container[int]) -> None:
+        """Does not search by unknown words of a clause that speaks of somebody, refuses something and asks for nothing."""
+        items = [item for item in self.bound.items if item.at not in doubted]
+        asked = {item.segment for item in items if item.stance is not Stance.REFUSED}
+        refused = {item.segment for item in items if item.stance is Stance.REFUSED} - asked
+        spoken = {self.bound.segments[i] for i, token in enumerate(self.tokens) if token.text in _TALKERS}
+        for i, token in enumerate(self.tokens):
+            if token.kind is Is.WORD and self.bound.segments[i] in refused & spoken:
+                self.gone.add(i)
 
     def _is_supposed(self, item: Item) -> bool:
         """True if the item stands in an if-clause: "if there's a harem", ハーレムだと."""
         beside = self.tokens[item.at + 1 : item.at + 4] if item.token.cjk else self.tokens[max(0, item.at - 4) : item.at]
+        if item.token.amount is not None and any(token.text == "と" for token in beside[:1]):
+            return True
         return any((entry := token.entry(Is.BREAK)) is not None and entry.name == "condition" for token in beside)
+
+    def _set_aside(self, item: Item) -> None:
+        """Does not search by the words around an item whose stance the model alone found: they express a feeling."""
+        for step in (-1, 1):
+            k = item.at + step
+            while 0 <= k < len(self.tokens) and self.tokens[k].kind not in (Is.BREAK, Is.FACT, Is.AMOUNT, Is.NAMED):
+                self.gone.add(k)
+                k += step
 
     def _may_be_judged(self, item: Item) -> bool:
         fact, amount = item.fact, item.token.amount
@@ -161,20 +183,18 @@ class Meaning:
     def _asks_of_a_title(self) -> bool:
         """True if the text asks for a fact of a title that it names: the title's record answers it."""
         asks = any(
-            role.startswith(("asks", "name:before", "name:after")) or (i == 0 and role == "name:hand")
+            (role.startswith(("asks", "name:before", "name:after")) and not self._is_than(i))
+            or (i == 0 and role == "name:hand")
             for i, role in self.bound.roles.items()
         )
-        if any(item.matter == "themes" for item in self.bound.items):
+        if any(self._is_than(i) for i in self.bound.roles) or any(
+            item.fact and item.fact.matter == "themes" for item in self.bound.items
+        ):
             return False
         return bool(self._title_names()) and (asks or self.text.endswith(("?", "か"))) and not self.like
 
-    def _overrule(self, items: list[Item]) -> None:
-        """Leaves out a format or status that is mentioned where an operator refuses it: "no e-books, I stare at screens"."""
-        refused = [item.fact.conditions for item in items if item.chain and item.stance is Stance.REFUSED and item.fact]
-        for item in [each for each in items if each.stance is Stance.WANTED and each.matter in ("format", "statuses")]:
-            if item.fact and item.fact.conditions in refused:
-                self.gone.add(item.at)
-                items.remove(item)
+    def _is_than(self, i: int) -> bool:
+        return any(word in self.tokens[i].text for word in ("than", "then", "より"))
 
     def _correct(self, items: list[Item]) -> None:
         """Removes an item that the text takes back at once: "20, no sorry, 15 volumes", 少年…じゃなかった少女漫画."""
@@ -187,7 +207,50 @@ class Meaning:
                 self.gone.update(range(before[-1].at, i + 1))
                 items.remove(before[-1])
 
+    def _overrule(self, items: list[Item]) -> None:
+        """Removes an item that is mentioned where an operator refuses the same: "no e-books, I stare at screens all day"."""
+        refused = [item for item in items if item.chain is not None and item.stance is Stance.REFUSED and item.fact]
+        for item in [each for each in items if each.stance is Stance.WANTED and each.fact]:
+            if any(_is_same(item, other) and (item.matter != "themes" or item.at > other.at) for other in refused):
+                self.gone.add(item.at)
+                items.remove(item)
+
+    def _supersede(self, items: list[Item]) -> None:
+        """Leaves out an amount that a bounded one follows ("a five-volume thing is a snack, I want more than five"), and
+        refuses the author in whose place another one is asked for."""
+        amounts = [(item, item.token.amount) for item in items if item.token.amount is not None]
+        bounded = {amount.unit for _, amount in amounts if amount.bound is not None}
+        for item, amount in amounts:
+            if amount.unit in bounded and amount.bound is None and amount.most is None:
+                self.gone.add(item.at)
+                items.remove(item)
+        for i, token in enumerate(self.tokens):
+            if (entry := token.entry(Is.RELATIVE)) is not None and entry.name == "another":
+                for item in [each for each in items if each.at < i and each.matter == "author"]:
+                    item.stance = Stance.REFUSED if item.stance is Stance.WANTED else item.stance
+
     # Names
+
+    def _dislikes(self, items: Sequence[Item]) -> None:
+        """Marks a title that was "too" something as known, not wanted; "like it" marks the title named before as liked."""
+        for at in self.bound.too:
+            item = next((each for each in items if each.at == at or each.at == at - 1), None)
+            if item is None:
+                continue
+            before = [
+                each
+                for each in items
+                if each.token.kind is Is.NAMED and each.token.title_ids and each.at < at and each.segment == item.segment
+            ]
+            for each in before[-1:]:
+                if each.stance in (Stance.WANTED, Stance.REFUSED):
+                    each.stance = Stance.KNOWN
+        if not self.bound.likes or any(item.stance is Stance.LIKED and item.token.title_ids for item in items):
+            return
+        if self.bound.again:
+            named = [item for item in items if item.token.title_ids]
+            for item in named[-1:]:
+                item.stance = Stance.LIKED
 
     def _name(self, item: Item) -> None:
         token = item.token
@@ -196,6 +259,9 @@ class Meaning:
             self.bound.roles.get(k, "").startswith("name:person") or self.bound.roles.get(k, "").startswith("name:hand")
             for k in range(item.at - 2, item.at + 3)
         )
+        if not ids and person and self._is_its_author(item):
+            self.gone.add(item.at)
+            return
         if item.stance is Stance.REFUSED:
             if ids:
                 self._claim(item, Conditions(without_titles=ids), f"without {name}")
@@ -213,7 +279,7 @@ class Meaning:
             else:
                 self._claim(item, Conditions(author=name), f"by {name}")
             return
-        if item.but and item.stance is Stance.WANTED and any(each.at > item.at for each in self.bound.items):
+        if item.but and any(each.at > item.at and each.token.kind is not Is.NAMED for each in self.bound.items):
             item.stance = Stance.LIKED
         if item.stance is Stance.LIKED:
             self.like.append(ids[0])
@@ -222,6 +288,13 @@ class Meaning:
         elif item.stance is Stance.KNOWN:
             self.known.extend(ids)
             self._claim(item, Conditions(without_titles=ids), f"without {name}")
+
+    def _is_its_author(self, item: Item) -> bool:
+        """True if the person only tells which title is refused: "without Monster by Naoki Urasawa"."""
+        before = self.tokens[max(0, item.at - 2) : item.at]
+        held = next((each for each in self.bound.items if before and each.token is before[0]), None)
+        told = (Stance.REFUSED, Stance.KNOWN, Stance.LIKED)
+        return held is not None and bool(held.token.title_ids) and held.stance in told
 
     # Amounts
 
@@ -249,6 +322,8 @@ class Meaning:
     def _of_amount(self, item: Item, amount: Amount) -> Conditions | None:
         match amount.unit:
             case "volumes":
+                if amount.bound is None and amount.most is None and not self._is_length(item):
+                    return None
                 return Conditions(volumes=amount.range)
             case "money":
                 unit = self.currency.unit
@@ -264,12 +339,22 @@ class Meaning:
             case "ago":
                 return Conditions(years=Range(self.year - amount.least, None))
             case "stars":
-                least = amount.range.least if amount.bound is Bound.OVER else amount.least
+                least = (
+                    amount.range.least
+                    if amount.bound not in (None, Bound.ABOUT, Bound.BAND, Bound.MOST, Bound.UNDER)
+                    else amount.least
+                )
                 return Conditions(min_rating=least) if amount.bound not in (Bound.MOST, Bound.UNDER) else None
             case "age":
                 audience = audience_for(amount.least)
                 return Conditions(audience=audience) if audience else Conditions()
         return None
+
+    def _is_length(self, item: Item) -> bool:
+        """True if a bare number of volumes is a length: 3巻 after a title's name is the third volume instead."""
+        if not item.token.cjk:
+            return True
+        return not any(token.kind in (Is.WORD, Is.NAMED) for token in self.tokens[max(0, item.at - 2) : item.at])
 
     # Facts
 
@@ -297,6 +382,8 @@ class Meaning:
             if fact.opposite_ordering is not None:
                 self.ordering = self.ordering or fact.opposite_ordering
                 return self._claim(item, NOTHING, "cheapest first")
+            if fact.opposite is None and fact.ordering is None:
+                return self._doubt(item)
             if fact.opposite is None:
                 return self._doubt(item)
             return self._claim(item, fact.opposite, loose=fact.loose)
@@ -315,7 +402,8 @@ class Meaning:
         return Freedom(unneeded=conditions) if need_not else Freedom(allowed=conditions)
 
     def _theme(self, item: Item, asked: set[str], plain: set[str]) -> None:
-        """`asked`: the tags of all that is wanted; `plain`: those of themes, which alone keep a tag that is named itself."""
+        """Claims the conditions of a theme by its stance. `asked`: the tags of all wanted facts; `plain`: those of wanted
+        facts other than moods. A mood does not keep a theme that is named itself from being refused."""
         fact = item.fact
         if fact is None:
             return None
@@ -403,21 +491,21 @@ class Meaning:
                 self.gone.update(range(len(self.tokens)))
                 self.claims.append(Claim(self.tokens[at].start, self.tokens[at].end, "which is meant", obeyed=False))
                 return
-        for chain in [each for each in self.bound.chains if each.stance is Stance.REFUSED]:
+        for chain in self.bound.chains:
             felt = self.tokens[chain.to].fact
-            if felt is not None and felt.against and any(each.token.kind is Is.NAMED for each in chain.objects):
+            if (
+                chain.stance is Stance.REFUSED
+                and felt is not None
+                and felt.against
+                and any(o.token.kind is Is.NAMED for o in chain.objects)
+            ):
+                token = self.tokens[chain.to]
                 made = Conditions(without_tags=tuple(tag for tag in felt.against if tag in self.terms.tags))
-                token, says = self.tokens[chain.to], f"without {' or '.join(felt.against)}"
-                self.claims.append(Claim(token.start, token.end, says, made))
-            if chain.strong and chain.japanese and not chain.objects and (run := self._before(chain.at)):
-                self.gone.update(run)
-                start, end = self.tokens[run[0]].start, self.tokens[run[-1]].end
-                says = f"without {self.text[start:end]}"
-                self.claims.append(Claim(start, self.tokens[chain.to].end, says, obeyed=False))
+                self.claims.append(Claim(token.start, token.end, f"without {' or '.join(felt.against)}", made))
         for chain in self.bound.chains:
             if chain.objects or chain.stance is not Stance.REFUSED or not chain.strong or not chain.words:
                 continue
-            words = [k for k in chain.words if self.tokens[k].kind is Is.WORD]
+            words = [k for k in chain.words if self.tokens[k].kind is Is.WORD and k not in self.bound.story]
             if not words or words[0] - chain.to > 4:
                 continue
             last = words[0]
@@ -429,46 +517,74 @@ class Meaning:
             self.gone.update(range(chain.at, last + 1))
             said = self.text[self.tokens[words[0]].start : end]
             self.claims.append(Claim(start, end, f"without {said}", obeyed=False))
+        for chain in self.bound.chains:
+            if chain.strong and chain.japanese and not chain.objects and chain.stance is Stance.REFUSED:
+                run = self._before(chain.at)
+                if run:
+                    self.gone.update(run)
+                    said = self.text[self.tokens[run[0]].start : self.tokens[run[-1]].end]
+                    self.claims.append(
+                        Claim(self.tokens[run[0]].start, self.tokens[chain.to].end, f"without {said}", obeyed=False)
+                    )
 
     def _before(self, at: int) -> list[int]:
-        """Returns the unknown words that stand in a row before a Japanese refusal."""
         run: list[int] = []
         for k in range(at - 1, -1, -1):
-            kind = self.tokens[k].kind
-            if kind in (Is.BREAK, Is.OPERATOR, Is.AMOUNT, Is.FACT) or (run and kind is not Is.WORD):
+            token = self.tokens[k]
+            if (
+                token.kind is Is.BREAK
+                or token.kind in (Is.OPERATOR, Is.AMOUNT, Is.FACT)
+                or (run and token.kind is not Is.WORD)
+            ):
                 break
-            if kind is Is.WORD:
+            if token.kind is Is.WORD:
                 run.append(k)
-        return run[::-1]
+        return sorted(run)
 
     def _relative(self) -> None:
-        """Claims what is compared with a title: "shorter than GTO", ナルトより短い, "like Berserk but tamer"."""
-        refused = {item.at for item in self.bound.items if item.stance is Stance.REFUSED}
+        """Claims conditions of comparisons with a title: "shorter than GTO", ナルトより短い, "like Berserk but tamer"."""
         for i, token in enumerate(self.tokens):
-            than = self._compared(i)
-            entry = token.entry(Is.RELATIVE) if self.like and i not in refused else None
-            if than is None and entry is None:
-                continue
-            way = next((way for way, words in _WAYS.items() if any(word in token.text for word in words)), "")
-            title = self.titles.get(than.token.title_ids[0] if than else self.like[0])
-            if title is None or not (made := _beside(title, entry.name if entry else way, than=entry is None)):
-                continue
-            self.gone.add(i)
-            self.claims = [each for each in self.claims if not (each.start == token.start and each.loose)]
-            if than is not None:
-                self.gone.add(than.at)
-                self.like = [each for each in self.like if each not in than.token.title_ids]
-                made = made.and_also(Conditions(without_titles=than.token.title_ids))
-            says = f"{entry.name if entry else way} than {title.display}"
-            start, end = sorted((token, than.token if than else token), key=lambda each: each.start)
-            self.claims.append(Claim(start.start, end.end, says, made))
+            named = self._compared(i)
+            entry = token.entry(Is.RELATIVE)
+            if named is not None:
+                way, title = named[0], self.titles.get(named[1].token.title_ids[0])
+                self.gone.update((i, named[1].at))
+                if title is None:
+                    continue
+                self.like = [
+                    each for each in self.like if each not in named[1].token.title_ids or named[1].stance is Stance.LIKED
+                ]
+                made = _beside(title, way, than=True)
+                start, end = min(token.start, named[1].token.start), max(token.end, named[1].token.end)
+                if made is not None:
+                    made = made.and_also(Conditions(without_titles=named[1].token.title_ids))
+                self.claims.append(
+                    Claim(start, end, f"{way} than {title.display}", made or NOTHING, obeyed=made is not None)
+                )
+            elif (
+                entry is not None
+                and self.like
+                and not any(item.at == i for item in self.bound.items if item.stance is Stance.REFUSED)
+            ):
+                title = self.titles.get(self.like[0])
+                made = _beside(title, entry.name, than=False) if title else None
+                self.gone.add(i)
+                self.claims = [each for each in self.claims if not (each.start == token.start and each.loose)]
+                if made is not None and title is not None:
+                    self.claims.append(Claim(token.start, token.end, f"{entry.name} than {title.display}", made))
 
-    def _compared(self, i: int) -> Item | None:
-        """Returns the title that a token compares with."""
+    def _compared(self, i: int) -> tuple[str, Item] | None:
+        """Returns direction ("shorter") and title of the comparison at this token; None if there is none."""
         token = self.tokens[i]
-        places = (1, 2) if "than" in token.text else (-1, -2) if "より" in token.text else ()
-        items = self.bound.items if token.entry(Is.BOUND) and places else ()
-        return next((item for item in items if item.token.title_ids and item.at - i in places), None)
+        if not token.entry(Is.BOUND) or not any(word in token.text for word in ("than", "then", "より")):
+            return None
+        near = [
+            item
+            for item in self.bound.items
+            if item.token.title_ids and (0 < item.at - i <= 2 if "より" not in token.text else 0 < i - item.at <= 2)
+        ]
+        way = next((way for way, words in _WAYS.items() if any(word in token.text for word in words)), None)
+        return (way, near[0]) if near and way else None
 
     # The whole
 
@@ -478,9 +594,14 @@ class Meaning:
         kept = [each for each in self.claims if not (each.loose and not stated.isdisjoint(each.conditions.stated))]
         subject = self._subject()
         conditions, understood, themes = Conditions(), list[Understood](), list[Understood]()
+        stated_before = set[str]()
         for each in sorted(kept, key=lambda each: each.start):
             made = self._left(each)
-            conditions = conditions.and_also(made)
+            if not (made.stated or not each.obeyed or (each.says and not each.conditions.stated)):
+                continue
+            if not each.says or each.says not in stated_before:
+                conditions = conditions.and_also(made)
+                stated_before.add(each.says)
             words = self.text[each.start : each.end]
             if each.asked and each.stance is not Stance.REQUIRED:
                 themes.append(Understood(each.says, words))
@@ -641,8 +762,9 @@ _GIFTS = words_of("gifts")
 _OWN = words_of("whose")
 _EITHER = re.compile(r"\b(?:n?or|either)\b|/|か|または|もしくは|や|・")
 _WAYS: Mapping[str, tuple[str, ...]] = {
-    "shorter": ("shorter", "fewer", "less", "短", "少な"), "longer": ("longer", "more", "長", "多"),
-    "newer": ("newer", "later", "新し"), "older": ("older", "earlier", "古"),
+    "shorter": ("shorter", "fewer", "less", "短", "みじか", "少な"), "longer": ("longer", "more", "bigger", "長", "多"),
+    "newer": ("newer", "later", "新し"),
+    "older": ("older", "earlier", "古", "昔"),
 }  # fmt: skip
 _FEW = 10
 
@@ -652,6 +774,17 @@ def _says(token: Token) -> bool:
     if token.kind is Is.GLUE:
         return token.cjk or token.text in _TALKERS
     return token.operator(*POLAR) is not None or (token.kind is Is.WORD and not token.text.isdigit())
+
+
+def _is_same(mentioned: Item, refused: Item) -> bool:
+    """True if a mentioned item is the refused one in other words; False for a theme mentioned by its own name."""
+    one, other = mentioned.fact, refused.fact
+    if one is None or other is None or one.matter != other.matter or one.mood or mentioned.token.text == refused.token.text:
+        return False
+    if one.matter != "themes":  # a text has one format and one status: a mention of the refused one is no wish
+        return one.matter in ("format", "statuses") and one.conditions == other.conditions
+    mere = mentioned.chain is None and mentioned.token.text != "".join(one.tags[:1]).casefold()
+    return mere and one.tags[:1] == other.against[:1]
 
 
 def _beside(title: Title, way: str, *, than: bool) -> Conditions | None:

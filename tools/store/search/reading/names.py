@@ -251,11 +251,17 @@ def may_name(tokens: Sequence[Token]) -> bool:
 
 
 def lost(text: str, tokens: Sequence[Token]) -> tuple[Candidate, ...]:
-    """Returns runs of unknown words that hold a strange one: they may be a title with a slip, or its short name."""
+    """Returns runs of unknown words beside a word that calls for a title, then runs with a strange word: they may be a title
+    with a slip, or its short name."""
     found: dict[tuple[int, int], Candidate] = {}
     for i, token in enumerate(tokens):
+        entry = token.operator(Sense.LIKE, Sense.TASTE, Sense.KNOWN, Sense.REFUSE, Sense.TOO) or token.operator(Sense.NAME)
+        if entry is not None and token.kind is not Is.NAMED:
+            back = entry.side == "after" or entry.sense is Sense.TOO
+            _find(text, tokens, _run(tokens, range(i - 1, -1, -1) if back else range(i + 1, len(tokens))), found)
+    for i, token in enumerate(tokens):
         if is_strange(token) and not any(first <= i <= last for first, last in found):
-            _find(text, tokens, _run(tokens, i), found)
+            _find(text, tokens, _run(tokens, range(i, len(tokens))), found)
     return tuple(found.values())[:MOST_LOST]
 
 
@@ -266,17 +272,25 @@ def _find(text: str, tokens: Sequence[Token], run: Sequence[int], found: dict[tu
             found.setdefault((run[0], run[-1]), Candidate(run[0], run[-1], name))
 
 
-def _run(tokens: Sequence[Token], start: int) -> list[int]:
-    """Returns the places of the unknown words in a row from an unknown word on; a little word may stand between."""
+def _run(tokens: Sequence[Token], places: range) -> list[int]:
+    """Returns the first run of unknown words along `places`, in order; little words before it are passed over."""
     run: list[int] = []
-    for k in range(start, len(tokens)):
+    for k in places:
         token = tokens[k]
-        little = token.kind is Is.GLUE and len(run) < 4 and token.text in ("of", "the", "no", "の", "to", "on", "in", "x")
-        if token.kind is not Is.WORD and not little:
-            break
         if token.kind is Is.WORD:
             run.append(k)
-    return run
+        elif (
+            run
+            and not (
+                token.kind is Is.GLUE
+                and len(run) < 4
+                and token.text in ("of", "the", "no", "the", "の", "to", "on", "in", "x")
+            )
+        ) or token.kind is not Is.GLUE:
+            break
+    while run and tokens[run[-1]].kind is Is.GLUE:
+        run.pop()
+    return sorted(run)
 
 
 MOST = 4

@@ -175,7 +175,8 @@ def _add_words(found: list[str], side: str, words: list[str]) -> None:
 def _add_characters(found: list[str], side: str, text: str, longest: int) -> None:
     place = f"{side} "
     for i, character in enumerate(text):
-        found += [place + text[i:end] for end in range(i + 1, min(i + longest, len(text)) + 1)]
+        said = text[i : i + longest]
+        found += [place + said[:size] for size in range(1, len(said) + 1)]
         if character in _STOPS:
             place = f"{side}~ "
     ended = f"{text}$"
