@@ -31,6 +31,7 @@ SLOW = {
 """Folders and files that only `make test-all` runs, and why. A single test or parameter has the mark itself."""
 KEPT = (
     "tests/browser/cards/test_search_card.py",
+    "tests/browser/cards/test_second_shop.py",
     "tests/browser/operators_page/test_used.py",
     "tests/chaos/test_chaos_short.py::test_every_call_is_answered_in_time_and_truthfully_and_all_is_well_again[redis hang after accept]",
 )

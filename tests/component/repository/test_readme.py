@@ -56,7 +56,7 @@ def conversation() -> Iterator[tuple[str, dict[str, Any], str, list[str]]]:
         tool, _, arguments = asked.partition(" ")
         said = re.search(r"^  server  (\w+)", rest, re.MULTILINE)
         assert said is not None
-        yield tool, json.loads(arguments), said[1], re.findall(r"^ {10}(manga-\d+|MNG-\w+)", rest, re.MULTILINE)
+        yield tool, json.loads(arguments), said[1], re.findall(r"\b(manga-\d+|MNG-\w+)", rest[said.end() :])
 
 
 async def whole(app: Application, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:

@@ -89,8 +89,8 @@ class CardValues(dict[str, dict[str, Numbers]]):
 
     def __missing__(self, field: str) -> dict[str, Numbers]:
         values: Iterable[Iterable[str | None]]
-        if field == "tags":
-            values = (card.facts.tags for card in self._cards)
+        if field in ("tags", "magazine"):
+            values = (getattr(card.facts, field) for card in self._cards)
         elif field == "author":
             values = ([key for author in card.facts.authors for key in author.spellings] for card in self._cards)
         else:

@@ -35,8 +35,8 @@ _KEPT = 4_096
 
 
 class Scanner:
-    """Scans texts by the tables in `lexicon` and the catalogue's `magazines`. No word in `known` is a slip of another; beside
-    a word in `romaji`, "no" is a Japanese particle."""
+    """Scans texts by the tables in `lexicon` and the catalogue's `magazines`. No word in `known` is a slip of another;
+    beside a word in `romaji`, "no" is a Japanese particle."""
 
     def __init__(
         self,
