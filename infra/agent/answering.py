@@ -7,7 +7,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -65,45 +65,46 @@ class Answering:
         self.open_turns = 0
 
     @asynccontextmanager
-    async def take_turn(self, session: str, user: str | None) -> AsyncIterator[None]:
-        """Waits until the conversation's questions before this one are answered and sent, and keeps later ones waiting."""
-        async with self._conversation(session, user).lock:
-            yield
-
     async def answer(
         self, session: str, question: str, user: str | None, token: str | None = None
-    ) -> AsyncGenerator[str | Done, None]:
-        """Yields the answer's words as they come, and `Done` at the end; within `take_turn`. Never raises, and never takes
-        longer than the patience."""
-        began = time.monotonic()
-        speech = Speech(question, StoreTools(self._store, user, session=session, token=token, skills=False, **self._manners))
-        self.open_turns += 1
-        task = asyncio.create_task(self._speak(speech, self._conversation(session, user).messages))
-        heard = False
-        try:
-            while True:
-                until = began + (self._patience if heard else min(FIRST_WORDS_SECONDS, self._patience))
-                try:
-                    text = await asyncio.wait_for(speech.words.get(), max(0.0, until - time.monotonic()))
-                except TimeoutError:
-                    if heard:
-                        speech.outcome = "late"
-                        yield f" {speech.ending()}"
-                        break
-                    speech.say(sentence("moment", question))
-                    heard = True
-                    continue
-                if not text:
+    ) -> AsyncIterator[AsyncGenerator[str | Done, None]]:
+        """Waits until the conversation's earlier questions are answered and sent, then yields the answer: its words as they
+        come, and `Done` at the end. It never raises, and never takes longer than the patience."""
+        conversation = self._conversation(session, user)
+        async with conversation.lock:
+            about = {"session": session, "token": token, "seconds": self._patience, "skills": False, **self._manners}
+            speech = Speech(question, StoreTools(self._store, user, **about))
+            self.open_turns += 1
+            task = asyncio.create_task(self._speak(speech, conversation.messages))
+            try:
+                async with aclosing(self._tell(speech)) as told:
+                    yield told
+            finally:
+                self.open_turns -= 1
+                task.cancel()
+                await asyncio.wait({task}, timeout=self._patience)  # it may still write into the conversation
+
+    async def _tell(self, speech: Speech) -> AsyncGenerator[str | Done, None]:
+        began, heard = time.monotonic(), False
+        while True:
+            until = began + (self._patience if heard else min(FIRST_WORDS_SECONDS, self._patience))
+            try:
+                text = await asyncio.wait_for(speech.words.get(), max(0.0, until - time.monotonic()))
+            except TimeoutError:
+                if heard:
+                    speech.outcome = "late"
+                    yield f" {speech.ending()}"
                     break
+                speech.say(sentence("moment", speech.question))
                 heard = True
-                yield text
-        finally:
-            task.cancel()
-            self.open_turns -= 1
+                continue
+            if not text:
+                break
+            heard = True
+            yield text
         yield speech.done(began)
 
     async def _speak(self, speech: Speech, messages: Messages) -> None:
-        speech.tools.seconds = self._patience
         with turn_span() as span:
             await speech.speak(self._model, messages)
             span.set_attribute(OUTCOME, speech.outcome)

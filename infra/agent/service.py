@@ -134,10 +134,7 @@ class Desk:
             session = asked.get("session") or session_of(connection)
             named = {"session": session} if "session" in asked else {}
             with self._place(user):
-                async with (
-                    self._answering.take_turn(session, user),
-                    aclosing(self._answering.answer(session, asked["text"], user)) as told,
-                ):
+                async with self._answering.answer(session, asked["text"], user) as told:
                     await self._door.answer(connection, told, named)
         except Refused as refusal:
             await self._door.refuse(connection, refusal.name, str(refusal.detail))
@@ -170,10 +167,7 @@ class Desk:
             self._open += Counter()  # forgets whoever has none
 
     async def _events(self, session: str, text: str, user: str | None, token: str | None) -> AsyncGenerator[str, None]:
-        async with (
-            self._answering.take_turn(session, user),
-            aclosing(self._answering.answer(session, text, user, token)) as told,
-        ):
+        async with self._answering.answer(session, text, user, token) as told:
             async for each in told:
                 if isinstance(each, str):
                     yield _event("words", {"text": each})

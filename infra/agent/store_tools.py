@@ -11,7 +11,6 @@ earlier turns have shown, in this process or another: the agent is told of them,
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 import uuid
 from collections import Counter
@@ -39,8 +38,6 @@ from strands.types.tools import AgentTool, ToolGenerator, ToolResult, ToolUse
 
 from infra.agent.store import CONNECT_SECONDS, Connection, Json, Store
 from infra.agent.words import sentence, tell_known
-
-logger = logging.getLogger(__name__)
 
 PREFIX = "com.mangaassist/"
 CALL_KEY = PREFIX + "call"

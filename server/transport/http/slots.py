@@ -170,12 +170,9 @@ class Subscriptions:
     ) -> types.SubscriptionsListenResult:
         """Passes on the events of `bus` until either side ends the subscription."""
         honoured = self._select(params)
+        scope: Scope = {"headers": ()} if ctx.request is None else ctx.request.scope
         handler = ListenHandler(bus, max_subscriptions=1)
-        if ctx.request is None:
-            subscription = _Subscription(holder=LOCAL, handler=handler)
-        else:
-            scope = ctx.request.scope
-            subscription = _Subscription(holder=holder_of(scope), customer=customer_of(scope["headers"]), handler=handler)
+        subscription = _Subscription(holder=holder_of(scope), customer=customer_of(scope["headers"]), handler=handler)
         try:
             ended = self._slots.take(subscription)
         except NoRoom:

@@ -61,6 +61,7 @@ def fact_fields(facts: Facts) -> Json:
 
 
 def _one_or_all(names: Sequence[str]) -> str | Sequence[str] | None:
+    """A single name stands by itself, as the release before reads it."""
     return names[0] if len(names) == 1 else names or None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -117,7 +117,7 @@ class QueryParser:
         themes = ThemeTable.load().with_tags((vocabulary or shipped()).own)
         return cls(AliasTable.load(), themes, ToneTable.load())
 
-    def parse(self, query: str, author: str | None = None, groups: Iterable[tuple[str, ...]] = ()) -> ParsedQuery:
+    def parse(self, query: str, author: str | None = None, groups: Sequence[tuple[str, ...]] = ()) -> ParsedQuery:
         """Parses a query. `author` is the one that titles are limited to: the subject is without that name. `groups` are of
         tags that titles are limited to, one of each: its themes are one."""
         whole = normalise(query[:_LONGEST])
@@ -177,7 +177,7 @@ def without_filler(text: str) -> str:
     return " ".join(subject.split()).strip(' ,.:;!?。、！？「」『』"')
 
 
-def _join(tags: tuple[str, ...], groups: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+def _join(tags: tuple[str, ...], groups: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """The group that has all the tags, else the tags: "pirates or adventure" is one theme."""
     return next((group for group in groups if set(tags) <= set(group)), tags)
 

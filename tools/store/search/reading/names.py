@@ -293,8 +293,6 @@ def _run(tokens: Sequence[Token], places: range) -> list[int]:
     return sorted(run)
 
 
-MOST = 4
-"""Names that are searched for: each costs a search."""
 _FOUND = 2
 _FITS = 0.82
 """How like a title's name must be: a slip in six letters."""

@@ -20,7 +20,6 @@ from tools.store.search.text.characters import has_cjk
 from tools.store.search.text.readings import Dictionary
 from tools.store.search.text.tokens import stem
 
-_MOST_WORDS = 7
 _SHORTEST_SLIP = 5
 _SIGNS = frozenset(".!?;。！？\n")
 _COMMAS = frozenset(',、;:()[]「」『』"…')
