@@ -58,9 +58,10 @@ class Customers:
         except jwt.PyJWTError as error:
             raise Unproven(f"The token is not believed ({type(error).__name__}).") from None
         meant = claims.get("aud", claims.get("client_id"))  # an access token of Amazon Cognito has no aud
-        if not set(meant if isinstance(meant, list) else [meant]) & set(self._settings.audience):
+        if not any(each in self._settings.audience for each in (meant if isinstance(meant, list) else [meant])):
             raise Unproven("The token is meant for another audience.")
-        if "cnf" in claims or not USER.fullmatch(claims["sub"]):
+        machine = claims.get("gty") == "client-credentials" or claims["sub"] == claims.get("client_id")
+        if machine or "cnf" in claims or not USER.fullmatch(claims["sub"]):
             raise Unproven("The token is not a customer's bearer token.")
         return str(claims["sub"])
 
