@@ -13,7 +13,7 @@ _FIRST_YEAR, _LAST_YEAR = 1900, 2099
 _OLDEST = 19
 _STEPS = {"stars": 0.01}
 _TO = frozenset(("to", "-", "..", "...", "~", "〜", "～", "から", "and", "an", "through", "、", "or", ","))
-_SMALL_GLUE = words_of("measured")
+_SMALL_GLUE, _LENGTHS = words_of("measured"), words_of("lengths")
 _SCHOOLS = {"小": 5, "小学": 5, "小学校": 5, "中": 11, "中学": 11, "中学校": 11, "高": 14, "高校": 14}
 _PERSONS = (
     "is",
@@ -324,13 +324,17 @@ class _Amounts:
             return "money"
         if value <= _OLDEST and bound is None and self._tells_of_somebody():
             return "age"
-        return self._unit_before(value) if bound else None
+        return "volumes" if bound and value < 1_000 and self._is_of_length(j) else None
 
-    def _unit_before(self, value: float) -> str | None:
-        """Returns "volumes" for a number below 1,000 that follows an amount of volumes: "under 20 volumes and over 3"."""
+    def _is_of_length(self, j: int) -> bool:
+        """True if a number is of volumes by what is beside it: "under 20 volumes and over 3", "longer than 8"."""
         last = next((token.amount for token in reversed(self._made) if token.amount is not None), None)
-        goes_on = last is not None and last.unit == "volumes" and value < 1_000
-        return "volumes" if goes_on else None
+        if last is not None and last.unit == "volumes":
+            return True
+        following = self._at(j)
+        bounds = [token.text for token in (*self._made[-3:], *self._tokens[j - 1 : j]) if token.entry(Is.BOUND)]
+        said = any(word in text for text in bounds for word in _LENGTHS)
+        return said and (following is None or following.kind is not Is.WORD)
 
     def _is_limited(self, j: int) -> bool:
         """True if a number without a unit is the most that may be spent: "budget 15", not "spend 2 hours"."""
