@@ -12,6 +12,10 @@ STRANDS = .cache/clients/strands
 PYTHON_CLIENTS = $(STRANDS)/.lock $(STRANDS)-before/.lock .cache/clients/openai-agents/.lock .cache/clients/mcp-1/.lock .cache/clients/tokenizers/.lock .cache/clients/evals/.lock
 NPM     = .cache/clients/npm
 CDK     = .cache/clients/cdk
+UV_HOME = .cache/uv
+UV      = $(UV_HOME)/bin/uv
+# The registry that pip is told of, for uv too.
+export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 CLIENTS = $(PYTHON_CLIENTS) $(NPM)/.lock $(CDK)/.lock
 # Clients are installed uncompiled, and compiled as they are imported. Kept, or each of the hundreds of processes that tests
 # start would compile anew, longer than it then works.
@@ -25,7 +29,7 @@ ifneq ($(wildcard .env),)
 SHELL   = infra/dotenv.py
 endif
 
-.PHONY: run test test-all test-stack pod clients installed check chaos conformance load fleet fuzz smoke seed schema doctor agent bench bench-auth bench-orders bench-stack mutants quality snapshots example lock sbom audit demo synth capacity clean help
+.PHONY: run test test-all test-stack pod clients installed check types chaos conformance load fleet fuzz smoke seed schema doctor agent bench bench-auth bench-orders bench-stack mutants quality snapshots example lock sbom audit demo synth capacity clean help
 
 help: ## what there is
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 13
@@ -38,7 +42,7 @@ test: $(VENV)/.dev $(CLIENTS) ## the gate: all tests but those that are marked s
 
 test-all: $(VENV)/.dev $(CLIENTS) ## everything: the slow tests too, make example, make pod (an hour)
 	@$(PYTEST) $(ARGS)
-	@$(MAKE) --no-print-directory example pod ARGS=
+	@$(MAKE) --no-print-directory types example pod ARGS=
 
 clients: $(CLIENTS) ## the environments of the clients that tests drive
 
@@ -60,6 +64,9 @@ check: $(VENV)/.dev $(STRANDS)/.lock .cache/clients/openai-agents/.lock $(CDK)/.
 	@$(BIN)/lint-imports
 	@$(BIN)/python infra/lock.py --check
 	@$(BIN)/python infra/ratchet.py
+
+types: $(VENV)/.dev $(CDK)/.lock ## check the stacks against the CDK's own types (a minute and a half; the tests synthesise them, which checks them as well)
+	@$(BIN)/mypy --config-file= --strict --explicit-package-bases --follow-imports silent --python-executable $(CDK)/bin/python infra/cdk/*.py infra/cdk/*/*.py
 
 smoke: ## talk to a running server as a person would, with curl
 	@sh infra/smoke.sh $(AT)
@@ -147,12 +154,21 @@ $(STRANDS)-before/.lock: tests/wire/clients/strands-before.lock
 $(CDK)/.lock: infra/cdk/requirements.lock
 
 # Each keeps the lock that it was made from, written last: half an installation is none.
-.cache/sbom/.lock .cache/mutants/environment/.lock $(PYTHON_CLIENTS) $(CDK)/.lock:
+.cache/sbom/.lock .cache/mutants/environment/.lock $(PYTHON_CLIENTS) $(CDK)/.lock: | $(UV)
 	@echo "installing into $(@D) (once)"
 	@$(ENOUGH)
-	@rm -rf $(@D) && mkdir -p $(@D) && $(PYTHON) -m venv $(@D)
-	@$(@D)/bin/python -m pip install --no-compile --disable-pip-version-check --require-hashes --no-deps -r $<
+	@rm -rf $(@D) && $(UV) venv --quiet --python $(PYTHON) $(@D)
+	@$(UV) pip install --python $(@D)/bin/python --require-hashes --no-deps -r $<
 	@cp $< $@
+
+# By itself, pinned by the lock of the tools: it installs their environments in a tenth of the time that pip takes.
+$(UV): requirements-dev.lock
+	@echo "installing into $(UV_HOME) (once)"
+	@$(ENOUGH)
+	@rm -rf $(UV_HOME) && $(PYTHON) -m venv $(UV_HOME)
+	@sed -n '/^uv==/,/[^\\]$$/p' $< > $(UV_HOME)/lock
+	@$(UV_HOME)/bin/python -m pip install --disable-pip-version-check --require-hashes --no-deps -r $(UV_HOME)/lock
+	@touch $@
 
 # Clients in TypeScript and the official suites, with the Node that they need. Outside CI they may be missing: their tests say so.
 $(NPM)/.lock: tests/wire/clients/package.json tests/wire/clients/package-lock.json
@@ -172,7 +188,7 @@ $(VENV)/.runtime: requirements.lock $(VENV)/.created
 	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-deps -r requirements.lock >&2
 	@touch $@
 
-$(VENV)/.dev: requirements-dev.lock $(VENV)/.created
+$(VENV)/.dev: requirements-dev.lock $(VENV)/.created | $(UV)
 	@echo "installing the tools for tests into $(VENV) (once)"
-	@$(BIN)/python -m pip install --disable-pip-version-check --require-hashes --no-deps -r requirements-dev.lock
+	@$(UV) pip install --python $(BIN)/python --require-hashes --no-deps -r requirements-dev.lock
 	@touch $@ $(VENV)/.runtime
