@@ -27,11 +27,12 @@ HELD_BY = {"less", "free", "no", "=no", "without"}
 
 def refusals() -> Iterator[tuple[str, str]]:
     """Each refusing word of the tables around each fact."""
-    for said in phrases(data_of("en")["refuse"]["before"]):
+    english, japanese = data_of("en")["refuse"], data_of("ja")["refuse"]
+    for said in phrases(f"{english['before']}, {english['before_except']}"):
         yield from ((f"{said.removeprefix('=')} {fact}", fact) for fact in ENGLISH)
-    for said in phrases(data_of("en")["refuse"]["after"]):
+    for said in phrases(english["after"]):
         yield from ((f"{fact} {said.removeprefix('=')}", fact) for fact in ENGLISH)
-    for said in phrases(data_of("ja")["refuse"]["after"]):
+    for said in phrases(f"{japanese['after']}, {japanese['after_except']}"):
         yield from ((f"{fact}は{said}", fact) for fact in JAPANESE if said[0] >= "\u3041")
 
 
@@ -98,6 +99,38 @@ def test_a_bound_or_a_fact_is_turned_round_by_what_refuses_it(said: str, conditi
 )
 def test_two_refusals_cancel(said: str) -> None:
     assert read(said, READER).conditions.statuses == (Status.FINISHED,)
+
+
+@cases(
+    "said", ["nothing except horror", "we hate everything other than horror", "ホラー以外いらない", "ホラー以外は読まない"]
+)
+def test_all_but_one_refused_is_a_wish_for_that_one(said: str) -> None:
+    found = read(said, READER)
+    assert found.conditions.tags == (("Horror",),)
+    assert not found.conditions.without_tags
+
+
+@cases("said", ["ホラー以外は何でもいい", "ホラーじゃなければ何でもいい", "ホラー以外はOK", "it must not be horror"])
+def test_a_refusal_is_not_lifted_by_what_is_said_of_all_else(said: str) -> None:
+    assert "Horror" in read(said, READER).conditions.without_tags
+
+
+@cases("said", ["he has read plenty of shonen already, something else", "we already own heaps of shonen"])
+def test_a_readership_of_which_somebody_has_enough_is_not_asked_for(said: str) -> None:
+    assert not read(said, READER).conditions.genres
+
+
+@cases("said", ["もう養蜂ものはいい", "beekeeping is so last year", "養蜂ものは置いといて"])
+def test_an_unknown_word_that_is_heard_refused_is_not_searched_by(said: str) -> None:
+    found = read(said, READER)
+    assert "beekeeping" not in found.subject
+    assert "養蜂" not in found.subject
+    assert any(not each.obeyed for each in found.understood)
+
+
+@cases("said", ["for a girl of 8", "my daughter of eight", "something for kids of 7"])
+def test_an_age_is_read_behind_a_child(said: str) -> None:
+    assert read(said, READER).conditions.audience is Audience.ALL_AGES
 
 
 @pytest.mark.parametrize("said", ["I don't mind horror", "ホラーも嫌いじゃない", "horror is fine by me", "ホラーでも大丈夫"])

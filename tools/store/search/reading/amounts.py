@@ -36,7 +36,7 @@ _PERSONS = (
     "they're",
     "now",
 )
-_AGO = words_of("ago")
+_AGO, _CHILDREN = words_of("ago"), words_of("children")
 Words = Callable[[str], float | None]
 
 
@@ -343,9 +343,11 @@ class _Amounts:
         return beside and (following is None or following.kind is not Is.WORD)
 
     def _tells_of_somebody(self) -> bool:
-        """True if the number is somebody's age: "my niece is 9", "hes 9"."""
+        """True if the number is somebody's age: "my niece is 9", "hes 9", "a girl of 9"."""
         if not self._made or not any(self._made[-1].text.endswith(each) for each in _PERSONS):
             return False
+        if self._made[-1].text == "of":  # "a girl of ten"
+            return any(t.text.split(" ")[-1] in _CHILDREN for t in self._made[-2:-1])
         somebody = any(t.fact is not None and t.fact.matter in ("audience", "person") for t in self._made)
         return somebody or self._made[-1].text in (
             "hes", "shes", "he's", "she's", "turned", "aged", "just",

@@ -70,7 +70,7 @@ class Chain:
     @property
     def stance(self) -> Stance:
         inward = self.operators if self.japanese else list(reversed(self.operators))
-        state: tuple[Stance, bool] | None = None
+        state: tuple[Stance, str] | None = None
         for each in inward:
             state = _outer(each, state)
         return state[0] if state else Stance.WANTED
@@ -83,29 +83,33 @@ class Chain:
         )
 
 
-def _outer(operator: Entry, inner: tuple[Stance, bool] | None) -> tuple[Stance, bool]:
-    """Applies an operator to the stance inside it. Returns the new stance and whether it is a bare negation."""
-    stance, bare = inner or (None, False)
+def _outer(operator: Entry, inner: tuple[Stance, str] | None) -> tuple[Stance, str]:
+    """Applies an operator to the stance inside it. Returns the new stance, and how it was negated, if it was: "bare" (no
+    word of feeling), "except" or "twice"."""
+    stance, negated = inner or (None, "")
+    plain = stance is None or (stance is Stance.WANTED and negated != "twice")
     match operator.sense:
+        case Sense.NOT | Sense.REFUSE if stance is Stance.REFUSED and negated:  # "nothing except horror" is horror
+            return (Stance.WANTED, "twice")
         case Sense.NOT:
-            if stance is Stance.REFUSED:
-                return (Stance.WANTED, False) if bare else (Stance.FREE, False)
             freed = stance is Stance.REQUIRED and operator.side != "none"  # "need not be", and not "nothing that is"
-            return (Stance.FREE, False) if freed else (Stance.REFUSED, stance is None)
+            if freed or stance is Stance.REFUSED:
+                return (Stance.FREE, "")
+            return (Stance.REFUSED, "bare" if plain else "")
         case Sense.REFUSE:
-            if stance is Stance.REFUSED:
-                return (Stance.WANTED, False) if bare else (Stance.REFUSED, False)
-            return (Stance.REFUSED, False)
+            return (Stance.REFUSED, "except" if operator.name == "except" else "")
+        case Sense.FREE if stance is Stance.REFUSED and (operator.name == "any" or negated == "except"):
+            return (Stance.REFUSED, negated)
         case Sense.FREE:
-            return (Stance.FREE, False)
+            return (Stance.WANTED if operator.name == "any" and stance else Stance.FREE, "")
         case Sense.REQUIRE:
-            return (Stance.REQUIRED, False) if stance in (None, Stance.WANTED) else (stance or Stance.REQUIRED, bare)
+            return (Stance.REQUIRED if stance is None or stance is Stance.WANTED else stance, negated)
         case Sense.TASTE:
-            return (Stance.LIKED, False) if stance in (None, Stance.WANTED) else (stance or Stance.LIKED, bare)
+            return (Stance.LIKED if stance is None or stance is Stance.WANTED else stance, negated)
         case Sense.KNOWN:
-            return (Stance.KNOWN, False) if stance in (None, Stance.WANTED) else (stance or Stance.KNOWN, bare)
+            return (Stance.KNOWN if plain or stance is None else stance, negated)
         case _:
-            return (Stance.WANTED, False) if stance is None else (stance, bare)
+            return (stance or Stance.WANTED, negated)
 
 
 @dataclass(slots=True)
@@ -524,7 +528,7 @@ class Binder:
             if entry.side == "after" and self._items and self._items[-1].token.amount is not None:
                 self._items[-1].limited = True
             return
-        if sense is Sense.STORY:
+        if sense is Sense.STORY and not (i and self._tokens[i - 1].text == "for"):  # "for a girl" tells a reader
             if not any(each.matter in ("audience", "person", "age") for each in self._items) and self._scope is None:
                 self._in_story = "where" if token.text.startswith(("where", "in which")) else "story"
             return

@@ -32,6 +32,8 @@ _NEAR = 5
 """Tokens between what is taken back and what is said instead."""
 _MOST_PIECES = 6
 """Pieces of a text that are searched by: nobody says more."""
+_HEARD = 0.85
+"""The share of a refusal from which an unknown word counts as refused."""
 _FREED = {
     "price": ("price", "series_price"), "length": ("volumes",), "status": ("statuses",), "time": ("years",),
     "rating": ("min_rating",),
@@ -382,8 +384,6 @@ class Meaning:
             if fact.opposite_ordering is not None:
                 self.ordering = self.ordering or fact.opposite_ordering
                 return self._claim(item, NOTHING, "cheapest first")
-            if fact.opposite is None and fact.ordering is None:
-                return self._doubt(item)
             if fact.opposite is None:
                 return self._doubt(item)
             return self._claim(item, fact.opposite, loose=fact.loose)
@@ -526,6 +526,20 @@ class Meaning:
                     self.claims.append(
                         Claim(self.tokens[run[0]].start, self.tokens[chain.to].end, f"without {said}", obeyed=False)
                     )
+
+        if self.heard:
+            self._leave_refused_words()
+
+    def _leave_refused_words(self) -> None:
+        """Claims the refusal of unknown words that the model hears refused as not obeyed, and does not search by them."""
+        left = self.bound.story | self.gone
+        unknown = [i for i, token in enumerate(self.tokens) if token.kind is Is.WORD and i not in left]
+        around, model = Surroundings(self.tokens, self.bound.items), Stances.load()
+        for i in unknown[:_MOST_PIECES]:
+            if model.judge(around, i, "fact").shares["refused"] >= _HEARD:
+                token = self.tokens[i]
+                self.gone.add(i)
+                self.claims.append(Claim(token.start, token.end, f"without {token.text}", obeyed=False))
 
     def _before(self, at: int) -> list[int]:
         run: list[int] = []

@@ -221,8 +221,10 @@ def settled(item: Item, judged: Judged, *, supposed: bool) -> Stance | None:
     """Returns the stance towards a fact or an amount, by its operators and the model; None where these leave a doubt, or the
     text only mentions it. A `supposed` item, of an if-clause, is wanted only where words say so."""
     shares, stance, chain = judged.shares, item.stance, item.chain
-    if stance in (Stance.FREE, Stance.KNOWN):
-        return Stance.WANTED if _good(shares) >= _CERTAIN else stance
+    if stance is Stance.FREE:
+        return Stance.WANTED if _good(shares) >= _CERTAIN else stance if shares["refused"] < _TOLD else None
+    if stance is Stance.KNOWN:  # a kind of which somebody has many says little of what is wanted next
+        return Stance.WANTED if _good(shares) >= _TOLD else Stance.REFUSED if shares["refused"] >= _TOLD else None
     if chain is None and shares["free"] >= _TOLD:
         return Stance.FREE
     if chain is None and shares["aside"] + shares["known"] >= _TOLD:

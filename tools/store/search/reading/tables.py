@@ -210,8 +210,9 @@ _BOUNDS = {
 
 def _entries(data: Mapping[str, Any], year: int, *, japanese: bool) -> Iterator[tuple[str, Entry]]:
     for section, sense in _SENSES.items():
-        for side, text in data.get(section, {}).items():
-            made = Entry(Is.OPERATOR, sense=sense, side=side, japanese=japanese, name=side)
+        for key, text in data.get(section, {}).items():
+            side, _, name = key.partition("_")
+            made = Entry(Is.OPERATOR, sense=sense, side=side, japanese=japanese, name=name or side)
             yield from ((phrase, made) for phrase in phrases(text))
     for name, text in data.get("bound", {}).items():
         bound, _, after = name.partition("_")
