@@ -128,6 +128,21 @@ def test_an_unknown_word_that_is_heard_refused_is_not_searched_by(said: str) -> 
     assert any(not each.obeyed for each in found.understood)
 
 
+@cases("said", ["she isn't allowed to read horror", "horror isn't appealing to me"])
+def test_a_word_of_feeling_takes_what_it_leads_on_to_and_no_pronoun(said: str) -> None:
+    assert "Horror" in read(said, READER).conditions.without_tags
+
+
+@cases(
+    "said",
+    ["I take anything over horror", "mystery, but I get bored if it goes past 15 volumes", "no need for it to be horror"],
+)
+def test_what_no_word_asks_for_is_not_asked_for(said: str) -> None:
+    conditions = read(said, READER).conditions
+    assert ("Horror",) not in conditions.tags
+    assert not conditions.volumes
+
+
 @cases("said", ["for a girl of 8", "my daughter of eight", "something for kids of 7"])
 def test_an_age_is_read_behind_a_child(said: str) -> None:
     assert read(said, READER).conditions.audience is Audience.ALL_AGES

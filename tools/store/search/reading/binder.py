@@ -35,6 +35,7 @@ _LISTING = ("exclud", "omit", "remov", "filter", "ban", "avoid", "skip")
 _NOUNS = ("なし", "無", "じゃ", "では", "でな", "ナシ")
 """Japanese negations of nouns; the others negate verbs."""
 _JOINS_ALL = words_of("joins")
+_OBJECTS = words_of("objects")
 _REASONS, _POINTERS, _DEGREES = words_of("reasons"), words_of("pointers"), words_of("degrees")
 """Words that end why something is so, those that point back to what was named, and those between "too" and its fact."""
 
@@ -554,7 +555,7 @@ class Binder:
         if sense not in POLAR:
             return
         self._like_at = None
-        if entry.side == "after":
+        if entry.side == "after" and not self._leads_on(i):
             self._after(i, entry)
         else:
             self._before(i, token, entry)
@@ -632,6 +633,11 @@ class Binder:
                 self._bind(chain, named)
         self._last, self._since_last_items = chain, 0
         self._bind_back(chain)
+
+    def _leads_on(self, i: int) -> bool:
+        """True if an English operator takes what follows it: "isn't allowed to read", and not "appealing to me"."""
+        following = [token.text for token in self._tokens[i + 1 : i + 3]]
+        return following[:1] == ["to"] and len(following) > 1 and following[1] not in _OBJECTS
 
     def _item_follows(self, i: int) -> bool:
         for token in self._tokens[i + 1 :]:

@@ -233,6 +233,8 @@ def settled(item: Item, judged: Judged, *, supposed: bool) -> Stance | None:
     if chain is not None:
         # Never the opposite of an operator: where the model is sure of the opposite, the stance is in doubt.
         against, most = (-odds, _HELD_REFUSED) if stance is Stance.REFUSED else (odds, _HELD)
+        if not chain.japanese and all(each.sense is Sense.WANT for each in chain.operators):  # "get" and "have" say little
+            most = -_SUPPOSED if supposed else _SURE
         return stance if against < (_HELD_TWICE if len(chain.operators) > 1 else most) else None
     odds -= 0 if stance is Stance.REFUSED else _BARE
     if item.token.amount is not None and item.token.amount.bound is not None and not supposed and odds < 0:
