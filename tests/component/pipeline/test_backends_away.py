@@ -68,7 +68,7 @@ def facts(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         yield name, value
 
 
-ABOUT_THE_ANSWER = {"note", "as_of", "total", "availability"}
+ABOUT_THE_ANSWER = {"note", "as_of", "today", "total", "availability"}
 NOTHING_TOLD = ("", None, False)
 
 
