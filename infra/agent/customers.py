@@ -28,9 +28,9 @@ class Unproven(Exception):
     """The token proves nobody. The text reveals nothing of its content."""
 
 
-class _NoRedirects(HTTPRedirectHandler):
+class NoRedirects(HTTPRedirectHandler):
     def redirect_request(self, *ignored: Any) -> None:
-        """An issuer's keys are nowhere else."""
+        """Refuses a redirect, which then raises `HTTPError`: keys, customers and their words are at one address."""
 
 
 class Customers:
@@ -84,5 +84,5 @@ class Customers:
     def _fetch(self) -> dict[str, Any]:
         if self._settings.keys.startswith("lambda:"):
             return dict(invoked(self._settings.keys, {"keys": True}))
-        with build_opener(_NoRedirects).open(self._settings.keys, timeout=FETCH_SECONDS) as response:
+        with build_opener(NoRedirects).open(self._settings.keys, timeout=FETCH_SECONDS) as response:
             return dict(json.loads(response.read(MOST_BYTES)))

@@ -12,9 +12,10 @@ from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import quote
-from urllib.request import Request, urlopen
+from urllib.request import Request, build_opener
 
 from infra.agent.answering import Done
+from infra.agent.customers import NoRedirects
 from infra.agent.lambdas import FunctionFailed, invoked
 
 logger = logging.getLogger(__name__)
@@ -88,7 +89,7 @@ class Door:
             address = f"{self._callback}/@connections/{quote(connection, safe='')}"
             headers = {"X-Door-Secret": self._secret, "Content-Type": "application/json"}
             asked = Request(address, json.dumps(message).encode(), headers, method="POST")
-            with urlopen(asked, timeout=SEND_SECONDS) as response:
+            with build_opener(NoRedirects).open(asked, timeout=SEND_SECONDS) as response:
                 return int(response.status)
         except HTTPError as refusal:
             return refusal.code

@@ -68,9 +68,16 @@ def outside() -> Iterator[Outside]:
             status, answer = own.answer(self.path, body)
             said = json.dumps(answer).encode()
             self.send_response(status)
+            if status == 302:
+                self.send_header("Location", f"{own.url}/@connections/elsewhere")
             self.send_header("Content-Length", str(len(said)))
             self.end_headers()
             self.wfile.write(said)
+
+        def do_GET(self) -> None:
+            own.posted.put((self.path, {}))
+            self.send_response(200)
+            self.end_headers()
 
         def log_message(self, *ignored: object) -> None:
             pass

@@ -193,10 +193,11 @@ def test_a_customer_hears_why_a_message_is_not_answered(
 
 def test_a_message_that_is_lost_is_sent_once_more_and_none_to_whoever_has_gone(agent: Service, beyond: Outside) -> None:
     until = str(int(time.time()) + 60)
-    beyond.statuses[:] = [502]
-    agent.ask("POST", "/door", QUESTION, {**FROM_DOOR, "X-Door-Until": until})
-    first, again, *_ = beyond.told()
-    assert first == again
+    for lost in (502, 302):  # the door's words are for the door, wherever it says that it has moved
+        beyond.statuses[:] = [lost]
+        agent.ask("POST", "/door", QUESTION, {**FROM_DOOR, "X-Door-Until": until})
+        first, again, *_ = beyond.told()
+        assert first == again
     beyond.statuses[:] = [410]
     agent.ask("POST", "/door", QUESTION, FROM_DOOR)
     beyond.posted.get(timeout=30)
