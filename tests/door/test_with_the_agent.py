@@ -9,7 +9,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +53,11 @@ async def said(socket: WebSocket, **message: str) -> tuple[str, dict[str, Any]]:
     return words, heard
 
 
-@pytest.fixture
-async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
+@contextmanager
+def started(folder: Path) -> Iterator[tuple[int, str, subprocess.Popen[bytes]]]:
+    """The three processes: the gateway's port, the agent's address, and the agent."""
     port, inner, agents = free_port(), free_port(), free_port()
-    door, back, agent = (f"http://127.0.0.1:{each}" for each in (port, inner, agents))
+    back, agent = f"http://127.0.0.1:{inner}", f"http://127.0.0.1:{agents}"
     told = {
         "AGENT_JWT_ISSUER": ISSUER,
         "AGENT_JWT_AUDIENCE": AUDIENCE,
@@ -64,7 +66,7 @@ async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
         "AGENT_CALLBACK_URL": back,
     }
     own = {"GATEWAY_AGENT": agent, "GATEWAY_SECRET": SECRET, "GATEWAY_PORT": str(port), "GATEWAY_INNER_PORT": str(inner)}
-    with served(tmp_path, tmp_path / "cache", MANGA_EMBEDDER="none") as server:
+    with served(folder, folder / "cache", MANGA_EMBEDDER="none") as server:
         command = [str(python_of("clients/strands")), "-m", "infra.agent.agent", "--serve", "--url", f"{server.url}/sse"]
         command += ["--thinking-ms", "300"]
         running = [
@@ -72,13 +74,30 @@ async def shop(tmp_path: Path) -> AsyncIterator[Shop]:
             subprocess.Popen([sys.executable, "-m", "infra.door"], cwd=ROOT, env={**os.environ, **own}),
         ]
         try:
-            async with httpx.AsyncClient(base_url=door, timeout=30, trust_env=False) as client:
-                await ready(client, agent)
-                yield Shop(client, port, agent, running[0])
+            yield port, agent, running[0]
         finally:
             for each in running:
                 each.kill()
                 each.wait()
+
+
+@asynccontextmanager
+async def entered(port: int, agent: str, process: subprocess.Popen[bytes]) -> AsyncIterator[Shop]:
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30, trust_env=False) as client:
+        await ready(client, agent)
+        yield Shop(client, port, agent, process)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, str, subprocess.Popen[bytes]]]:
+    with started(tmp_path_factory.mktemp("shop")) as processes:
+        yield processes
+
+
+@pytest.fixture
+async def shop(running: tuple[int, str, subprocess.Popen[bytes]]) -> AsyncIterator[Shop]:
+    async with entered(*running) as shop:
+        yield shop
 
 
 async def ready(client: httpx.AsyncClient, agent: str) -> None:
@@ -143,19 +162,23 @@ async def test_a_socket_outlives_its_token_and_its_customer_does_not(shop: Shop)
         assert OWN not in json.dumps(end)
 
 
-async def test_an_agent_that_dies_in_the_middle_of_an_answer_is_told_over_its_stream(shop: Shop) -> None:
+async def test_an_agent_that_dies_in_the_middle_of_an_answer_is_told_over_its_stream(tmp_path: Path) -> None:
     """And the next message over a socket, which nobody can take, is told too."""
-    headers = {"Authorization": f"Bearer {await shop.token()}", "X-Session-ID": "c-1"}
-    async with websocket(shop.port, path="/", subprotocols=(PROTOCOL, await shop.token())) as socket:
-        async with shop.client.stream("POST", "/turns", json={"text": f"where is {OWN}?"}, headers=headers) as answer:
-            assert answer.status_code == 200
-            shop.process.kill()
-            lines = [line async for line in answer.aiter_lines() if line]
-        assert lines[-2] == "event: error"
-        assert "please ask again" in lines[-1]
-        assert (await shop.posted("my orders", await shop.token())).status_code == 502
-        socket.say({"text": "my orders"})
-        assert (await socket.heard())["message"] == "Internal server error"
+    with started(tmp_path) as processes:
+        async with entered(*processes) as shop:
+            headers = {"Authorization": f"Bearer {await shop.token()}", "X-Session-ID": "c-1"}
+            async with websocket(shop.port, path="/", subprotocols=(PROTOCOL, await shop.token())) as socket:
+                async with shop.client.stream(
+                    "POST", "/turns", json={"text": f"where is {OWN}?"}, headers=headers
+                ) as answer:
+                    assert answer.status_code == 200
+                    shop.process.kill()
+                    lines = [line async for line in answer.aiter_lines() if line]
+                assert lines[-2] == "event: error"
+                assert "please ask again" in lines[-1]
+                assert (await shop.posted("my orders", await shop.token())).status_code == 502
+                socket.say({"text": "my orders"})
+                assert (await socket.heard())["message"] == "Internal server error"
 
 
 async def test_a_body_that_is_never_whole_is_given_up(shop: Shop) -> None:
