@@ -31,9 +31,12 @@ from tools.store.catalog.popular import PopularTitles
 from tools.store.failures import DependencyFailure
 from tools.store.identifiers import GENRES
 from tools.store.models import Conditions, Title
+from tools.store.models.order import TOPICS
 from tools.store.search.conditions.check import Check
 from tools.store.search.query.parsed import GENRE_WORDINGS as WORDINGS
+from tools.store.search.reading.tokens import split_words
 from tools.store.search.text.characters import normalise
+from tools.store.search.text.tokens import stem
 
 # Pointers from a search to a tool, or a policy of the shop, that answers the question better.
 #
@@ -89,11 +92,15 @@ POINTERS = (
 )
 
 
-def mark_pointers(text: str, titles: Iterable[Title], searched: str | None = None) -> Json:
+def mark_pointers(text: str, titles: Iterable[Title], searched: str | None = None, topics: Iterable[str] = ()) -> Json:
     """The mark for a result of these titles. Words of a title's name ask for that title. `searched`: the part of the text
-    that was searched for, by default all; the rest asked for releases."""
+    that was searched for, by default all; the rest asked for releases. `topics`: the policies of the shop; the words of one
+    that is the shop's own ask for it."""
     asked = normalise(text)
     found = [(pointer.tool, match[0]) for pointer in POINTERS if (match := pointer.wording.search(asked))]
+    words = {stem(word) for word in split_words(asked)}
+    own = (topic for topic in topics if topic not in TOPICS and words.issuperset(map(stem, topic.split("-"))))
+    found += [(POLICIES, topic.replace("-", " ")) for topic in own]
     names = [normalise(name) for title in titles for name in _names(title)] if found else []
     tools = [RELEASES] if searched not in (None, text) else []
     tools += [tool for tool, words in found if tool not in tools and not any(words in name for name in names)]
@@ -188,9 +195,13 @@ async def search(context: ToolContext, asked: Json) -> Json:
     if not text:
         return no_title_asked_for(asked["query"])
     want, most = await differing(context, await read_want(context, text, asked)), asked["max_results"]
+    if (title := await _read_by_id(context, asked["query"].strip())) and Check(want.conditions.but(*SALE)).satisfied_by(
+        title
+    ):
+        return results((title,), 1)
     found = await find(context, want, most + (MORE if Pending.from_conditions(want.conditions, most, want.offset) else 0))
     page, said = found.page, describe_understood(found.want if found.want.text != want.text else want, found.let_go)
-    said |= mark_pointers(asked["query"], page.titles, text)
+    said |= mark_pointers(asked["query"], page.titles, text, context.store.policies.topics)
     if not page.total:
         instead = await nearly(context, found.want, page.near)
         return results((), 0) | said | instead | join_notes(said.get("note"), instead.get("note"))
@@ -200,6 +211,13 @@ async def search(context: ToolContext, asked: Json) -> Json:
     answer = results(titles, page.total) | said | next_offset(want, len(titles), page.total)
     note = AT_THE_END if not titles else GUESSED if page.guessed else _of_named(found.want, found.named)
     return answer | ({PENDING: still.as_json()} if still else {}) | join_notes(said.get("note"), note)
+
+
+async def _read_by_id(context: ToolContext, query: str) -> Title | None:
+    """Reads the title of which the query is the id; None if it is none."""
+    if not context.store.identifiers.titles.matches(query):
+        return None
+    return (await context.store.titles.read([query], context.deadline)).titles.get(query)
 
 
 async def popular_instead(context: ToolContext, asked: Json) -> Json:
@@ -229,7 +247,7 @@ async def popular_instead(context: ToolContext, asked: Json) -> Json:
     answer = (
         results(titles, len(titles))
         | said
-        | mark_pointers(asked["query"], titles, text)
+        | mark_pointers(asked["query"], titles, text, context.store.policies.topics)
         | join_notes(said.get("note"), note)
     )
     pending = pending.but_for(asked_for, want.by_name) if pending else None

@@ -12,6 +12,7 @@ from tools.store.audience import Adult
 from tools.store.failures import BackendFailure
 from tools.store.identifiers import Identifiers
 from tools.store.models import CatalogPage, CatalogQuery, CatalogTerms, NameMatches
+from tools.store.models.order import Policies
 from tools.store.search.reading.reader import Reader
 from tools.store.store import Store
 
@@ -44,6 +45,7 @@ def context_of(catalog: ScriptedCatalog) -> ToolContext:
     others = {each.name: cast(Any, None) for each in fields(Store)} | {
         "adult": Adult.ON_REQUEST,
         "identifiers": Identifiers(),
+        "policies": Policies(),
     }
     store = Store(**others | {"catalog": cast(Any, catalog), "reader": Reader(catalog)})
     return ToolContext(store, None, Deadline.after(5))

@@ -37,7 +37,7 @@ CONDITIONS: Json = {
         "type": "array",
         "items": {"type": "string", "minLength": 1, "maxLength": 200},
         "maxItems": 20,
-        "description": "Each refusal: theme, readership, author or title.",
+        "description": "Each refusal: theme, readership, author, title, magazine, publisher.",
     },
     "audience": _one_of(list(AUDIENCES), "At most: all_ages a child, teen 13, older_teen 16."),
     "max_price_jpy": _number(1_000_000, "For one volume."),

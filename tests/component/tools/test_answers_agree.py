@@ -36,6 +36,21 @@ async def test_an_unknown_id_is_answered_alike_by_details_and_stock(tmp_path: Pa
     assert "search_manga_catalog" in stock["note"]
 
 
+async def test_an_id_for_a_query_finds_its_title_unless_a_condition_keeps_it_out(tmp_path: Path) -> None:
+    async with opened(tmp_path) as app:
+        found, refused, unknown = [
+            (await called(app, "search_manga_catalog", asked))["structuredContent"]["results"]
+            for asked in (
+                {"query": " manga-001001 "},
+                {"query": "manga-001001", "max_volumes": 1},
+                {"query": "manga-999999"},
+            )
+        ]
+    assert [each["title_id"] for each in found] == ["manga-001001"]
+    assert not refused
+    assert not unknown
+
+
 async def test_a_result_set_of_nothing_did_not_search(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         nothing = (await called(app, "search_manga_catalog", {"query": "qwertzuiop"}))["structuredContent"]

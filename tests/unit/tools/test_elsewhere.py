@@ -39,6 +39,13 @@ def test_who_asks_for_the_shops_policies_is_shown_the_way(text: str) -> None:
     assert mark_pointers(text, ()) == {ELSEWHERE: [POLICIES]}
 
 
+def test_the_words_of_a_policy_of_the_shops_own_show_the_way_to_it() -> None:
+    topics = ("shipping", "gift-wrapping")
+    assert mark_pointers("do you gift wrap?", (), topics=topics) == {ELSEWHERE: [POLICIES]}
+    for other in ("a gift for my niece", "shipping company", "wrapped in plastic"):
+        assert mark_pointers(other, (), topics=topics) == {}
+
+
 @cases(
     "text",
     [

@@ -373,7 +373,7 @@ def _themes(terms: CatalogTerms, own: Mapping[str, Tag]) -> Iterator[tuple[str, 
             unwanted[phrase] = replace(known, tags=(*known.tags, tag))
     listed: dict[str, tuple[str, ...]] = {}
     for phrase, tags in _listed():
-        listed[phrase] = (*listed.get(phrase, ()), *(tag for tag in tags if tag in terms.tags))
+        listed[phrase] = tuple(dict.fromkeys((*listed.get(phrase, ()), *(tag for tag in tags if tag in terms.tags))))
     combined = {key_of(phrase): tuple((tag,) for tag in tags.split(" + ")) for tags, phrase in _both()}
     keys = {tag: key_of(tag) for tag in {tag for tags in asked.values() for tag in tags}}
     for phrase in dict.fromkeys((*asked, *unwanted, *moods)):
