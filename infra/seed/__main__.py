@@ -17,7 +17,7 @@ from infra.seed.work import seed, wanted
 from server.commands.cli import exit_on_broken_pipe
 from server.commands.errors import progress_bar
 from server.config.parsing import SettingError
-from server.config.settings import Settings, read_policies, read_vocabulary
+from server.config.settings import Settings, read_policies, read_vocabulary, warn_of_unknown_settings
 from server.standby.bundle import KINDS
 from tools.store.records.catalog_file import MOST_PROBLEMS
 
@@ -29,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(stream=sys.stderr, level="WARNING", format="%(levelname)s %(name)s %(message)s")
     try:
         settings = Settings.from_environment(os.environ)
+        warn_of_unknown_settings(os.environ)
         contents = read(_sources(asked, settings), settings.identifiers, read_vocabulary(settings))
         _warn(contents.oddities)
         if asked.dry_run:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import os
 import select
 import signal
@@ -20,7 +19,7 @@ from typing import Any
 
 from server.commands.errors import is_user_error, print_error, progress_bar
 from server.config.parsing import LONGEST_USER, SettingError
-from server.config.settings import Settings, unknown_settings
+from server.config.settings import Settings, warn_of_unknown_settings
 from server.telemetry.log_output import log_to_stderr
 from server.version import VERSION
 
@@ -53,9 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SettingError as error:
         return print_error(str(error))
     log_to_stderr(settings.log_level)
-    for name, meant in unknown_settings(os.environ).items():
-        hint = f"; did you mean {meant}?" if meant else ""
-        logging.getLogger(__name__).warning("%s is not a setting of this server and is ignored%s", name, hint)
+    warn_of_unknown_settings(os.environ)
     # OpenTelemetry looks these up when it is imported, and one that is not installed here would stop the start.
     os.environ |= {
         "OTEL_PROPAGATORS": "tracecontext,baggage",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
@@ -51,6 +52,8 @@ from tools.store.identifiers import ORDER_ID, TITLE_ID, Identifiers, IdPattern
 from tools.store.models.order import Policies
 from tools.store.records.policies_file import PoliciesFileError, load
 from tools.store.tags import TagsFileError, Vocabulary, load_vocabulary
+
+logger = logging.getLogger(__name__)
 
 PREFIX = "MANGA_"
 ROOT = Path(__file__).resolve().parents[2]
@@ -310,9 +313,15 @@ DECLARED = {PREFIX + each.name.upper(): each for each in fields(Settings) if eac
 """The settings by the names of their variables."""
 
 
+def warn_of_unknown_settings(environment: Mapping[str, str]) -> None:
+    """Logs each MANGA_ variable that is no setting. Other programs may share the prefix, so it is no error."""
+    for name, meant in unknown_settings(environment).items():
+        hint = f"; did you mean {meant}?" if meant else ""
+        logger.warning("%s is not a setting of this server and is ignored%s", name, hint)
+
+
 def unknown_settings(environment: Mapping[str, str]) -> dict[str, str | None]:
-    """Returns MANGA_ variables that are no settings, each with the most similar setting. Other programs may share the
-    prefix, so they only cause a warning."""
+    """Returns MANGA_ variables that are no settings, each with the most similar setting."""
     known = DECLARED.keys() | map_renames(SETTINGS).keys()
     unknown = (name for name in sorted(environment) if name.startswith(PREFIX) and name not in known)
     return {name: next(iter(get_close_matches(name, DECLARED, n=1, cutoff=0.8)), None) for name in unknown}

@@ -92,6 +92,7 @@ def _format_report(findings: Sequence[Finding], well: bool, seconds: float) -> s
         (each.name, each.where, each.state, f"{each.latency_ms:.1f}", each.version or "", each.detail) for each in findings
     ]
     table = format_table([("dependency", "where", "state", "ms", "version", "what to know"), *rows])
-    remedies = [f"  {each.name}: {each.remedy}" for each in findings if each.remedy]
+    advice = {each.remedy: [one.name for one in findings if one.remedy == each.remedy] for each in findings if each.remedy}
+    remedies = [f"  {', '.join(names)}: {remedy}" for remedy, names in advice.items()]
     ending = f"{'all well' if well else 'not well'}, in {seconds:.1f} s"
     return "\n".join([table, "", *(["what to do", *remedies, ""] if remedies else []), ending])

@@ -309,6 +309,13 @@ async def test_a_catalogue_file_that_cannot_be_used_is_told_with_its_line(doctor
         assert "MANGA_CATALOG_FILE" in seen.of[name]["remedy"]
 
 
+async def test_advice_that_serves_for_several_is_given_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    broken = tmp_path / "catalog.jsonl"
+    broken.write_text("{", "utf-8")
+    assert await examine(Settings(embedder="none", catalog_file=broken)) == 1
+    assert capsys.readouterr().out.count("correct the file, or MANGA_CATALOG_FILE") == 1
+
+
 async def test_policies_that_cannot_be_used_are_told_with_their_line(doctor: Any, tmp_path: Path) -> None:
     """As the start would tell them."""
     broken = tmp_path / "policies.md"

@@ -50,6 +50,12 @@ def test_embedded_backends_need_no_seed(capsys: pytest.CaptureFixture[str]) -> N
     assert "nothing to seed" in capsys.readouterr().out
 
 
+def test_a_misspelled_setting_is_told_of(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setenv("MANGA_CATALOGE_FILE", "mine.jsonl")
+    assert main(["--dry-run"]) == 0
+    assert "did you mean MANGA_CATALOG_FILE?" in caplog.text
+
+
 def test_the_demo_catalogue_brings_its_volumes_and_orders() -> None:
     """And no other catalogue does; what is named comes first."""
     demo = Sources.of(DEMO / "catalog.jsonl", None, None)
