@@ -102,8 +102,14 @@ values() {
         print v
     } }'
 }
-value() { values "$1" | head -n 1; }
-listed() { values "$1" | awk 'NR > 1 { printf ", " } { printf "%s", $0 }'; }
+value() { values "$1" | grep -vx null | head -n 1; }
+listed() { values "$1" | grep -vx null | awk 'NR > 1 { printf ", " } { printf "%s", $0 }'; }
+join() { # join SEPARATOR PART...: the parts that tell something
+    separator=$1 joined=
+    shift
+    for part; do [ -z "$part" ] || joined=$joined${joined:+$separator}$part; done
+    printf %s "${joined:-nothing}"
+}
 price() { printf '%s\n' "$answer" | sed -n 's/.*"price_\([a-z]*\)":\([0-9.]*\).*/\2 \1/p' | head -n 1 | tr '[:lower:]' '[:upper:]'; }
 show() { printf '    %s\n' "$1"; }
 
@@ -153,17 +159,18 @@ title=$(value title_id)
 
 call check_inventory '{}' 1 # without ids: those of the search
 expect "$data" '"isError":false' '"checked":"last_search"' "\"title_id\":\"$title\""
-show "$(listed title_id): $(listed availability)"
+show "$(join ': ' "$(listed title_id)" "$(listed availability)")"
 show_quality
 
 call get_manga_details "{\"title_id\":\"$title\"}" 2
 expect "$data" '"isError":false' "\"title_id\":\"$title\""
-show "$(value title), $(value ja), $(value author), $(value volumes) volumes, $(price) each"
+volumes=$(value volumes) price=$(price)
+show "$(join ', ' "$(value title)" "$(value ja)" "$(value author)" "${volumes:+$volumes volumes}" "${price:+$price each}")"
 show_quality
 
 call find_volumes "{\"title_id\":\"$title\",\"volume\":1}" 3
 expect "$data" '"isError":false'
-show "volume $(value volume): $(listed format)"
+show "$(join ': ' "volume $(value volume)" "$(listed format)")"
 show_quality
 
 call get_recommendations '{"criteria":"surprise me","count":2}' 5
@@ -174,12 +181,12 @@ show_quality
 
 call classify_genre '{"text":"A shy girl and the boy next door fall in love at school."}' 6
 expect "$data" '"isError":false' '"tags":['
-show "$(value readership): $(listed tag)"
+show "$(join ': ' "$(value readership)" "$(listed tag)")"
 show_quality
 
 call lookup_order '{}' 7 # the customer's latest, which may be none
 expect "$data" '"isError":false' '"orders":['
-show "$(listed order_id): $(listed status)"
+show "$(join ': ' "$(listed order_id)" "$(listed status)")"
 show_quality
 
 call remember_preference '{"preference":"nothing with vampires"}' 8

@@ -85,7 +85,7 @@ async def test_nothing_is_found_when_nothing_fits(file: Path, query: str) -> Non
 
 async def test_filters_are_exact_and_total_counts_all(file: Path) -> None:
     async with EmbeddedCatalog.open(file, None) as catalog:
-        assert ids((await search(catalog, "", genres=("shonen",))).titles) == [3, 4]
+        assert ids((await search(catalog, "", genres=("shonen",))).titles) == [4, 3]
         assert ids((await search(catalog, "manga", min_rating=4.4)).titles) == [1, 5]
         assert ids((await search(catalog, "おすすめ", author="黒田", min_rating=0.5)).titles) == [3]
         page = await search(catalog, "recommend me some manga", limit=2)
@@ -142,10 +142,11 @@ async def test_get_answers_the_titles_that_exist(file: Path) -> None:
         assert found["manga-000005"].authors[0].name == "Saeki, Jun"
 
 
-async def test_popular_is_by_fame_under_the_filters(file: Path) -> None:
+async def test_popular_is_by_rank_and_then_by_fame_under_the_filters(file: Path) -> None:
+    """The fourth alone has a rank."""
     async with EmbeddedCatalog.open(file, None) as catalog:
-        assert ids(await catalog.popular(Conditions(), 3, LATER)) == [1, 3, 5]
-        assert ids(await catalog.popular(Conditions(genres=("shonen",)), 5, LATER)) == [3, 4]
+        assert ids(await catalog.popular(Conditions(), 3, LATER)) == [4, 1, 3]
+        assert ids(await catalog.popular(Conditions(genres=("shonen",)), 5, LATER)) == [4, 3]
 
 
 async def test_a_bad_file_stops_the_opening(tmp_path: Path) -> None:

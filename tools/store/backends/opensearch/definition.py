@@ -157,7 +157,7 @@ def _mappings(dimensions: int, flavour: Flavour) -> Json:
 
 
 def _facts() -> Json:
-    """Makes the fields that filter and order. Popularity is ordered by `prior` (fame), then `rank`, then `place` in the
+    """Makes the fields that filter and order. Popularity is ordered by `rank`, then `prior` (fame), then `place` in the
     file, others by the column of their ordering first. Numbers that a caller sets bounds to are doubles: no bound is out of
     their range."""
     numbers = {"prior": "float", "rank": "integer", "place": "integer", "prose_length": "float"}

@@ -15,7 +15,7 @@ from tools.store.search.titles.document import AskedName
 
 Json = dict[str, Any]
 NOTHING: Json = {"match_none": {}}
-BY_FAME: list[Json] = [{"prior": "desc"}, {"rank": "asc"}, {"place": "asc"}]
+BY_FAME: list[Json] = [{"rank": "asc"}, {"prior": "desc"}, {"place": "asc"}]
 BEST_KNOWN_FIRST: list[Json] = [{"_score": "desc"}, *BY_FAME]
 
 

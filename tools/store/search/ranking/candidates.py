@@ -36,17 +36,17 @@ def standing(title: Title, ordering: Ordering, price: int | None = None) -> floa
         return -float(title.volumes) if title.volumes else UNKNOWN
     if ordering is Ordering.PRICE:
         return UNKNOWN if price is None else -float(price)
-    return prior(title)
+    return -float(title.popularity_rank) if title.popularity_rank else UNKNOWN
 
 
 def rows_in_order(titles: Sequence[Title], ordering: Ordering, prices: Sequence[int | None] | None = None) -> Rows:
-    """Returns the titles' rows by `standing`; equal ones by fame, then rank, then as given."""
+    """Returns the titles' rows by `standing`; equal ones by rank, then fame, then as given."""
     stand = np.array(
         [standing(title, ordering, price) for title, price in zip(titles, prices or repeat(None), strict=False)], np.float64
     )
     fame = np.array([prior(title) for title in titles], np.float32)
     rank = np.array([title.popularity_rank or UNRANKED for title in titles], np.int64)
-    return np.asarray(np.lexsort((rank, -fame, -stand)), np.intp)
+    return np.asarray(np.lexsort((-fame, rank, -stand)), np.intp)
 
 
 def in_order(titles: Sequence[Title], ordering: Ordering, prices: Sequence[int | None] | None = None) -> tuple[Title, ...]:
