@@ -188,7 +188,7 @@ MIME_TYPE = "text/html;profile=mcp-app"
 FLAT = "ui/resourceUri"
 """The key that hosts older than the specification read."""
 HOUR_MS = 3_600_000
-"""A card changes only with the server's version or settings."""
+"""The time that hosts keep a card: it changes only with the server's version or settings."""
 NOWHERE = ("connectDomains", "frameDomains", "baseUriDomains")
 
 

@@ -35,7 +35,7 @@ _CLASSES: tuple[tuple[bytes, int], ...] = (
     (bytes(range(0xEE, 0xF0)), 96),  # fullwidth and halfwidth forms, and what makes a symbol an emoji
     (bytes(range(0xF0, 0xF5)), 128),  # emoji, ideographs of names
 )
-"""Later ones count. The bytes of a character after its first weigh nothing."""
+"""Weights of bytes by class; where two classes hold a byte the later one counts. Only first bytes of characters weigh."""
 
 
 def _table() -> bytes:

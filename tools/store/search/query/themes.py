@@ -135,7 +135,7 @@ _INFLECTED = ("く", "すぎ", "過ぎ", "さ")
 
 
 class Kind(Enum):
-    """How a phrase bears on a list of refused things."""
+    """The role of a theme in a list behind a refusal: refused with the others, or asked for."""
 
     UNPLEASANT = "unpleasant"
     """A theme that is hardly ever asked for beside a refusal: "no romance, gore" refuses both."""

@@ -46,7 +46,7 @@ def with_amounts(tokens: list[Token], words: Words, currency: Currency = YEN) ->
 
 
 def _numbered(tokens: list[Token], words: Words) -> list[Token]:
-    """Returns the tokens with English number words, scales, and digits before 万 as numbers."""
+    """Makes numbers of English number words ("ten thousand") and of digits before 万; returns all tokens."""
     made: list[Token] = []
     i = 0
     while i < len(tokens):

@@ -41,7 +41,7 @@ _FEWEST_CONSONANTS = 3
 _NOT_KATAKANA = re.compile("[\u3400-\u9fff+]")
 _LEAST_OF_A_NAME = 4
 _LENGTHENED = "ー"
-"""A sound key drops it, and no magazine's romaji has it: リボーン is not Ribon."""
+"""The sign of a long vowel. Names with it are found by words alone, since sound keys leave it out: リボーン is not Ribon."""
 _WELL_KNOWN = 1_000
 """One title of so many is in a magazine that is known by the sound of its name alone."""
 _LEAST_ALIKE = 0.45
