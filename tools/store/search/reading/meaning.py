@@ -84,6 +84,7 @@ class Meaning:
     endorsed: set[str] = field(default_factory=set)
     welcome_genres: set[str] = field(default_factory=set)
     along: list[tuple[str, frozenset[str]]] = field(default_factory=list)
+    around: Surroundings | None = None
 
     def read(self) -> Reading:
         aside = self._judge() if self.heard else set[int]()
@@ -124,7 +125,8 @@ class Meaning:
         """Sets each fact's stance by its operators and the model. Returns the places of facts that remain in doubt."""
         if not any(_says(token) for token in self.tokens):
             return set()  # facts in a row say all there is
-        doubted, around, model = set[int](), Surroundings(self.tokens, self.bound.items), Stances.load()
+        doubted, model = set[int](), Stances.load()
+        around = self.around = Surroundings(self.tokens, self.bound.items)
         for item in self.bound.items:
             if not self._may_be_judged(item):
                 continue
@@ -527,14 +529,13 @@ class Meaning:
                         Claim(self.tokens[run[0]].start, self.tokens[chain.to].end, f"without {said}", obeyed=False)
                     )
 
-        if self.heard:
-            self._leave_refused_words()
+        if self.around is not None:
+            self._leave_refused_words(self.around, Stances.load())
 
-    def _leave_refused_words(self) -> None:
+    def _leave_refused_words(self, around: Surroundings, model: Stances) -> None:
         """Claims the refusal of unknown words that the model hears refused as not obeyed, and does not search by them."""
         left = self.bound.story | self.gone
         unknown = [i for i, token in enumerate(self.tokens) if token.kind is Is.WORD and i not in left]
-        around, model = Surroundings(self.tokens, self.bound.items), Stances.load()
         for i in unknown[:_MOST_PIECES]:
             if model.judge(around, i, "fact").shares["refused"] >= _HEARD:
                 token = self.tokens[i]

@@ -32,7 +32,7 @@ def prior(title: Title) -> float:
     return 0.0
 
 
-_SUBTITLE = re.compile(r"\s*(?::| - |~|\(| part \d)\s*", re.IGNORECASE)
+_SUBTITLE = re.compile(r":| - |~|\(| part \d", re.IGNORECASE)
 _MIN_MAIN = 3
 MAIN_FACTOR = 0.95
 """A name before its subtitle counts a little less than a whole name."""
