@@ -103,7 +103,7 @@ def cached_result(tool: str, form: str, digest: str) -> str:
 
 
 def snapshot(name: str, form: str) -> str:
-    """The key of a snapshot. `form` is a hash of its shape: processes of another version use other keys."""
+    """The key of a snapshot. `form` names its shape: processes with another shape use other keys."""
     return f"{PREFIX}:snapshot:1-{form}:{name}"
 
 

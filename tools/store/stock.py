@@ -238,12 +238,13 @@ YIELD_SECONDS = 0.05
 YIELDS = 20
 SKEW_SECONDS = 60.0
 
+FORM_OF_ROWS = "ahiys5nxxi"
 RowsSnapshot = TypedSnapshot[tuple[Availability, ...]]
 
 
 def rows_snapshot(snapshots: Snapshots, variant: str = "") -> RowsSnapshot:
     """Makes the snapshot of rows; `variant` separates those of other settings."""
-    return TypedSnapshot(snapshots, f"stock{variant}", tuple[Availability, ...])
+    return TypedSnapshot(snapshots, f"stock{variant}", tuple[Availability, ...], FORM_OF_ROWS)
 
 
 @dataclass(slots=True)

@@ -126,6 +126,22 @@ async def test_a_cold_process_whose_catalogue_hangs_and_whose_redis_is_away_has_
     await asyncio.gather(warming, return_exceptions=True)
 
 
+async def test_warming_takes_what_is_kept_and_waits_a_second_at_most(
+    shelf: Shelf, redis: MultiplexedRedis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backends, kept = shelf.in_moods(), titles_snapshot(Snapshots(memory_over(redis)))
+    backends.catalog.mood = Mood.HANGS
+    await kept.save((Title("manga-000099", en="Long ago"),), 60)
+    popular = PopularTitles(backends.catalog, kept)
+    await popular.warm()
+    assert list(popular.index.by_id) == ["manga-000099"]
+    monkeypatch.setattr(module, "WARM_SECONDS", 0.01)
+    backends.titles.mood = Mood.HANGS
+    nothing = PopularTitles(backends.catalog, records=backends.titles)
+    await nothing.warm()
+    assert not nothing.index.titles
+
+
 async def test_records_that_cannot_be_read_leave_it_empty_and_do_not_stop_it(shelf: Shelf) -> None:
     backends = shelf.in_moods()
     backends.catalog.mood = backends.titles.mood = Mood.FAILS

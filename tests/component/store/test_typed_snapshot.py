@@ -5,16 +5,20 @@ from __future__ import annotations
 import logging
 import zlib
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
+from session.begin import digest
 from session.failures import MemoryUnavailable
 from session.memory import LARGEST_BYTES, LARGEST_PACKED, Snapshots, pack, unpack
 from session.redis.multiplexed import MultiplexedRedis
 from tests.support.snapshots import Away, memory_over
 from tests.support.valkey import ask
-from tools.store.catalog.popular import TypedSnapshot
-from tools.store.models import Author, Title
+from tools.store.catalog.popular import FORM_OF_TITLES, TypedSnapshot
+from tools.store.models import Author, Availability, Title
+from tools.store.stock import FORM_OF_ROWS
 
 TITLES = (
     Title("manga-000001", en="Pirate Sea", ja="海賊の海", authors=(Author("Oda, Eiji"),), rating=4),
@@ -22,8 +26,30 @@ TITLES = (
 )
 
 
-def kept_in(redis: MultiplexedRedis | Away, shape: object = tuple[Title, ...]) -> TypedSnapshot[tuple[Title, ...]]:
-    return TypedSnapshot(Snapshots(memory_over(redis)), "popular", shape)
+def kept_in(
+    redis: MultiplexedRedis | Away, shape: object = tuple[Title, ...], form: str = FORM_OF_TITLES
+) -> TypedSnapshot[tuple[Title, ...]]:
+    return TypedSnapshot(Snapshots(memory_over(redis)), "popular", shape, form)
+
+
+FORMS = {
+    (FORM_OF_TITLES, Title): "wvldjosacj",
+    (FORM_OF_ROWS, Availability): "ije4ejl5fs",
+}
+
+
+@pytest.mark.parametrize(("form", "shape"), FORMS)
+def test_a_changed_shape_has_a_new_form(form: str, shape: type) -> None:
+    """Whoever changes a record's fields names a new form and its digest here; descriptions change nothing."""
+    schema = TypeAdapter(tuple[shape, ...]).json_schema()  # type: ignore[valid-type]
+    assert digest(_without_descriptions(schema))[:10] == FORMS[form, shape]
+
+
+def _without_descriptions(schema: Any) -> Any:
+    if isinstance(schema, dict):
+        kept = {name: each for name, each in schema.items() if not (name == "description" and isinstance(each, str))}
+        return {name: _without_descriptions(each) for name, each in kept.items()}
+    return [_without_descriptions(each) for each in schema] if isinstance(schema, list) else schema
 
 
 async def the_key(redis: MultiplexedRedis) -> bytes:
@@ -51,7 +77,7 @@ async def test_a_version_with_another_shape_does_not_even_find_it(redis: Multipl
         mood: str | None = None
 
     await kept_in(redis).save(TITLES, 60)
-    newer = kept_in(redis, tuple[NewTitle, ...])
+    newer = kept_in(redis, tuple[NewTitle, ...], "newer")
     assert await newer.load() is None
     await newer.save((NewTitle("manga-000003"),), 60)
     assert await kept_in(redis).load() == TITLES

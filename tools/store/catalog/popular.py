@@ -17,7 +17,6 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from session import keys
-from session.begin import digest
 from session.failures import MemoryUnavailable
 from session.memory import Snapshots, pack, unpack
 from session.resilience.clocks import Clock
@@ -39,19 +38,17 @@ from tools.store.search.titles.names import MOST_TITLES, NameKeys, NameTable, ex
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-FORM = 10
-"""Characters that name a shape: enough to tell versions apart."""
 
 
 class TypedSnapshot(Generic[T]):
-    """A stored value of one shape under one name. The shape is part of the key, so that other versions' values are not read;
-    a value of another shape counts as none, and is logged once."""
+    """A stored value of one shape under one name. `form` names the shape and is part of the key. A new shape takes a new
+    one: versions side by side do not read each other's. A value of another shape counts as none, and is logged once."""
 
-    def __init__(self, snapshots: Snapshots, name: str, shape: Any) -> None:
+    def __init__(self, snapshots: Snapshots, name: str, shape: Any, form: str) -> None:
         self._snapshots = snapshots
         self._name = name
         self._shape: TypeAdapter[T] = TypeAdapter(shape)
-        self._form = digest(self._shape.json_schema())[:FORM]
+        self._form = form
         self._told = False
 
     async def load(self, part: int | str = 0) -> T | None:
@@ -197,13 +194,15 @@ logger = logging.getLogger(__name__)
 REFRESH_SECONDS = 300.0
 RETRY_SECONDS = 2.0
 ASK_SECONDS = 5.0
+WARM_SECONDS = 1.0
 SNAPSHOT_SECONDS = 24 * 3600
+FORM_OF_TITLES = "nkt5dx3ir4"
 TitlesSnapshot = TypedSnapshot[tuple[Title, ...]]
 
 
 def titles_snapshot(snapshots: Snapshots, variant: str = "") -> TitlesSnapshot:
     """Makes the snapshot of popular titles; `variant` separates those of other settings."""
-    return TypedSnapshot(snapshots, f"popular{variant}", tuple[Title, ...])
+    return TypedSnapshot(snapshots, f"popular{variant}", tuple[Title, ...], FORM_OF_TITLES)
 
 
 @dataclass(slots=True)
@@ -257,13 +256,23 @@ class PopularTitles:
         if titles:
             await self._take(titles)
 
+    async def warm(self) -> None:
+        """Takes titles from the snapshot or the records where none are known yet, within a second: the first call has its
+        fallback."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(WARM_SECONDS):
+                await self._find_kept()
+
     async def keep_warm(self) -> None:
         """Runs until cancelled."""
         await run_periodically("popular titles", self._round)
 
-    async def _round(self) -> float:
+    async def _find_kept(self) -> None:
         if not self.index.titles and not await self.recall():
             await self.read_records()
+
+    async def _round(self) -> float:
+        await self._find_kept()
         return REFRESH_SECONDS if await self.refresh() else RETRY_SECONDS
 
     async def _take(self, titles: tuple[Title, ...]) -> None:
