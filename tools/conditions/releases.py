@@ -33,7 +33,7 @@ _RELEASE_JA = (
     r"|出(?:版|る|ます|た|ました|そう))"
 )
 _ASKED = (
-    re.compile(rf"\A(?=.*(?:{_TIME}))(?=.*{_RELEASE})", re.DOTALL),
+    re.compile(rf"(?:\A|(?<=[.!?\n]))(?=[^.!?\n]*(?:{_TIME}))(?=[^.!?\n]*{_RELEASE})"),
     re.compile(rf"{_TIME_JA}[^、。?!]{{0,16}}?{_RELEASE_JA}|{_RELEASE_JA}[^、。?!]{{0,8}}?いつ"),
 )
 _WORDS = re.compile(rf"{_TIME}|{_RELEASE}|\bnew\b|\bout$|\bout(?=[?!.])|{_TIME_JA}|{_RELEASE_JA}")

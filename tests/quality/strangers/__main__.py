@@ -4,8 +4,8 @@ right: each answer is what a bookseller would give; honest: not so, and the answ
 nothing with a note; wrong: the rest; inverted: wrong, and most of the answers are what was refused.
 
 The sets were written by people who had seen neither the code nor its tests. Half of the first is `locked`, half of the fourth
-`sealed`: measured and never looked at, and their text is never printed. The second set came when the first had been learnt
-from, the third and the fourth each after that, and were read after their first figures.
+`sealed`, half of the fifth `shut`: measured and never looked at, and their text is never printed. Each later set came when
+those before it had been learnt from, and was read after its first figures.
 """
 
 from __future__ import annotations
@@ -43,8 +43,10 @@ PARTS = {
     "third": HERE / "third",
     "fourth": HERE / "fourth",
     "sealed": HERE / "fourth" / "locked",
+    "fifth": HERE / "fifth",
+    "shut": HERE / "fifth" / "locked",
 }
-UNREAD = ("locked", "sealed")
+UNREAD = ("locked", "sealed", "shut")
 """Measured only: their questions are never printed."""
 SETS = ("refusals", "conditions", "dialogues", "likes")
 DEPTH, SHARED = 5, 3
@@ -187,7 +189,7 @@ def main() -> int:
         "--part",
         choices=PARTS,
         default="open",
-        help="locked, sealed: measured, never looked at; second, third, fourth: written later",
+        help="locked, sealed, shut: measured, never looked at; second to fifth: written later",
     )
     parser.add_argument("--catalog", choices=sorted(CATALOGUES), default="demo")
     parser.add_argument("--cache-dir", type=Path, default=None)

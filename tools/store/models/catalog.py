@@ -133,6 +133,12 @@ class Range:
         most = [bound for bound in (self.most, other.most) if bound is not None]
         return Range(max(least, default=None), min(most, default=None))
 
+    def joined(self, other: Range) -> Range:
+        """The numbers from the least to the most of both ranges."""
+        least = None if None in (self.least, other.least) else min(self.least or 0, other.least or 0)
+        most = None if None in (self.most, other.most) else max(self.most or 0, other.most or 0)
+        return Range(least, most)
+
 
 ANY = Range()
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from tools.store.search.reading.tables import words_of
+from tools.store.search.reading.tables import fold_japanese, words_of
 from tools.store.search.reading.tokens import Entry, Fact, Is, Sense, Token
 from tools.store.search.text.tokens import stem
 
@@ -26,6 +26,7 @@ _MOST_ITEMS = 40
 _NO_ENTRY = Entry(Is.GLUE)
 _OUT = Entry(Is.OPERATOR, sense=Sense.REFUSE, side="after", name="after")
 _FREED = {"shorter": "length", "longer": "length", "newer": "time", "older": "time", "cheaper": "price"}
+_BRACKETS = frozenset("()[]「」『』:;")
 _CUES = (":", "=", "magazine", "publisher")
 _OPENERS = words_of("openers")
 """English words that begin another wish."""
@@ -35,7 +36,7 @@ _LISTING = ("exclud", "omit", "remov", "filter", "ban", "avoid", "skip")
 _NOUNS = ("なし", "無", "じゃ", "では", "でな", "ナシ")
 """Japanese negations of nouns; the others negate verbs."""
 _JOINS_ALL = words_of("joins")
-_OBJECTS = words_of("objects")
+_OBJECTS, _SUMS = words_of("objects"), words_of("sums")
 _REASONS, _POINTERS, _DEGREES = words_of("reasons"), words_of("pointers"), words_of("degrees")
 """Words that end why something is so, those that point back to what was named, and those between "too" and its fact."""
 
@@ -86,7 +87,7 @@ class Chain:
 
 def _outer(operator: Entry, inner: tuple[Stance, str] | None) -> tuple[Stance, str]:
     """Applies an operator to the stance inside it. Returns the new stance, and how it was negated, if it was: "bare" (no
-    word of feeling), "except" or "twice"."""
+    word of feeling), "except" or "twice"; "shown" is what somebody shows."""
     stance, negated = inner or (None, "")
     plain = stance is None or (stance is Stance.WANTED and negated != "twice")
     match operator.sense:
@@ -99,6 +100,8 @@ def _outer(operator: Entry, inner: tuple[Stance, str] | None) -> tuple[Stance, s
             return (Stance.REFUSED, "bare" if plain else "")
         case Sense.REFUSE:
             return (Stance.REFUSED, "except" if operator.name == "except" else "")
+        case Sense.FREE if operator.name == "need" and negated == "shown":  # "need not be shown" is no freedom
+            return (Stance.REFUSED, "")
         case Sense.FREE if stance is Stance.REFUSED and (operator.name == "any" or negated == "except"):
             return (Stance.REFUSED, negated)
         case Sense.FREE:
@@ -110,7 +113,7 @@ def _outer(operator: Entry, inner: tuple[Stance, str] | None) -> tuple[Stance, s
         case Sense.KNOWN:
             return (Stance.KNOWN if plain or stance is None else stance, negated)
         case _:
-            return (stance or Stance.WANTED, negated)
+            return (stance or Stance.WANTED, "shown" if operator.name == "show" and stance is None else negated)
 
 
 @dataclass(slots=True)
@@ -290,7 +293,7 @@ class Binder:
             return (
                 fact
                 if (following.kind is Is.BREAK and following.text not in ("と", "で", "や", "も"))
-                or following.text in ("漫画", "まんが", "マンガ", "誌", "系", "向け", "以外", "ng")
+                or fold_japanese(following.text) in ("漫画", "まんが", "誌", "系", "向け", "以外", "ng")
                 else None
             )
         if fact.bare and fact.matter == "magazines":
@@ -298,7 +301,8 @@ class Binder:
         return fact
 
     def _magazine_cue(self, i: int) -> bool:
-        if len(self._tokens) == 1:
+        last = self._items[-1] if self._items else None
+        if len(self._tokens) == 1 or (last is not None and last.matter == "magazines" and last.segment == self._segment):
             return True
         for k in (i - 1, i - 2):
             if k >= 0 and (self._tokens[k].operator(Sense.MAGAZINE) or self._tokens[k].text in _CUES):
@@ -496,9 +500,19 @@ class Binder:
         self._too_at, self._spoken = None, True
         if self._scope is not None:
             if self._scope.objects:
-                self._scope.words.append(i) if self._scope.stance in (Stance.LIKED, Stance.KNOWN) else self._finish(i)
+                held = self._scope.stance in (Stance.LIKED, Stance.KNOWN) or self._is_in_list(i)
+                self._scope.words.append(i) if held else self._finish(i)
             else:
                 self._scope.words.append(i)
+
+    def _is_in_list(self, i: int) -> bool:
+        """True if an unknown word stands in a list of refused things: "no cats, ferrets or dogs", "priests or heathen
+        gods"."""
+        if self._scope is None or self._scope.stance is not Stance.REFUSED or i + 1 >= len(self._tokens):
+            return False
+        sides = self._tokens[i - 1], self._tokens[i + 1]
+        parted = [side.kind is Is.BREAK and side.entries[0].name in ("comma", "join") for side in sides]
+        return any(parted) and all(apart or side.fact is not None for apart, side in zip(parted, sides, strict=True))
 
     # Operators
 
@@ -672,8 +686,14 @@ class Binder:
                 found.append(item)
                 continue
             nearer = found[-1]
+            if item.matter == nearer.matter and self._is_alone(item) and self._is_alone(nearer):
+                found.append(item)  # "Sleuths? Whodunnits? No thanks."
+                continue
             if nearer.gap in ("strong", "soft") or item.segment != nearer.segment:
                 break
+            if item.matter == nearer.matter and nearer.gap in ("comma", "join") and self._is_listed(item, nearer):
+                found.append(item)
+                continue
             if item.token.kind is Is.NAMED and nearer.token.kind is Is.NAMED and nearer.gap in ("comma", "join"):
                 found.append(item)
                 continue
@@ -687,6 +707,22 @@ class Binder:
                 break
             found.append(item)
         return found
+
+    def _is_alone(self, item: Item) -> bool:
+        """True if the item is all that a sentence says."""
+        words = [at for at, segment in enumerate(self._segments) if segment == item.segment]
+        return all(at == item.at or self._tokens[at].kind in (Is.BREAK, Is.GLUE) for at in words)
+
+    def _is_listed(self, item: Item, nearer: Item) -> bool:
+        """True if two items are of one list, all of which an operator behind it takes: three or more in Japanese, or a list
+        that a word such as "both" sums up."""
+        last = self._items[-1]
+        if any(token.text in _BRACKETS for token in self._tokens[item.at + 1 : last.at]):
+            return False
+        if any(token.text in _SUMS for token in self._tokens[last.at + 1 : last.at + 6]):
+            return True
+        row = [each for each in self._items if each.segment == item.segment and each.matter == item.matter]
+        return nearer.token.cjk and len(row) > 2 and all(each.gap in ("comma", "join") for each in row[1:])
 
     def _reaches(self, segment: int) -> bool:
         """True if an operator here may refer to the items of this earlier clause: "mecha? Hard pass"."""
@@ -702,7 +738,7 @@ class Binder:
         if nearer.token.space and (nearer.token.cjk or item.token.cjk or nearer.matter != item.matter):
             return False
         between = [token.text for token in self._tokens[item.at + 1 : nearer.at]]
-        return all(text in ("の", "な", "of", "", "系", "もの") for text in between) and (
+        return all(text in ("の", "な", "of", "", "系", "もの", "・") for text in between) and (
             item.matter == nearer.matter or not between
         )
 

@@ -37,7 +37,7 @@ _OF_HOUSES = tuple(
     map(sound_key, ("media", "comics", "entertainment", "press", "publishing", "books", "manga", "publisher", "usa"))
 )
 """Sounds of last words that are left out of a publisher's name: VIZ is VIZ Media."""
-_FEWEST_CONSONANTS = 3
+_FEWEST_CONSONANTS, _LONG_NAME = 3, 7
 _NOT_KATAKANA = re.compile("[\u3400-\u9fff+]")
 _LEAST_OF_A_NAME = 4
 _LENGTHENED = "ー"
@@ -91,7 +91,7 @@ class MagazineNames:
             magazine = _Magazine(name, Spelled.of(name))
             for words in _in_talk(magazine.spelled.words):
                 self._by_words[words].append(magazine)
-                if magazines[name] * _WELL_KNOWN >= total:
+                if magazines[name] * _WELL_KNOWN >= total or len(words) > 2:
                     self._by_consonants[_skeleton(words)].append(magazine)
         self._begin = frozenset(words[0] for words in self._by_words if words) | _PERIODS.keys()
         self._left: float = inf
@@ -140,8 +140,12 @@ class MagazineNames:
         """Returns the magazines whose Latin name the katakana name transliterates."""
         if not is_loanword(_NOT_KATAKANA.sub("", name)) or len(_skeleton(spelled.words)) < _FEWEST_CONSONANTS:
             return []
-        said = "".join(spelled.words)
-        near = [each for each in self._by_consonants.get(_skeleton(spelled.words), []) if _alike(said, each.spelled)]
+        said, bare = "".join(spelled.words), _skeleton(spelled.words)
+        alike = self._by_consonants.get(bare, [])
+        if not alike and len(bare) >= _LONG_NAME:  # "original" and オリジナル differ in one consonant
+            near_by = (each for key, each in self._by_consonants.items() if OSA.distance(bare, key, score_cutoff=1) <= 1)
+            alike = next(near_by, [])
+        near = [each for each in alike if _alike(said, each.spelled)]
         talked_of = {"".join(words) for each in near for words in _in_talk(each.spelled.words)}
         return [] if _LENGTHENED in name and said in talked_of else near
 

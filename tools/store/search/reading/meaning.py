@@ -142,8 +142,17 @@ class Meaning:
             elif stance is not item.stance:
                 item.stance, item.chain = stance, None
                 self._set_aside(item)
+        self._agree_on_names()
         self._leave_talk(doubted)
         return doubted
+
+    def _agree_on_names(self) -> None:
+        """Gives the names of a list the stance of its last: "I have read Bleach, Naruto and Monster"."""
+        for item, later in reversed(list(itertools.pairwise(self.bound.items))):
+            listed = later.gap in ("comma", "join") and item.segment == later.segment
+            if listed and item.token.kind is later.token.kind is Is.NAMED and item.chain is None:
+                told = later.stance in (Stance.KNOWN, Stance.REFUSED) and item.stance is Stance.WANTED
+                item.stance = later.stance if told else item.stance
 
     def _leave_talk(self, doubted: Container[int]) -> None:
         """Does not search by unknown words of a clause that speaks of somebody, refuses something and asks for nothing."""
@@ -311,7 +320,8 @@ class Meaning:
         if item.limited and amount.bound in (None, Bound.EXACT, Bound.ABOUT) and item.stance is not Stance.REFUSED:
             amount = Amount(amount.unit, Bound.MOST, amount.least, None, amount.series, amount.step)
         if item.stance is Stance.REFUSED:
-            turned = amount.turned()
+            few = amount.unit == "volumes" and amount.bound is None and amount.least <= _VERY_FEW
+            turned = Amount(amount.unit, Bound.OVER, amount.least) if few else amount.turned()
             if turned is None:
                 return self._doubt(item)
             amount = turned
@@ -470,6 +480,11 @@ class Meaning:
         self.gone.add(item.at)
         start, end = self._span(item)
         said = says or ", ".join(describe_condition(name, conditions, self.currency) for name in conditions.stated)
+        years = conditions.stated == ("years",) and item.join in _OR and item.stance is not Stance.REFUSED
+        if years and self.claims and self.claims[-1].conditions.stated == conditions.stated:
+            before = self.claims.pop()  # "the sixties or seventies"
+            start, conditions = before.start, Conditions(years=before.conditions.years.joined(conditions.years))
+            said = describe_condition("years", conditions, self.currency)
         if said or conditions.stated:
             self.claims.append(Claim(start, end, said, conditions, loose=loose, stance=item.stance))
 
@@ -624,7 +639,7 @@ class Meaning:
                 understood.append(Understood(each.says, words, each.obeyed, made.stated))
         remarks = tuple(self._remarks(kept, understood))
         spoken = bool(themes) and any(token.text in _TALKERS for token in self.tokens)
-        if not (self.like or spoken or understood or self.freedoms or self.absent or self.gone):
+        if not (self.like or spoken or understood or self.freedoms or self.absent or self.gone or self._is_misspelled()):
             subject = self.text
         return Reading(
             text=self.text,
@@ -724,6 +739,11 @@ class Meaning:
         ]
         return " ".join(list(filter(None, cleaned))[:_MOST_PIECES])
 
+    def _is_misspelled(self) -> bool:
+        """True if a theme is written in a way that the search would not find."""
+        facts = (token for token in self.tokens if token.kind is Is.FACT and token.fact and token.fact.tags)
+        return any(token.text != self.text[token.start : token.end] for token in facts)
+
     def _piece(self, start: int, last: int) -> str:
         """Returns the text of tokens `start` to `last`; a theme whose wording the search does not know becomes its tag."""
         made, end = "", self.tokens[start].start
@@ -781,7 +801,8 @@ _WAYS: Mapping[str, tuple[str, ...]] = {
     "newer": ("newer", "later", "新し"),
     "older": ("older", "earlier", "古", "昔"),
 }  # fmt: skip
-_FEW = 10
+_FEW, _VERY_FEW = 10, 2
+"""Volumes of what is shorter than a title of unknown length, and of what nobody refuses for its length."""
 
 
 def _says(token: Token) -> bool:

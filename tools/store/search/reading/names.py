@@ -18,13 +18,14 @@ from rapidfuzz.distance import OSA
 
 from session.resilience.deadline import Deadline
 from tools.store.failures import BackendFailure
-from tools.store.models import CatalogPage, CatalogQuery, Conditions, NameMatches, Title
+from tools.store.models import Author, CatalogPage, CatalogQuery, Conditions, NameMatches, Title
 from tools.store.search.query.parser import AliasTable, without_filler
 from tools.store.search.ranking.names import series_keys
 from tools.store.search.reading.tokens import Is, Sense, Token
 from tools.store.search.text.readings import Dictionary
 from tools.store.search.text.romaji import MIN_CONSONANTS, consonants, is_loanword, sound, sound_key
 from tools.store.search.text.tokens import stem
+from tools.store.search.titles.document import AuthorKeys
 from tools.store.search.titles.names import LOANWORD_LEAST, NameKeys, names_of
 
 MOST_NAMES = 64
@@ -306,18 +307,27 @@ class Searched(Protocol):
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage: ...
 
 
-async def nearly_called(catalog: Searched, names: Sequence[str], within: Deadline) -> dict[str, NameMatches]:
-    """Returns, for each name that was searched in time, the titles whose names are near it."""
+async def nearly_called(catalog: Searched, names: Sequence[str], within: Deadline) -> dict[str, tuple[str, NameMatches]]:
+    """Returns, for each name near which there is a title or else an author, that name as it is spelled here, and its
+    matches."""
     found = await asyncio.gather(*(_meant(catalog, name, within) for name in names))
     return {name: called for name, called in zip(names, found, strict=True) if called is not None}
 
 
-async def _meant(catalog: Searched, name: str, within: Deadline) -> NameMatches | None:
+async def _meant(catalog: Searched, name: str, within: Deadline) -> tuple[str, NameMatches] | None:
     try:
         page = await catalog.search(CatalogQuery(name, Conditions(), _FOUND), within)
     except BackendFailure:
         return None
-    return NameMatches(tuple(title.title_id for title in page.titles if fits(name, title))[:1])
+    if title := next((title for title in page.titles if fits(name, title)), None):
+        return name, NameMatches((title.title_id,))
+    key, authors = sound_key(name), {author.name: author for title in page.titles for author in title.authors}
+    near = [each for each, author in authors.items() if len(key) > _SHORTEST_BEGINNING and _is_near(key, author)]
+    return (near[0], NameMatches((), 1)) if near else None
+
+
+def _is_near(key: str, author: Author) -> bool:
+    return any(OSA.normalized_similarity(key, each) >= _FITS for each in AuthorKeys.from_author(author).spellings)
 
 
 def fits(name: str, title: Title) -> bool:

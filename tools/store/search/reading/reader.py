@@ -180,8 +180,8 @@ class Reader:
     ) -> tuple[list[Token], dict[str, NameMatches]]:
         """Returns tokens and matches with names that the catalogue's search finds in spite of a slip."""
         found = await nearly_called(self._catalog, [each.name for each in missing], within)
-        known = {name: each for name, each in found.items() if each.title_ids}
-        sure = tuple(replace(each, sure=True) for each in missing if each.name in known)
+        known = dict(found.values())
+        sure = tuple(replace(each, name=found[each.name][0], sure=True) for each in missing if each.name in found)
         return (with_names(whole, tokens, sure, known) if sure else tokens), called | known
 
     async def _series(self, tokens: Sequence[Token], within: Deadline) -> None:

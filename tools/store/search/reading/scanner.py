@@ -14,6 +14,7 @@ from tools.store.models import Conditions
 from tools.store.search.query.themes import is_word
 from tools.store.search.reading.amounts import with_amounts
 from tools.store.search.reading.magazine_names import MagazineNames
+from tools.store.search.reading.spellings import Spellings
 from tools.store.search.reading.tables import Lexicon, fold_japanese, left_out, words_of
 from tools.store.search.reading.tokens import NUMBERS_JA, Entry, Fact, Is, Sense, Token, number_of, spans
 from tools.store.search.text.characters import has_cjk
@@ -29,6 +30,11 @@ _STOP, _COMMA = Entry(Is.BREAK, name="stop"), Entry(Is.BREAK, name="comma")
 _CONTRACTED = words_of("contracted")
 _LONGEST_MAGAZINE = 5
 _KATAKANA = re.compile("[\u30a1-\u30fa]")
+_RUN = re.compile("[\u30a1-\u30fa\u30fc]{2,}|[\u3400-\u9fff]{2,}")
+_OPEN = re.compile("[\u30a1-\u30fc]{2}|[のでにはがをも以]")
+_DASH = re.compile("(?<=[\u30a1-\u30fa])-(?=[\u30a1-\u30fa])")
+"""A run of katakana or kanji; where no magazine's name ends; a dash that is typed for the mark of a long vowel."""
+_DOUBLED, _DRAWN = re.compile(r"(.)\1"), re.compile(r"(.)\1{2,}")
 _KEPT = 4_096
 """Words of which it is kept what they mean."""
 
@@ -46,12 +52,15 @@ class Scanner:
         currency: Currency = YEN,
     ) -> None:
         self.lexicon, self.magazines, self.known, self.romaji, self.currency = lexicon, magazines, known, romaji, currency
+        self.spellings, self.runs = Spellings.learn(lexicon), dict[int, str]()
         self._stem, self._meant = lru_cache(_KEPT)(self._find_stem), lru_cache(_KEPT)(self._find_meant)
 
     def scan(self, text: str) -> list[Token]:
         """The tokens of a normalised text, in order; linear in its length."""
         own = copy(self)
         own.magazines = self.magazines.of_text(len(text))
+        text = _DASH.sub("ー", text)
+        own.runs = {run.start(): run[0] for run in _RUN.finditer(text)}
         return own._scan(text)
 
     def _scan(self, text: str) -> list[Token]:
@@ -102,7 +111,10 @@ class Scanner:
                 if entries is None and folded.startswith(("すぎ", "過ぎ"), start + size):
                     entries = self.lexicon.stems.get(key)
                 if entries and self._stands(text, key, start, start + size) and not self._cuts(entries, folded, start, size):
-                    return Token(start, start + size, text[start : start + size], entries[0].kind, entries, cjk=True)
+                    found = Token(start, start + size, text[start : start + size], entries[0].kind, entries, cjk=True)
+                    return self._misspelled(start, size) or found
+        if slipped := self._misspelled(start, 1):
+            return slipped
         character = text[start]
         if character in NUMBERS_JA:
             end = start
@@ -115,9 +127,27 @@ class Scanner:
             return self._magazine_ja(text, start) or Token(start, start + 1, character, Is.WORD, cjk=True)
         return None
 
+    def _misspelled(self, start: int, least: int) -> Token | None:
+        """Returns the phrase longer than `least` that a run of kanji or katakana which begins here may be a slip of."""
+        run = self.runs.get(start, "")
+        if len(run) <= least:
+            return None
+        kanji = _script(run[0]) == "kanji"
+        meant = self.spellings.find_homophone(run, least) if kanji else self.spellings.find_katakana(run)
+        if meant is None:
+            return None
+        entries, end = self.lexicon.japanese[fold_japanese(meant)], start + (len(meant) if kanji else len(run))
+        return Token(start, end, meant, entries[0].kind, entries, cjk=True)
+
     def _stands(self, text: str, key: str, start: int, end: int) -> bool:
         """True if the phrase is a word here: no part of a longer katakana word, and no single kanji of several."""
         written = text[start:end]
+        if (
+            _KATAKANA.match(written[-1])
+            and not _KATAKANA.match(written[0])
+            and _script(text[end : end + 1] or " ") == "katakana"
+        ):
+            return False
         in_katakana = key not in self.lexicon.katakana and _KATAKANA.search(written)
         if in_katakana and written not in self.lexicon.written:
             return False
@@ -153,7 +183,7 @@ class Scanner:
         if not text.startswith(_MAGAZINE_BEGINS, start):
             return None
         for last in range(end, start + 2, -1):
-            if text[last - 1] not in "のでにはがをも以" and (found := self.magazines.named(text[start:last])):
+            if _OPEN.match(text, last - 1) is None and (found := self.magazines.named(text[start:last])):
                 if "\u3041" <= text[start] <= "\u309f" and not text.startswith(_MAGAZINE_ENDS, last):
                     continue
                 return Token(start, last, text[start:last], Is.FACT, (self._entry(text[start:last], found),), cjk=True)
@@ -231,6 +261,8 @@ class Scanner:
         """Returns the word, and the table's words of which it may be a slip."""
         if not word[0].isalpha() or len(word) <= 3:
             return (word,)
+        if (short := _DRAWN.sub(r"\1", word)) != word:  # "sooooo", "nooo"
+            return (word, short)
         return (word, *self._near(word, stem(word)))
 
     def _one(self, word: str, start: int) -> tuple[Token, int] | None:
@@ -271,7 +303,7 @@ class Scanner:
         )
         best = [each for each in near if OSA.distance(made, each) == 1 or OSA.distance(word, each) == 1]
         if len(word) < _SHORTEST_SLIP and not within:
-            best = [each for each in best if sorted(each) == sorted(made) or sorted(each) == sorted(word)]
+            best = [each for each in best if _is_doubled(each, word) or sorted(each) in (sorted(made), sorted(word))]
         return sorted(best, key=lambda each: (each[0] != word[0], abs(len(each) - len(word)), each))
 
     def _magazine(self, text: str, words: list[tuple[int, str]], i: int) -> tuple[Token, int] | None:
@@ -300,6 +332,11 @@ class Scanner:
 
     def _number_words(self, word: str) -> float | None:
         return self.lexicon.numbers.value(word)
+
+
+def _is_doubled(one: str, other: str) -> bool:
+    """True if the words differ by doubled letters alone."""
+    return _DOUBLED.sub(r"\1", one) == _DOUBLED.sub(r"\1", other)
 
 
 def _is_compound(text: str, end: int, entries: tuple[Entry, ...]) -> bool:

@@ -6,6 +6,7 @@ script need no entries of their own.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -43,9 +44,21 @@ def key_of(phrase: str) -> str:
 _SMALL = str.maketrans("ぁぃぅぇぉゎ", "あいうえおわ")
 
 
+_LONG = re.compile("(?<=([\u3041-\u3096]))ー")
+_VOWELS = {
+    letter: vowel
+    for vowel, letters in {
+        "あ": "あかさたなはまやらわがざだばぱゃ", "い": "いきしちにひみりぎじぢびぴえけせてねへめれげぜでべぺ",
+        "う": "うくすつぬふむゆるぐずづぶぷゅおこそとのほもよろごぞどぼぽょ",
+    }.items()
+    for letter in letters
+}  # fmt: skip
+
+
 def fold_japanese(text: str) -> str:
-    """Returns katakana and small vowels as plain hiragana, one character for each."""
-    return to_hiragana(text).translate(_SMALL)
+    """Returns katakana and small vowels as plain hiragana, and a lengthened vowel as that vowel, one character for each."""
+    folded = to_hiragana(text).translate(_SMALL)
+    return _LONG.sub(lambda match: _VOWELS.get(match[1], "ー"), folded) if "ー" in folded else folded
 
 
 class NumberWords:
@@ -120,14 +133,12 @@ class Lexicon:
             self.written.add(normalise(said))
             inflects = key.endswith("い") and (entry.kind is Is.FACT or entry.sense is Sense.REFUSE) and len(key) > 1
             for form in (key, *(key[:-1] + ending for ending in ("く", "くて", "かった", "ければ") if inflects)):
-                _append(self.japanese, form, entry)
-                self.japanese_starts[form[0]] = 1  # a longer phrase is found by two characters
-                self.japanese_starts[form[:2]] = max(self.japanese_starts.get(form[:2], 1), len(form))
+                self.hold(form, entry)
             if inflects:
                 _append(self.stems, key[:-1], entry)
             if entry.name == "themes" and all("\u3041" <= each <= "\u309f" or each == "ー" for each in key):
                 self.katakana.add(key)
-            if all("\u30a1" <= each <= "\u30fc" for each in normalise(said)):
+            if key != "・" and all("\u30a1" <= each <= "\u30fc" for each in normalise(said)):
                 self.katakana.add(key)
             return
         if exact:
@@ -143,6 +154,12 @@ class Lexicon:
                 _learn(self.slips, word)
             for word in split_words(normalise(said)):
                 _learn(self.slips, word)
+
+    def hold(self, key: str, entry: Entry) -> None:
+        """Adds an entry to a Japanese key."""
+        _append(self.japanese, key, entry)
+        self.japanese_starts[key[0]] = 1  # a longer phrase is found by two characters
+        self.japanese_starts[key[:2]] = max(self.japanese_starts.get(key[:2], 1), len(key))
 
 
 def _learn(slips: dict[str, tuple[str, ...]], word: str) -> None:

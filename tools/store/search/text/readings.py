@@ -77,7 +77,7 @@ def readings(text: str) -> tuple[str, ...]:
         return ()
     if not (is_kana(written) or has_kanji(written)):
         return ()
-    meant = _slips(written) if is_kana(written) else _read(written)
+    meant = _slips(written) if is_kana(written) else read_kanji(written)
     return tuple(dict.fromkeys(sound_key(each) for kana in meant for each in _apart(kana)))
 
 
@@ -100,8 +100,8 @@ def _slips(kana: str) -> Iterator[str]:
             yield kana[:i] + _VOICE[letter] + kana[i + 1 :]
 
 
-def _read(written: str) -> list[str]:
-    """The kana of the cheapest paths, the cheapest first."""
+def read_kanji(written: str) -> list[str]:
+    """The likeliest readings in kana, the likeliest first: the cheapest paths."""
     paths: list[list[Path]] = [[(0, "")], *([] for _ in written)]
     for start in range(len(written)):
         best = paths[start] = sorted(set(paths[start]))[:MOST]

@@ -1,0 +1,79 @@
+"""Words with a slip are read as what they are meant for, and words that are right as what they are."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.reading import a_reader, read
+from tools.store.models import Conditions, Range, Status
+
+READER = a_reader()
+FINISHED, RUNNING = Conditions(statuses=(Status.FINISHED,)), Conditions(statuses=(Status.PUBLISHING,))
+
+
+@pytest.mark.parametrize(
+    ("said", "conditions"),
+    [
+        ("かんけつした漫画", FINISHED),
+        ("完けつした漫画", FINISHED),
+        ("官結した漫画", FINISHED),
+        ("連歳中の漫画", RUNNING),
+        ("れん載中の漫画", RUNNING),
+        ("finnished", FINISHED),
+        ("finishedddd", FINISHED),
+        ("ongoin", RUNNING),
+    ],
+)
+def test_a_status_is_read_in_spite_of_a_slip(said: str, conditions: Conditions) -> None:
+    assert read(said, READER).conditions == conditions
+
+
+@pytest.mark.parametrize(
+    ("said", "tag"),
+    [
+        ("ミステソー", ""),
+        ("ファソタジー", "Fantasy"),
+        ("ファンタジイー", "Fantasy"),
+        ("ロマソス", "Romance"),
+        ("スポ−ツの漫画", "Sports"),
+        ("れんあいの漫画", "Romance"),
+        ("horor", "Horror"),
+        ("horrrrror", "Horror"),
+        ("romanse", "Romance"),
+    ],
+)
+def test_a_theme_is_read_in_spite_of_a_slip(said: str, tag: str) -> None:
+    assert any(tag in group for group in read(said, READER).conditions.tags) == bool(tag)
+
+
+@pytest.mark.parametrize("said", ["簡潔な話", "楽園の話", "シリーズ", "ホテル", "hence", "action bar none"])
+def test_a_word_that_is_right_is_no_slip_of_another(said: str) -> None:
+    found = read(said, READER).conditions
+    assert not found.statuses
+    assert not {"Romance", "Mystery", "Horror"}.intersection(tag for group in found.tags for tag in group)
+
+
+def test_two_decades_of_which_either_will_do_are_one_range() -> None:
+    assert read("from the sixties or seventies", READER).conditions.years == Range(1960, 1979)
+
+
+@pytest.mark.parametrize(
+    ("said", "refused"),
+    [
+        ("ホラー・ミステリー・恋愛、どれも苦手", ("Horror", "Mystery", "Romance")),
+        ("horror? romance? No thanks.", ("Horror", "Romance")),
+        ("nothing with horror, mystery or unearthly romance", ("Horror", "Mystery", "Romance")),
+        ("恋愛は紹介しなくていいです", ("Romance",)),
+        ("noooo horror", ("Horror",)),
+    ],
+)
+def test_a_refusal_takes_its_whole_list(said: str, refused: tuple[str, ...]) -> None:
+    found = read(said, READER).conditions
+    assert set(refused) <= set(found.without_tags)
+    assert not found.tags
+
+
+def test_what_stands_before_a_bracket_is_not_of_the_list_in_it() -> None:
+    found = read("恋愛（ホラー・ミステリー除外）", READER).conditions
+    assert "Romance" not in found.without_tags
+    assert {"Horror", "Mystery"} <= set(found.without_tags)

@@ -1,0 +1,113 @@
+"""Japanese phrases of the tables in spellings that slip: in kana or half in kana, with another kanji of the same sound, in
+katakana with a letter more, less, other or moved."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import product
+
+from rapidfuzz.distance import OSA
+
+from tools.store.search.reading.tables import Lexicon, fold_japanese, left_out
+from tools.store.search.reading.tokens import Entry, Is
+from tools.store.search.text.characters import has_kanji, to_hiragana
+from tools.store.search.text.readings import Dictionary, read_kanji
+
+_LONGEST, _LEAST_KANA, _LEAST_KATAKANA = 5, 4, 5
+"""Kanji of a phrase at most; letters of a spelling in kana at least; letters of a katakana word that may hold a slip."""
+_MOST_SOUNDS, _READINGS = 12, 2
+"""Readings of one kanji, and of a phrase."""
+_ALIKE = str.maketrans("ソシヅァィゥェォャュョッ", "ンツツアイウエオヤユヨツ")
+"""Katakana that look alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spellings:
+    """`masked`: a phrase with one kanji left open → the phrases and the kanji; `katakana`: a word with a letter left out →
+    the words it may be; `alike`: words as they look."""
+
+    masked: dict[str, list[tuple[str, str]]] = field(default_factory=lambda: defaultdict(list))
+    katakana: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    alike: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def learn(cls, lexicon: Lexicon) -> Spellings:
+        """Makes the spellings of the phrases that state something, and adds those in kana to the lexicon."""
+        made = cls()
+        for written in sorted(lexicon.written):
+            key = fold_japanese(written)
+            entries = tuple(each for each in lexicon.japanese.get(key, ()) if each.kind is Is.FACT)
+            if not entries:
+                continue
+            if all(map(has_kanji, written)) and 1 < len(written) <= _LONGEST:
+                for i, kanji in enumerate(written):
+                    made.masked[f"{written[:i]}_{written[i + 1 :]}"].append((written, kanji))
+                for spelled in _in_kana(written):
+                    _add(lexicon, spelled, entries)
+            elif all("\u30a1" <= each <= "\u30fc" for each in written):
+                made.alike[written.translate(_ALIKE)] = written
+                for left in left_out(written) if len(written) >= _LEAST_KATAKANA - 1 else ():
+                    made.katakana[left].append(written)
+        return made
+
+    def find_homophone(self, run: str, least: int) -> str | None:
+        """Returns the phrase that begins with this run of kanji but for one of the same sound, longer than `least`."""
+        known = Dictionary.load().lines
+        for size in range(min(len(run), _LONGEST), max(1, least), -1):
+            piece = run[:size]
+            if piece in known:
+                return None
+            for i, kanji in enumerate(piece):
+                for phrase, meant in self.masked.get(f"{piece[:i]}_{piece[i + 1 :]}", ()):
+                    if not _sounds(kanji).isdisjoint(_sounds(meant)):
+                        return phrase
+        return None
+
+    def find_katakana(self, run: str) -> str | None:
+        """Returns the word that this run of katakana looks like, or is but for one letter."""
+        if to_hiragana(run) in Dictionary.load().lines:
+            return None
+        if (same := self.alike.get(run.translate(_ALIKE))) is not None:
+            return same
+        if len(run) < _LEAST_KATAKANA:
+            return None
+        near = {each for left in left_out(run) for each in self.katakana.get(left, ())}
+        close = [each for each in near if OSA.distance(run, each) == 1]
+        return min(close, key=lambda each: (each[0] != run[0], each), default=None)
+
+
+def _sounds(kanji: str) -> frozenset[str]:
+    return frozenset(kana for kana, _ in Dictionary.load().readings(kanji)[:_MOST_SOUNDS])
+
+
+def _in_kana(written: str) -> Iterator[str]:
+    """Yields the phrase in kana, and with each part of its kanji in kana."""
+    for kana in list(dict.fromkeys(read_kanji(written)))[:_READINGS]:
+        parts = next(_split(written, kana), None)
+        if parts is None:
+            yield kana
+            continue
+        for spelled in product(*zip(written, parts, strict=True)):
+            if (made := "".join(spelled)) != written:
+                yield made
+
+
+def _split(written: str, kana: str) -> Iterator[tuple[str, ...]]:
+    """Yields the ways to read each kanji of `written` so that they make `kana`."""
+    if not written:
+        if not kana:
+            yield ()
+        return
+    for sound in _sounds(written[0]):
+        if sound and kana.startswith(sound):
+            yield from ((sound, *rest) for rest in _split(written[1:], kana[len(sound) :]))
+
+
+def _add(lexicon: Lexicon, spelled: str, entries: Iterable[Entry]) -> None:
+    key = fold_japanese(spelled)
+    if key in lexicon.japanese or len(key) < (3 if any(map(has_kanji, key)) else _LEAST_KANA):
+        return
+    for entry in entries:
+        lexicon.hold(key, entry)
