@@ -125,7 +125,7 @@ async def open_app(
         metrics = Metrics()
         background = Background(stack, metrics.count_background_death)
         env = await _open_env(settings, stack, metrics, background, ports, local=local)
-        env = await open_standby(settings, env, stack, background)
+        env = open_standby(settings, env, stack, background)
         env = open_tracing(settings, env, stack, os.environ)
         packages = await open_packages(env.registry)
         follower = await open_flags(settings, env.flags, env.registry, env.redis, stack)
