@@ -33,7 +33,7 @@ from server.telemetry.audit import AuditLog, audit_sink
 from server.telemetry.emf import publish_emf
 from server.telemetry.log_calls import CallLog, ExhaustedTurns
 from server.telemetry.log_output import dropped_lines
-from server.telemetry.metrics import Breakers, Metrics
+from server.telemetry.metrics import Metrics, log_breaker_changes
 from server.tracing.opening import open_tracing
 from server.transport.changes import OwnUpdates, SharedBus
 from server.transport.mcp import Protocol
@@ -125,7 +125,7 @@ async def open_app(
         metrics = Metrics()
         background = Background(stack, metrics.count_background_death)
         env = await _open_env(settings, stack, metrics, background, ports, local=local)
-        env = await open_standby(settings, env, stack, background)
+        env = open_standby(settings, env, stack, background)
         env = open_tracing(settings, env, stack, os.environ)
         packages = await open_packages(env.registry)
         follower = await open_flags(settings, env.flags, env.registry, env.redis, stack)
@@ -140,7 +140,8 @@ async def open_app(
         if reloads is not None:
             background.run("reload socket", partial(reloads, packages.reload))
         stack.callback(app.protocol.subscriptions.close)
-        stack.enter_context(app.lifecycle.serving())
+        app.lifecycle.wired = True
+        stack.callback(setattr, app.lifecycle, "wired", False)
         yield app
 
 
@@ -202,7 +203,7 @@ async def _open_env(
 def wire(settings: Settings, env: Environment) -> Application:
     """Wires the application over its environment: the one composition of the server and of tests."""
     clock, metrics = env.clocks.monotonic, env.metrics
-    on_change = Breakers(clock).record_breaker_change
+    on_change = log_breaker_changes(clock)
     backends = {name: Backend(name, policy, clock, on_change=on_change) for name, policy in POLICIES.items()}
     breakers = {name: backend.breaker for name, backend in backends.items()}
     breakers["redis"] = CircuitBreaker("redis", REDIS, clock, on_change=on_change)

@@ -63,7 +63,7 @@ class SessionMemory:
         clock: Clock = time.monotonic,
     ) -> None:
         self._redis = redis
-        self._guarded = GuardedRedis(redis, breaker, clock)
+        self.trip = GuardedRedis(redis, breaker, clock).trip
         self._turns, self._rate, self._local_limits, self._clock = turns, rate, local_limits, clock
         self.recent = RecentState(clock)
         self._ahead_ms = time.time() * 1000 - clock() * 1000  # Redis's clock less ours; a guess until Redis has answered
@@ -86,7 +86,7 @@ class SessionMemory:
         try:
             # An exhausted turn's call is answered at once, with or without Redis.
             seconds = TRIP_SECONDS / 2 if self._turns.is_known_exhausted(request.turn) else None
-            replies = await self._guarded.trip(list(questions.values()), seconds, request.span, "begin")
+            replies = await self.trip(list(questions.values()), seconds, request.span, "begin")
         except MemoryUnavailable:
             return self._begin_alone(request, degraded=True)
         answers = dict(zip(questions, replies, strict=True))
@@ -187,7 +187,7 @@ class SessionMemory:
         if not steps:
             return True
         try:
-            await self._guarded.trip(steps, None if seconds is None else min(seconds, TRIP_SECONDS), span, "end")
+            await self.trip(steps, None if seconds is None else min(seconds, TRIP_SECONDS), span, "end")
         except MemoryUnavailable:
             self._behind = True
             return False
@@ -197,12 +197,8 @@ class SessionMemory:
         """Adds a refused call to a history; no call waits for it. True if the session has listeners. Raises
         `MemoryUnavailable`."""
         listened = Command(("HGET", SessionKeys(session, user).base, "listened"))
-        _, reply = await self.background([self.record(session, user, entry, None), listened], TRIP_SECONDS)
+        _, reply = await self.trip([self.record(session, user, entry, None), listened], TRIP_SECONDS)
         return bool(reply)
-
-    async def background(self, steps: Sequence[Step], seconds: float) -> list[Reply]:
-        """A round trip that no call waits for. Raises `MemoryUnavailable`."""
-        return await self._guarded.trip(steps, seconds)
 
     def record(
         self,
@@ -271,14 +267,14 @@ class SessionMemory:
         """Removes all that is remembered under a session for a user. Raises `MemoryUnavailable`."""
         self.recent.forget(session, user)
         step = self._evaluation("forget", SessionKeys(session, user).all(), (SESSION_TTL_MS,))
-        (removed,) = await self._guarded.trip([step])
+        (removed,) = await self.trip([step])
         return bool(removed)
 
     async def recall(self, session: str, user: str | None) -> Recollection:
         """Reads a session back. Raises `MemoryUnavailable`."""
         own = SessionKeys(session, user)
         reading = [Command(("LRANGE", own.history, 0, MOST_CALLS - 1)), Command(("HGETALL", own.base))]
-        history, stored = await self._guarded.trip(reading)
+        history, stored = await self.trip(reading)
         try:
             fields = dict(zip(stored[::2], stored[1::2], strict=True))
             totals = {name: int(fields.get(name.encode(), 0)) for name in TOTALS}
@@ -288,14 +284,14 @@ class SessionMemory:
 
     async def whole(self, session: str, user: str | None, name: str) -> bytes | None:
         """The packed whole result of this name. Raises `MemoryUnavailable`."""
-        (kept,) = await self._guarded.trip([Command(("LRANGE", SessionKeys(session, user).results, 0, -1))])
+        (kept,) = await self.trip([Command(("LRANGE", SessionKeys(session, user).results, 0, -1))])
         prefix = name.encode("utf-8", "replace") + b" "
         return next((each.removeprefix(prefix) for each in kept if each.startswith(prefix)), None)
 
     async def listen(self, session: str, user: str | None) -> None:
         """Marks the session as listened to, for its calls in any process. Raises `MemoryUnavailable`."""
         base = SessionKeys(session, user).base
-        await self._guarded.trip([Command(("HSET", base, "listened", 1)), Command(("PEXPIRE", base, SESSION_TTL_MS))])
+        await self.trip([Command(("HSET", base, "listened", 1)), Command(("PEXPIRE", base, SESSION_TTL_MS))])
 
     async def ping(self, deadline: Deadline) -> None:
         """Asks Redis to answer. Raises `MemoryUnavailable` or `MemoryRefused` when it is not well."""
@@ -347,7 +343,7 @@ class Snapshots:
 
     async def load(self, key: str) -> bytes | None:
         """The packed value. Raises `MemoryUnavailable`."""
-        (stored,) = await self._memory.background([Command(("GET", key))], SNAPSHOT_SECONDS)
+        (stored,) = await self._memory.trip([Command(("GET", key))], SNAPSHOT_SECONDS)
         return stored if isinstance(stored, bytes) else None
 
     async def save(self, key: str, packed: bytes, seconds: int) -> bool:
@@ -355,7 +351,7 @@ class Snapshots:
         if len(packed) > LARGEST_PACKED or seconds <= 0:
             return False
         try:
-            await self._memory.background([Command(("SET", key, packed, "EX", seconds))], SNAPSHOT_SECONDS)
+            await self._memory.trip([Command(("SET", key, packed, "EX", seconds))], SNAPSHOT_SECONDS)
         except MemoryUnavailable:
             return False
         return True

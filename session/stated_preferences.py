@@ -69,7 +69,9 @@ class StatedPreferences:
             kept = await self._store.stated(user, deadline)
             before = self.current(kept.preferences)
             after = await change(before)
-            if after == kept.preferences or await self._store.keep(user, _next(after), kept.revision, deadline):
+            if after == kept.preferences or await self._store.keep(
+                user, Kept(after, uuid.uuid4().hex if after else None), kept.revision, deadline
+            ):
                 put = (mark, encode(after), COPY_SECONDS, MARK_SECONDS)
                 told = await self._trip(Evaluation(self._replace, (keys.preferences(user),), put))
                 return Changed(before, after, gone or told)
@@ -77,11 +79,7 @@ class StatedPreferences:
 
     async def _trip(self, step: Step) -> bool:
         try:
-            await self._memory.background([step], TRIP_SECONDS)
+            await self._memory.trip([step], TRIP_SECONDS)
         except MemoryUnavailable:
             return False
         return True
-
-
-def _next(preferences: Preferences) -> Kept:
-    return Kept(preferences, uuid.uuid4().hex if preferences else None)

@@ -82,7 +82,7 @@ class StandbyLoad:
         if wanted.url == IN_REDIS and settings.redis_url == EMBEDDED:
             raise SeedError("standby redis:", Problem("MANGA_REDIS_URL names no Redis that servers share", "set it"))
         redis = await open_redis(settings, stack) if wanted.url == IN_REDIS else None
-        return cls(wanted, records, embedder, await open_place(wanted.url, redis, stack), progress)
+        return cls(wanted, records, embedder, open_place(wanted.url, redis, stack), progress)
 
     async def look(self) -> None:
         """Compares the bundle with the one in its place. Raises SeedError if the place does not answer."""

@@ -43,7 +43,7 @@ async def _read_document(url: str | None) -> tuple[Document, str | None]:
     if url is None:
         return Document(), None
     async with AsyncExitStack() as stack:
-        source = await open_source(url, stack)
+        source = open_source(url, stack)
         try:
             return parse(await source.read() or b""), None
         except (Unreadable, DocumentError) as error:

@@ -13,12 +13,11 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING
 
 import uvicorn
 
 from server.application import Application
-from server.backends import Progress, open_ports
+from server.backends import OpenPorts, Progress, open_ports
 from server.config.parsing import SettingError
 from server.config.settings import Settings
 from server.ops import open_ops
@@ -30,9 +29,6 @@ from server.transport.http.connection import Connections, HttpConnection
 from server.transport.stdio import Lines, OpenCalls, private_stdin, serve_lines
 from server.transport.websocket.websockets import open_websockets
 from server.wiring import open_app
-
-if TYPE_CHECKING:
-    from server.backends import OpenPorts
 
 
 def connection_class() -> Callable[..., asyncio.Protocol]:
@@ -121,10 +117,6 @@ class PatientServer(uvicorn.Server):
         """Makes the protocol of a connection that the supervisor has accepted."""
         make, state = self.config.http_protocol_class, self.server_state
         return make(config=self.config, server_state=state, app_state=self.lifespan.state)  # type: ignore[call-arg]
-
-    @property
-    def open_connections(self) -> int:
-        return len(self.connections)
 
 
 async def serve(settings: Settings, progress: Progress | None = None) -> None:

@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from functools import partial
 
 from server.backends import open_ports
@@ -92,5 +93,5 @@ async def reload_tools(settings: Settings, *, as_json: bool) -> int:
     except NoServer as error:
         where = f"{settings.host}:{settings.port}"
         return print_error(f"no server of this user at {where} (MANGA_HOST, MANGA_PORT): nobody answers at {error}", 1)
-    print(json.dumps(report.as_json(), ensure_ascii=False, indent=2) if as_json else report)
+    print(json.dumps(asdict(report), ensure_ascii=False, indent=2) if as_json else report)
     return 0 if report.well else 1

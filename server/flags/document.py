@@ -102,10 +102,6 @@ class Segment:
     rollout: float = 100.0
     conditions: tuple[Condition, ...] = ()
 
-    @property
-    def decides_for_everybody(self) -> bool:
-        return not self.conditions and self.rollout in (0, 100)
-
 
 Flag = tuple[Segment, ...]
 """The first segment that a caller belongs to decides; without one the tool is off."""
@@ -179,15 +175,11 @@ def _read_flag(stated: Any) -> Flag:
 
 
 def _read_segment(stated: Mapping[str, Any]) -> Segment:
-    conditions = tuple(_read_condition(each) for each in stated.get("conditions", ()))
-    return Segment(stated["name"], float(stated.get("rollout", 100)), conditions)
-
-
-def _read_condition(stated: Mapping[str, Any]) -> Condition:
-    return Condition(stated["property"], frozenset(stated["value"]), negated=stated["operator"] == "not_in")
-
-
-Facts = frozenset[str]
+    conditions = (
+        Condition(each["property"], frozenset(each["value"]), negated=each["operator"] == "not_in")
+        for each in stated.get("conditions", ())
+    )
+    return Segment(stated["name"], float(stated.get("rollout", 100)), tuple(conditions))
 
 
 def kind(principal: Principal) -> str:
@@ -199,7 +191,7 @@ def kind(principal: Principal) -> str:
     return "agent" if principal.is_proven else "stated"
 
 
-def facts(about: str, principal: Principal) -> Facts:
+def facts(about: str, principal: Principal) -> frozenset[str]:
     """Returns the values of one property of the caller; empty if unknown. Without a token there are no scopes."""
     if about == "scopes":
         return principal.scopes or frozenset()
@@ -292,4 +284,4 @@ class Flags:
 
     def depends_on_user(self, tool: Tool) -> bool:
         flag = self.document.flags.get(tool.flag)
-        return not flag[0].decides_for_everybody if flag else False
+        return bool(flag and (flag[0].conditions or flag[0].rollout not in (0, 100)))

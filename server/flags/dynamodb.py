@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
 from server.config.parsing import FlagsItem
 from server.flags.sources import Unreadable
 from session.resilience.deadline import Deadline
@@ -21,18 +18,10 @@ SECONDS = 2.0
 class DynamoSource:
     """Reads consistently, so that a change is seen by the next look of every replica."""
 
-    def __init__(self, connection: Connection, item: FlagsItem) -> None:
-        self._connection = connection
+    def __init__(self, item: FlagsItem) -> None:
+        self._connection = Connection(item.address)
         self._item = item
-
-    @classmethod
-    @asynccontextmanager
-    async def open(cls, item: FlagsItem) -> AsyncIterator[DynamoSource]:
-        connection = Connection(item.address)
-        try:
-            yield cls(connection, item)
-        finally:
-            await connection.aclose()
+        self.aclose = self._connection.aclose
 
     async def read(self) -> bytes | None:
         key = {TABLE.partition_key: {"S": self._item.key}}

@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack, suppress
 from server.config.parsing import FlagsItem, file_of
 from server.config.settings import Settings
 from server.flags.document import Document, DocumentError, Flags, parse
-from server.flags.sources import FileSource, Source, Unreadable
+from server.flags.sources import FileSource, HttpSource, Source, Unreadable
 from session import keys
 from session.failures import MemoryUnavailable
 from session.redis.keyvalue import Command, KeyValue
@@ -22,17 +22,18 @@ from tools.contract import Tool
 from tools.store.models import Health
 
 
-async def open_source(url: str, stack: AsyncExitStack) -> Source:
+def open_source(url: str, stack: AsyncExitStack) -> Source:
     """Opens the source without reading it."""
     if path := file_of(url):
         return FileSource(path)
     if url.startswith("dynamodb:"):
         from server.flags.dynamodb import DynamoSource
 
-        return await stack.enter_async_context(DynamoSource.open(FlagsItem.parse(url)))
-    from server.flags.sources import HttpSource
-
-    return await stack.enter_async_context(HttpSource.open(url))
+        source: DynamoSource | HttpSource = DynamoSource(FlagsItem.parse(url))
+    else:
+        source = HttpSource(url)
+    stack.push_async_callback(source.aclose)
+    return source
 
 
 logger = logging.getLogger(__name__)
@@ -219,7 +220,7 @@ async def open_flags(
     if settings.flags_url is None:
         return None
     flags.known = False
-    source = await open_source(settings.flags_url, stack)
+    source = open_source(settings.flags_url, stack)
     follower = Follower(source, flags, tools, last_good=LastGood(redis, settings.flags_url))
     try:
         async with asyncio.timeout(START_SECONDS):

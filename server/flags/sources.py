@@ -8,8 +8,6 @@ import asyncio
 import errno
 import os
 import stat
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -44,15 +42,11 @@ class FileSource:
             raise Unreadable(f"{self._path} cannot be read: {error.strerror}") from error
 
     def _content(self) -> bytes:
-        with open(self._path, "rb", opener=_open_without_waiting) as file:
+        # Without blocking: a pipe without a writer would block the open, and the process's end.
+        with open(self._path, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise OSError(errno.EINVAL, "it is no file")
             return file.read(MOST_BYTES + 1)
-
-
-def _open_without_waiting(path: str, flags: int) -> int:
-    """Opens without blocking: a pipe without a writer would block the open, and the process's end."""
-    return os.open(path, flags | os.O_NONBLOCK)
 
 
 ALL_SECONDS = 2.0
@@ -61,18 +55,13 @@ ALL_SECONDS = 2.0
 class HttpSource:
     """Sends conditional requests (RFC 9110, If-None-Match) and follows no redirects."""
 
-    def __init__(self, client: httpx2.AsyncClient, url: str) -> None:
-        self._client = client
-        self._url = url
-        self._etag: str | None = None
-
-    @classmethod
-    @asynccontextmanager
-    async def open(cls, url: str) -> AsyncIterator[HttpSource]:
+    def __init__(self, url: str) -> None:
         # The environment's proxy is for other machines.
         outside = not is_loopback(urlsplit(url).hostname or "")
-        async with httpx2.AsyncClient(timeout=1.0, follow_redirects=False, trust_env=outside) as client:
-            yield cls(client, url)
+        self._client = httpx2.AsyncClient(timeout=1.0, follow_redirects=False, trust_env=outside)
+        self._url = url
+        self._etag: str | None = None
+        self.aclose = self._client.aclose
 
     async def read(self) -> bytes | None:
         try:
@@ -95,15 +84,10 @@ class HttpSource:
                 raise Unreadable(f"it answers with status {answer.status_code}")
             if answer.headers.get("content-encoding", "identity") != "identity":
                 raise Unreadable("it answers compressed, which was not asked for")
-            body = await _read_bounded(answer)
+            body = b""
+            async for piece in answer.aiter_raw():
+                body += piece
+                if len(body) > MOST_BYTES:
+                    break
             self._etag = answer.headers.get("etag")  # only now: a body that broke off has to be sent again
             return body
-
-
-async def _read_bounded(answer: httpx2.Response) -> bytes:
-    body = b""
-    async for piece in answer.aiter_raw():
-        body += piece
-        if len(body) > MOST_BYTES:
-            break
-    return body

@@ -28,7 +28,7 @@ from session.failures import MemoryUnavailable
 from session.redis.keyvalue import Argument, Command, KeyValue
 from session.resilience.deadline import Deadline
 
-OFF, NAMES, FULL = "off", "names", "full"
+NAMES, FULL = "names", "full"
 KINDS = (NAMES, FULL)
 LAYOUT = 1
 """The bundle's version: a server reads no other."""
@@ -269,8 +269,9 @@ class RedisPlace:
 
     async def publish(self, bundle: Path) -> None:
         old = await self._read_mark()
-        mark = f"{await asyncio.to_thread(_digest_file, bundle)}-{token_hex(4)}"
         with await asyncio.to_thread(bundle.open, "rb") as file:
+            mark = f"{(await asyncio.to_thread(_sha256, file))[:32]}-{token_hex(4)}"
+            file.seek(0)
             while piece := await asyncio.to_thread(file.read, CHUNK):
                 await self._send_command("APPEND", _bundle_key(mark), piece)
                 await self._send_command("EXPIRE", _bundle_key(mark), OLD_SECONDS)
@@ -295,8 +296,3 @@ class RedisPlace:
 
 def _bundle_key(mark: str) -> str:
     return f"{MARK}:{mark}"
-
-
-def _digest_file(bundle: Path) -> str:
-    with bundle.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()[:32]

@@ -20,26 +20,28 @@ from tools.store.backends.aws_address import S3Address
 from tools.store.ports import Embedder
 
 
-async def open_place(url: str, redis: KeyValue | None, stack: AsyncExitStack) -> Place:
+def open_place(url: str, redis: KeyValue | None, stack: AsyncExitStack) -> Place:
     """Opens a bundle's place, which need not answer yet, until the stack ends. Raises ValueError for a wrong address."""
     if file := file_of(url):
         return FilePlace(file)
     if url.startswith("s3:"):
         from server.standby.s3 import S3Place
 
-        return await stack.enter_async_context(S3Place.open(S3Address.parse(url)))
+        place = S3Place(S3Address.parse(url))
+        stack.push_async_callback(place.aclose)
+        return place
     assert redis is not None
     return RedisPlace(redis)
 
 
-async def open_standby(settings: Settings, env: Environment, stack: AsyncExitStack, background: Background) -> Environment:
+def open_standby(settings: Settings, env: Environment, stack: AsyncExitStack, background: Background) -> Environment:
     """Adds the standby to `env`, where one is configured. It is loaded in the background."""
     if settings.standby_url is None:
         return env
     from server.standby.replica import Replica
     from server.standby.second import StandbyMetrics, StandbyStores, probe_replica
 
-    place = await open_place(settings.standby_url, env.redis, stack)
+    place = open_place(settings.standby_url, env.redis, stack)
     replica = Replica(place, settings.standby, env.ports.embedder, settings.data_dir)
     background.run("standby catalogue", replica.keep)
     env.metrics.registry.register(StandbyMetrics(replica))
@@ -57,7 +59,7 @@ async def diagnose(settings: Settings, embedder: Embedder | None, stack: AsyncEx
     try:
         async with asyncio.timeout(deadline.less(0.5).remaining()):
             redis = await open_redis(settings, stack) if settings.standby_url == IN_REDIS else None
-            place = await open_place(settings.standby_url, redis, stack)
+            place = open_place(settings.standby_url, redis, stack)
             head = await place.head()
     except TimeoutError:
         return Diagnosis(DEGRADED, "it does not answer", "check MANGA_STANDBY_URL")

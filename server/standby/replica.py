@@ -6,14 +6,14 @@ import asyncio
 import ctypes
 import gc
 import logging
-import shutil
 import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 
 from server.standby.bundle import FULL, RECORDS, BrokenOffError, BundleError, Manifest, Place, UnreachableError, unpack
 from session.resilience.breaker import Outage
@@ -107,8 +107,10 @@ class Replica:
 
     async def look(self) -> bool:
         """Fetches and loads a new bundle; True if there was one. Raises `UnreachableError`."""
-        async with _open_scratch_folder(self._folder) as folder:
-            fetched, unpacked = folder / "bundle", folder / "unpacked"
+        made = partial(TemporaryDirectory[str], prefix="standby-", dir=self._folder, ignore_cleanup_errors=True)
+        scratch = await asyncio.to_thread(made)
+        fetched, unpacked = Path(scratch.name) / "bundle", Path(scratch.name) / "unpacked"
+        try:
             mark = await self._place.fetch(self._seen, fetched)
             if mark is None:
                 return False
@@ -122,6 +124,8 @@ class Replica:
             except (BundleError, CatalogFileError) as error:
                 self._refuse(mark, error)
                 return False
+        finally:
+            await asyncio.to_thread(scratch.cleanup)
         return True
 
     def _refuse(self, mark: str, error: Exception) -> None:
@@ -182,13 +186,3 @@ class Replica:
             del titles[-500:]
             await asyncio.sleep(0)
         await asyncio.to_thread(give_memory_back)
-
-
-@asynccontextmanager
-async def _open_scratch_folder(parent: Path | None) -> AsyncIterator[Path]:
-    """A temporary folder."""
-    folder = Path(await asyncio.to_thread(mkdtemp, prefix="standby-", dir=parent))
-    try:
-        yield folder
-    finally:
-        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)

@@ -24,14 +24,9 @@ NOT_CHANGED, NO_OBJECT = "304", ("NoSuchKey", "404")
 class S3Place:
     """One object; its mark is the ETag, so that an unchanged one is not sent again (RFC 9110, If-None-Match)."""
 
-    def __init__(self, client: AwsClient, where: S3Address) -> None:
-        self._client = client
+    def __init__(self, where: S3Address) -> None:
         self._named = {"Bucket": where.bucket, "Key": where.prefix.rstrip("/")}
         self._called = f"s3://{where.bucket}/{self._named['Key']}"
-
-    @classmethod
-    @asynccontextmanager
-    async def open(cls, where: S3Address) -> AsyncIterator[S3Place]:
         config = client_config(
             CONNECT_SECONDS,
             READ_SECONDS,
@@ -41,23 +36,22 @@ class S3Place:
             s3={"addressing_style": "path" if where.endpoint else "auto"},
         )
         twice = AioConfig(retries={"mode": "standard", "total_max_attempts": 2})
-        client = AwsClient("s3", where.region, where.endpoint, config.merge(twice))
-        try:
-            yield cls(client, where)
-        finally:
-            await client.aclose()
+        self._client = AwsClient("s3", where.region, where.endpoint, config.merge(twice))
+        self.aclose = self._client.aclose
 
     async def fetch(self, since: str | None, into: Path) -> str | None:
-        try:
-            async with self._reaching():
+        async with self._reaching():
+            try:
                 answer = await self._get(**({"IfNoneMatch": since} if since else {}))
-                with await asyncio.to_thread(into.open, "wb") as file:
-                    async with answer["Body"] as body:
-                        async for chunk in body.iter_chunks(CHUNK):
-                            await asyncio.to_thread(file.write, chunk)
-                return str(answer["ETag"])
-        except _UnchangedError:
-            return None
+            except ClientError as error:
+                if code_of(error) == NOT_CHANGED:
+                    return None
+                raise
+            with await asyncio.to_thread(into.open, "wb") as file:
+                async with answer["Body"] as body:
+                    async for chunk in body.iter_chunks(CHUNK):
+                        await asyncio.to_thread(file.write, chunk)
+            return str(answer["ETag"])
 
     async def head(self) -> bytes:
         try:
@@ -85,18 +79,12 @@ class S3Place:
             async with asyncio.timeout(ALL_SECONDS):
                 yield
         except ClientError as error:
-            if code_of(error) == NOT_CHANGED:
-                raise _UnchangedError from error
             kind = _NoObjectError if code_of(error) in NO_OBJECT else UnreachableError
             raise kind(f"{self._called}: {code_of(error)}") from error
         except (BotoCoreError, ResponseParserError, HttpError, OSError, EOFError) as error:
             raise UnreachableError(f"{self._called} cannot be reached ({type(error).__name__})") from error
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise UnreachableError(f"{self._called} answers with something that cannot be read") from error
-
-
-class _UnchangedError(Exception):
-    """The object has not changed."""
 
 
 class _NoObjectError(UnreachableError):

@@ -9,6 +9,7 @@ import logging
 import os
 import stat
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -121,22 +122,13 @@ class AuditLog:
 
     async def record_and_confirm(self, event: CallFinished) -> bool:
         """True if the line was written within `CONFIRM_SECONDS`."""
-        loop = asyncio.get_running_loop()
-        known: asyncio.Future[bool] = loop.create_future()
-
-        def settle(written: bool) -> None:
-            if not known.done():
-                known.set_result(written)
-
-        def tell(written: bool) -> None:
-            with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(settle, written)
-
-        if not self.record(event, tell):
+        known: Future[bool] = Future()
+        known.set_running_or_notify_cancel()  # its result may come when nobody waits for it any more
+        if not self.record(event, known.set_result):
             return False
         with suppress(TimeoutError):
             async with asyncio.timeout(CONFIRM_SECONDS):
-                return await known
+                return await asyncio.wrap_future(known)
         return False
 
     def close(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -69,10 +70,8 @@ class CallFinished:
         return {} if caller is None else {"trace_id": f"{caller.trace_id:032x}"}
 
 
-class Sink(Protocol):
-    """Receives every event; returns at once and does not raise."""
-
-    def __call__(self, event: CallFinished) -> None: ...
+Sink = Callable[[CallFinished], None]
+"""Receives every event; returns at once and does not raise."""
 
 
 class Observer(Protocol):
@@ -110,10 +109,7 @@ class Listeners:
 
     def wants(self, call: Call) -> bool:
         """Asks every listener, since each counts the calls that it wants."""
-        wanted = False
-        for listener in self._listening:
-            wanted |= listener.wants(call)
-        return wanted
+        return sum(listener.wants(call) for listener in self._listening) > 0
 
     def begin(self, listener: Listener) -> None:
         self._listening = (*self._listening, listener)

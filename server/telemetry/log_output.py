@@ -144,7 +144,7 @@ class RepeatFilter(logging.Filter):
         self._said: dict[tuple[str, str], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if record.name.startswith(("manga.",)):  # loggers whose lines are limited elsewhere
+        if record.name.startswith("manga."):  # loggers whose lines are limited elsewhere
             return True
         now, words = self._clock(), str(record.msg)
         alike = (record.name, words)
@@ -169,6 +169,7 @@ def _most(record: logging.LogRecord) -> int:
 
 logger = logging.getLogger(__name__)
 FD = 2
+MISSING = "%d lines of this log are missing: stderr was not read as quickly as they came"
 LAST_SECONDS = 0.5
 """Time for the last lines at the end of the process."""
 
@@ -200,7 +201,7 @@ class QueuedStderr(DescriptorText):
         self._begun = ""
         self._lock = threading.RLock()
         # Nobody can read that lines are lost: /metrics counts them.
-        self.lines = Lines("stderr", partial(write_all, fd), lost=lambda why: None, found=_warn_of_missing)
+        self.lines = Lines("stderr", partial(write_all, fd), lost=lambda why: None, found=partial(logger.warning, MISSING))
 
     def write(self, text: str) -> int:
         with self._lock:
@@ -241,10 +242,6 @@ def leave(status: int) -> None:
     """Ends the process without waiting for its threads, after `LAST_SECONDS` for the last lines."""
     sys.stderr.close()
     os._exit(status)
-
-
-def _warn_of_missing(lines: int) -> None:
-    logger.warning("%d lines of this log are missing: stderr was not read as quickly as they came", lines)
 
 
 class PolledStderr(DescriptorText):

@@ -11,7 +11,7 @@ from importlib.metadata import version
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, ProcessCollector
 from prometheus_client.core import CounterMetricFamily
-from prometheus_client.exposition import CONTENT_TYPE_LATEST, choose_encoder, generate_latest
+from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from server.call import Call
@@ -24,20 +24,18 @@ from session.resilience.clocks import Clock
 logger = logging.getLogger(__name__)
 
 
-class Breakers:
-    """Logs outages of backends by their circuit breakers' changes; a failed probe is no new outage."""
+def log_breaker_changes(clock: Clock = time.monotonic) -> Callable[[str, BreakerState, str], None]:
+    """Returns what logs outages of backends by their circuit breakers' changes; a failed probe is no new outage."""
+    outages: dict[str, Outage] = {}
 
-    def __init__(self, clock: Clock = time.monotonic) -> None:
-        self._clock = clock
-        self._outages: dict[str, Outage] = {}
-
-    def record_breaker_change(self, backend: str, state: BreakerState, why: str) -> None:
-        what = f"the {backend} backend, by its breaker,"
-        outage = self._outages.setdefault(backend, Outage(logger, what, clock=self._clock))
+    def record(backend: str, state: BreakerState, why: str) -> None:
+        outage = outages.setdefault(backend, Outage(logger, f"the {backend} backend, by its breaker,", clock=clock))
         if state is BreakerState.OPEN:
             outage.record_failure(why)
         elif state is BreakerState.CLOSED:
             outage.record_recovery()
+
+    return record
 
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0)
@@ -49,8 +47,6 @@ STATES = {BreakerState.CLOSED: 0, BreakerState.HALF_OPEN: 1, BreakerState.OPEN: 
 
 class Metrics:
     """Prometheus metrics. Labels are few and bounded; none is about a user."""
-
-    content_type = CONTENT_TYPE_LATEST
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -76,19 +72,17 @@ class Metrics:
         self._held = gauge("manga_connections_held", "Open connections that give their place to no other.")
         self._most_held = gauge("manga_connections_most", "Connections that can be open at once.")
         self.streams = gauge("manga_sse_streams", "Open SSE streams.")
-        self._register_build()
-        self._series_by_labels: dict[tuple[str, str, str | None, str], tuple[Counter, Histogram]] = {}
-        self._variants: set[str] = set()
-
-    def _register_build(self) -> None:
         build = Info("manga_build", "The server's version.", registry=self.registry)
         build.info({"version": VERSION, "python": platform.python_version(), "sdk": version("mcp")})
         ProcessCollector(registry=self.registry)
+        self._series_by_labels: dict[tuple[str, str, str | None, str], tuple[Counter, Histogram]] = {}
+        self._variants: set[str] = set()
 
     def __call__(self, event: CallFinished) -> None:
         calls, seconds = self._series(event)
         calls.inc()
-        seconds.observe(event.milliseconds / 1000, _exemplar(event))
+        sampled = event.timeline is not None and event.timeline.sampled
+        seconds.observe(event.milliseconds / 1000, event.trace if sampled else None)
         if (verdict := usable(event)) is not None:
             self._levels[USABLE][verdict].inc()
         for what in event.degraded:
@@ -144,7 +138,7 @@ class Metrics:
     def watch_breakers(self, breakers: Iterable[CircuitBreaker]) -> None:
         """Reads the breakers' states at each scrape, as `/readyz` does."""
         for breaker in breakers:
-            self._breakers.labels(breaker.name).set_function(partial(_number, breaker))
+            self._breakers.labels(breaker.name).set_function(partial(lambda each: STATES[each.state], breaker))
 
     def watch_lag(self, replica: str, seconds: Callable[[], float]) -> None:
         """Sets the function that tells how long a copy has been behind its source."""
@@ -155,22 +149,10 @@ class Metrics:
         self.registry.register(_Counted("manga_log_lines_dropped", "Lines of the log that stderr did not take.", log))
         self.registry.register(_Counted("manga_audit_lines_dropped", "Lines of the audit that were not written.", audit))
 
-    def text(self) -> bytes:
-        return generate_latest(self.registry)
-
     def text_for(self, accept: str) -> tuple[bytes, str]:
         """The text and its content type, by the Accept header: OpenMetrics, which has exemplars, or the older form."""
         encode, content_type = choose_encoder(accept)
         return encode(self.registry), content_type
-
-
-def _number(breaker: CircuitBreaker) -> int:
-    return STATES[breaker.state]
-
-
-def _exemplar(event: CallFinished) -> dict[str, str] | None:
-    """The trace of a sampled call, for the histogram's buckets."""
-    return event.trace if event.timeline is not None and event.timeline.sampled else None
 
 
 class _Counted(Collector):

@@ -25,16 +25,12 @@ by the model's thinking; where slow calls have spent it, those were late."""
 def usable(event: CallFinished) -> bool | None:
     """True if the agent can go on with the answer. None for a call that says nothing of the service: cancelled, a caller's
     error, or forbidden."""
-    if event.outcome == "ok":
-        return not _dead_end(event)
-    return False if event.outcome in OWN_FAILURES else None
-
-
-def _dead_end(event: CallFinished) -> bool:
+    if event.outcome != "ok":
+        return False if event.outcome in OWN_FAILURES else None
     # Without a live source, or with more than the session missing, "nothing found" proves nothing.
     missing = event.source not in (LIVE, CACHE) or not frozenset({"session"}).issuperset(event.degraded)
     # "matches": a fallback that shows popular titles in place of the ones asked for.
-    return (event.empty and missing) or "matches" in event.degraded
+    return not ((event.empty and missing) or "matches" in event.degraded)
 
 
 class Kind(StrEnum):

@@ -76,19 +76,13 @@ PARSERS: dict[str, Callable[[str], Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
-    """A `ratio` from 0 to 1. With `parent_based` the caller's decision precedes it."""
-
-    parent_based: bool = True
-    ratio: float = DEFAULT_RATIO
-
-
-@dataclass(frozen=True, slots=True)
 class TraceSettings:
-    """The URL that spans are posted to, and the sampling."""
+    """The URL that spans are posted to, and the `ratio` from 0 to 1 of the calls that are sampled. With `parent_based` the
+    caller's decision precedes it."""
 
     endpoint: str
-    sampling: Sampling = Sampling()
+    parent_based: bool = True
+    ratio: float = DEFAULT_RATIO
 
 
 def read_trace_settings(environ: Mapping[str, str]) -> TraceSettings | None:
@@ -108,7 +102,7 @@ def read_trace_settings(environ: Mapping[str, str]) -> TraceSettings | None:
     ratio = {"always_on": 1.0, "always_off": 0.0}.get(sampler.removeprefix(_PARENT_BASED))
     if ratio is None:
         ratio = parse_setting(SAMPLER_ARG, given[SAMPLER_ARG], _parse_ratio) if SAMPLER_ARG in given else DEFAULT_RATIO
-    return TraceSettings(endpoint, Sampling(sampler.startswith(_PARENT_BASED), ratio))
+    return TraceSettings(endpoint, sampler.startswith(_PARENT_BASED), ratio)
 
 
 BY_CALLERS = Rate(per_second=50, burst=100)
@@ -122,7 +116,7 @@ class Sampler:
 
     traces = True
 
-    def __init__(self, sampling: Sampling, clock: Clock, draw: Callable[[int], int] = random.getrandbits) -> None:
+    def __init__(self, sampling: TraceSettings, clock: Clock, draw: Callable[[int], int] = random.getrandbits) -> None:
         self._parent_based = sampling.parent_based
         self._below = round(sampling.ratio * (1 << BITS))
         self._limits = LocalLimits(BY_CALLERS, clock, capacity=1)
@@ -151,19 +145,20 @@ def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, en
         return env
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 
-    from server.tracing.sending import Sender, SpansOf
+    from server.tracing.sending import close_batches, open_batches, spans_of
 
     # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
     own = Resource.create({"service.name": "manga-tools", "service.version": VERSION})
     resource = own.merge(OTELResourceDetector().detect())
-    sender, spans_of = Sender(traces.endpoint, MOST_WAITING), SpansOf(resource, systems(settings))
-    stack.push_async_callback(sender.aclose)
+    batches, databases = open_batches(traces.endpoint, MOST_WAITING), systems(settings)
+    stack.push_async_callback(close_batches, batches)
 
     def sink(event: CallFinished) -> None:
         if event.timeline is not None and event.timeline.sampled:
-            sender.send(spans_of(event, event.timeline, time.time_ns()))
+            for span in spans_of(event, event.timeline, time.time_ns(), resource, databases):
+                batches.on_end(span)
 
-    sampler = Sampler(traces.sampling, env.clocks.monotonic)
+    sampler = Sampler(traces, env.clocks.monotonic)
     return replace(env, sinks=(*env.sinks, sink), observers=(*env.observers, sampler))
 
 

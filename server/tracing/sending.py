@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -91,69 +91,49 @@ SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 UNSET = Status(StatusCode.UNSET)
 
 
-class SpansOf:
-    """Makes the spans of a call. `systems` are the databases of remote backends; only their spans are CLIENT spans."""
+def spans_of(
+    event: CallFinished, timeline: Timeline, ended_ns: int, resource: Resource, systems: Mapping[str, str]
+) -> Iterator[ReadableSpan]:
+    """Yields the call's span, then those below it; `ended_ns` is its end in nanoseconds since the epoch. `systems` are the
+    databases of remote backends; only their spans are CLIENT spans."""
+    over = timeline.call.ended or 0.0
 
-    def __init__(self, resource: Resource, systems: Mapping[str, str]) -> None:
-        self._resource = resource
-        self._systems = systems
+    def context(span_id: int, *, remote: bool = False) -> SpanContext:
+        return SpanContext(timeline.trace_id, span_id, remote, SAMPLED)
 
-    def __call__(self, event: CallFinished, timeline: Timeline, ended_ns: int) -> Iterator[ReadableSpan]:
-        """Yields the call's span, then those below it; `ended_ns` is its end in nanoseconds since the epoch."""
-        over = timeline.call.ended or 0.0
-        yield self._of_call(event, timeline, ended_ns, over)
-        for span in timeline.spans:
-            yield self._of_span(span, timeline, ended_ns, over)
+    def nanoseconds(moment: float) -> int:
+        return ended_ns - max(0, round((over - moment) * 1e9))
 
-    def _of_call(self, event: CallFinished, timeline: Timeline, ended_ns: int, over: float) -> ReadableSpan:
-        method, target = method_and_target(event.tool)
-        attributes = call_attributes(event)
-        if timeline.more:
-            attributes["manga.more_intervals"] = timeline.more
-        parent = timeline.parent_id
+    def make(
+        name: str, span: Span, parent: SpanContext | None, outcome: str, attributes: Attributes, **how: Any
+    ) -> ReadableSpan:
         return ReadableSpan(
-            f"{method} {target}" if target else method,
-            _context(timeline, timeline.call.span_id),
-            None if parent is None else _context(timeline, parent, remote=True),
-            self._resource,
+            name,
+            context(span.span_id),
+            parent,
+            resource,
             attributes,
-            kind=SpanKind.SERVER,
-            status=_status(event.outcome),
-            start_time=_nanoseconds(timeline.call.started, ended_ns, over),
-            end_time=ended_ns,
+            status=UNSET if outcome in (OK, CANCELLED) else Status(StatusCode.ERROR, outcome),
+            start_time=nanoseconds(span.started),
+            end_time=nanoseconds(span.ended or over),
             instrumentation_scope=SCOPE,
+            **how,
         )
 
-    def _of_span(self, span: Span, timeline: Timeline, ended_ns: int, over: float) -> ReadableSpan:
+    method, target = method_and_target(event.tool)
+    name, attributes = f"{method} {target}" if target else method, call_attributes(event)
+    if timeline.more:
+        attributes["manga.more_intervals"] = timeline.more
+    caller = None if timeline.parent_id is None else context(timeline.parent_id, remote=True)
+    yield make(name, timeline.call, caller, event.outcome, attributes, kind=SpanKind.SERVER)
+    for span in timeline.spans:
         around = timeline.call if span.parent is None else timeline.spans[span.parent]
-        asked = span.kind == "redis" or (span.kind == "attempt" and span.name in self._systems)
+        asked = span.kind == "redis" or (span.kind == "attempt" and span.name in systems)
         joined = TraceContext.read(str(span.attributes.get("joined", "")))
-        return ReadableSpan(
-            name_of(span),
-            _context(timeline, span.span_id),
-            _context(timeline, around.span_id),
-            self._resource,
-            span_attributes(span, self._systems),
-            links=() if joined is None else (Link(SpanContext(joined.trace_id, joined.span_id, True, SAMPLED)),),
-            kind=SpanKind.CLIENT if asked else SpanKind.INTERNAL,
-            status=_status(span.outcome),
-            start_time=_nanoseconds(span.started, ended_ns, over),
-            end_time=_nanoseconds(span.ended or over, ended_ns, over),
-            instrumentation_scope=SCOPE,
-        )
-
-
-def _context(timeline: Timeline, span_id: int, *, remote: bool = False) -> SpanContext:
-    return SpanContext(timeline.trace_id, span_id, remote, SAMPLED)
-
-
-def _nanoseconds(moment: float, ended_ns: int, over: float) -> int:
-    return ended_ns - max(0, round((over - moment) * 1e9))
-
-
-def _status(outcome: str) -> Status:
-    """Returns the span's status; a cancelled call is no error."""
-    return UNSET if outcome in (OK, CANCELLED) else Status(StatusCode.ERROR, outcome)
+        links = () if joined is None else (Link(SpanContext(joined.trace_id, joined.span_id, True, SAMPLED)),)
+        kind = SpanKind.CLIENT if asked else SpanKind.INTERNAL
+        own = span_attributes(span, systems)
+        yield make(name_of(span), span, context(around.span_id), span.outcome, own, kind=kind, links=links)
 
 
 logger = logging.getLogger(__name__)
@@ -204,21 +184,14 @@ class LoggedExporter(OTLPSpanExporter):
         return result
 
 
-class Sender:
-    """Owns the queue and its thread."""
+def open_batches(endpoint: str, most_waiting: int) -> BatchSpanProcessor:
+    """Starts the queue and its thread."""
+    # The exporter would log each failure with the address.
+    logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
+    return BatchSpanProcessor(LoggedExporter(endpoint), max_queue_size=most_waiting)
 
-    def __init__(self, endpoint: str, most_waiting: int) -> None:
-        # The exporter would log each failure with the address.
-        logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
-        self._batches = BatchSpanProcessor(LoggedExporter(endpoint), max_queue_size=most_waiting)
 
-    def send(self, spans: Iterable[ReadableSpan]) -> None:
-        for span in spans:
-            self._batches.on_end(span)
-
-    async def aclose(self) -> None:
-        """Waits at most `CLOSE_SECONDS`; a hanging collector keeps a daemon thread."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(
-                asyncio.wrap_future(run_on_thread(self._batches.shutdown, "end of the traces")), CLOSE_SECONDS
-            )
+async def close_batches(batches: BatchSpanProcessor) -> None:
+    """Waits at most `CLOSE_SECONDS`; a hanging collector keeps a daemon thread."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(asyncio.wrap_future(run_on_thread(batches.shutdown, "end of the traces")), CLOSE_SECONDS)

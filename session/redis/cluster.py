@@ -90,6 +90,8 @@ class ClusteredRedis:
     """`KeyValue` over a cluster. A trip that needs an absent node fails at once and sends nothing. PING asks every primary
     whether the cluster is well."""
 
+    is_sharded = True
+
     def __init__(self, address: RedisAddress, credentials: Credentials | None = None) -> None:
         """Knows one `address` at first, any node's or an endpoint's that leads to one."""
         self._address, self._credentials = address, credentials
@@ -105,10 +107,6 @@ class ClusteredRedis:
     def dialer(self) -> Dialer:
         """The dialer of a random node, since a message published on one node reaches all."""
         return random.choice(self._there() or [self.connection_to(self._seed)]).dialer
-
-    @property
-    def is_sharded(self) -> bool:
-        return True
 
     def dialer_of(self, channel: str) -> Dialer:
         node = self.node_of(channel)

@@ -11,11 +11,13 @@ import logging
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from session.failures import MemoryUnavailable
 from session.redis.address import RedisAddress
@@ -31,6 +33,8 @@ MEMORY = "256mb"
 SOCKET = "valkey.sock"
 FOLDER = "manga-valkey-"
 LOCK, UNLOCKED = "lock", "lock.new"
+APART: dict[str, Any] = {**dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL), "start_new_session": True}
+"""How a Valkey runs. Ctrl-C is for the server, which stops this child when it no longer needs it."""
 
 # Runs in a fresh interpreter, then becomes Valkey: has Linux kill it with its parent (prctl(2), PR_SET_PDEATHSIG), and exits
 # if the parent is gone already. A preexec_fn would run between fork and exec of a process with threads.
@@ -50,7 +54,7 @@ async def embedded_redis() -> AsyncIterator[MultiplexedRedis]:
     """Runs Valkey within the block, connected. Raises `MemoryUnavailable` when it does not start. On disk there are only
     a socket and a lock, in a private folder that is removed at the end."""
     with own_folder(FOLDER) as folder:
-        process = await _launch(folder)
+        process = await asyncio.create_subprocess_exec(*launch_command(folder), **APART)
         watching = start_task(_watch(process), "embedded Valkey")
         try:
             path = folder / SOCKET
@@ -68,24 +72,17 @@ async def embedded_redis() -> AsyncIterator[MultiplexedRedis]:
 
 @contextmanager
 def own_folder(prefix: str) -> Iterator[Path]:
-    """A temporary folder of this process. Folders that killed processes left are removed."""
+    """A temporary folder of this process, locked within the block. Folders that killed processes left are removed. Forked
+    processes inherit the lock (flock(2)), so that it is free when the last has ended."""
     _remove_abandoned(prefix)
     folder = Path(tempfile.mkdtemp(prefix=prefix))
     try:
-        with _hold_lock(folder):
+        with (folder / UNLOCKED).open("wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            (folder / UNLOCKED).rename(folder / LOCK)  # only now, so that nobody finds it unlocked before
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def _hold_lock(folder: Path) -> Iterator[None]:
-    """Locks the folder while the block runs. Forked processes inherit the lock (flock(2)), so that it is free when the last
-    has ended. The file gets its name once it is locked, so that nobody finds it unlocked before."""
-    with (folder / UNLOCKED).open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        (folder / UNLOCKED).rename(folder / LOCK)
-        yield
 
 
 def _remove_abandoned(prefix: str) -> None:
@@ -96,16 +93,6 @@ def _remove_abandoned(prefix: str) -> None:
             with (folder / LOCK).open("rb") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(folder, ignore_errors=True)
-
-
-async def _launch(folder: Path) -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        *launch_command(folder),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C is for the server, which stops this child when it no longer needs it
-    )
 
 
 def launch_command(folder: Path) -> list[str]:

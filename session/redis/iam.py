@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 import botocore.session
@@ -16,7 +15,6 @@ from botocore.auth import SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import ReadOnlyCredentials
 from botocore.exceptions import BotoCoreError
-from redis.credentials import CredentialProvider
 
 logger = logging.getLogger(__name__)
 
@@ -25,7 +23,7 @@ RENEW_SECONDS = 780
 """A token is reused while it has two minutes left."""
 
 
-class ElastiCacheIam(CredentialProvider):
+class ElastiCacheIam:
     """User and token for one cache, from the usual AWS credentials (the task's role)."""
 
     def __init__(self, user: str, cache: str, region: str, *, serverless: bool = True) -> None:
@@ -34,23 +32,24 @@ class ElastiCacheIam(CredentialProvider):
         self._region = region
         self._serverless = serverless
         self._session = botocore.session.get_session()
-        self._token = _Token()
+        self._token, self._made_at = "", float("-inf")
+        self._made_by: ReadOnlyCredentials | None = None
         self._complained = False
 
     def get_credentials(self) -> tuple[str, str]:
         """User and token. May block to fetch credentials. Raises PermissionError when there are none."""
         signer, now = self._signer(), time.monotonic()
         # A role's credentials expire, and with them the tokens that they signed.
-        if signer != self._token.signer or now - self._token.made_at > RENEW_SECONDS:
-            self._token = _Token(self._sign_request(), now, signer)
-        return self._user, self._token.text
+        if signer != self._made_by or now - self._made_at > RENEW_SECONDS:
+            self._token, self._made_at, self._made_by = self._sign_request(signer), now, signer
+        return self._user, self._token
 
-    def _sign_request(self) -> str:
+    def _sign_request(self, signer: ReadOnlyCredentials) -> str:
         query = {"Action": "connect", "User": self._user}
         if self._serverless:
             query["ResourceType"] = "ServerlessCache"
         request = AWSRequest(method="GET", url=f"http://{self._cache}/?{urlencode(query)}")
-        SigV4QueryAuth(self._signer(), "elasticache", self._region, expires=TOKEN_SECONDS).add_auth(request)
+        SigV4QueryAuth(signer, "elasticache", self._region, expires=TOKEN_SECONDS).add_auth(request)
         return str(request.url).removeprefix("http://")
 
     def _signer(self) -> ReadOnlyCredentials:
@@ -66,10 +65,3 @@ class ElastiCacheIam(CredentialProvider):
             raise PermissionError("no AWS credentials were found for IAM authentication to ElastiCache")
         self._complained = False
         return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Token:
-    text: str = field(default="", repr=False)
-    made_at: float = float("-inf")
-    signer: ReadOnlyCredentials | None = field(default=None, repr=False)

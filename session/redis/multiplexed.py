@@ -15,7 +15,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TypeVar
 
 import hiredis
 
@@ -34,7 +33,6 @@ LOOKS = 2
 BACKLOG = 20_000
 """Most replies owed: memory stays bounded while Redis hangs."""
 
-P = TypeVar("P", bound=asyncio.Protocol)
 Credentials = Callable[[], tuple[str, str]]
 """Returns user and password for a new connection; may block."""
 
@@ -191,9 +189,11 @@ class Dialer:
         """A greeted connection, within `CONNECT_SECONDS`. Raises the errors of network, credentials and TLS,
         `MemoryUnavailable` where Redis falls silent and `MemoryRefused` where it refuses this user."""
         async with asyncio.timeout(CONNECT_SECONDS):
-            wire = (await self.open(partial(make, asyncio.get_running_loop(), when_lost)))[1]
+            loop, credentials = asyncio.get_running_loop(), self._credentials
+            wire = await self._open(partial(make, loop, when_lost))
             try:
-                for command in greeting(self._address, await self.fetch_credentials()):
+                fetched = await loop.run_in_executor(self._thread, credentials) if credentials is not None else None
+                for command in greeting(self._address, fetched):
                     (reply,) = await wire.send([command], CONNECT_SECONDS).replies()
                     if isinstance(reply, Exception):
                         raise MemoryRefused("Redis refused the greeting (user, password or database)")
@@ -206,28 +206,23 @@ class Dialer:
         self.closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def open(self, make: Callable[[], P]) -> tuple[asyncio.Transport, P]:
+    async def _open(self, make: Callable[[], Wire]) -> Wire:
         """Opens a connection without greeting it."""
         loop, address = asyncio.get_running_loop(), self._address
         if address.path is not None:
-            return await loop.create_unix_connection(make, address.path)
+            return (await loop.create_unix_connection(make, address.path))[1]
         # Resolved here first: asyncio would use the shared pool, and one more thread with each attempt.
         await loop.run_in_executor(self._thread, socket.getaddrinfo, address.host, address.port)
+
+        async def connect(name: str | None) -> Wire:
+            return (await loop.create_connection(make, address.host, address.port, ssl=address.tls, server_hostname=name))[1]
+
         try:
-            return await self._connect(make, None)
+            return await connect(None)
         except ssl.SSLCertVerificationError:
             if address.certified is None:
                 raise
-            return await self._connect(make, address.certified)
-
-    async def _connect(self, make: Callable[[], P], name: str | None) -> tuple[asyncio.Transport, P]:
-        loop, address = asyncio.get_running_loop(), self._address
-        return await loop.create_connection(make, address.host, address.port, ssl=address.tls, server_hostname=name)
-
-    async def fetch_credentials(self) -> tuple[str, str] | None:
-        if self._credentials is None:
-            return None
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._credentials)
+            return await connect(address.certified)
 
 
 def greeting(address: RedisAddress, fetched: tuple[str, str] | None) -> list[Command]:
@@ -269,6 +264,8 @@ def redial_pauses() -> Iterator[float]:
 class MultiplexedRedis:
     """`KeyValue` over one shared connection, dialled again in the background whenever it is lost. A trip without a
     connection fails at once instead of waiting."""
+
+    is_sharded = False
 
     def __init__(self, address: RedisAddress, credentials: Credentials | None = None) -> None:
         self.address = address
@@ -324,10 +321,6 @@ class MultiplexedRedis:
             self._dialling.cancel()
             await asyncio.gather(self._dialling, return_exceptions=True)
         self.dialer.close()
-
-    @property
-    def is_sharded(self) -> bool:
-        return False
 
     def dialer_of(self, channel: str) -> Dialer:
         return self.dialer

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.redis.keyvalue import Command, KeyValue, Reply
@@ -32,13 +32,11 @@ MESSAGES = (b"message", b"smessage")
 class Redis(KeyValue, Protocol):
     """A `KeyValue` that also publishes messages: `dialer` connects subscribers to it."""
 
-    @property
-    def dialer(self) -> Dialer: ...
+    is_sharded: bool
+    """True if each key and each sharded channel has its own node."""
 
     @property
-    def is_sharded(self) -> bool:
-        """True if each key and each sharded channel has its own node."""
-        ...
+    def dialer(self) -> Dialer: ...
 
     def dialer_of(self, channel: str) -> Dialer:
         """Connects to the node that has this sharded channel."""
@@ -48,10 +46,8 @@ class Redis(KeyValue, Protocol):
 class ListeningWire(Wire):
     """Passes messages among the replies to `heard`, which must not raise."""
 
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, when_lost: Callable[[], None], heard: Callable[[bytes], None]
-    ) -> None:
-        super().__init__(loop, when_lost)
+    def __init__(self, *connection: Any, heard: Callable[[bytes], None]) -> None:
+        super().__init__(*connection)
         self._hear = heard
 
     def take(self, reply: Reply | Exception) -> None:

@@ -15,14 +15,13 @@ INCLUDE = re.compile(r"^-- include (\w+)\n", re.MULTILINE)
 class Script:
     """A script. `digest` is the SHA-1 of its text that EVALSHA takes."""
 
-    name: str
     text: str
     digest: str
 
     @classmethod
     def load(cls, name: str) -> Script:
         text = INCLUDE.sub(lambda found: _text(found[1]), _text(name))
-        return cls(name, text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
+        return cls(text, hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
 
 
 def _text(name: str) -> str:

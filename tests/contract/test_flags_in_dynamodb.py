@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -55,7 +56,7 @@ def table(dynamodb_url: str) -> FlagsTable:
 
 @pytest.fixture
 async def source(table: FlagsTable) -> AsyncIterator[DynamoSource]:
-    async with DynamoSource.open(table.item()) as opened:
+    async with aclosing(DynamoSource(table.item())) as opened:
         yield opened
 
 
@@ -85,11 +86,11 @@ async def test_what_is_not_there_or_not_a_text_is_told(table: FlagsTable, source
 
 async def test_a_table_that_is_not_there_is_told(table: FlagsTable) -> None:
     nowhere = FlagsItem(table.address, "t-nowhere", "production")
-    async with DynamoSource.open(nowhere) as source:
+    async with aclosing(DynamoSource(nowhere)) as source:
         assert await why(source) == "The table of the flags is not there"
 
 
 async def test_an_item_may_have_any_name(table: FlagsTable) -> None:
     table.put({"S": '{"lookup_order": true}'}, key="本番/a b")
-    async with DynamoSource.open(table.item("%E6%9C%AC%E7%95%AA%2Fa%20b")) as source:
+    async with aclosing(DynamoSource(table.item("%E6%9C%AC%E7%95%AA%2Fa%20b"))) as source:
         assert await source.read() == b'{"lookup_order": true}'

@@ -198,7 +198,7 @@ def _diagnose_packages(report: ReloadReport) -> Diagnosis:
 
 
 async def _diagnose_flags(url: str, stack: AsyncExitStack, tools: Collection[str], deadline: Deadline) -> Diagnosis:
-    source = await open_source(url, stack)
+    source = open_source(url, stack)
     try:
         document = parse(await source.read() or b"")
     except Unreadable as error:

@@ -57,16 +57,26 @@ async def _diagnose_redis(settings: Settings, redis: Check, deadline: Deadline) 
 
 async def diagnose(redis: Redis, deadline: Deadline) -> Diagnosis:
     """Sends and receives a message as the relay does. Raises the errors of connecting."""
-    channel, heard, lost = relay(secrets.token_hex(6)), asyncio.Event(), asyncio.Event()
-    dialer = redis.dialer_of(channel) if redis.is_sharded else redis.dialer
-    wire = await dialer.dial(lost.set, partial(ListeningWire, heard=lambda said: heard.set() if said == MESSAGE else None))
+    process, heard, lost = secrets.token_hex(6), asyncio.Event(), asyncio.Event()
+    channel, alive, large = relay(process), relay_alive(process), relay_message(process, "doctor")
+    wire = await redis.dialer_of(channel).dial(
+        lost.set, partial(ListeningWire, heard=lambda said: heard.set() if said == MESSAGE else None)
+    )
     try:
         subscribe = "SSUBSCRIBE" if redis.is_sharded else "SUBSCRIBE"
         (reply,) = await wire.send([Command((subscribe, channel))], deadline.remaining()).replies()
         if isinstance(reply, MemoryRefused):
             return Diagnosis.from_problem(_describe_refusal(subscribe, reply))
-        for command in _list_serving_commands(redis, channel):
-            (reply,) = await redis.trip([command], deadline)
+        for command in (  # which serving sends; the process does not exist
+            ("SET", alive, 1, "PX", 1000),
+            ("EXISTS", alive),
+            ("GET", FLEET_KEY),
+            ("SET", large, MESSAGE, "PX", 1000),
+            ("GETDEL", large),
+            ("DEL", alive),
+            ("SPUBLISH" if redis.is_sharded else "PUBLISH", channel, MESSAGE),
+        ):
+            (reply,) = await redis.trip([Command(command)], deadline)
             if isinstance(reply, MemoryRefused):
                 return Diagnosis.from_problem(_describe_refusal(str(command[0]), reply))
         async with asyncio.timeout(HEARD_SECONDS):
@@ -78,21 +88,6 @@ async def diagnose(redis: Redis, deadline: Deadline) -> Diagnosis:
         wire.abort()
     where = ", in the channel's own shard" if redis.is_sharded else ""
     return Diagnosis(OK, f"published and received{where}")
-
-
-def _list_serving_commands(redis: Redis, channel: str) -> list[Command]:
-    """Returns the commands that serving sends, for a process that does not exist."""
-    process = channel.rpartition("{")[2].rstrip("}")
-    alive, large = relay_alive(process), relay_message(process, "doctor")
-    return [
-        Command(("SET", alive, 1, "PX", 1000)),
-        Command(("EXISTS", alive)),
-        Command(("GET", FLEET_KEY)),
-        Command(("SET", large, MESSAGE, "PX", 1000)),
-        Command(("GETDEL", large)),
-        Command(("DEL", alive)),
-        Command(("SPUBLISH" if redis.is_sharded else "PUBLISH", channel, MESSAGE)),
-    ]
 
 
 def _describe_refusal(command: str, refusal: MemoryRefused) -> Problem:

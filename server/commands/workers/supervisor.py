@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from types import FrameType
 from typing import NamedTuple
 
 from server.runtime.lifecycle import ENDING, list_ending_signals
@@ -117,7 +116,7 @@ class Signals:
             end.setblocking(False)
         self._on_signaled = [*list_ending_signals(), signal.SIGCHLD]
         for each in self._on_signaled:
-            signal.signal(each, _ignore_signal)
+            signal.signal(each, lambda *_: None)  # without a handler a signal writes no byte to the wakeup descriptor
         signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
 
     def fileno(self) -> int:
@@ -138,10 +137,6 @@ class Signals:
         self._write.close()
 
 
-def _ignore_signal(number: int, frame: FrameType | None) -> None:
-    """The Python handler of signals: without one a signal writes no byte to the wakeup descriptor."""
-
-
 FRESH_SECONDS = 2.5
 """A worker without a report for so long gets connections only if no other can."""
 Run = Callable[[int, WorkerEnd], int]
@@ -159,18 +154,19 @@ class Worker:
         self._connections = 0
         self.end, below = open_channel()
         # A signal before the child has handlers of its own has to end it, and not reach the supervisor's handlers.
-        unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, (*ENDING, signal.SIGCHLD))
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, (*ENDING, signal.SIGCHLD))
+        unblock = partial(signal.pthread_sigmask, signal.SIG_SETMASK, before)
         try:
             self.pid = os.fork()
         except OSError:
-            _unblock(unblocked)
+            unblock()
             self.end.close()
             below.close()
             raise
         if self.pid == 0:
-            _run_child(number, run, below, (self.end.close, leave_behind, partial(_unblock, unblocked)))
+            _run_child(number, run, below, (self.end.close, leave_behind, unblock))
         below.close()
-        _unblock(unblocked)
+        unblock()
 
     def hear(self, now: float) -> None:
         """Reads its reports."""
@@ -202,7 +198,7 @@ class Worker:
         return os.waitstatus_to_exitcode(status)
 
 
-def _run_child(number: int, run: Run, own: WorkerEnd, first: Sequence[Callable[[], None]]) -> None:
+def _run_child(number: int, run: Run, own: WorkerEnd, first: Sequence[Callable[[], object]]) -> None:
     """Runs the child and never returns to the supervisor's stack."""
     status = 1
     try:
@@ -211,10 +207,6 @@ def _run_child(number: int, run: Run, own: WorkerEnd, first: Sequence[Callable[[
         status = run(number, own)
     finally:
         os._exit(status)
-
-
-def _unblock(mask: set[int]) -> None:
-    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 logger = logging.getLogger(__name__)
@@ -284,15 +276,12 @@ class Supervisor:
             try:
                 worker = Worker(number, self._run, self._close, time.monotonic())
             except OSError as error:  # no memory, no process or no file is left, for now
-                self._cannot_start(number, error)
+                pause = self._backoff[number].pause_after(0.0)
+                logger.error("worker %d cannot be started: %s; it is tried again in %.1f s", number, error.strerror, pause)
+                self._due[number] = time.monotonic() + pause
                 continue
             self._workers[number] = worker
             self._selector.register(worker.end, selectors.EVENT_READ, lambda worker=worker: self._hear(worker))
-
-    def _cannot_start(self, number: int, error: OSError) -> None:
-        pause = self._backoff[number].pause_after(0.0)
-        logger.error("worker %d cannot be started: %s; it is tried again in %.1f s", number, error.strerror, pause)
-        self._due[number] = time.monotonic() + pause
 
     def _hear(self, worker: Worker) -> None:
         worker.hear(time.monotonic())

@@ -8,19 +8,21 @@ import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, closing, suppress
+from dataclasses import asdict
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Metric
-from prometheus_client.exposition import generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 from starlette.requests import Request
 from starlette.responses import Response
 
+from server.application import Application
 from server.backends import Shared, open_ports
-from server.commands.serve import Listening
+from server.commands.serve import Listening, PatientServer
 from server.commands.workers.supervisor import Report, WorkerEnd
 from server.config.settings import Settings
 from server.packages.packages import Reload, ReloadReport, answer_reloads
@@ -29,11 +31,6 @@ from server.runtime.lifecycle import Lifecycle
 from server.telemetry.metrics import Metrics
 from server.transport.http.app import SERVES, Probes, Readiness, status_of
 from session.resilience.tasks import start_task
-
-if TYPE_CHECKING:
-    from server.application import Application
-    from server.commands.serve import PatientServer
-
 
 Rows = list[list[Any]]
 """Samples as JSON has them: family, name, pairs of labels, value."""
@@ -124,7 +121,7 @@ class Peers:
         """Reloads the packages of all workers when the first is asked."""
 
         async def own() -> Json:
-            return (await reload()).as_json()
+            return asdict(await reload())
 
         async def everywhere() -> ReloadReport:
             reports = [
@@ -204,7 +201,7 @@ class SharedProbes(Probes):
             stored = self._peers.stored_answer("metrics", number)
             processes.append(await asyncio.to_thread(_load, stored) if rows is None else rows)
         merged = MergedMetrics(self._metrics.registry, merge_rows(processes))
-        return Response(generate_latest(merged), media_type=self._metrics.content_type)
+        return Response(generate_latest(merged), media_type=CONTENT_TYPE_LATEST)
 
 
 def _merge_worst(workers: Iterable[Mapping[str, State]]) -> dict[str, State]:
@@ -266,7 +263,7 @@ class Worker(Listening):
 
     async def _report(self, server: PatientServer) -> None:
         while True:
-            self._end.send(Report(takes=True, connections=server.open_connections))
+            self._end.send(Report(takes=True, connections=len(server.connections)))
             await asyncio.sleep(0.25)
 
     def _take_connections(self) -> None:

@@ -72,7 +72,7 @@ async def test_channels_that_an_access_list_forbids_are_told_of() -> None:
 class Divided:
     """Behind a proxy: what is heard comes from one server, and what is said goes to another."""
 
-    dialer: Dialer
+    dialer_of: Callable[[str], Dialer]
     trip: Callable[[Sequence[Step], Deadline], Awaitable[list[Reply | Exception]]]
     is_sharded: bool = False
 
@@ -81,7 +81,7 @@ async def test_what_is_published_and_not_heard_is_told_of(monkeypatch: pytest.Mo
     monkeypatch.setattr(relay, "HEARD_SECONDS", 0.05)
     with private_valkey() as one, private_valkey() as other:
         async with connected(one.address) as heard, connected(other.address) as said:
-            found = await diagnose(Divided(heard.dialer, said.trip), Deadline.after(30))  # type: ignore[arg-type]
+            found = await diagnose(Divided(heard.dialer_of, said.trip), Deadline.after(30))  # type: ignore[arg-type]
     assert (found.state, found.detail) == (DOWN, "published messages do not arrive")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ async def flags_server() -> AsyncIterator[FlagsServer]:
 
 @pytest.fixture
 async def source(flags_server: FlagsServer) -> AsyncIterator[HttpSource]:
-    async with HttpSource.open(flags_server.url) as opened:
+    async with aclosing(HttpSource(flags_server.url)) as opened:
         yield opened
 
 
@@ -108,7 +109,7 @@ async def test_an_address_that_hangs_is_not_waited_for(
 
 
 async def test_an_address_where_nobody_listens_is_told_with_its_cause() -> None:
-    async with HttpSource.open(f"http://127.0.0.1:{free_port()}/flags") as source:
+    async with aclosing(HttpSource(f"http://127.0.0.1:{free_port()}/flags")) as source:
         with pytest.raises(Unreadable, match="cannot be reached") as caught:
             await source.read()
     assert caught.value.__cause__ is not None
@@ -127,7 +128,7 @@ async def test_a_name_that_nobody_knows_is_told(monkeypatch: pytest.MonkeyPatch)
         raise socket.gaierror(socket.EAI_NONAME, "unknown")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    async with HttpSource.open("http://flags.example/flags") as source:
+    async with aclosing(HttpSource("http://flags.example/flags")) as source:
         assert "cannot be reached" in await why(source)
 
 

@@ -59,7 +59,7 @@ async def place(
 ) -> AsyncIterator[Place]:
     urls = {"file": (tmp_path / "there" / "manga.bundle").as_uri(), "s3": bucket.url(KEY), "redis": "redis:"}
     async with AsyncExitStack() as stack:
-        yield await open_place(urls[request.param], redis, stack)
+        yield open_place(urls[request.param], redis, stack)
 
 
 @pytest.fixture
@@ -101,7 +101,7 @@ async def test_its_beginning_can_be_read_alone(place: Place, written: Path) -> N
 async def test_a_bucket_that_refuses_is_told_by_its_own_words(bucket: Bucket, written: Path, tmp_path: Path) -> None:
     bucket.answer = refuses("AccessDenied")
     async with AsyncExitStack() as stack:
-        place = await open_place(bucket.url(KEY), None, stack)
+        place = open_place(bucket.url(KEY), None, stack)
         for asked in (place.fetch(None, tmp_path / "x"), place.head(), place.publish(written)):
             with pytest.raises(UnreachableError, match="s3://manga-pages/standby/manga.bundle: AccessDenied") as caught:
                 await asked
@@ -116,7 +116,7 @@ async def test_a_bucket_that_hangs_is_waited_for_no_longer_than_it_may(
     monkeypatch.setattr(s3, "ALL_SECONDS", 0.3)
     bucket.answer = hangs
     async with AsyncExitStack() as stack:
-        place = await open_place(bucket.url(KEY), None, stack)
+        place = open_place(bucket.url(KEY), None, stack)
         with pytest.raises(UnreachableError, match="cannot be reached"):
             await place.fetch(None, tmp_path / "x")
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from server.runtime.health import Dependencies
-from server.telemetry.metrics import Breakers, Metrics
+from server.telemetry.metrics import Metrics, log_breaker_changes
 from session.redis.address import RedisAddress
 from session.redis.multiplexed import DIALS, Dialer, MultiplexedRedis, Wire
 from session.resilience.breaker import BreakerPolicy, Outage
@@ -52,7 +52,7 @@ def test_an_outage_is_told_at_both_ends(caplog: pytest.LogCaptureFixture) -> Non
 async def test_a_backend_whose_breaker_opens_is_told_of_with_the_reason(caplog: pytest.LogCaptureFixture) -> None:
     """Not again at each probe that fails while it lasts."""
     clock, metrics = HandClock(0.0), Metrics()
-    backend = Backend("orders", BackendPolicy(0.25, 0.3), clock, on_change=Breakers().record_breaker_change)
+    backend = Backend("orders", BackendPolicy(0.25, 0.3), clock, on_change=log_breaker_changes())
     metrics.watch_breakers([backend.breaker])
     works = False
 
@@ -68,7 +68,7 @@ async def test_a_backend_whose_breaker_opens_is_told_of_with_the_reason(caplog: 
 
     for _ in range(5):
         await call()
-    assert b'manga_breaker_state{backend="orders"} 2.0' in metrics.text()
+    assert b'manga_breaker_state{backend="orders"} 2.0' in metrics.text_for("")[0]
     for _ in range(5):
         clock.advance(BreakerPolicy(1.0).longest * 2)
         await call()

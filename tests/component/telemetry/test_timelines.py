@@ -179,7 +179,7 @@ async def test_a_refresh_behind_a_stale_answer_is_nobodys(watched: Kit) -> None:
 
 
 async def test_redis_that_is_away_is_told_as_what_it_is(watched: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
-    breaker = watched.app.memory._guarded._breaker
+    breaker = watched.app.dependencies.probes["redis"][1]
     while breaker.allow_call():
         breaker.record_failure(breaker.era, "away")
     await watched.ask("check_inventory", IDS, session="s")

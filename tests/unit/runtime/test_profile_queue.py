@@ -297,7 +297,7 @@ def test_events_are_counted_by_what_became_of_them_and_nothing_else() -> None:
     tell: Callable[[str], None] = metrics.count_profile_event
     for result in ("written", "repeated", "written", "dropped"):
         tell(result)
-    lines = [line for line in metrics.text().decode().splitlines() if line.startswith("manga_profile_events_total")]
+    lines = [line for line in metrics.text_for("")[0].decode().splitlines() if line.startswith("manga_profile_events_total")]
     assert sorted(lines) == [
         'manga_profile_events_total{result="dropped"} 1.0',
         'manga_profile_events_total{result="repeated"} 1.0',
@@ -321,4 +321,4 @@ async def test_the_application_lets_go_of_its_profiles_when_it_ends() -> None:
         states = await app.dependencies.states()
         assert (states["profile"]["state"], states["orders"]["state"]) == ("down", "ok")
     assert profiles.cancelled >= 1
-    assert 'manga_profile_events_total{result="dropped"} 1.0' in app.metrics.text().decode()
+    assert 'manga_profile_events_total{result="dropped"} 1.0' in app.metrics.text_for("")[0].decode()

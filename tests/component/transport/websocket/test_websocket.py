@@ -54,7 +54,7 @@ async def test_a_conversation() -> None:
             assert found["result"]["structuredContent"]["results"][0]["title_id"] == "manga-001001"
             stock = await client.asked(call(3, "check_inventory"))
             assert stock["result"]["structuredContent"]["checked"] == "last_search"
-        assert b'manga_answer_seconds_count{transport="websocket"} 2.0' in served.app.metrics.text()
+        assert b'manga_answer_seconds_count{transport="websocket"} 2.0' in served.app.metrics.text_for("")[0]
 
 
 async def test_who_calls_is_told_by_the_upgrade_or_by_the_call() -> None:
@@ -77,7 +77,7 @@ async def test_the_gate_is_that_of_http() -> None:
         assert (await refused(served, subprotocols=())).status == 400
         assert (await refused(served, path="/sse")).status == 404
         assert (await refused(served, X_Long="x" * 17_000)).status == 431
-        assert b'manga_refusals_total{kind="http_421"} 1.0' in served.app.metrics.text()
+        assert b'manga_refusals_total{kind="http_421"} 1.0' in served.app.metrics.text_for("")[0]
 
 
 async def test_without_an_upgrade_there_is_nothing() -> None:
@@ -135,7 +135,7 @@ async def test_one_more_than_there_is_room_for_is_503() -> None:
             await second.introduced()
             full = await refused(served)
             assert (full.status, full.headers["retry-after"]) == (503, "1")
-            assert b"manga_websockets 2.0" in served.app.metrics.text()
+            assert b"manga_websockets 2.0" in served.app.metrics.text_for("")[0]
             second.write(CloseConnection(1000))
             assert await second.closed() == 1000
         async with websocket(served.port) as third:
