@@ -288,7 +288,7 @@ class SessionMemory:
         prefix = name.encode("utf-8", "replace") + b" "
         return next((each.removeprefix(prefix) for each in kept if each.startswith(prefix)), None)
 
-    async def listen(self, session: str, user: str | None) -> None:
+    async def mark_listened_to(self, session: str, user: str | None) -> None:
         """Marks the session as listened to, for its calls in any process. Raises `MemoryUnavailable`."""
         base = SessionKeys(session, user).base
         await self.trip([Command(("HSET", base, "listened", 1)), Command(("PEXPIRE", base, SESSION_TTL_MS))])

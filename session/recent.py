@@ -74,8 +74,9 @@ class RecentState:
         self.left.pop((session, user))
 
     def fill(self, request: BeginRequest, begun: Begun, asked_at: float = math.inf) -> Begun:
-        """Completes `begun` by this process's own state where Redis had none, and records Redis's state. State written
-        before `asked_at`, when Redis was asked, and missing from the answer was lost by Redis."""
+        """Adds to `begun` the state of this process that Redis did not return, and records the state that Redis did return.
+        `asked_at` is the time when Redis was asked: state that was written to Redis before it, and is missing from the
+        answer, has been lost by Redis."""
         if request.result_set is not None and begun.result_set is None:
             begun = replace(begun, result_set=self._sets.use(request.result_set))
         if request.session is None or begun.retry_after_ms:

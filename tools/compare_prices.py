@@ -66,7 +66,7 @@ def format_prices(row: Availability, volumes: int | None) -> tuple[FormatPrice, 
     """Returns a row for each offer, paper first. `volumes` is the number of the title's volumes, None if unknown."""
     single = [_by_volume(offer, row, volumes) for offer in row.offers if offer.format not in WHOLE]
     singles = next((price.series for price in single if price.format == PAPER), None)
-    whole = [_of_set(offer, singles) for offer in row.offers if offer.format in WHOLE]
+    whole = [_price_of_set(offer, singles) for offer in row.offers if offer.format in WHOLE]
     rank = {name: place for place, name in enumerate((PAPER, DIGITAL, SET, USED_SET))}
     return tuple(sorted((*single, *whole), key=lambda price: rank.get(price.format, len(rank))))
 
@@ -96,14 +96,15 @@ def _times(price: int, volumes: int | None) -> int | None:
 
 
 def _sum(out: Sequence[VolumeStock], volumes: int | None) -> int | None:
-    """Sums the prices of all volumes; missing volumes count at the price of the others if that is one price, else None."""
+    """Returns the price of all `volumes`. If `out` does not list them all, the listed price times `volumes`, provided that
+    all listed volumes cost the same; None if they differ, or if `volumes` is unknown."""
     if len(out) == volumes:
         return sum(volume.price_jpy for volume in out)
     prices = {volume.price_jpy for volume in out}
     return _times(prices.pop(), volumes) if len(prices) == 1 else None
 
 
-def _of_set(offer: Offer, singles: int | None) -> FormatPrice:
+def _price_of_set(offer: Offer, singles: int | None) -> FormatPrice:
     price = new_set_price(offer, singles) if offer.format == SET and singles is not None else offer.price_jpy
     left, as_sold = _has_stock(offer), replace(offer, price_jpy=price)
     return FormatPrice(as_sold, None, None, price, left, begins=False, whole=left, saving=saving_of(as_sold, singles))

@@ -209,7 +209,7 @@ async def search(context: ToolContext, asked: Json) -> Json:
     still = left and left.but_for(found.named, found.want.by_name)
     titles = page.titles if still else page.titles[:most]  # what was let go needs no more to choose from
     answer = results(titles, page.total) | said | next_offset(want, len(titles), page.total)
-    note = AT_THE_END if not titles else GUESSED if page.guessed else _of_named(found.want, found.named)
+    note = AT_THE_END if not titles else GUESSED if page.guessed else _note_lifted_taste(found.want, found.named)
     return answer | ({PENDING: still.as_json()} if still else {}) | join_notes(said.get("note"), note)
 
 
@@ -242,7 +242,7 @@ async def popular_instead(context: ToolContext, asked: Json) -> Json:
     if want.text and not found:
         context.degraded.add("matches")
     reason = TURN_OVER if context.turn_over else UNAVAILABLE
-    note = f"{reason} {_note(found, len(given))} {_of_named(want, asked_for)}".rstrip()
+    note = f"{reason} {_note(found, len(given))} {_note_lifted_taste(want, asked_for)}".rstrip()
     said = describe_understood(want)
     answer = (
         results(titles, len(titles))
@@ -271,7 +271,7 @@ def _find_named(popular: PopularTitles, want: Want, conditions: Conditions, most
     return tuple(title for title in named if lifted.satisfied_by(title) or goes_by(title, want.text))
 
 
-def _of_named(want: Want, named: Sequence[str]) -> str:
+def _note_lifted_taste(want: Want, named: Sequence[str]) -> str:
     return NAMED if named and want.lifted_conditions.but("no_adult").stated else ""
 
 

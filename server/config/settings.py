@@ -385,8 +385,8 @@ def _check_auth(settings: Settings) -> None:
 
 
 def read_policies(settings: Settings) -> Policies:
-    """Reads the policies of MANGA_POLICIES_FILE; a shop that names no file has none, the demo shop aside. Raises
-    `SettingError` for a file that cannot be used."""
+    """Reads the policies of MANGA_POLICIES_FILE. Without that setting there are none, except in the demo shop, which has its
+    own file. Raises `SettingError` for a file that cannot be used."""
     file = settings.policies_file or (DEMO / "policies.md" if settings.is_demo else None)
     try:
         return replace(load(file) if file else Policies(), shop=settings.shop_name)

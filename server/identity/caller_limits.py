@@ -118,6 +118,6 @@ class CallerLimits:
 
 
 def caller_of(call: Call) -> Caller:
-    """Returns the caller as known at this stage: nobody is verified before the identity stage."""
+    """Returns the caller as far as the call knows it now; before the identity stage that is an unverified one."""
     principal = call.principal
     return Caller(principal.user, call.session, call.origin, call.address, principal.is_proven)

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 def open_ops(settings: Settings, app: Application, worker: int | None = None) -> Addon:
-    """Returns the page's routes, or none where it is off. `worker` is this process's number among several."""
+    """Returns the routes of the page /ops, none if the page is switched off. `worker` is the number of this process where
+    several serve."""
     if not settings.ops:
         return Addon()
     # Imported here, so that a server without the page loads none of its modules.

@@ -135,7 +135,7 @@ class Whereabouts:
     def __init__(self, trusted_proxies: Sequence[str]) -> None:
         self._by_proxy = bool(trusted_proxies) and all(ip_network(each).is_loopback for each in trusted_proxies)
 
-    def is_here(self, scope: Scope) -> bool:
+    def is_from_this_machine(self, scope: Scope) -> bool:
         client, headers = scope.get("client"), Headers(scope=scope)
         if client is None or not _is_loopback(client[0]):
             return False
@@ -172,7 +172,7 @@ class Visitors:
         """Returns the answer for callers who may not look, None for others. Another site may not open the stream in a
         visitor's browser, which says where a request comes from (W3C, Fetch Metadata)."""
         headers = Headers(scope=scope)
-        if self._none and not self._whereabouts.is_here(scope):
+        if self._none and not self._whereabouts.is_from_this_machine(scope):
             return plain(403, NOT_HERE)
         if stream and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             return plain(403, "Only the page itself reads this.")

@@ -102,7 +102,7 @@ class Subscribers:
         self._none_left.clear()
 
     def remove(self, subscriber: Subscriber) -> None:
-        self._slots.leave(subscriber)
+        self._slots.release(subscriber)
         if not len(self._slots):
             self._none_left.set()
 

@@ -51,9 +51,9 @@ class Dependencies:
 
     async def keep(self) -> NoReturn:
         """Probes what a breaker is ready to try again: without calls nothing else would."""
-        await run_periodically("dependencies", self._look)
+        await run_periodically("dependencies", self._probe_half_open)
 
-    async def _look(self) -> float:
+    async def _probe_half_open(self) -> float:
         for name, (probe, breaker) in self.probes.items():
             if breaker is not None and breaker.state is BreakerState.HALF_OPEN:
                 await self._probe_state(name, probe, breaker)

@@ -66,7 +66,7 @@ def _fit(call: Call, outcome: Outcome, most: int) -> Outcome:
 
 
 def _shorten(call: Call, outcome: Outcome, most: int, places: Sequence[int]) -> Outcome:
-    """The outcome cut to `most`, or to the least of it; unchanged where nothing of it may be cut."""
+    """Shortens the outcome's value to weight `most`, or as far as its tool allows; unchanged if nothing may be left out."""
     assert outcome.value is not None
     short = shorten(outcome.value, (*call.tool.sheds, "note"), most)
     if not short.left_out and not short.cuts:

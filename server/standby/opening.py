@@ -54,7 +54,8 @@ SEED = "run: python -m infra.seed --catalog FILE, with these settings"
 
 
 async def diagnose(settings: Settings, embedder: Embedder | None, stack: AsyncExitStack, deadline: Deadline) -> Diagnosis:
-    """Diagnoses the place and the first line of the bundle there. Never raises."""
+    """For doctor: checks that the location of the standby bundle (MANGA_STANDBY_URL) answers, and that the first line of the
+    bundle, its manifest, fits these settings. Never raises."""
     assert settings.standby_url is not None
     try:
         async with asyncio.timeout(deadline.less(0.5).remaining()):

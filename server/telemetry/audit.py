@@ -143,7 +143,7 @@ class AuditLog:
 
 
 class LoggerLines:
-    """Lines for the logger "manga.audit", whatever MANGA_LOG_LEVEL says."""
+    """Writes audit lines to the logger "manga.audit" at INFO, whatever MANGA_LOG_LEVEL is."""
 
     dropped = 0
 

@@ -49,7 +49,7 @@ class RepeatLimit:
         return False
 
     def take_expired(self) -> list[dict[str, object]]:
-        """Returns the report of a minute that has ended, once; empty before."""
+        """Returns the report of the lines left out if the minute is over, and starts a new minute; else an empty list."""
         return [] if self.clock() - self._since < SECONDS else self.take_all()
 
     def take_all(self) -> list[dict[str, object]]:
@@ -114,7 +114,8 @@ REMEDY = (
 
 
 class ExhaustedTurns:
-    """A sink that warns, at most once a minute, of calls whose turn was used up by the time between calls."""
+    """A sink that warns, at most once a minute, that calls began with no time left in their turn because the time between
+    calls had used it up (time inside calls is reported beside it)."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock

@@ -90,7 +90,7 @@ class OwnUpdates:
         """Notes a listener of a resource. Returns the owner as which it listens; None for no session's own resource."""
         if uri == HISTORY.uri and session is not None:
             with suppress(MemoryUnavailable):  # without a record there are no updates either
-                await self._memory.listen(session, user)
+                await self._memory.mark_listened_to(session, user)
         return self.owner(uri, session, user)
 
     def owner(self, uri: str, session: str | None, user: str | None) -> str | None:

@@ -67,8 +67,9 @@ class GuardedRedis:
     async def trip(
         self, steps: Sequence[Step], seconds: float | None = None, span: Span | None = None, name: str = "trip"
     ) -> list[Reply]:
-        """One round trip of at most `seconds` (default `TRIP_SECONDS`), in a span named `name`. Raises `MemoryUnavailable`,
-        also for an error reply; one about a single command does not count against Redis."""
+        """Makes one round trip of at most `seconds` (default `TRIP_SECONDS`), in a span named `name`. Raises
+        `MemoryUnavailable`, also if Redis answers with an error; an error that concerns a command and not Redis itself is
+        not counted as a failure by the circuit breaker."""
         if span is None:
             return await self._trip(steps, seconds)
         with span.begin("redis", name, steps=len(steps)):

@@ -15,8 +15,8 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A bucket of `burst` calls, refilled at `per_second`. The defaults are the limit of one user, which Redis
-    holds (`scripts/limit.lua`, `begin.lua`), and `LocalLimits` while Redis is away."""
+    """A bucket of `burst` calls, refilled at `per_second`. The defaults are one user's limit, which is enforced in Redis
+    (`scripts/limit.lua`, `begin.lua`), and by `LocalLimits` while Redis is away."""
 
     per_second: int = 10
     burst: int = 40
@@ -27,8 +27,8 @@ class Rate:
 
 
 class LocalLimits:
-    """Buckets by key, the `capacity` most recently used: for addresses, for refusals, and for all callers while Redis is
-    away."""
+    """Rate limits kept in this process: a token bucket for each key, of which the `capacity` most recently used are kept.
+    For addresses, refused calls and list answers, and for all callers while Redis is away."""
 
     def __init__(self, rate: Rate, clock: Clock = time.monotonic, capacity: int = 20_000) -> None:
         self._rate = rate

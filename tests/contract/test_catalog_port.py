@@ -579,7 +579,7 @@ async def test_a_whole_name_in_any_script_is_its_title(catalog: CatalogPort, tit
 
 
 @cases(("author", "whole"), [*((author, "Miura Kentarou") for author in AUTHORS), ("ONE", "ONE")])
-async def test_an_authors_name_is_theirs_with_the_number_of_works(
+async def test_match_names_returns_the_number_of_works_of_an_author(
     catalog: CatalogPort, titles: Sequence[Title], author: str, whole: str
 ) -> None:
     works = {t.title_id for t in titles if satisfies(t, Conditions(author=author))}

@@ -287,7 +287,7 @@ async def test_the_last_five_whole_results_are_kept_under_their_names(redis: Key
 
 
 async def test_a_call_is_told_whether_somebody_listens_to_its_session(redis: KeyValue, own: Memory) -> None:
-    await own.memory.listen("s", "u")
+    await own.memory.mark_listened_to("s", "u")
     assert await ask(redis, "PTTL", keys.SessionKeys("s", "u").base) > SESSION_TTL_MS * 0.9
     assert (await own.begin()).listened
     assert not (await own.begin("s", "v")).listened

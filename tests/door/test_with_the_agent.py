@@ -153,7 +153,7 @@ async def test_whoever_comes_past_the_door_is_nobody(shop: Shop) -> None:
         assert (await client.post("/turns", json={"text": f"where is {OWN}?"}, headers=headers)).status_code == 401
 
 
-async def test_a_socket_outlives_its_token_and_its_customer_does_not(shop: Shop) -> None:
+async def test_the_agent_refuses_an_expired_token_that_the_gateway_still_admits(shop: Shop) -> None:
     """The gateway lets in with some leeway; the agent takes nothing after the end."""
     answer = await shop.client.post("/token", json={"user": "demo-user-1", "seconds": -5})
     async with websocket(shop.port, path="/", subprotocols=(PROTOCOL, answer.json()["token"])) as socket:

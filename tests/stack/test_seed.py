@@ -88,7 +88,9 @@ def test_a_load_that_was_killed_goes_on_where_it_stopped(target: Destination, tm
     assert (target.serving(), target.titles()) == ([name], TITLES)
 
 
-def test_another_catalogue_takes_over_and_the_last_one_stays_for_a_way_back(target: Destination, tmp_path: Path) -> None:
+def test_a_new_catalogue_takes_over_and_only_the_previous_one_is_kept_for_rollback(
+    target: Destination, tmp_path: Path
+) -> None:
     """One step of the alias; the one before the last is removed."""
     only_titles = {"MANGA_STORE_URL": "embedded:"}
     generations = []

@@ -96,7 +96,7 @@ def test_when_time_or_calls_are_over_the_results_are_told(talk: Talk, server: Se
     assert [each.startswith("What I know so far: Berserk (¥693") for each in answers] == [True] * 2
 
 
-def test_a_configuration_with_names_of_its_own_will_do(tmp_path: Path, cache: Path) -> None:
+def test_a_client_configuration_that_prefixes_tool_names_works(tmp_path: Path, cache: Path) -> None:
     """As the page has it: over SSE with a bearer, each tool called by the server's name and its own, results as text alone."""
     config = blocks("json", after_all("namespaced"))[0]
     token = "a-secret-of-thirty-two-characters-or-more"

@@ -95,7 +95,7 @@ def test_each_question_is_a_turn_with_its_own_ids(transcript: str) -> None:
     assert all(0 < each <= 3000 for each in left)
 
 
-def test_the_model_is_given_the_error_and_what_mends_it(transcript: str) -> None:
+def test_the_model_receives_the_error_envelope_of_its_wrong_call(transcript: str) -> None:
     """The wrong call is a result with status "error" whose text is the envelope, not an exception."""
     shown = "".join(line.strip() for line in transcript.splitlines())
     assert "error · " in transcript

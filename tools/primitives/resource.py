@@ -77,9 +77,9 @@ PromptHandler = Callable[[ToolContext, Mapping[str, str]], Awaitable[Sequence[Me
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """`scope` is what a token must grant to get it, "" for nothing; each making of a `personal` one, and each proposal for
-    an argument of it, leaves a line in the audit; `asks` is for one whose handler may ask the client something. A handler
-    has `timeout_ms`, and may not write."""
+    """A prompt that clients can fetch. `scope`: the scope that a token must grant for it, "" for none. `personal`: each time
+    it is made, and each time values are proposed for an argument, a line is written to the audit. `asks`: its handler may
+    ask the client questions. The handler has `timeout_ms` and may not write."""
 
     name: str
     title: str

@@ -64,7 +64,8 @@ class CustomerTaste:
         return frozenset(each.title.title_id for each in self.known if each.did is Did.NAMED)
 
     def by_named_alone(self) -> CustomerTaste:
-        """The taste of the titles named just now alone, if there are any."""
+        """Returns this taste with only the titles named just now as its evidence (owned and disliked titles are kept);
+        unchanged if none were named."""
         named = tuple(each for each in self.known if each.did is Did.NAMED)
         return CustomerTaste(self.owned, named, disliked=self.disliked) if named else self
 

@@ -55,7 +55,8 @@ def estimate(text: str) -> int:
 
 
 def weight(text: str) -> int:
-    """The weight in parts of a token: a text's is exactly the sum of its parts'."""
+    """Returns the weight of the text in 1/32 of a token (`A_TOKEN`). Weights add up: a text weighs exactly as much as its
+    pieces together."""
     return _sum(text.encode("utf-8", "replace"))
 
 

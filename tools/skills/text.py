@@ -248,7 +248,7 @@ def _address(skill: Skill, name: str = "SKILL.md") -> str:
 
 
 def _texts(skill: Skill, context: ToolContext) -> dict[str, str]:
-    """The files by name."""
+    """Returns the texts of the skill's files by file name, as this caller may read them."""
 
     def body(language: Language) -> str:
         return skill.text(language, context.may_use, context.store.policies.topics, context.store.currency)

@@ -80,7 +80,8 @@ class Vote:
     voters: float
 
     def surprise(self, label: str, usual: float) -> float:
-        """The distance of the label's share from its `usual` one, between 0 and 1, in standard errors."""
+        """By how many standard errors the label's share of the votes exceeds `usual`, its usual share (0 to 1); negative if
+        it is below."""
         usual = min(max(usual, 1e-6), 1 - 1e-6)
         return (self.shares.get(label, 0.0) - usual) / math.sqrt(usual * (1 - usual) / self.voters)
 
@@ -120,8 +121,8 @@ READERSHIPS = Curve(offset=0.0, surprise=0.375, said=3.0)
 
 
 def tags(near: Sequence[Neighbour], said: Said, terms: CatalogTerms) -> dict[str, float]:
-    """Confidences of tags that the neighbours carry or the text says, where the text makes them likelier than usual, or more
-    likely than not. For a short text the neighbours count less."""
+    """Returns the confidence of each tag that a neighbour carries or the text states. A tag is kept if the text makes it
+    likelier than is usual in the catalogue, or more likely than not. The neighbours of a short text count less."""
     found = vote([(each.likeness, each.title.tags) for each in near if each.title.tags])
     curve = TAGS if found else TAGS_BY_WORDS
     confidences = {}

@@ -243,7 +243,8 @@ RowsSnapshot = TypedSnapshot[tuple[Availability, ...]]
 
 
 def rows_snapshot(snapshots: Snapshots, variant: str = "") -> RowsSnapshot:
-    """Makes the snapshot of rows; `variant` separates those of other settings."""
+    """Returns the stored snapshot of stock rows. `variant` is part of its name, so that servers with other settings do not
+    share it."""
     return TypedSnapshot(snapshots, f"stock{variant}", tuple[Availability, ...], FORM_OF_ROWS)
 
 
@@ -319,13 +320,13 @@ class StockSnapshot:
         others = self.reader.recently_read(PARTS * ROWS_A_PART)
         parts: dict[int, dict[str, Availability]] = {}
         for row in (*popular.values(), *others):
-            own = parts.setdefault(_part(row.title_id), {})
+            own = parts.setdefault(_part_number(row.title_id), {})
             if len(own) < ROWS_A_PART and self._age(row) is not None:
                 own.setdefault(row.title_id, row)
         return {part: tuple(sorted(rows.values(), key=lambda row: row.title_id)) for part, rows in parts.items() if rows}
 
     async def _give_way(self) -> None:
-        """Lets live reads go first, within reason: under a steady load there is no quiet moment."""
+        """Waits while live reads are under way, for a second at most: under steady load there is always one."""
         for _ in range(YIELDS):
             if not self.reader.under_way:
                 return
@@ -341,5 +342,5 @@ class StockSnapshot:
         return max(0.0, age) if -SKEW_SECONDS <= age < LAST_KNOWN_SECONDS else None
 
 
-def _part(title_id: str) -> int:
+def _part_number(title_id: str) -> int:
     return crc32(title_id.encode("utf-8", "surrogatepass")) % PARTS

@@ -94,7 +94,8 @@ LONGEST_PAUSE_SECONDS = 30.0
 
 
 class Backoff:
-    """Pauses before restarts: none at first, then 0.5, 1, 2 … 30 seconds after one short life upon another."""
+    """Pauses before a worker is started again: none after its first end, then 0.5, 1, 2 … 30 seconds while it ends early
+    each time. A long life starts over."""
 
     def __init__(self) -> None:
         self._early = 0

@@ -259,7 +259,7 @@ class HttpConnection(CountedConnection, H11Protocol):
         self.transport.close()
 
     def time_out(self) -> None:
-        """Closes without a word where nothing of a request has come."""
+        """Closes the connection. First sends 408 if a part of a request has come and no response is being sent."""
         has_begun = self.conn.their_state is h11.SEND_BODY or self.conn.trailing_data[0]
         if has_begun and not (self.cycle and self.cycle.response_started and not self.cycle.response_complete):
             self.transport.write(TOO_SLOW)

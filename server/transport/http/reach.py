@@ -24,7 +24,8 @@ class Reach:
         return set()
 
     async def new_name(self) -> str:
-        """Names a new stream, once every process can find it."""
+        """Returns a name for a new stream. Where several processes serve sessions, first waits a moment until the others can
+        reach this one."""
         return secrets.token_hex(16)
 
     def wrap_messages(self, own: ASGIApp, read: Read) -> ASGIApp:

@@ -68,7 +68,7 @@ class Slot:
     last_used: float = 0.0
 
     def busy(self) -> bool:
-        """True if something is under way in it, which would be lost."""
+        """True if something is under way in this slot that would be lost if the slot were given up."""
         return False
 
 
@@ -106,7 +106,7 @@ class Slots(Generic[P]):
             ended = self._yielding(slot.holder, slot.customer)
             if ended is None:
                 raise NoRoom
-            self.leave(ended)
+            self.release(ended)
         slot.last_used = self._clock()
         self._taken[slot] = None
         return ended
@@ -114,7 +114,7 @@ class Slots(Generic[P]):
     def use(self, slot: P) -> None:
         slot.used, slot.last_used = True, self._clock()
 
-    def leave(self, slot: P) -> None:
+    def release(self, slot: P) -> None:
         self._taken.pop(slot, None)
 
     def _yielding(self, holder: str, customer: bytes) -> P | None:
@@ -182,7 +182,7 @@ class Subscriptions:
         try:
             return await subscription.handler(ctx, honoured)
         finally:
-            self._slots.leave(subscription)
+            self._slots.release(subscription)
 
     def _select(self, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenRequestParams:
         """Returns the acknowledged subscriptions. Raises for more than the limit."""

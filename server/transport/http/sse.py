@@ -131,7 +131,7 @@ class Streams:
             yield
         finally:
             self._gauge.dec()
-            self._slots.leave(stream)
+            self._slots.release(stream)
 
     async def _converse(self, stream: Stream, *work: Coroutine[Any, Any, None]) -> None:
         """Serves a stream, with `work` beside it, and then ends the response."""

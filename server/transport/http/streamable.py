@@ -73,7 +73,7 @@ async def serve_batch(
 
 
 class _BatchResponse:
-    """The one response, which begins with its first event."""
+    """The single response to a batch: a stream of events whose status and headers are sent with the first event."""
 
     def __init__(self, send: Send) -> None:
         self._send = send

@@ -108,7 +108,7 @@ class Sessions:
             await self._sdk(scope, receive, naming_send)
         finally:
             if not session.name:
-                self._slots.leave(session)
+                self._slots.release(session)
             elif session not in self._slots:  # it had to yield before it had a name to be ended by
                 await self._end(session)
 
@@ -187,7 +187,7 @@ class Sessions:
 
     def _forget(self, session: _Session) -> None:
         self._named.pop(session.name, None)
-        self._slots.leave(session)
+        self._slots.release(session)
 
     def _forgetting_send(self, session: _Session, send: Send) -> Send:
         """Returns a `send` that forgets the session at a 404, with which the SDK answers for one that it has ended."""

@@ -68,7 +68,7 @@ def frame_event(text: bytes) -> bytes:
 
 
 class _Closing:
-    """An async context that closes."""
+    """An async context manager that calls `aclose` on exit."""
 
     async def aclose(self) -> None: ...
 

@@ -70,7 +70,8 @@ class _Connection(asyncio.Protocol):
 
 
 class SocketRelay(Relay):
-    """A relay over a folder that only one user may open."""
+    """A relay between the processes of one machine: each listens on a Unix socket in `folder`, which is created, where it is
+    missing, for its owner alone (0700)."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

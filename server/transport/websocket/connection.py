@@ -109,8 +109,8 @@ class WebSocketConnection(CountedConnection, WSProtocol):
             self.transport.close()
 
     def handle_ping(self, event: Ping) -> None:
-        """Of a client that does not read, only the last ping is answered, when it reads again (RFC 6455, section 5.5.3):
-        else pongs would pile up here as fast as it sends."""
+        """Answers a ping at once if the client reads. Otherwise keeps the last ping alone and answers it when the client
+        reads again (RFC 6455, section 5.5.3): else pongs would pile up here as fast as pings come."""
         self._fill_bucket(FRAME_SECONDS)
         if self.writable.is_set():
             super().handle_ping(event)

@@ -43,7 +43,7 @@ async def kept(reading: Reading) -> AsyncIterator[IssuerKeys]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_an_issuer_that_is_away_is_asked_ever_more_seldom_up_to_twice_a_minute() -> None:
+async def test_an_unreachable_issuer_is_retried_with_pauses_doubling_to_30_seconds() -> None:
     reading = Reading(JwksError("away"))
     async with kept(reading):
         await asyncio.sleep(125)

@@ -133,6 +133,6 @@ async def test_a_refused_call_says_whether_its_session_has_listeners(kit: Kit) -
     await told(kit)
     (entry,) = await calls(kit)
     assert not await kit.app.memory.add_refused("s", "u", entry)
-    await kit.app.memory.listen("s", "u")
+    await kit.app.memory.mark_listened_to("s", "u")
     assert await kit.app.memory.add_refused("s", "u", entry)
     assert not await kit.app.memory.add_refused("s", "another", entry)

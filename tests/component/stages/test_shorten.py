@@ -19,7 +19,7 @@ def tokens(answer: Answer) -> dict[str, int]:
     return dict(answer.meta["budget"]["tokens"])
 
 
-async def test_where_nobody_counts_nothing_is_said_of_tokens(kit: Kit) -> None:
+async def test_without_a_token_budget_tokens_are_not_reported_and_nothing_is_cut(kit: Kit) -> None:
     answer = await kit.ask(INVENTORY, IDS, **WHO)
     assert "tokens" not in answer.meta["budget"]
     assert "truncated" not in answer.value

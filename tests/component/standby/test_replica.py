@@ -164,7 +164,7 @@ async def test_what_is_not_whole_is_refused_with_one_line_and_the_last_good_one_
         assert (replica.refused, (await told(replica))[0]) == (1, True)
 
 
-async def test_what_was_read_short_is_fetched_again_and_told_until_it_is_whole(
+async def test_a_truncated_bundle_is_refused_reported_and_fetched_again_until_complete(
     bundle: Path, redis: MultiplexedRedis, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Under the same mark: of a Redis that lags behind the one that was written to."""

@@ -71,7 +71,7 @@ async def test_an_opensearch_says_its_version() -> None:
         assert await identified(address) == "OpenSearch 3.1.0"
 
 
-async def test_who_may_not_ask_may_search() -> None:
+async def test_a_403_on_the_version_request_is_not_a_failure() -> None:
     async with answering(403, {"error": {"type": "security_exception"}, "status": 403}) as address:
         assert await identified(address) is None
 

@@ -191,7 +191,7 @@ async def test_by_words_alone_what_is_not_said_is_not_denied(tmp_path: Path) -> 
     assert (found["readership"], found["tags"], found["note"]) == (None, [], WORDS_ALONE)
 
 
-async def test_too_long_a_text_is_refused_with_what_to_do(tmp_path: Path) -> None:
+async def test_too_long_a_text_is_refused_and_the_limit_is_named(tmp_path: Path) -> None:
     async with open_app(Settings(embedder="none", data_dir=tmp_path), local=True) as app:
         error = (await called(app, TOOL, {"text": "x" * 2001}))["structuredContent"]["error"]
     assert error["name"] == "VALIDATION_ERROR"

@@ -164,7 +164,7 @@ async def test_what_cannot_be_read_now_is_not_said_to_be_nothing(viewed: Kit, po
         assert (await refused(client, PROFILE))["name"] == "DEPENDENCY_FAILURE"
 
 
-async def test_each_access_leaves_a_line_that_names_nobody(opener: Opener) -> None:
+async def test_each_access_to_personal_data_leaves_an_audit_line_without_the_user(opener: Opener) -> None:
     sink = Sink()
     kit: Kit = await opener(audit=AuditLog(sink))
     async with connected(kit, "legacy") as client:

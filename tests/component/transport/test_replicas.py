@@ -113,7 +113,7 @@ async def test_replicas_that_see_different_documents_for_a_moment_tell_each_clie
 
 
 @pytest.mark.usefixtures("rarely")
-async def test_a_word_that_is_lost_with_its_connection_is_made_up_for(valkey: RedisAddress) -> None:
+async def test_a_change_message_lost_with_the_redis_connection_is_caught_up_on_reconnect(valkey: RedisAddress) -> None:
     """Redis keeps nothing for who does not listen: who listens again looks at everything."""
     with private_valkey() as redis:
         async with replicas(redis.address) as (one, other), connected(redis.address) as admin:

@@ -42,7 +42,7 @@ async def test_progress_is_told_to_who_wants_it_and_no_more_than_anybody_reads(e
     assert told[7] == (7.0, 100.0, "on the way")
 
 
-async def test_nothing_is_heard_of_a_call_that_is_over(kit: Kit) -> None:
+async def test_a_cancelled_call_gets_no_message_while_another_call_goes_on_with_its_work(kit: Kit) -> None:
     """Its work may go on for somebody else who asked the same."""
     begun, go_on = asyncio.Event(), asyncio.Event()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from session.resilience.deadline import RetryBudget, RetryPolicy
 
 
-def test_as_delivered_one_call_in_ten_is_repeated_after_ten_at_once() -> None:
+def test_the_default_retry_budget_allows_ten_at_once_then_one_per_ten_calls() -> None:
     budget = RetryBudget()
     assert [budget.spend() for _ in range(11)] == [True] * 10 + [False]
     for _ in range(11):  # of a tenth each, which are not exact

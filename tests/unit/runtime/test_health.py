@@ -55,7 +55,7 @@ async def test_a_backend_that_is_well_again_closes_its_breaker_though_nobody_cal
     assert ((await dependencies.states())["orders"]["state"], number()) == ("open", 2)
     well = False
     await until(lambda: breaker.state is BreakerState.HALF_OPEN, 30, "the end of its pause")
-    await dependencies._look()
+    await dependencies._probe_half_open()
     assert (breaker.state, number()) == (BreakerState.HALF_OPEN, 1), "what is not well is for calls to find out"
     well = True
     task = asyncio.create_task(dependencies.keep())

@@ -77,7 +77,7 @@ def test_a_tag_that_the_text_says_is_likelier_than_without() -> None:
     assert beside > without
 
 
-def test_words_alone_are_enough_for_a_tag_but_for_no_certainty() -> None:
+def test_words_alone_give_a_tag_with_moderate_confidence() -> None:
     assert tags((), Said(frozenset({"Horror"})), TERMS) == {"Horror": pytest.approx(0.43, abs=0.05)}
 
 

@@ -98,7 +98,7 @@ def test_a_wrong_one_stops_the_start_with_a_line_that_names_it_and_not_its_value
     assert "\n" not in line
 
 
-def test_what_is_right_is_taken(tmp_path: Path) -> None:
+def test_valid_otel_variables_are_accepted(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("it")
     right = {
         "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf",

@@ -43,7 +43,9 @@ def check(seen: dict[str, Any]) -> None:
 
 
 @cases("name", [name for name, transport in TRANSPORTS.items() if not transport.strands])
-async def test_a_host_of_the_2_x_line_is_told_of_cards(name: str, whole: Serving, fresh: Connections) -> None:
+async def test_a_host_on_sdk_2_x_sees_card_metadata_in_tools_resources_and_results(
+    name: str, whole: Serving, fresh: Connections
+) -> None:
     host = fresh.open(name, whole.url, extensions=[advertise(NAME, DECLARED)])
     assert isinstance(host, OfSdk)
     tools = {tool["name"]: tool["_meta"] for tool in await host.tools() if "_meta" in tool}

@@ -110,7 +110,7 @@ class PopularIndex:
         self.by_id = {title.title_id: title for title in self.titles}
         self._parser = QueryParser.load()
         self._facts = [Facts.from_title(title) for title in self.titles]
-        self._credits = [_credits(facts.authors) for facts in self._facts]
+        self._credits = [_join_author_names(facts.authors) for facts in self._facts]
         self._names = NameTable(map(NameKeys.of, self.titles))
         self.titles_beginning = Beginnings((title, map(sound_key, names_of(title))) for title in self.titles)
         authors = {author.name: author for title in reversed(self.titles) for author in reversed(title.authors)}
@@ -185,7 +185,7 @@ def _name_keys(author: Author) -> Iterator[str]:
         yield family
 
 
-def _credits(authors: Sequence[AuthorKeys]) -> str:
+def _join_author_names(authors: Sequence[AuthorKeys]) -> str:
     """All spellings and parts of the authors' names, a line each."""
     return "\n".join(text for keys in authors for text in (*keys.spellings, *keys.parts))
 
@@ -201,7 +201,8 @@ TitlesSnapshot = TypedSnapshot[tuple[Title, ...]]
 
 
 def titles_snapshot(snapshots: Snapshots, variant: str = "") -> TitlesSnapshot:
-    """Makes the snapshot of popular titles; `variant` separates those of other settings."""
+    """Returns the stored snapshot of popular titles. `variant` is part of its name, so that servers with other settings do
+    not share it."""
     return TypedSnapshot(snapshots, f"popular{variant}", tuple[Title, ...], FORM_OF_TITLES)
 
 

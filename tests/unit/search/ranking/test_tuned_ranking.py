@@ -175,7 +175,7 @@ def test_where_no_title_has_all_the_themes_the_words_count_more() -> None:
 
 
 @pytest.mark.parametrize(("meaning", "words", "answers"), [(0.31, 2, 1), (0.29, 2, 0), (None, 2, 1), (0.29, 1, 1)])
-def test_a_query_that_a_dictionary_translated_must_be_meant_by_some_title(
+def test_a_query_of_several_translated_words_finds_nothing_if_no_title_is_near_in_meaning(
     meaning: float | None, words: int, answers: int
 ) -> None:
     """A passage alone counts for two thirds. One word means little to an encoder, and may still be a good one."""

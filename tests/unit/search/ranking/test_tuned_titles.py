@@ -73,7 +73,7 @@ def test_a_name_that_is_begun_counts_by_its_share_from_two_letters_on() -> None:
     assert shares == [0.067, 0.8, 0.81, 0.933, 1.0]
 
 
-def test_a_typo_is_an_edit_over_the_longer_name() -> None:
+def test_a_typo_costs_one_edit_divided_by_the_longer_length() -> None:
     assert one_likeness("narutp", "naruto") == pytest.approx(5 / 6)
     assert one_likeness("nartuo", "naruto") == pytest.approx(5 / 6), "two letters that changed places"
     assert one_likeness("naruto", "naruto") == 1.0
@@ -170,6 +170,6 @@ def test_a_title_meets_every_filter_or_is_left_out(conditions: Conditions, met: 
     assert satisfies(title, conditions) is met
 
 
-def test_a_title_without_a_rating_is_above_no_least() -> None:
+def test_an_unrated_title_meets_a_least_rating_of_zero_or_none_only() -> None:
     title = Title("t")
     assert [satisfies(title, Conditions(min_rating=least)) for least in (None, 0.0, -1.0, 0.1)] == [True, True, True, False]

@@ -161,8 +161,8 @@ class TableAdapter:
 
 
 def key_of_nobody(table: Table) -> Item:
-    """A key that no item has. Asking for it proves credentials, permission and table, and needs no permission but
-    serving's."""
+    """A key that no item has. Reading it shows that credentials, permission and table are right, and takes only the
+    permission that serving takes as well."""
     return {name: {"S": "-"} for name in (table.partition_key, table.sort_key) if name}
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import start_task
-from tools.store.backends.embedded.columns import TitleColumns, build_columns, counts
+from tools.store.backends.embedded.columns import TitleColumns, build_columns, count_titles
 from tools.store.backends.embedded.computed import FORMAT, ComputedStore, StaleArraysError, index_arrays, index_from
 from tools.store.backends.embedded.index import ExactNames, IndexedNames, LexicalIndex, PeopleLeg, build_index
 from tools.store.backends.embedding import QueryVectors, batches, embed_with_retries, single_threaded_blas
@@ -204,7 +204,7 @@ class Engine:
         self._people = PeopleLeg(index.people, columns)
         self._candidates = Candidates(columns, IndexedNames(index.names, len(columns)), self._people, index.prose)
         self._exact = ExactNames(index, columns)
-        tags, magazines, readerships = (counts(columns.having[field]) for field in ("tags", "magazine", "genre"))
+        tags, magazines, readerships = (count_titles(columns.having[field]) for field in ("tags", "magazine", "genre"))
         self.terms = CatalogTerms(tags, magazines, readerships, titles=len(columns))
         self._rarity = Rarity(tags, len(columns), TasteWeights())
         self._taste = Taste(columns, self._rarity, TasteWeights())

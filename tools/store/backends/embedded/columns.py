@@ -188,6 +188,6 @@ def authors_of(titles: Sequence[Title]) -> dict[Author, list[int]]:
     return works
 
 
-def counts(numbers: Having) -> dict[str, int]:
+def count_titles(numbers: Having) -> dict[str, int]:
     """The number of titles with each value, the most frequent first, equally frequent ones by the alphabet."""
     return {value: len(numbers[value]) for value in sorted(numbers, key=lambda each: (-len(numbers[each]), each))}

@@ -43,7 +43,7 @@ class ComputedStore:
         self._folder = folder
 
     def load(self, kind: str, key: str) -> Arrays | None:
-        """The arrays kept for `key`; None without a whole file."""
+        """Returns the arrays stored for `key`; None if there is no file, it is damaged, or it belongs to another key."""
         path = self._path(kind, key)
         if path is None:
             return None

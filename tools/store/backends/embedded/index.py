@@ -301,7 +301,7 @@ class PeopleLeg:
         """Shape (titles,): how surely the query names an author of each title (`AskedAuthor`)."""
         found = np.zeros(len(self._columns), np.float32)
         asked = AskedAuthor(query)
-        for author in self._candidates(asked.name) | self._read_as(asked.readings):
+        for author in self._candidates(asked.name) | self._authors_with_reading(asked.readings):
             works = self._columns.works[author]
             found[works] = np.maximum(found[works], np.float32(asked.sureness(self._keys[author])))
         return found
@@ -319,7 +319,7 @@ class PeopleLeg:
                 if self._columns.authors[candidate].name == author.name:
                     yield candidate
 
-    def _read_as(self, readings: Iterable[str]) -> set[int]:
+    def _authors_with_reading(self, readings: Iterable[str]) -> set[int]:
         """Returns the authors with a name, or a part of one, among the readings of the asked kanji."""
         return {author for key in readings for known in (self._spelled, self._parts) for author in known.get(key, ())}
 

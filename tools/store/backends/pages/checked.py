@@ -1,8 +1,5 @@
-"""Checks of found pages: each is an image of a size that clients take, and so are they together.
-
-Format and size are read from each image's header; no image is decoded here. PNG: W3C, "Portable Network Graphics (PNG)
-Specification", 5 and 11. JPEG: ITU-T T.81, B.2.2. WebP: RFC 9649, 2.4 to 2.7.
-"""
+"""Checks of preview pages: each has to be an image of a format and size that clients accept; pages beyond the size limit of
+a whole preview are left out."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def evidence_of(query: ParsedQuery, candidates: Candidates, weights: Weights) ->
     meaning, headline = candidates.senses or (None, None)
     return Evidence(
         names=names_evidence(query, candidates, weights),
-        people=_people(query, candidates),
+        people=_score_authorship(query, candidates),
         words=_words(query, candidates, weights),
         tags=_tags(query, candidates),
         meaning=meaning,
@@ -84,7 +84,7 @@ def evidence_of(query: ParsedQuery, candidates: Candidates, weights: Weights) ->
     )
 
 
-def _people(query: ParsedQuery, candidates: Candidates) -> Floats:
+def _score_authorship(query: ParsedQuery, candidates: Candidates) -> Floats:
     """Returns how surely the query names an author of each title; 1 for works by the author that it points to."""
     named, theirs = candidates.people.measure_authorship(query), candidates.by_same_author
     return named if theirs is None else np.where(theirs, np.float32(1.0), named)
@@ -286,14 +286,12 @@ def order(scores: Floats, limit: int) -> Rows:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """`scores` has a row for each candidate; 0 is no answer. `evidence` is what they come from; None where titles are not
-    ranked by what a query says, but by how like another title they are.
-
-    `ordering`: what the answers are to be put in order by, where not by score. `leader`: the row of the title whose series
-    follows it; a backend that recalls a few titles may have to fetch the rest of it. `guessed`: the best answer is one only
-    because its name is somewhat like the query. `near`: where nothing matches, the rows of those with the nearest names,
-    nearest first. `nearest`: a condition leaves out most of what the query finds, and what comes nearest follows.
-    """
+    """The candidates ranked for one query. `scores`: one for each candidate, 0 if it is not an answer. `evidence`: the basis
+    of the scores; None where titles are ranked by their likeness to another title. `ordering`: the order to present the
+    answers in, if not by score. `leader`: the row of the title whose series is listed after it (a backend that recalls few
+    titles may have to fetch the rest of the series). `guessed`: the best answer was found only because its name is somewhat
+    like the query. `near`: if nothing matches, the rows with the nearest names, nearest first. `nearest`: a condition
+    excludes most of what the query finds, so the nearest allowed titles are added."""
 
     scores: Floats
     evidence: Evidence | None = None

@@ -118,8 +118,9 @@ def _outer(operator: Entry, inner: tuple[Stance, str] | None) -> tuple[Stance, s
 
 @dataclass(slots=True)
 class Item:
-    """A fact or an amount. `at`: its index among the tokens; `segment`: the clause between strong breaks; `gap`: what parts
-    it from the item before it: "", "comma", "join", "soft", "strong"."""
+    """Something that a query says a wish about: a fact, an amount, or a named title or author. `at`: its index among the
+    tokens; `segment`: the number of its clause, where strong breaks divide clauses; `gap`: the separator before it: "",
+    "comma", "join", "soft" or "strong"."""
 
     at: int
     token: Token

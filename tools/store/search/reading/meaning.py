@@ -108,7 +108,7 @@ class Meaning:
                 if item.stance is Stance.FREE:
                     self._free(item, Freedom(matters=_FREED[item.freed]))
             elif item.fact is not None and item.fact.matter == "themes":
-                self._theme(item, asked, plain)
+                self._claim_theme(item, asked, plain)
             elif item.fact is not None and not (item.fact.matter == "audience" and aged):
                 self._fact(item)
             elif item.fact is not None:
@@ -413,7 +413,7 @@ class Meaning:
         need_not = need_not or any(word in said for word in ("need", "required", "necessary", "optional", "なくて"))
         return Freedom(unneeded=conditions) if need_not else Freedom(allowed=conditions)
 
-    def _theme(self, item: Item, asked: set[str], plain: set[str]) -> None:
+    def _claim_theme(self, item: Item, asked: set[str], plain: set[str]) -> None:
         """Claims the conditions of a theme by its stance. `asked`: the tags of all wanted facts; `plain`: those of wanted
         facts other than moods. A mood does not keep a theme that is named itself from being refused."""
         fact = item.fact

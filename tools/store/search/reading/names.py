@@ -56,7 +56,7 @@ def candidates(text: str, tokens: Sequence[Token], proper: frozenset[int] = froz
     """Candidates for names, the likeliest first, as many as a catalogue looks up. `proper`: positions of capitals."""
     found: dict[tuple[int, int], Candidate] = {}
     runs = sorted(islice(_called_for(text, tokens, proper), 4 * MOST_NAMES), key=lambda each: each.first - each.last)
-    for each in (*_whole(text, tokens), *_left(text, tokens), *_parted(text, tokens), *runs):
+    for each in (*_whole(text, tokens), *_runs_around_unknown_words(text, tokens), *_parted(text, tokens), *runs):
         found.setdefault((each.first, each.last), each)
     kept: dict[str, None] = {}
     for each in found.values():
@@ -83,7 +83,7 @@ def _span(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int] | No
     return (inside[0], inside[-1]) if inside else None
 
 
-def _left(text: str, tokens: Sequence[Token]) -> Iterator[Candidate]:
+def _runs_around_unknown_words(text: str, tokens: Sequence[Token]) -> Iterator[Candidate]:
     """Yields runs that contain every unknown word of the text, with a few facts or little words around them."""
     unknown = [i for i, token in enumerate(tokens) if token.kind is Is.WORD]
     if not unknown or tokens[unknown[-1]].end - tokens[unknown[0]].start > _WIDEST:

@@ -142,7 +142,7 @@ class Reader:
         named = await self._work(whole, lambda: with_names(whole, tokens, asked, called, proper))
         within = _share_of(deadline, _MOST_SEARCHING)
         if not away and (missing := lost(whole, named)):
-            named, called = await self._nearly(whole, named, missing, called, within)
+            named, called = await self._match_misspelled(whole, named, missing, called, within)
         return Scanned(whole, named, terms, away, within)
 
     async def terms(self, within: Deadline) -> CatalogTerms:
@@ -175,7 +175,7 @@ class Reader:
             await asyncio.sleep(0)
             return work()
 
-    async def _nearly(
+    async def _match_misspelled(
         self, whole: str, tokens: list[Token], missing: Sequence[Candidate], called: dict[str, NameMatches], within: Deadline
     ) -> tuple[list[Token], dict[str, NameMatches]]:
         """Returns tokens and matches with names that the catalogue's search finds in spite of a slip."""

@@ -54,7 +54,7 @@ class Sense(StrEnum):
 
 
 class Bound(Enum):
-    """How a number limits: at least, at most, exactly and the like."""
+    """The kind of limit that a number in a query sets: at least, at most, exactly, about and the like."""
 
     MOST = "most"
     UNDER = "under"

@@ -124,7 +124,7 @@ class ExactName:
 
 
 def exact_names(asked: Sequence[str]) -> dict[str, ExactName]:
-    """Returns the first 64 that may be names, each with its key."""
+    """Of the first 64 different texts, returns those that may be names, each with its `ExactName`."""
     names = {each: ExactName(each) for each in list(dict.fromkeys(asked))[:MOST_NAMES]}
     return {each: name for each, name in names.items() if name.key}
 
@@ -155,7 +155,8 @@ class NameTable:
         self._keep(keys, groups // 2, groups % 2 == 1, len(counts) // 2)
 
     def _keep(self, keys: Sequence[str], owners: NDArray[np.signedinteger], main: Mask, titles: int) -> None:
-        """Keeps the names' rows. `owners` are the titles' rows, in order; `main` marks parts before a subtitle."""
+        """Stores the table, a row for each name: its sound key, the row of the title that owns it (`owners`, ascending), and
+        whether it is only the part of a title before the subtitle (`main`)."""
         self._keys, self._owners, self._titles = keys, owners, titles
         self._factors = np.where(main, MAIN_FACTOR, 1.0)
 
@@ -182,7 +183,8 @@ class NameTable:
         return self._score_beginnings([(key, 1.0) for key in keys])
 
     def spelled_in_katakana(self, text: str) -> Floats:
-        """Returns the likeness of each title's nearest Latin name to a katakana text that may spell it; 0 without one."""
+        """For each title, how closely its nearest Latin name matches `text`, if that is katakana that may spell the name; 0
+        where no name is near."""
         found = np.zeros(self._titles, np.float32)
         skeleton = consonants(text) if is_loanword(text) else ""
         if len(skeleton) >= MIN_CONSONANTS:
