@@ -65,16 +65,14 @@ def describe_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) ->
 
 def _create(driver: Any, address: DynamoAddress, table: Table) -> bool:
     called = table.full_name(address.prefix)
+    made = True
     try:
-        driver.create_table(**table.creation(address.prefix))
-        made = True
-    except ClientError as error:
-        if code_of(error) != "ResourceInUseException":
-            raise failure_of(error, table.name) from error
-        made = False
-    except (BotoCoreError, OSError) as error:
-        raise failure_of(error, table.name) from error
-    try:
+        try:
+            driver.create_table(**table.creation(address.prefix))
+        except ClientError as error:
+            if code_of(error) != "ResourceInUseException":
+                raise
+            made = False
         driver.get_waiter("table_exists").wait(TableName=called, WaiterConfig={"Delay": 1, "MaxAttempts": WAIT_S})
         if made:
             _switch_on(driver, called, table)
@@ -101,11 +99,9 @@ def _describe(driver: Any, address: DynamoAddress, table: Table) -> TableState:
     called = table.full_name(address.prefix)
     try:
         found = driver.describe_table(TableName=called)["Table"]
-    except ClientError as error:
-        if code_of(error) == "ResourceNotFoundException":
+    except (BotoCoreError, ClientError, OSError) as error:
+        if isinstance(error, ClientError) and code_of(error) == "ResourceNotFoundException":
             return TableState(called, "is not there", missing=True)
-        raise failure_of(error, table.name) from error
-    except (BotoCoreError, OSError) as error:
         raise failure_of(error, table.name) from error
     return TableState(called, difference(found, table, address.prefix), found.get("ItemCount"))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from tools.store.backends.aws_address import parameters
+from tools.store.backends.aws_address import is_region, parameters
 
 ALIAS = "manga-titles"
 _SCHEMES = {"http": (False, False), "https": (True, False), "aoss+https": (True, True), "aoss+http": (False, True)}
@@ -94,7 +94,7 @@ def _region(host: str, options: dict[str, str], tls: bool, serverless: bool) -> 
         raise ValueError("aoss+http is for a stand-in on this machine; use aoss+https")
     known = _AOSS_HOST.fullmatch(host)
     region = stated or (known.group(1) if known else "")
-    if not re.fullmatch(r"[a-z]{2,}(-[a-z]+)+-[0-9]+", region):
+    if not is_region(region):
         raise ValueError("Serverless needs a host like ID.REGION.aoss.amazonaws.com, or ?region=REGION")
     return region
 
