@@ -1,7 +1,7 @@
 """The result cache: keys, sealed texts, single flight and stale-while-revalidate.
 
 A cached result is shared by all who ask the same and outlives sessions, so it contains none of the caller's own words: they
-are stored as positions in the question (`sealed`) and restored from the question of whoever finds it (`opened`).
+are stored as positions in the question (`seal`) and restored from the question of whoever finds it (`unseal`).
 """
 
 from __future__ import annotations

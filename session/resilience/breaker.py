@@ -29,7 +29,7 @@ class Outage:
         """The reason of the outage; None without one."""
 
     def record_failure(self, why: str, *, permanent: bool = False) -> None:
-        """Counts a failure. A single `permanent` one, which no further attempt can mend, opens the breaker."""
+        """Counts a failure. A single `permanent` one, which no further attempt can mend, is told at once."""
         self._in_a_row += 1
         if self.why is None and (permanent or self._in_a_row >= self._after):
             self.why, self._since = why, self._clock()

@@ -11,7 +11,8 @@ ages, teen, older teen, adult. The rule errs on the side that a parent would:
 - no audience: titles without readership and tags. A tag that no table has (`tools.store.tags`) counts as none, and no child
   is given a title with such a tag, unless its readership says so.
 
-A reader of up to twelve is given titles for all ages: publishers have no step between nine and thirteen.
+A reader of up to twelve is given titles for all ages (`tools.store.search.reading.meaning.audience_for`): publishers have no
+step between nine and thirteen.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tools.store.backends.embedded.columns import build_columns, counts
+from tools.store.backends.embedded.columns import build_columns, count_titles
 from tools.store.models import Author, ReaderQuery, Title, Weighed
 from tools.store.search.taste import Rarity, Taste, TasteWeights, profile_of
 
@@ -20,7 +20,7 @@ def title(n: int, *tags: str, author: str | None = None, fame: int = 1000, **mor
 
 def scores(query: ReaderQuery, *titles: Title, weights: TasteWeights = WEIGHTS) -> list[float]:
     columns = build_columns(titles, [()] * len(titles))
-    rarity = Rarity(counts(columns.having["tags"]), len(titles), weights)
+    rarity = Rarity(count_titles(columns.having["tags"]), len(titles), weights)
     found: list[float] = Taste(columns, rarity, weights).worth(query, profile_of(query, rarity)).tolist()
     return found
 
@@ -75,8 +75,8 @@ def test_what_is_like_the_disliked_and_of_the_wrong_tone_comes_later() -> None:
 
 
 def test_a_look_at_a_title_is_less_than_a_purchase() -> None:
-    counts = {"A": 5}
-    rarity = Rarity(counts, 100, WEIGHTS)
+    count_titles = {"A": 5}
+    rarity = Rarity(count_titles, 100, WEIGHTS)
     seen = profile_of(ReaderQuery(1, liked=(Weighed(title(1, "A"), 0.2),)), rarity)
     bought = profile_of(liking(title(1, "A"), title(2, "A")), rarity)
     assert seen.tags["A"] == pytest.approx(0.2)
