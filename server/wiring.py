@@ -22,7 +22,7 @@ from server.flags.follower import Follower, open_flags
 from server.identity.caller_limits import CallerLimits
 from server.identity.request_metadata import Identifier, TrustEverybody, TrustTokens
 from server.identity.tool_access import ToolAccess
-from server.packages.packages import Packages, Reloads, open_packages
+from server.packages.packages import Packages, Reloads
 from server.pipeline import Parts, build_pipeline
 from server.runtime.fleet_key import FleetKey
 from server.runtime.health import dependencies
@@ -127,7 +127,8 @@ async def open_app(
         env = await _open_env(settings, stack, metrics, background, ports, local=local)
         env = open_standby(settings, env, stack, background)
         env = open_tracing(settings, env, stack, os.environ)
-        packages = await open_packages(env.registry)
+        packages = Packages(env.registry)
+        await packages.reload()  # a broken one stops nothing
         follower = await open_flags(settings, env.flags, env.registry, env.redis, stack)
         probes = {**env.probes, "packages": packages.health, **({"flags": follower.health} if follower else {})}
         app = wire(settings, replace(env, probes=probes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -135,10 +135,6 @@ class HistoryEntry:
         read = json.loads(stored)
         shown = tuple((str(title_id), str(name)) for title_id, name in read.get("shown", ()))
         return cls(**{name: read[name] for name in cls.__slots__ if name in read} | {"shown": shown})
-
-
-def read_calls(stored: Sequence[bytes]) -> tuple[HistoryEntry, ...]:
-    return tuple(HistoryEntry.read(each) for each in stored)
 
 
 @dataclass(frozen=True, slots=True)

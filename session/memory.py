@@ -16,7 +16,7 @@ from typing import NoReturn
 from session import keys, preferences
 from session.begin import BeginRequest, Begun, Claim, ClaimRequest, decode
 from session.failures import MemoryUnavailable
-from session.history import MOST_CALLS, HistoryEntry, LastShown, Recollection, by_groups, read_calls, read_ids, read_shared
+from session.history import MOST_CALLS, HistoryEntry, LastShown, Recollection, by_groups, read_ids, read_shared
 from session.keys import SessionKeys
 from session.recent import RecentState, StateWrite
 from session.redis.keyvalue import TRIP_SECONDS, Argument, Command, Evaluation, GuardedRedis, KeyValue, Reply, Step
@@ -156,7 +156,7 @@ class SessionMemory:
             said=fields,
             clock_ms=clock_ms,
             listened=bool(fields.get(b"listened")),
-            history=None if history is None else read_calls(history),
+            history=None if history is None else tuple(map(HistoryEntry.read, history)),
             claim=Claim.read(answers.get("claim")),
             cached=decode(answers.get("cached")),
             result_set=read_ids(answers.get("result_set")),
@@ -278,7 +278,7 @@ class SessionMemory:
         try:
             fields = dict(zip(stored[::2], stored[1::2], strict=True))
             totals = {name: int(fields.get(name.encode(), 0)) for name in TOTALS}
-            return Recollection(read_calls(history), totals, LastShown.read(fields), read_shared(fields))
+            return Recollection(tuple(map(HistoryEntry.read, history)), totals, LastShown.read(fields), read_shared(fields))
         except (TypeError, ValueError, AttributeError) as error:
             raise MemoryUnavailable("what is kept of the session cannot be read") from error
 

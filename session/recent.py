@@ -35,10 +35,6 @@ class StateWrite:
     made_at: float
     written_at: float | None = None
 
-    @property
-    def is_written(self) -> bool:
-        return self.written_at is not None
-
 
 class RecentState:
     """The state of the latest conversations, and the latest result sets."""
@@ -64,7 +60,7 @@ class RecentState:
     def list_unwritten(self, session: str | None, user: str | None) -> list[StateWrite]:
         """The conversation's state that Redis does not have."""
         known = self.left.peek((session, user)) if session is not None else None
-        return [each for each in (known or {}).values() if not each.is_written and self._is_fresh(each)]
+        return [each for each in (known or {}).values() if each.written_at is None and self._is_fresh(each)]
 
     def list_owners_behind(self) -> list[tuple[str, str | None]]:
         """The conversations with unwritten state."""
@@ -113,7 +109,7 @@ class RecentState:
     ) -> None:
         """Notes Redis's state, unless a call under way is about to change it."""
         fields = {name: value.decode() for name in names if (value := said.get(name.encode())) is not None}
-        if left is None or (left.is_written and not fields.items() <= left.fields.items()):
+        if left is None or (left.written_at is not None and not fields.items() <= left.fields.items()):
             self.mark_written([self._put(request, group, fields)])
 
     def _put(self, request: BeginRequest, group: str, fields: Mapping[str, str]) -> StateWrite:

@@ -6,13 +6,9 @@ key that ends with the process, and queries and orders do not appear.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from server.application import Application
 from server.config.settings import Settings
 from server.transport.http.app import Addon
-
-if TYPE_CHECKING:
-    from server.application import Application
 
 
 def open_ops(settings: Settings, app: Application, worker: int | None = None) -> Addon:

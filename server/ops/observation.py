@@ -6,13 +6,14 @@ import asyncio
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from server.application import Application
 from server.call import Call
 from server.config.settings import Settings
 from server.flags.document import Flag, Flags
 from server.ops.figures import BUSY, DEPENDENCIES, DOCTOR, Figures
-from server.ops.waterfalls import Hashes, Waterfalls
+from server.ops.waterfalls import Waterfalls
 from server.runtime.health import Dependencies
 from server.telemetry.events import CallFinished
 from server.transport.http.reach import Reach
@@ -21,9 +22,6 @@ from session.resilience.breaker import BreakerState, CircuitBreaker
 from session.resilience.clocks import Clock
 from session.resilience.tasks import start_task
 from tools.registry import Registry
-
-if TYPE_CHECKING:
-    from server.application import Application
 
 SHOWN = ("call_timeout_ms", "cache", "cache_ttl_s", "max_concurrent_calls", "rate_limit", "workers", "standby", "adult")
 URLS = ("catalog_url", "store_url", "redis_url", "flags_url")
@@ -42,28 +40,13 @@ class Process:
     settings: Settings
     app: Application
     worker: int | None = None
-    hashes: Hashes = field(default_factory=Hashes)
+    key: bytes = field(default_factory=secrets.token_bytes, repr=False)
     started_at: float = field(init=False)
     name: str = field(init=False)
 
     def __post_init__(self) -> None:
         self.started_at = round(self.app.pipeline.store.now().timestamp(), 1)
         self.name = self.app.reach.own or secrets.token_hex(6)
-
-    def hello(self) -> Json:
-        settings = self.settings
-        shown = {name: getattr(settings, name) for name in SHOWN}
-        urls = {name.removesuffix("_url"): _scheme(getattr(settings, name)) for name in URLS}
-        server = {"version": VERSION, "replica": self.name, "worker": self.worker, "started_at": self.started_at}
-        return {
-            "server": {**server, "auth": settings.auth, "settings": {**shown, **urls}},
-            "stages": list(self.app.pipeline.stages),
-            "tools": [
-                {"name": each.name, "timeout_ms": each.timeout_ms, "fallback": each.fallback.name if each.fallback else None}
-                for each in self.app.registry
-            ],
-            "turn_budget_ms": settings.turn_budget_ms,
-        }
 
 
 def _scheme(url: str | None) -> str | None:
@@ -163,7 +146,7 @@ class Observation:
         total = sum(count for _, count in counted)
         shed = sum(count for labels, count in counted if labels["outcome"] == BUSY)
         self._figures = Figures(clocks.monotonic, clocks.wall, round(total), round(shed))
-        self._waterfalls = Waterfalls(process.hashes, clocks.monotonic, clocks.wall)
+        self._waterfalls = Waterfalls(process.key, clocks.monotonic, clocks.wall)
         self._dependencies = DependencyStates(app.dependencies)
         self._replicas = Replicas(process.name, app.reach, clocks.monotonic)
         self.tick()
@@ -187,7 +170,19 @@ class Observation:
         self._dependencies.end()
 
     def hello(self) -> Json:
-        return self._process.hello()
+        app, process, settings = self._app, self._process, self._process.settings
+        shown = {name: getattr(settings, name) for name in SHOWN}
+        urls = {name.removesuffix("_url"): _scheme(getattr(settings, name)) for name in URLS}
+        server = {"version": VERSION, "replica": process.name, "worker": process.worker, "started_at": process.started_at}
+        return {
+            "server": {**server, "auth": settings.auth, "settings": {**shown, **urls}},
+            "stages": list(app.pipeline.stages),
+            "tools": [
+                {"name": each.name, "timeout_ms": each.timeout_ms, "fallback": each.fallback.name if each.fallback else None}
+                for each in app.registry
+            ],
+            "turn_budget_ms": settings.turn_budget_ms,
+        }
 
     def calls(self) -> list[Json]:
         """Returns the watched calls that have ended since the last time."""

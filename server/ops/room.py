@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from ipaddress import IPv6Address, ip_address, ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
 from starlette.requests import Request
@@ -18,6 +17,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from server.application import Application
 from server.call import RequestMetadata
 from server.config.settings import Settings
 from server.identity import CannotTell, Identifier, Unproven
@@ -32,10 +32,6 @@ from server.transport.http.responses import busy, plain
 from server.transport.http.slots import holder_of
 from session.resilience.rate_limit import LocalLimits, Rate
 from tools.store.failures import DependencyFailure, Failure
-
-if TYPE_CHECKING:
-    from server.application import Application
-
 
 FOLDER = Path(__file__).parent / "page"
 STYLE = re.compile(r'<link rel="stylesheet" href="(\w+\.css)">')
@@ -80,35 +76,29 @@ def page(folder: Path = FOLDER) -> tuple[bytes, bytes]:
     return html.encode(), policy.encode()
 
 
-class Gate:
+def guard(app: ASGIApp) -> ASGIApp:
     """Turns Basic's password into the bearer that it is, and offers Basic with each 401. Keeps every answer on these paths
     from caches, frames and other sites."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] not in (PAGE, EVENTS):
-            await self._app(scope, receive, send)
+            await app(scope, receive, send)
             return
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = [each for each in message["headers"] if each[0] not in dict(GUARDED)]
+                policy = () if any(name == POLICY for name, _ in own) else ((POLICY, f"{DEFAULT}; {NO_FRAME}".encode()),)
+                offer = (BASIC,) if message["status"] == 401 else ()
+                message = {**message, "headers": [*own, *GUARDED, *policy, *offer]}
+            await send(message)
+
         headers = [
             (name, _convert_to_bearer(value) if name == b"authorization" else value) for name, value in scope["headers"]
         ]
-        await self._app({**scope, "headers": headers}, receive, _add_headers(send))
+        await app({**scope, "headers": headers}, receive, send_guarded)
 
-
-def _add_headers(send: Send) -> Send:
-    replaced = {name for name, _ in GUARDED}
-
-    async def send_guarded(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            own = [each for each in message["headers"] if each[0] not in replaced]
-            policy = () if any(name == POLICY for name, _ in own) else ((POLICY, f"{DEFAULT}; {NO_FRAME}".encode()),)
-            offer = (BASIC,) if message["status"] == 401 else ()
-            message = {**message, "headers": [*own, *GUARDED, *policy, *offer]}
-        await send(message)
-
-    return send_guarded
+    return serve
 
 
 def _convert_to_bearer(value: bytes) -> bytes:
@@ -128,21 +118,17 @@ PROXIED = (CHAIN, "forwarded", "via", "x-real-ip", "x-forwarded-host", "x-forwar
 """Headers that proxies add. The server reads the chain and the protocol, of trusted proxies alone."""
 
 
-class Whereabouts:
+def is_from_this_machine(scope: Scope, trusted_proxies: Sequence[str]) -> bool:
     """Tells whether a caller is on this machine. A proxy is believed only if it is trusted and on this machine too:
     elsewhere its "loopback" is its own."""
-
-    def __init__(self, trusted_proxies: Sequence[str]) -> None:
-        self._by_proxy = bool(trusted_proxies) and all(ip_network(each).is_loopback for each in trusted_proxies)
-
-    def is_from_this_machine(self, scope: Scope) -> bool:
-        client, headers = scope.get("client"), Headers(scope=scope)
-        if client is None or not _is_loopback(client[0]):
-            return False
-        if not any(name in headers for name in PROXIED):
-            return True
-        chain = ",".join(headers.getlist(CHAIN)).split(",")
-        return self._by_proxy and all(_is_loopback(each.strip()) for each in chain)
+    client, headers = scope.get("client"), Headers(scope=scope)
+    if client is None or not _is_loopback(client[0]):
+        return False
+    if not any(name in headers for name in PROXIED):
+        return True
+    by_proxy = bool(trusted_proxies) and all(ip_network(each).is_loopback for each in trusted_proxies)
+    chain = ",".join(headers.getlist(CHAIN)).split(",")
+    return by_proxy and all(_is_loopback(each.strip()) for each in chain)
 
 
 def _is_loopback(host: str) -> bool:
@@ -162,17 +148,15 @@ class Visitors:
     """Decides who may look, after HTTP's checks of Host, Origin and bearer. Its rate limits are not those of calls."""
 
     def __init__(self, settings: Settings, identifier: Identifier) -> None:
-        self._identifier = identifier
-        self._none = settings.auth == "none"
+        self._settings, self._identifier = settings, identifier
         self._scoped = settings.auth == "jwt"
-        self._whereabouts = Whereabouts(settings.trusted_proxies)
         self._limits = LocalLimits(Rate(), capacity=1000) if settings.rate_limit else None
 
     async def refusal(self, scope: Scope, *, stream: bool) -> Response | None:
         """Returns the answer for callers who may not look, None for others. Another site may not open the stream in a
         visitor's browser, which says where a request comes from (W3C, Fetch Metadata)."""
         headers = Headers(scope=scope)
-        if self._none and not self._whereabouts.is_from_this_machine(scope):
+        if self._settings.auth == "none" and not is_from_this_machine(scope, self._settings.trusted_proxies):
             return plain(403, NOT_HERE)
         if stream and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             return plain(403, "Only the page itself reads this.")
@@ -219,7 +203,7 @@ class Room(Addon):
         return [Route(PAGE, self._page, methods=["GET"]), Route(EVENTS, Endpoint(self._events), methods=["GET"])]
 
     def wrap(self, asgi: ASGIApp) -> ASGIApp:
-        return Gate(asgi)
+        return guard(asgi)
 
     async def close_all(self) -> None:
         await self._streams.close_all()

@@ -6,22 +6,20 @@ import asyncio
 import math
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 from pydantic_core import to_json
 from starlette.types import Receive, Scope, Send
 
+from server.ops.observation import Observation
 from server.transport.http.responses import busy
 from server.transport.http.slots import NoRoom, Slot, Slots, holder_of
 from server.transport.http.streams import HEADERS
 from session.resilience.clocks import Clock
-from session.resilience.tasks import start_task
-
-if TYPE_CHECKING:
-    from server.ops.observation import Observation
+from session.resilience.tasks import end_task, start_task
 
 MOST_PAGES = 8
 MOST_WAITING_BYTES = 2**17
@@ -37,10 +35,9 @@ FULL = f"{MOST_PAGES} pages are open, which is all that this server shows. Close
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Subscriber(Slot):
-    """One stream. `lost` counts the bytes of calls that found no room; cancelling `scope` ends its current wait."""
+    """One stream. Calls that find no room are lost. Cancelling `scope` ends its current wait."""
 
     over: bool = False
-    lost: int = 0
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     _greeting: bytes = b""
     _state: bytes = b""
@@ -61,8 +58,6 @@ class Subscriber(Slot):
         if calls and self._waiting + len(calls) <= MOST_WAITING_BYTES:
             self._calls.append(calls)
             self._waiting += len(calls)
-        else:
-            self.lost += len(calls)
         self._changed.set()
 
     def end(self) -> None:
@@ -81,42 +76,36 @@ class Subscriber(Slot):
         return taken
 
 
-class Subscribers:
+class Subscribers(Slots[Subscriber]):
     """The open streams. One holder may have them all, and gives one up for the first of another holder."""
 
     def __init__(self) -> None:
-        self._slots: Slots[Subscriber] = Slots(MOST_PAGES, math.inf, math.inf)
+        super().__init__(MOST_PAGES, math.inf, math.inf)
         self._none_left = asyncio.Event()
-
-    def __len__(self) -> int:
-        return len(self._slots)
-
-    def __iter__(self) -> Iterator[Subscriber]:
-        return iter(self._slots)
 
     def add(self, subscriber: Subscriber) -> None:
         """Adds a stream; ends the one that has to yield to it. Raises `NoRoom`."""
-        if (ended := self._slots.take(subscriber)) is not None:
+        if (ended := self.take(subscriber)) is not None:
             ended.end()
             ended.scope.cancel()
         self._none_left.clear()
 
     def remove(self, subscriber: Subscriber) -> None:
-        self._slots.release(subscriber)
-        if not len(self._slots):
+        self.release(subscriber)
+        if not len(self):
             self._none_left.set()
 
     def end(self) -> None:
-        for each in self._slots:
+        for each in self:
             each.end()
 
     async def end_within(self, seconds: float) -> None:
         """Ends all streams; cancels those that have not taken the end in time."""
         self.end()
         with anyio.move_on_after(seconds):
-            if len(self._slots):
+            if len(self):
                 await self._none_left.wait()
-        for each in self._slots:
+        for each in self:
             each.scope.cancel()
 
 
@@ -140,9 +129,7 @@ class Publisher:
         subscriber.greet(b"retry: 2000\n\n" + event("hello", self._observation.hello()) + self._state)
 
     async def aclose(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await end_task(self._task)
 
     async def _run(self, observation: Observation) -> None:
         """Publishes while there are subscribers. When it ends by a fault their streams end too: a page opens another."""
@@ -220,8 +207,7 @@ class Streams:
             with subscriber.scope:
                 await self._send_all(subscriber, scope, send)
         finally:
-            watching.cancel()
-            await asyncio.gather(watching, return_exceptions=True)
+            await end_task(watching)
             with anyio.move_on_after(FINISH_SECONDS):  # a client that reads nothing does not read the end either
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 

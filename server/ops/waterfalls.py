@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-import secrets
 from dataclasses import dataclass
+from functools import partial
 from hashlib import blake2b
 from typing import Any
 
@@ -17,16 +17,9 @@ from session.resilience.rate_limit import LocalLimits, Rate
 from session.turn import TurnKind
 
 
-class Hashes:
-    """Keyed hashes: stable while the process lives, and useless elsewhere."""
-
-    def __init__(self) -> None:
-        self._key = secrets.token_bytes(16)
-
-    def hash_text(self, kind: str, text: str) -> str:
-        """Returns 8 hexadecimal digits, different for each `kind`."""
-        said = f"{kind}\0{text}".encode("utf-8", "surrogatepass")
-        return blake2b(said, digest_size=4, key=self._key).hexdigest()
+def hash_text(key: bytes, kind: str, text: str) -> str:
+    """Returns 8 hexadecimal digits, different for each `kind`; useless where the process's key is not known."""
+    return blake2b(f"{kind}\0{text}".encode("utf-8", "surrogatepass"), digest_size=4, key=key).hexdigest()
 
 
 PER_SECOND = 2
@@ -76,8 +69,8 @@ class Waterfalls:
     """A sink and an observer: calls are sampled when they arrive and sent when they are over. It also counts sessions, which
     events do not name."""
 
-    def __init__(self, hashes: Hashes, clock: Clock, wall: WallClock) -> None:
-        self._hashes, self._clock, self._wall = hashes, clock, wall
+    def __init__(self, key: bytes, clock: Clock, wall: WallClock) -> None:
+        self._hash, self._clock, self._wall = partial(hash_text, key), clock, wall
         self._turns = Turns(clock)
         self._under_way: Lru[str, Call] = Lru(MOST_WAITING)
         self._over: list[tuple[CallFinished, Call, float]] = []
@@ -114,8 +107,8 @@ class Waterfalls:
         return {
             "call_id": event.call_id,
             "turn": self._turn(call),
-            "session": self._hashes.hash_text("session", session) if session else None,
-            "user": self._hashes.hash_text("user", user) if user else None,
+            "session": self._hash("session", session) if session else None,
+            "user": self._hash("user", user) if user else None,
             "tool": event.tool,
             "transport": event.transport,
             "at": round(at, 3),
@@ -139,7 +132,7 @@ class Waterfalls:
             number += abs(call.turn.ends.at - ends) > 0.25  # calls of one turn differ this much about its end
             self._implicit.put(turn, (number, call.turn.ends.at))
             turn = f"{turn}\0{number}"
-        return self._hashes.hash_text("turn", turn)
+        return self._hash("turn", turn)
 
 
 def _name(call: Call) -> str:

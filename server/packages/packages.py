@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from server.packages.loading import Compile, FreshImports, Loaded, Package, Refused, find_packages, load, unload
+from server.packages.loading import FreshImports, Loaded, Package, Refused, find_packages, load, unload
 from server.runtime.lifecycle import run_on_thread
 from session.resilience.deadline import Deadline
 from tools.registry import Registry
@@ -74,9 +74,6 @@ class ReloadReport:
 
     def __str__(self) -> str:
         return self.problem or "\n".join(map(str, self.packages)) or NONE_INSTALLED
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> ReloadReport:
@@ -204,7 +201,7 @@ async def _answer(client: socket.socket, reload: Reload) -> None:
         async with asyncio.timeout(IO_SECONDS):
             asked = await loop.sock_recv(client, len(QUESTION))
         if asked == QUESTION:
-            report = json.dumps((await reload()).as_json()).encode()
+            report = json.dumps(asdict(await reload())).encode()
             async with asyncio.timeout(IO_SECONDS):
                 await loop.sock_sendall(client, report)
 
@@ -214,57 +211,14 @@ logger = logging.getLogger(__name__)
 IMPORT_SECONDS = 10.0
 
 
-class Importer:
-    """Imports one package at a time. A thread cannot be stopped: if one hangs in an import, its modules are put back and
-    nothing more is imported while it hangs."""
-
-    def __init__(self, compile_tool: Compile, seconds: float = IMPORT_SECONDS) -> None:
-        self._compile = compile_tool
-        self._seconds = seconds
-        self._hanging: tuple[Package, Future[Any]] | None = None
-
-    async def find_packages(self) -> list[Package]:
-        """Finds the installed packages. Raises `Refused`."""
-        try:
-            return await self._wait_for(run_on_thread(find_packages, "packages"))
-        except Exception as error:
-            reason = "the packages that are installed cannot be read: nothing was changed"
-            raise Refused.from_error(reason, error) from None
-
-    async def load(self, package: Package, others: Collection[str]) -> Loaded:
-        """Loads a package; `others` are the other modules in use. Raises `Refused` with everything as it was."""
-        if self._hanging is not None and not self._hanging[1].done():
-            raise Refused(f"the import of {self._hanging[0]} has not ended: mend that package and start the server again")
-        imports = FreshImports()
-        try:
-            with redirect_stdout(sys.stderr):  # stdout is the protocol's, or a command's
-                work = run_on_thread(partial(load, package, self._compile, others, imports), f"import of {package}")
-                return await self._wait_for(work)
-        except TimeoutError:
-            imports.abandon()
-            self._hanging = (package, work)
-            raise Refused(f"its import takes more than {self._seconds:g} s: leave work to the handlers") from None
-        except asyncio.CancelledError:
-            imports.abandon()
-            raise
-
-    async def _wait_for(self, work: Future[T]) -> T:
-        """Waits for work on the import thread. Raises `TimeoutError`."""
-        waiting = asyncio.wrap_future(work)
-        done, _ = await asyncio.wait({waiting}, timeout=self._seconds)
-        if not done:
-            waiting.add_done_callback(lambda late: late.cancelled() or late.exception())
-            raise TimeoutError
-        return waiting.result()
-
-
 class Packages:
     """Loads, replaces and withdraws a package's tools together. If a package is refused, the tools and modules of its last
-    version stay."""
+    version stay. One package is imported at a time. A thread cannot be stopped: if one hangs in an import, its modules are
+    put back and nothing more is imported while it hangs."""
 
     def __init__(self, registry: Registry, import_seconds: float = IMPORT_SECONDS) -> None:
-        self._registry = registry
-        self._importer = Importer(registry.compile_tool, import_seconds)
+        self._registry, self._seconds = registry, import_seconds
+        self._hanging: tuple[Package, Future[Any]] | None = None
         self._own_modules = frozenset(sys.modules)
         self._loaded: dict[str, Loaded] = {}
         self._refused: dict[str, Refused] = {}
@@ -275,7 +229,7 @@ class Packages:
         """Imports every installed package anew, and withdraws the tools of removed ones."""
         async with self._one_at_a_time:
             try:
-                packages = await self._importer.find_packages()
+                packages = await self._find_packages()
             except Refused as refused:
                 self._refuse("the packages", refused, refused.whole)
                 return ReloadReport(problem=refused.whole)
@@ -299,12 +253,48 @@ class Packages:
         reasons = "; ".join(f"{name}: {each.reason}" for name, each in self._refused.items())
         return Health(not reasons, reasons)
 
+    async def _find_packages(self) -> list[Package]:
+        """Finds the installed packages. Raises `Refused`."""
+        try:
+            return await self._wait_for(run_on_thread(find_packages, "packages"))
+        except Exception as error:
+            reason = "the packages that are installed cannot be read: nothing was changed"
+            raise Refused.from_error(reason, error) from None
+
+    async def _load(self, package: Package, others: Collection[str]) -> Loaded:
+        """Loads a package; `others` are the other modules in use. Raises `Refused` with everything as it was."""
+        if self._hanging is not None and not self._hanging[1].done():
+            raise Refused(f"the import of {self._hanging[0]} has not ended: mend that package and start the server again")
+        imports = FreshImports()
+        try:
+            with redirect_stdout(sys.stderr):  # stdout is the protocol's, or a command's
+                work = run_on_thread(
+                    partial(load, package, self._registry.compile_tool, others, imports), f"import of {package}"
+                )
+                return await self._wait_for(work)
+        except TimeoutError:
+            imports.abandon()
+            self._hanging = (package, work)
+            raise Refused(f"its import takes more than {self._seconds:g} s: leave work to the handlers") from None
+        except asyncio.CancelledError:
+            imports.abandon()
+            raise
+
+    async def _wait_for(self, work: Future[T]) -> T:
+        """Waits for work on the import thread. Raises `TimeoutError`."""
+        waiting = asyncio.wrap_future(work)
+        done, _ = await asyncio.wait({waiting}, timeout=self._seconds)
+        if not done:
+            waiting.add_done_callback(lambda late: late.cancelled() or late.exception())
+            raise TimeoutError
+        return waiting.result()
+
     async def _reload(self, package: Package) -> PackageReport:
         last = self._loaded.get(package.name)
         try:
             # The server's modules, imported before any package, and those of other packages.
             others = (each.imports.roots for name, each in self._loaded.items() if name != package.name)
-            loaded = await self._importer.load(package, self._own_modules.union(*others))
+            loaded = await self._load(package, self._own_modules.union(*others))
             self._check_names(loaded)
         except Refused as refused:
             stays = last.package.version if last else None
@@ -354,10 +344,3 @@ class Packages:
         self._refused[name] = refused
         if last is None or last.whole != refused.whole:
             logger.warning("tools of a package were not taken: %s", line)
-
-
-async def open_packages(registry: Registry) -> Packages:
-    """Loads the installed packages. A broken one stops nothing."""
-    packages = Packages(registry)
-    await packages.reload()
-    return packages

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from threading import Thread
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from session.resilience.deadline import Deadline
+from session.resilience.tasks import end_task
 from session.turn import TurnShadows
+from tools.store.models import Health
 
 if TYPE_CHECKING:
     from server.stages.admission import ShedStage
-
-
-import logging
-from collections.abc import Coroutine
-from concurrent.futures import Future
-from contextlib import AsyncExitStack
-from threading import Thread
-from typing import TypeVar
-
-from session.resilience.deadline import Deadline
-from tools.store.models import Health
 
 T = TypeVar("T")
 
@@ -64,13 +59,7 @@ class Background:
 
     def run(self, name: str, work: Work) -> None:
         """Starts `work`, which runs until cancelled; a return counts as a death."""
-        task = asyncio.create_task(self._keep_up(name, work), name=name)
-
-        async def end() -> None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-        self._stack.push_async_callback(end)
+        self._stack.push_async_callback(end_task, asyncio.create_task(self._keep_up(name, work), name=name))
 
     async def health(self, deadline: Deadline) -> Health:
         """Unhealthy while a task waits to be restarted."""
@@ -134,9 +123,7 @@ async def wait_for_either(work: asyncio.Task[Any], stop: asyncio.Event) -> None:
     """Waits for the signal, or for the work to end by itself."""
     stopped = asyncio.create_task(stop.wait())
     await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
-    stopped.cancel()
-    with suppress(asyncio.CancelledError):
-        await stopped
+    await end_task(stopped)
 
 
 GRACE_SECONDS = 0.2
@@ -155,15 +142,6 @@ class Lifecycle:
     @property
     def serves(self) -> bool:
         return self.wired and self.knows() and not self.draining
-
-    @contextmanager
-    def serving(self) -> Iterator[None]:
-        """Calls are accepted within the block."""
-        self.wired = True
-        try:
-            yield
-        finally:
-            self.wired = False
 
 
 async def drain(lifecycle: Lifecycle, shed: ShedStage, turns: TurnShadows, budget_seconds: float) -> None:

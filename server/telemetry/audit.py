@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from server.telemetry.events import CallFinished
-from server.telemetry.log_calls import Kind, RepeatLimit
+from server.telemetry.log_calls import RepeatLimit
 from server.telemetry.log_output import Lines, Written, write_some
 
 OWNER_ONLY = 0o600
@@ -107,7 +107,7 @@ class AuditLog:
             return True
         if left_out := self._repeats.take_expired():
             self._put({"left_out": left_out})
-        if event.outcome not in ACCESSES and not self._repeats.allow(Kind(event.user, event.tool, event.outcome)):
+        if event.outcome not in ACCESSES and not self._repeats.allow((event.user, event.tool, event.outcome)):
             return True
         line: dict[str, object] = {
             "call": event.call_id,

@@ -16,16 +16,9 @@ EACH, TOGETHER = 10, 300
 MOST_KINDS, MOST_TOLD = 1000, 20
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """The kind of a line: its caller (a hash), tool and outcome."""
-
-    user: str
-    tool: str
-    outcome: str
-
-
-OTHERS = Kind("others", "any", "any")
+Kind = tuple[str, str, str]
+"""The kind of a line: its caller (a hash), tool and outcome."""
+OTHERS: Kind = ("others", "any", "any")
 
 
 @dataclass(slots=True)
@@ -60,7 +53,7 @@ class RepeatLimit:
         most = left_out.most_common()
         if rest := others + sum(times for _, times in most[MOST_TOLD:]):
             most[MOST_TOLD:] = [(OTHERS, rest)]
-        return [{"user": kind.user, "tool": kind.tool, "outcome": kind.outcome, "times": times} for kind, times in most]
+        return [{"user": user, "tool": tool, "outcome": out, "times": times} for (user, tool, out), times in most]
 
 
 logger = logging.getLogger("manga.calls")
@@ -78,7 +71,7 @@ class CallLog:
             self._write({"left_out": left_out})
         if self._which == "off" or (self._which == "errors" and event.outcome == "ok"):
             return
-        if event.outcome != "ok" and not self._repeats.allow(Kind(event.user, event.tool, event.outcome)):
+        if event.outcome != "ok" and not self._repeats.allow((event.user, event.tool, event.outcome)):
             return
         line: dict[str, object] = {
             "call": event.call_id,

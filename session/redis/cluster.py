@@ -33,7 +33,7 @@ from session.redis.multiplexed import (
 )
 from session.resilience.breaker import Outage
 from session.resilience.deadline import Deadline
-from session.resilience.tasks import start_task
+from session.resilience.tasks import end_task, start_task
 
 logger = logging.getLogger(__name__)
 
@@ -149,9 +149,7 @@ class ClusteredRedis:
     async def aclose(self) -> None:
         self._closed = True
         self._known.set()
-        if self._mending is not None:
-            self._mending.cancel()
-            await asyncio.gather(self._mending, return_exceptions=True)
+        await end_task(self._mending)
         await asyncio.gather(*(connection.aclose() for connection in self._connections.values()))
 
     async def _until_known(self, deadline: Deadline) -> None:

@@ -45,8 +45,12 @@ async def diagnose(address: RedisAddress, credentials: Credentials | None, deadl
         problem = Problem(at, "look at its load and log") if at else await silence(address.host, address.port, SETTING)
     except (hiredis.ProtocolError, UnicodeDecodeError):
         problem = Problem("it answers with something else than Redis", f"check scheme and port in {SETTING}: TLS?")
-    except (hiredis.ReplyError, PermissionError) as error:
-        problem = _refusal(str(error)) if isinstance(error, hiredis.ReplyError) else _no_token(error)
+    except hiredis.ReplyError as error:
+        problem = _refusal(str(error))
+    except PermissionError as error:
+        problem = Problem("there are no AWS credentials to sign in with", "give the task a role, or set AWS_PROFILE")
+        if error.errno is not None:
+            problem = Problem("the socket may not be opened", "check its owner and mode")
     except (OSError, EOFError) as error:
         problem = network_problem(error, SETTING) or Problem("it cannot be reached", f"check {SETTING}")
     return Diagnosis.from_problem(problem)
@@ -69,7 +73,11 @@ async def _examine_server(address: RedisAddress, credentials: Credentials | None
         facts = await _information(wire)
         version = _version(facts)
         if address.cluster != (facts.get("cluster_enabled", "1" if address.cluster else "0") == "1"):
-            return Diagnosis.from_problem(_other_kind(address), version)
+            what = "it is no cluster" if address.cluster else "it is a cluster"
+            schemes = (
+                "redis:// or rediss:// without +cluster" if address.cluster else "redis+cluster:// or rediss+cluster://"
+            )
+            return Diagnosis.from_problem(Problem(what, f"write {schemes} in {SETTING}"), version)
         if address.cluster and facts.get("cluster_state", "ok") != "ok":
             return Diagnosis.from_problem(_refusal("CLUSTERDOWN"), version)
         if address.cluster:
@@ -139,12 +147,6 @@ def _version(facts: Mapping[str, str]) -> str | None:
     return f"Redis {facts['redis_version']}" if "redis_version" in facts else None
 
 
-def _other_kind(address: RedisAddress) -> Problem:
-    if address.cluster:
-        return Problem("it is no cluster", f"write redis:// or rediss:// without +cluster in {SETTING}")
-    return Problem("it is a cluster", f"write redis+cluster:// or rediss+cluster:// in {SETTING}")
-
-
 def _refusal(text: str) -> Problem:
     """The problem behind a refusal, by its first word: the text may hold a user's name."""
     word = text.partition(" ")[0]
@@ -157,9 +159,3 @@ def _refusal(text: str) -> Problem:
     if "max number of clients" in text:
         return Problem("it has as many clients as it takes", "raise its maxclients, or run fewer tasks")
     return Problem(f"it refuses with {word}", "look at its log")
-
-
-def _no_token(error: PermissionError) -> Problem:
-    if error.errno is not None:
-        return Problem("the socket may not be opened", "check its owner and mode")
-    return Problem("there are no AWS credentials to sign in with", "give the task a role, or set AWS_PROFILE")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from session.failures import MemoryCircuitOpen, MemoryRefused, MemoryUnavailable, NodeUnavailable
@@ -23,15 +25,13 @@ class Command(tuple[Argument, ...]):
     __slots__ = ()
 
 
+@dataclass(slots=True, repr=False, eq=False)
 class Evaluation:
     """One atomic run of a script over keys of one cluster slot."""
 
-    __slots__ = ("arguments", "keys", "script")
-
-    def __init__(self, script: Script, keys: Sequence[str], arguments: Sequence[Argument]) -> None:
-        self.script = script
-        self.keys = tuple(keys)
-        self.arguments = tuple(arguments)
+    script: Script
+    keys: Sequence[str]
+    arguments: Sequence[Argument]
 
     def by_digest(self) -> Command:
         return Command(("EVALSHA", self.script.digest, len(self.keys), *self.keys, *self.arguments))
@@ -70,9 +70,7 @@ class GuardedRedis:
         """Makes one round trip of at most `seconds` (default `TRIP_SECONDS`), in a span named `name`. Raises
         `MemoryUnavailable`, also if Redis answers with an error; an error that concerns a command and not Redis itself is
         not counted as a failure by the circuit breaker."""
-        if span is None:
-            return await self._trip(steps, seconds)
-        with span.begin("redis", name, steps=len(steps)):
+        with nullcontext() if span is None else span.begin("redis", name, steps=len(steps)):
             return await self._trip(steps, seconds)
 
     async def _trip(self, steps: Sequence[Step], seconds: float | None) -> list[Reply]:

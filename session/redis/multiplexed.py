@@ -23,7 +23,7 @@ from session.redis.address import RedisAddress
 from session.redis.keyvalue import Command, Evaluation, Reply, Step
 from session.resilience.breaker import Outage
 from session.resilience.deadline import Deadline
-from session.resilience.tasks import start_task
+from session.resilience.tasks import end_task, start_task
 
 CONNECT_SECONDS = 1.0
 SILENCE_SECONDS = 1.0
@@ -317,9 +317,7 @@ class MultiplexedRedis:
         self._closing = True
         if self._wire is not None:
             self._wire.abort()
-        if self._dialling is not None:
-            self._dialling.cancel()
-            await asyncio.gather(self._dialling, return_exceptions=True)
+        await end_task(self._dialling)
         self.dialer.close()
 
     def dialer_of(self, channel: str) -> Dialer:

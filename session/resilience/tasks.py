@@ -19,6 +19,13 @@ def start_task(work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
     return task
 
 
+async def end_task(task: asyncio.Task[Any] | None) -> None:
+    """Cancels a task, if there is one, and waits for its end."""
+    if task is not None:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
 def _tell(task: asyncio.Task[Any]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
         logger.error("the task %r has died", task.get_name(), exc_info=error)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from server.config.settings import Settings
-from server.ops.waterfalls import Hashes, is_plain
+from server.ops.waterfalls import hash_text, is_plain
 from session.keys import user_hash
 from tests.support.cases import cases
 from tests.support.inprocess import in_process
@@ -67,10 +67,9 @@ async def test_a_stream_says_nothing_of_anybody() -> None:
 
 
 def test_a_hash_is_of_this_process_and_of_one_kind() -> None:
-    own, other = Hashes(), Hashes()
-    assert own.hash_text("user", USER) == own.hash_text("user", USER)
-    assert len({own.hash_text("user", USER), own.hash_text("session", USER), other.hash_text("user", USER)}) == 3
-    assert len(own.hash_text("user", "\ud800")) == 8
+    assert hash_text(b"own", "user", USER) == hash_text(b"own", "user", USER)
+    assert len({hash_text(b"own", "user", USER), hash_text(b"own", "session", USER), hash_text(b"other", "user", USER)}) == 3
+    assert len(hash_text(b"own", "user", "\ud800")) == 8
 
 
 @cases("value", ["MNG-DEMO1001", "a@b.example", "x" * 41, "日本", "https://u:p@host", "10.0.0.1"])

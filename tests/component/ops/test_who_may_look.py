@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from server.config.settings import Settings
-from server.ops.room import NOT_HERE, SCOPE, Whereabouts
+from server.ops.room import NOT_HERE, SCOPE, is_from_this_machine
 from tests.support.cases import cases
 from tests.support.inprocess import InProcess, in_process
 from tests.support.issuer import Issuer, issuing
@@ -198,7 +198,7 @@ async def test_loopback_as_a_proxy_elsewhere_sees_it_is_not_this_machine() -> No
     ],
 )
 def test_only_a_caller_whose_address_is_known_is_on_this_machine(client: tuple[str, int] | None, here: bool) -> None:
-    assert Whereabouts(()).is_from_this_machine({"type": "http", "client": client, "headers": []}) is here
+    assert is_from_this_machine({"type": "http", "client": client, "headers": []}, ()) is here
 
 
 async def test_off_there_is_nothing() -> None:

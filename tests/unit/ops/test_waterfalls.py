@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from server.call import Call, RequestMetadata
-from server.ops.waterfalls import ACTIVE_SECONDS, BURST, MOST_WAITING, Hashes, Waterfalls
+from server.ops.waterfalls import ACTIVE_SECONDS, BURST, MOST_WAITING, Waterfalls
 from session.resilience.deadline import Timeline
 from tests.support.clocks import HandClock
 from tests.support.events import an_event
@@ -20,7 +20,7 @@ def clock() -> HandClock:
 
 @pytest.fixture
 def waterfalls(clock: HandClock) -> Waterfalls:
-    return Waterfalls(Hashes(), clock, clock)
+    return Waterfalls(b"key", clock, clock)
 
 
 def a_call(number: int, clock: HandClock, **stated: Any) -> Call:

@@ -13,7 +13,7 @@ from tests.support.events import an_event
 
 
 def kind(number: int) -> Kind:
-    return Kind(f"user-{number}", "a_tool", "VALIDATION_ERROR")
+    return f"user-{number}", "a_tool", "VALIDATION_ERROR"
 
 
 def test_ever_new_callers_fill_neither_the_log_nor_the_memory() -> None:
