@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope
@@ -86,16 +86,33 @@ TOGETHER = 256
 Headers = Iterable[tuple[bytes, bytes]]
 
 
-class Bodies:
-    """Reads bodies of at most `most` bytes each, and of 256 times as many together: many slow ones add up.
-
-    One holder may have as much of that as is left over, which is half when it is alone and a third beside another: there is
-    always room for one more (dynamic thresholds; Choudhury and Hahne, IEEE/ACM Transactions on Networking 6, 1998)."""
+class UnfinishedMessages:
+    """Bytes of incomplete messages, at most `most` together. One holder may have as much of that as is left over, which is
+    half when it is alone and a third beside another: there is always room for one more (dynamic thresholds; Choudhury and
+    Hahne, IEEE/ACM Transactions on Networking 6, 1998)."""
 
     def __init__(self, most: int) -> None:
+        self._room = most
+        self._held: Counter[Hashable] = Counter()
+
+    def hold(self, holder: Hashable, size: int) -> bool:
+        """Counts new bytes, or with a negative size fewer. Returns False when they exceed the holder's share."""
+        self._held[holder] += size
+        self._room -= size
+        if not self._held[holder]:
+            del self._held[holder]
+        return self._held[holder] <= self._room
+
+    def release(self, holder: Hashable) -> None:
+        self.hold(holder, -self._held[holder])
+
+
+class Bodies(UnfinishedMessages):
+    """Reads bodies of at most `most` bytes each, and of 256 times as many together: many slow ones add up."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(TOGETHER * most)
         self._most = most
-        self._room = TOGETHER * most
-        self._held: Counter[str] = Counter()
         self._queue = FairQueue()
 
     async def read(self, receive: Receive, holder: str, headers: Headers = ()) -> bytes | Response:
@@ -108,26 +125,20 @@ class Bodies:
                     return plain(400, "The body is not whole.")  # the client has gone, and will not read this
                 piece = part.get("body", b"")
                 body += piece
-                self._hold(holder, len(piece))
+                has_room = self.hold(holder, len(piece))
                 if len(body) > self._most:
                     return plain(413, f"A message has at most {self._most} bytes.")
-                if self._held[holder] > self._room:
+                if not has_room:
                     return busy("There are as many messages on their way as this server reads at once.")
                 if not part.get("more_body", False):
                     await self.wait_turn(holder, customer_of_message(body, headers))
                     return bytes(body) if (excess := find_excess(body)) is None else plain(413, excess)
         finally:
-            self._hold(holder, -len(body))
+            self.hold(holder, -len(body))
 
     async def wait_turn(self, holder: str, customer: bytes = b"") -> None:
         """Returns when a message of this holder's customer may pass."""
         await self._queue.wait_turn(holder, customer)
-
-    def _hold(self, holder: str, size: int) -> None:
-        self._held[holder] += size
-        self._room -= size
-        if not self._held[holder]:
-            del self._held[holder]
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:

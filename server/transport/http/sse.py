@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, quote
 
@@ -55,7 +56,7 @@ async def converse(mcp: Server[Any], direct: DirectTools | None, incoming: Incom
         runner = ServerRunner(mcp, connection, lifespan, init_options=options)
         calls = DirectCalls(direct, connection, outgoing, lifespan)
         incoming.take_directly = calls.take
-        incoming.ready = outgoing.wait_read
+        incoming.ready = outgoing.all_read.wait
 
         async def on_request(
             context: DispatchContext[TransportContext], method: str, params: Mapping[str, Any] | None
@@ -87,26 +88,21 @@ UNUSED_SECONDS, IDLE_SECONDS = 60.0, 30 * 60.0
 """Without room for another stream, one yields that was never posted to for a minute, or not for half an hour (`Slots`)."""
 
 
+@dataclass(eq=False)
 class Streams:
     """At most `most` open streams: each holds a socket and a few tasks as long as its client likes. `direct` takes calls
     past the SDK's dispatcher."""
 
-    def __init__(
-        self,
-        mcp: Server[Any],
-        most: int,
-        bodies: Bodies,
-        admission: Admission,
-        gauge: Gauge,
-        clock: Clock = time.monotonic,
-        direct: DirectTools | None = None,
-    ) -> None:
-        self._mcp = mcp
-        self._bodies = bodies
-        self._admission = admission
-        self._gauge = gauge
-        self._direct = direct
-        self._slots: Slots[Stream] = Slots(most, UNUSED_SECONDS, IDLE_SECONDS, clock)
+    mcp: Server[Any]
+    most: int
+    bodies: Bodies
+    admission: Admission
+    gauge: Gauge
+    clock: Clock = time.monotonic
+    direct: DirectTools | None = None
+
+    def __post_init__(self) -> None:
+        self._slots: Slots[Stream] = Slots(self.most, UNUSED_SECONDS, IDLE_SECONDS, self.clock)
         self._is_closed = False
 
     def __len__(self) -> int:
@@ -119,18 +115,15 @@ class Streams:
         for stream in self._slots:
             stream.scope.cancel()
 
-    def _take_slot(self, stream: Stream) -> None:
+    @contextmanager
+    def _holding_slot(self, stream: Stream) -> Iterator[None]:
         """Takes a slot; ends the stream that has to yield it. Raises `NoRoom`."""
         if (ended := self._slots.take(stream)) is not None:
             ended.scope.cancel()
-
-    @contextmanager
-    def _counting(self, stream: Stream) -> Iterator[None]:
-        self._gauge.inc()
         try:
-            yield
+            with self.gauge.track_inprogress():
+                yield
         finally:
-            self._gauge.dec()
             self._slots.release(stream)
 
     async def _converse(self, stream: Stream, *work: Coroutine[Any, Any, None]) -> None:
@@ -138,7 +131,7 @@ class Streams:
         tasks = [asyncio.create_task(each, name="stream") for each in work]
         try:
             with stream.scope:  # only the conversation is cancelled; the stream then ends as a response should
-                await converse(self._mcp, self._direct, stream.incoming, stream.outgoing)
+                await converse(self.mcp, self.direct, stream.incoming, stream.outgoing)
         finally:
             for task in tasks:
                 task.cancel()
@@ -147,27 +140,19 @@ class Streams:
                 await stream.outgoing.finish()
 
 
+@dataclass(eq=False)
 class SseStreams(Streams):
     """The SSE streams. `new_name` names one that opens."""
 
-    def __init__(
-        self,
-        mcp: Server[Any],
-        most: int,
-        bodies: Bodies,
-        admission: Admission,
-        gauge: Gauge,
-        clock: Clock = time.monotonic,
-        new_name: Callable[[], Awaitable[str]] | None = None,
-        direct: DirectTools | None = None,
-    ) -> None:
-        super().__init__(mcp, most, bodies, admission, gauge, clock, direct)
-        self._new_name = new_name or Reach().new_name
+    new_name: Callable[[], Awaitable[str]] = Reach().new_name
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._open: dict[str, Stream] = {}
 
     async def open(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one stream, as long as its client stays."""
-        holder, customer, name = holder_of(scope), customer_of(scope["headers"]), await self._new_name()
+        holder, customer, name = holder_of(scope), customer_of(scope["headers"]), await self.new_name()
         if self._is_closed or not self._slots.is_open_to(holder, customer):
             await busy("There are as many open streams as this server serves.")(scope, receive, send)
         elif scope["method"] == "HEAD":
@@ -176,28 +161,27 @@ class SseStreams(Streams):
         else:
             outgoing = Outgoing(send)
             stream = Stream(holder=holder, customer=customer, owner=owner_of(scope), incoming=Incoming(), outgoing=outgoing)
-            self._take_slot(stream)
-            self._open[name] = stream
-            try:
-                with self._counting(stream):
+            with self._holding_slot(stream):
+                self._open[name] = stream
+                try:
                     root = scope.get("root_path", "").rstrip("/")
-                    await stream.outgoing.open(f"{quote(root + MESSAGES)}?session_id={name}")
-                    await self._converse(stream, _wait_gone(receive, stream.incoming), _keep_alive(stream.outgoing))
-            finally:
-                self._open.pop(name, None)
+                    await outgoing.open(f"{quote(root + MESSAGES)}?session_id={name}")
+                    await self._converse(stream, _wait_gone(receive, stream.incoming), _keep_alive(outgoing))
+                finally:
+                    self._open.pop(name, None)
 
     async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Accepts one message of a client with an open stream, or a batch. The answer comes on the stream; the response is
         202, or an error."""
         try:
             name, stream = self._find(scope)
-            body = await self._bodies.read(receive, holder_of(scope), scope["headers"])
+            body = await self.bodies.read(receive, holder_of(scope), scope["headers"])
             if isinstance(body, Response):
                 raise Refused(body)
             if self._open.get(name) is not stream:  # it has ended while the body came: nothing would answer
                 raise Refused(plain(404, "There is no such session."))
             scope[STREAM] = name
-            admitted = admit(body, stream, scope, self._admission)
+            admitted = admit(body, stream, scope, self.admission)
         except Refused as refused:
             await refused.response(scope, receive, send)
             return

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import mcp_types as types
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -215,4 +216,4 @@ async def _wait_for_id(session: _Session, posted: Posted | None) -> JSONResponse
 
 
 def _name_in(message: Scope | Message) -> str:
-    return next((value.decode("latin-1") for name, value in message["headers"] if name == ID), "")
+    return Headers(raw=message["headers"]).get("mcp-session-id", "")

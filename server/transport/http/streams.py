@@ -115,43 +115,38 @@ class Incoming(_Closing):
         """Ends the messages: the client has gone."""
         self._unread.put_nowait(None)
 
-    async def receive(self) -> Item:
+    def __aiter__(self) -> Incoming:
+        return self
+
+    async def __anext__(self) -> Item:
         item = self._leading.popleft() if self._leading else await self._unread.get()
         if item is None:
             self.end()  # for the next reader
-            raise anyio.EndOfStream
+            raise StopAsyncIteration
         if self.ready is not None:
             await self.ready()
         self.last_context, message = item
         return message
 
-    def __aiter__(self) -> Incoming:
-        return self
-
-    async def __anext__(self) -> Item:
-        try:
-            return await self.receive()
-        except anyio.EndOfStream:
-            raise StopAsyncIteration from None
+    receive = __anext__
 
 
 class Outgoing(_Closing):
     """The messages of the server, each an event, written as the socket takes them."""
+
+    _frame: Callable[[bytes], bytes] = staticmethod(frame_event)
 
     def __init__(self, send: Send) -> None:
         self._send = send
         self._closed = False
         self.under_way: set[types.RequestId] = set()
         """Ids of requests that are neither answered nor cancelled."""
-        self._unread_bytes = 0
-        self._all_read = asyncio.Event()
-        self._all_read.set()
+        self.unread_bytes = 0
+        self.all_read = asyncio.Event()
+        """Set while the client has read everything."""
+        self.all_read.set()
         self._writing = asyncio.Lock()
         self._at_work = asyncio.Semaphore(MOST_AT_WORK)
-
-    @property
-    def is_full(self) -> bool:
-        return self._unread_bytes >= MOST_UNREAD_BYTES
 
     async def open(self, endpoint: str) -> None:
         await self._send({"type": "http.response.start", "status": 200, "headers": HEADERS})
@@ -178,32 +173,25 @@ class Outgoing(_Closing):
         async with self._turn(len(data)):
             await self._write(data)
 
-    async def wait_read(self) -> None:
-        """Waits until the client has read everything."""
-        await self._all_read.wait()
-
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
         """Waits until another request may begin, and counts it until its end."""
         async with self._at_work:
-            await self.wait_read()
+            await self.all_read.wait()
             yield
 
     @asynccontextmanager
     async def _turn(self, size: int) -> AsyncIterator[None]:
         """Counts bytes as unread until they are written; one writer at a time."""
-        self._unread_bytes += size
-        self._all_read.clear()
+        self.unread_bytes += size
+        self.all_read.clear()
         try:
             async with self._writing:
                 yield
         finally:
-            self._unread_bytes -= size
-            if not self._unread_bytes:
-                self._all_read.set()
-
-    def _frame(self, text: bytes) -> bytes:
-        return frame_event(text)
+            self.unread_bytes -= size
+            if not self.unread_bytes:
+                self.all_read.set()
 
     async def _write(self, data: bytes) -> None:
         await self._send({"type": "http.response.body", "body": data, "more_body": True})
@@ -238,12 +226,14 @@ class Stream(Slot):
         return bool(self.outgoing.under_way)
 
     async def put(self, admitted: Admitted) -> None:
-        """Gives the server its messages, and the client the errors."""
-        for message in admitted.messages:
-            self.incoming.put(message)
-        for error in admitted.errors:
-            with suppress(anyio.ClosedResourceError):  # it has ended meanwhile
-                await self.outgoing.send(SessionMessage(error))
+        """Gives the server its messages, and then the client the errors."""
+        for message in admitted:
+            if isinstance(message, SessionMessage):
+                self.incoming.put(message)
+        for error in admitted:
+            if isinstance(error, types.JSONRPCError):
+                with suppress(anyio.ClosedResourceError):  # it has ended meanwhile
+                    await self.outgoing.send(SessionMessage(error))
 
 
 class Refused(Exception):
@@ -262,12 +252,8 @@ class Refused(Exception):
         )
 
 
-@dataclass(slots=True)
-class Admitted:
-    """Messages for the server, and errors that answer the others."""
-
-    messages: list[SessionMessage] = field(default_factory=list)
-    errors: list[types.JSONRPCError] = field(default_factory=list)
+Admitted = list[SessionMessage | types.JSONRPCError]
+"""Messages for the server, and errors that answer the others."""
 
 
 def admit(body: bytes, stream: Stream, scope: Scope, admission: Admission) -> Admitted:
@@ -275,21 +261,21 @@ def admit(body: bytes, stream: Stream, scope: Scope, admission: Admission) -> Ad
     `Refused` when nothing of it is admitted."""
     if not (stream.batches and is_array(body)):
         _check_room(stream, 1)
-        return Admitted([_admit_one(body, stream, scope, admission)])
+        return [_admit_one(body, stream, scope, admission)]
     try:
         entries = split_batch(body)
     except InvalidBatch as invalid:
         raise Refused(plain(400, str(invalid))) from None
     _check_room(stream, len(entries))
-    admitted = Admitted()
+    admitted: Admitted = []
     for entry in entries:
         if isinstance(entry, types.JSONRPCError):
-            admitted.errors.append(entry)
+            admitted.append(entry)
             continue
         try:
-            admitted.messages.append(_admit_one(entry, stream, scope, admission))
+            admitted.append(_admit_one(entry, stream, scope, admission))
         except Refused as refused:
-            admitted.errors.append(refused.error(entry))
+            admitted.append(refused.error(entry))
     return admitted
 
 
@@ -322,7 +308,7 @@ def _admit_one(body: bytes, stream: Stream, scope: Scope, admission: Admission) 
 def _begin(request: types.JSONRPCRequest, outgoing: Outgoing, metadata: ServerMessageMetadata) -> None:
     """Notes that a request is under way, until it is answered or cancelled. Raises `Refused`."""
     number = request.id
-    if outgoing.is_full:
+    if outgoing.unread_bytes >= MOST_UNREAD_BYTES:
         raise Refused(busy("This session has too many answers waiting to be read."))
     if len(outgoing.under_way) >= MOST_UNREAD:
         raise Refused(busy("This session has too many requests under way."))

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from server.transport.relay.port import Gone, Missed, Receive, Relay, Seal, Unreached, Unsure
+from server.transport.relay.port import Gone, Missed, Receive, Relay, Seal, Tasks, Unreached, Unsure
 from session.failures import MemoryUnavailable, Unanswered
 from session.keys import relay, relay_alive, relay_message
 from session.redis.keyvalue import Command, Reply
@@ -24,7 +24,6 @@ from session.redis.subscriber import Redis, Subscriber
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
-from session.resilience.tasks import start_task
 
 LENGTH = struct.Struct(">I")
 LARGEST_FRAME = 2**27
@@ -33,52 +32,16 @@ MOST_UNSENT_BYTES = 2**23
 """Most unsent bytes for a process that does not read."""
 
 
-class _Connection(asyncio.Protocol):
-    """One direction of a connection; the process that opened it sends."""
-
-    transport: asyncio.Transport
-
-    def __init__(self, receive: Receive | None = None, accepted: set[_Connection] | None = None) -> None:
-        self._receive = receive
-        self._accepted = set[_Connection]() if accepted is None else accepted
-        self._unread = bytearray()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        self._accepted.add(self)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._accepted.discard(self)
-
-    def data_received(self, data: bytes) -> None:
-        if self._receive is None:
-            return
-        self._unread += data
-        at = 0
-        while len(self._unread) - at >= LENGTH.size:
-            length = LENGTH.unpack_from(self._unread, at)[0]
-            if length > LARGEST_FRAME:
-                self.transport.abort()
-                return
-            end = at + LENGTH.size + length
-            if len(self._unread) < end:
-                break
-            self._receive(bytes(self._unread[at + LENGTH.size : end]))
-            at = end
-        del self._unread[:at]
-
-
 class SocketRelay(Relay):
     """A relay between the processes of one machine: each listens on a Unix socket in `folder`, which is created, where it is
-    missing, for its owner alone (0700)."""
+    missing, for its owner alone (0700). The process that opens a connection sends on it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._listening = asyncio.Event()
         super().__init__(self._listening)
-        self._outgoing: dict[str, _Connection] = {}
-        self._dialling: dict[str, asyncio.Task[_Connection]] = {}
+        self._outgoing: dict[str, asyncio.Transport] = {}
+        self._dialling: dict[str, asyncio.Task[asyncio.Transport]] = {}
 
     def list_processes(self) -> set[str]:
         with suppress(OSError):
@@ -102,48 +65,55 @@ class SocketRelay(Relay):
                 pass
         return found
 
-    async def keep(self, receive: Receive, missed: Missed) -> NoReturn:
-        accepted = set[_Connection]()
+    async def keep(self, receive: Receive, missed: Missed) -> None:
+        accepted = set[asyncio.StreamWriter]()
+
+        async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            accepted.add(writer)
+            with suppress(asyncio.IncompleteReadError, ConnectionError):
+                while (length := LENGTH.unpack(await reader.readexactly(LENGTH.size))[0]) <= LARGEST_FRAME:
+                    receive(await reader.readexactly(length))
+            accepted.discard(writer)
+            writer.transport.abort()
+
         await asyncio.to_thread(self._make_room)
-        loop = asyncio.get_running_loop()
-        server = await loop.create_unix_server(lambda: _Connection(receive, accepted), self._path(self.own))
+        server = await asyncio.start_unix_server(accept, self._path(self.own))
         self._listening.set()
         try:
             await server.serve_forever()
         finally:
             self._listening.clear()
-            for each in list(accepted):
+            for each in accepted:
                 each.transport.abort()
-        raise AssertionError("it serves until it is cancelled")
 
     async def aclose(self) -> None:
         for task in self._dialling.values():
             task.cancel()
         for each in self._outgoing.values():
-            each.transport.close()
+            each.close()
         await asyncio.to_thread(self._path(self.own).unlink, missing_ok=True)
 
     async def _connect(self, to: str) -> asyncio.Transport:
         """Returns the connection to that process. Raises `Gone`, `Unreached`."""
         known = self._outgoing.get(to)
-        if known is not None and not known.transport.is_closing():
-            return known.transport
+        if known is not None and not known.is_closing():
+            return known
         self._outgoing.pop(to, None)
         if to not in self._dialling:  # one attempt, however many callers wait for it
             self._dialling[to] = asyncio.create_task(self._dial(to), name="relay-dial")
         try:
-            return (await asyncio.shield(self._dialling[to])).transport
+            return await asyncio.shield(self._dialling[to])
         except (FileNotFoundError, ConnectionRefusedError):
             raise Gone from None
         except (OSError, TimeoutError):
             raise Unreached from None
 
-    async def _dial(self, to: str) -> _Connection:
+    async def _dial(self, to: str) -> asyncio.Transport:
+        loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
-                _, made = await asyncio.get_running_loop().create_unix_connection(_Connection, str(self._path(to)))
-            self._outgoing[to] = made
-            return made
+                self._outgoing[to], _ = await loop.create_unix_connection(asyncio.Protocol, str(self._path(to)))
+            return self._outgoing[to]
         finally:
             del self._dialling[to]
 
@@ -184,7 +154,7 @@ class RedisRelay(Relay):
         self._begun_at = clock()
         self._is_kept_alive = False
         self._silent_since: Lru[str, float] = Lru(1024)
-        self._fetching: set[asyncio.Task[None]] = set()
+        self._fetching = Tasks()
 
     async def send(self, to: str, message: bytes) -> None:
         if self._seal is not None:
@@ -233,16 +203,13 @@ class RedisRelay(Relay):
             self._silent_since.put(name, since := self._clock())
         return self._is_kept_alive or self._clock() - since > ALIVE_SECONDS
 
-    async def keep(self, receive: Receive, missed: Missed) -> NoReturn:
+    async def keep(self, receive: Receive, missed: Missed) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._keep_alive(), name="relay-alive")
             group.create_task(self._listen(receive, missed), name="relay-channel")
-        raise AssertionError("both run until they are cancelled")
 
     async def aclose(self) -> None:
-        for task in self._fetching:
-            task.cancel()
-        await asyncio.gather(*self._fetching, return_exceptions=True)
+        await self._fetching.aclose(0.0)
         with suppress(Unreached):
             await self._run(Command(("DEL", relay_alive(self.own))))
 
@@ -254,9 +221,7 @@ class RedisRelay(Relay):
 
         def hear(message: bytes) -> None:
             if message.startswith(self._pointer_prefix):
-                task = start_task(self._fetch(message, open_sealed), "relay-fetch")
-                self._fetching.add(task)
-                task.add_done_callback(self._fetching.discard)
+                self._fetching.start(self._fetch(message, open_sealed), "relay-fetch")
             elif message != NOTHING:
                 open_sealed(message)
 

@@ -7,7 +7,6 @@ import hashlib
 import itertools
 import json
 import time
-from collections import deque
 from contextlib import suppress
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -35,11 +34,11 @@ from server.transport.relay.port import (
     Relay,
     RelayMetrics,
     Taken,
+    Tasks,
     Unreached,
     Unsure,
     wait_for,
 )
-from session.resilience.tasks import start_task
 
 MOST_UNREAD_BYTES = 2**20
 """Most unread bytes of an answer, beyond the socket's; then the answer is cut off."""
@@ -62,11 +61,11 @@ class Answer:
         self.is_whole = False
         self.begun = asyncio.Event()
         """Set by the first sign of the owner, or when the answer is lost."""
-        self._parts: deque[Part] = deque()
+        self._parts: asyncio.Queue[Part | None] = asyncio.Queue()
+        """None stands where the rest is lost."""
         self._next_order = 0
         self._unread_bytes = 0
         self._lost = False
-        self._changed = asyncio.Event()
 
     def add(self, part: Part) -> None:
         if self._lost or part.order < self._next_order:
@@ -77,23 +76,18 @@ class Answer:
         self._next_order += 1
         self.is_whole = not part.more
         self._unread_bytes += len(part.body)
-        self._parts.append(part)
-        self._changed.set()
+        self._parts.put_nowait(part)
         self.begun.set()
 
     def lose(self) -> None:
         self._lost = True
-        self._changed.set()
+        self._parts.put_nowait(None)
         self.begun.set()
 
     async def next_part(self) -> Part:
         """Waits for the next part. Raises `Lost`."""
-        while not self._parts:
-            if self._lost:
-                raise Lost
-            self._changed.clear()
-            await self._changed.wait()
-        part = self._parts.popleft()
+        if (part := await self._parts.get()) is None:
+            raise Lost
         self._unread_bytes -= len(part.body)
         return part
 
@@ -119,7 +113,7 @@ class Forwarder:
         self._patience_seconds = patience_seconds
         self._numbers = itertools.count(1)
         self._open: dict[int, Answer] = {}
-        self._leaving: set[asyncio.Task[None]] = set()
+        self._leaving = Tasks()
 
     def __len__(self) -> int:
         return len(self._open)
@@ -175,34 +169,16 @@ class Forwarder:
 
     async def aclose(self) -> None:
         """Gives pending notices to owners a quarter of a second."""
-        if self._leaving:
-            await asyncio.wait(self._leaving, timeout=0.25)
-        for task in self._leaving:
-            task.cancel()
-        await asyncio.gather(*self._leaving, return_exceptions=True)
+        await self._leaving.aclose(0.25)
 
     def _leave(self, owner: str, left: Left) -> None:
-        task = start_task(self._send_left(owner, left.encode()), "relay-leave")
-        self._leaving.add(task)
-        task.add_done_callback(self._leaving.discard)
+        self._leaving.start(self._send_left(owner, left.encode()), "relay-leave")
 
     async def _send_left(self, owner: str, message: bytes) -> None:
         """Repeats it until it arrives: an owner that does not know keeps a stream that its client opens anew elsewhere."""
         with suppress(TimeoutError, Gone):
             async with asyncio.timeout(LEAVE_SECONDS):
-                while True:
-                    try:
-                        await self._relay.send(owner, message)
-                        return
-                    except Gone:
-                        raise
-                    except Unreached:
-                        await asyncio.sleep(LEAVE_AGAIN_SECONDS)
-
-    async def _tell_progress(self, owner: str, progress: Progress) -> None:
-        """A lost one is made good by the next; without any the owner gives up in time."""
-        with suppress(Unreached):
-            await self._relay.send(owner, progress.encode())
+                await self._relay.send_until_received(owner, message, LEAVE_AGAIN_SECONDS)
 
     async def _ask(self, number: int, to: str, body: bytes, scope: Scope) -> Ask:
         user = scope.get("user")
@@ -263,8 +239,10 @@ class Forwarder:
                 await send({"type": "http.response.body", "body": part.body + rest, "more_body": part.more})
                 if not part.more:
                     return
-                if ask.window and (part.order + 1) % (ask.window // 2) == 0:
-                    await self._tell_progress(answer.owner, Progress(self._relay.own, ask.number, part.order + 1))
+                if (part.order + 1) % (WINDOW // 2) == 0:
+                    with suppress(Unreached):  # the next one makes it good; without any the owner gives up in time
+                        progress = Progress(self._relay.own, ask.number, part.order + 1)
+                        await self._relay.send(answer.owner, progress.encode())
                 part = await answer.next_part()
         except Lost:
             await send({"type": "http.response.body", "body": unanswered.errors(LOST_IT), "more_body": False})

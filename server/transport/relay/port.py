@@ -7,10 +7,10 @@ import hashlib
 import re
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Coroutine
 from contextlib import suppress
 from dataclasses import KW_ONLY, field
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -20,6 +20,7 @@ from pydantic.dataclasses import dataclass
 from pydantic_core import from_json
 
 from server.runtime.fleet_key import FleetKey
+from session.resilience.tasks import start_task
 
 NAME = re.compile(r"[0-9a-f]{12}")
 MESSAGES, SESSIONS = "messages", "sessions"
@@ -33,11 +34,13 @@ def _to_bytes(value: Any) -> bytes:
 Latin1 = Annotated[bytes, PlainValidator(_to_bytes), PlainSerializer(lambda raw: raw.decode("latin-1"))]
 """Bytes that are a string in JSON, one character each."""
 Pairs = list[tuple[Latin1, Latin1]]
-Sender = Annotated[str, Field(alias="from")]
-Number = Annotated[int, Field(alias="n", strict=True)]
 
 
+@dataclass(frozen=True, config={"populate_by_name": True})
 class _Frame:
+    sender: Annotated[str, Field(alias="from")]
+    number: Annotated[int, Field(alias="n", strict=True)]
+
     def encode(self) -> bytes:
         """Returns a line of JSON, then the body as it is."""
         return FRAME.dump_json(self, by_alias=True) + b"\n" + getattr(self, "body", b"")  # type: ignore[arg-type]
@@ -49,8 +52,6 @@ class Ask(_Frame):
     the time since the request arrived. It contains no token: `bearer` and `tokens` are what they prove
     (`server.call.Vouched`). At most `window` parts are sent ahead of those that its client has taken; 0 is no bound."""
 
-    sender: Sender
-    number: Number
     to: str
     method: str
     path: str
@@ -83,8 +84,6 @@ class Ask(_Frame):
 class Part(_Frame):
     """A piece of the answer to `number`, the `order`-th of it from 0. The first has status and headers."""
 
-    sender: Sender
-    number: Number
     order: Annotated[int, Field(strict=True)]
     body: Annotated[bytes, Field(exclude=True)]
     more: Annotated[bool, Field(strict=True)]
@@ -98,8 +97,6 @@ class Part(_Frame):
 class Left(_Frame):
     """The sender no longer waits for the answer to `number`. Where that was a message, its client was told to retry."""
 
-    sender: Sender
-    number: Number
     of: str = SESSIONS
     _: KW_ONLY
     k: Literal["left"] = "left"
@@ -109,8 +106,6 @@ class Left(_Frame):
 class Taken(_Frame):
     """Request `number` has arrived and is being served."""
 
-    sender: Sender
-    number: Number
     _: KW_ONLY
     k: Literal["taken"] = "taken"
 
@@ -119,8 +114,6 @@ class Taken(_Frame):
 class Progress(_Frame):
     """The sender's client has taken so many parts of the answer to `number`."""
 
-    sender: Sender
-    number: Number
     parts: Annotated[int, Field(strict=True)]
     _: KW_ONLY
     k: Literal["progress"] = "progress"
@@ -168,6 +161,23 @@ async def wait_for(event: asyncio.Event, seconds: float) -> bool:
     return event.is_set()
 
 
+class Tasks(set[asyncio.Task[None]]):
+    """Tasks that run beside their owner."""
+
+    def start(self, work: Coroutine[None, None, None], name: str) -> None:
+        task = start_task(work, name)
+        self.add(task)
+        task.add_done_callback(self.discard)
+
+    async def aclose(self, seconds: float) -> None:
+        """Gives them so long to end."""
+        if self:
+            await asyncio.wait(self, timeout=seconds)
+        for task in self:
+            task.cancel()
+        await asyncio.gather(*self, return_exceptions=True)
+
+
 class Relay(ABC):
     """`own` is the name of this process, new with each start; `ready_events` are set while others can reach it."""
 
@@ -196,12 +206,22 @@ class Relay(ABC):
         """Delivers a message once and in order, except that large messages may be overtaken. It may still be lost with the
         connection, which the receiver learns by `Missed`. Raises `Gone`, `Unsure` or `Unreached`."""
 
+    async def send_until_received(self, to: str, message: bytes, again_seconds: float) -> None:
+        """Repeats a message until it arrives. Raises `Gone`."""
+        while True:
+            try:
+                return await self.send(to, message)
+            except Gone:
+                raise
+            except Unreached:
+                await asyncio.sleep(again_seconds)
+
     @abstractmethod
     async def find_ended(self, names: Collection[str]) -> set[str]:
         """Returns those of these processes that have certainly ended."""
 
     @abstractmethod
-    async def keep(self, receive: Receive, missed: Missed) -> NoReturn:
+    async def keep(self, receive: Receive, missed: Missed) -> None:
         """Listens until cancelled."""
 
     @abstractmethod

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 from mcp_types import DEFAULT_NEGOTIATED_VERSION
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from prometheus_client import CollectorRegistry
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -51,7 +52,6 @@ def split_name(name: str) -> tuple[str | None, str]:
 WATCH_SECONDS = 0.5
 """Interval at which the processes of open requests are checked. One that is missing twice in a row has ended."""
 ID = b"mcp-session-id"
-VERSION = b"mcp-protocol-version"
 
 
 class RelayReach(Reach):
@@ -103,16 +103,17 @@ class RelayReach(Reach):
             await self._forward(owner, MESSAGES, read, scope, receive, send)
 
     async def _route_session(self, own: ASGIApp, read: Read, scope: Scope, receive: Receive, send: Send) -> None:
-        owner, _ = split_name(_header(scope, ID, ""))
-        is_stateless = _header(scope, VERSION, DEFAULT_NEGOTIATED_VERSION) not in HANDSHAKE_PROTOCOL_VERSIONS
-        if owner in (None, self._relay.own) or is_stateless:
+        headers = Headers(scope=scope)
+        owner, _ = split_name(headers.get("mcp-session-id", ""))
+        version = headers.get("mcp-protocol-version", DEFAULT_NEGOTIATED_VERSION)
+        if owner in (None, self._relay.own) or version not in HANDSHAKE_PROTOCOL_VERSIONS:
             await own(scope, receive, send)
         else:
             await self._forward(owner, SESSIONS, read, scope, receive, send)
 
     async def _serve_own(self, own: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves a session of this process, translating its name: the application knows the inner one, clients the whole."""
-        owner, inner = split_name(_header(scope, ID, ""))
+        owner, inner = split_name(Headers(scope=scope).get("mcp-session-id", ""))
         if owner is not None:
             headers = [(name, inner.encode("latin-1") if name == ID else value) for name, value in scope["headers"]]
             scope = {**scope, "headers": headers}
@@ -169,10 +170,6 @@ class RelayReach(Reach):
                 self._forwarder.lose(name)
                 self._served.lose(name)
             before = gone
-
-
-def _header(scope: Scope, name: bytes, default: str) -> str:
-    return next((value.decode("latin-1") for each, value in scope["headers"] if each == name), default)
 
 
 GRACE_SECONDS = 1.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -18,7 +18,20 @@ from server.call import Vouched
 from server.identity.request_metadata import VOUCHED
 from server.transport.http.responses import busy
 from server.transport.relay.forwarding import ACCEPTED, unavailable
-from server.transport.relay.port import MESSAGES, Ask, Gone, Left, Pairs, Part, Progress, Relay, Taken, Unreached, wait_for
+from server.transport.relay.port import (
+    MESSAGES,
+    Ask,
+    Gone,
+    Left,
+    Pairs,
+    Part,
+    Progress,
+    Relay,
+    Taken,
+    Tasks,
+    Unreached,
+    wait_for,
+)
 from session.resilience.lru import Lru
 from session.resilience.tasks import start_task
 
@@ -76,17 +89,9 @@ class ResponseSender:
             part = Part(part.sender, part.number, 0, body, more, self.status or 500, self._headers)
         self._order += 1
         self._is_whole = not more
-        message = part.encode()
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
-                while True:
-                    try:
-                        await self._relay.send(self._ask.sender, message)
-                        return
-                    except Gone:
-                        raise
-                    except Unreached:
-                        await asyncio.sleep(AGAIN_SECONDS)
+                await self._relay.send_until_received(self._ask.sender, part.encode(), AGAIN_SECONDS)
         except (Gone, TimeoutError):
             self._left.set()
 
@@ -144,7 +149,7 @@ class ForwardedRequests:
         self._open: dict[tuple[str, int], _Served] = {}
         self._arrived: Lru[tuple[str, int], bytes] = Lru(REMEMBERED)
         self._told_to_retry: Lru[bytes, float] = Lru(REMEMBERED)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks = Tasks()
 
     def __len__(self) -> int:
         return len(self._open)
@@ -156,12 +161,12 @@ class ForwardedRequests:
             return
         if self._arrived.use(key) is not None:
             if key in self._open:
-                self._run(self._acknowledge(ask, 0.0), "relay-taken")
+                self._tasks.start(self._acknowledge(ask, 0.0), "relay-taken")
             return
         self._arrived.put(key, UNSERVED)
         served = self._open[key] = _Served(ask)
         app = Response(status_code=ACCEPTED) if self._is_retry(ask) else self._apps[ask.to]
-        self._run(self._serve(served, app), "relay-serve")
+        self._tasks.start(self._serve(served, app), "relay-serve")
 
     def leave(self, left: Left) -> None:
         """Tells the application that its client has gone. A message whose client was told to retry has run all the same."""
@@ -187,11 +192,7 @@ class ForwardedRequests:
 
     async def aclose(self, seconds: float) -> None:
         """Gives running requests so long to end."""
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=seconds)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._tasks.aclose(seconds)
 
     async def _serve(self, served: _Served, app: ASGIApp) -> None:
         ask, left = served.ask, served.left
@@ -239,11 +240,6 @@ class ForwardedRequests:
         await asyncio.sleep(seconds)
         with suppress(Unreached):
             await self._relay.send(ask.sender, Taken(self._relay.own, ask.number).encode())
-
-    def _run(self, work: Coroutine[None, None, None], name: str) -> None:
-        task = start_task(work, name)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
 
 def _scope(ask: Ask) -> Scope:

@@ -13,7 +13,7 @@ from wsproto.events import BytesMessage, CloseConnection, Ping, Pong, TextMessag
 from server.transport.http.connection import CountedConnection
 
 if TYPE_CHECKING:
-    from server.transport.websocket.websockets import UnfinishedMessages
+    from server.transport.http.bodies import UnfinishedMessages
 
 
 MOST_PIECES = 4096

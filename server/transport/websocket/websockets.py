@@ -6,14 +6,12 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import anyio
-from mcp.server.lowlevel.server import Server
 from prometheus_client import Gauge
 from starlette.datastructures import Headers
 from starlette.responses import Response
@@ -22,17 +20,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.utils import ClientDisconnected
 
 from server.config.settings import Settings
-from server.identity import CannotTell, Unproven
+from server.identity import CannotTell, TrustEverybody, Unproven
 from server.identity.request_metadata import bearer_of
 from server.transport.http.app import Upgrades
-from server.transport.http.bodies import TOGETHER, Admission, Bodies, replay_body
+from server.transport.http.bodies import TOGETHER, Admission, Bodies, UnfinishedMessages, replay_body
 from server.transport.http.connection import Connections
-from server.transport.http.direct_calls import DirectTools
 from server.transport.http.responses import busy, plain, wait_until_idle
 from server.transport.http.slots import NoRoom, customer_of, holder_of, owner_of
 from server.transport.http.sse import FINISH_SECONDS, PING_SECONDS, Streams
-from server.transport.http.streams import STREAM, TRANSPORT, Admitted, Incoming, Outgoing, Refused, Stream, admit
-from session.resilience.clocks import Clock
+from server.transport.http.streams import STREAM, TRANSPORT, Incoming, Outgoing, Refused, Stream, admit
 
 if TYPE_CHECKING:
     from server.application import Application
@@ -47,16 +43,12 @@ class Frames(Outgoing):
     """Sends one text frame a message: the next is handed over when the socket has taken the one before. `code` is the code
     of a close by the server."""
 
-    def __init__(self, send: Send) -> None:
-        super().__init__(send)
-        self.code = GOING_AWAY
+    _frame: Callable[[bytes], bytes] = staticmethod(bytes)
+    code = GOING_AWAY
 
     async def accept(self) -> None:
         """Accepts the WebSocket. Raises `ClientDisconnected`."""
         await self._send({"type": "websocket.accept", "subprotocol": SUBPROTOCOL})
-
-    def _frame(self, text: bytes) -> bytes:
-        return text
 
     async def _write(self, data: bytes) -> None:
         with suppress(ClientDisconnected):  # the reader will notice, as on an SSE stream
@@ -74,39 +66,11 @@ Admit = Callable[[str | None], Awaitable[str | None]]
 """The admission of an `Identifier`."""
 
 
-class Proof:
-    """The bearer that a WebSocket was opened with."""
-
-    def __init__(self, admit_bearer: Admit, bearer: str | None) -> None:
-        self._admit_bearer = admit_bearer
-        self._bearer = bearer
-
-    async def holds(self) -> bool:
-        """True if the bearer would be let in now, or if nobody can tell."""
-        try:
-            await self._admit_bearer(self._bearer)
-        except Unproven:
-            return False
-        except CannotTell:
-            pass
-        return True
-
-
-async def admit_everybody(bearer: str | None) -> None: ...
-
-
+Proof = Callable[[], Awaitable[bool]]
+"""Tells whether the bearer that a WebSocket was opened with would be let in now, or nobody can tell."""
 PATH = "/ws"
 UPGRADE = "manga.upgrade"
-"""Key of the `Upgrade` in the scope of such a GET."""
-
-
-@dataclass(frozen=True, slots=True)
-class Upgrade:
-    """The connection after it was accepted, in `websocket` messages of ASGI."""
-
-    subprotocols: tuple[str, ...]
-    receive: Receive
-    send: Send
+"""Key of `receive` and `send` in the scope of such a GET, for `websocket` messages of ASGI."""
 
 
 class Gate:
@@ -125,41 +89,28 @@ class Gate:
             await send({**message, "type": f"websocket.{message['type']}"})
 
         await receive()  # websocket.connect, with nothing in it
-        upgrade = Upgrade(tuple(scope["subprotocols"]), receive, send)
         scheme = {"ws": "http", "wss": "https"}.get(scope["scheme"], scope["scheme"])
-        request = {**scope, "type": "http", "method": "GET", "scheme": scheme, UPGRADE: upgrade}
+        request = {**scope, "type": "http", "method": "GET", "scheme": scheme, UPGRADE: (receive, send)}
         app = self._app if scope["path"] == PATH else plain(404, f"WebSockets are served at {PATH}.")
         await app(request, receive, refusing_send)
 
 
+@dataclass(eq=False)
 class WebSockets(Streams):
     """At most `most` at once; one yields to another under the rules of SSE streams."""
 
-    def __init__(
-        self,
-        mcp: Server[Any],
-        most: int,
-        bodies: Bodies,
-        admission: Admission,
-        gauge: Gauge,
-        clock: Clock = time.monotonic,
-        admit_bearer: Admit = admit_everybody,
-        direct: DirectTools | None = None,
-    ) -> None:
-        super().__init__(mcp, most, bodies, admission, gauge, clock, direct)
-        self._admit_bearer = admit_bearer
-        self._none_left = asyncio.Event()
+    admit_bearer: Admit = TrustEverybody().admit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one WebSocket until its client leaves."""
-        upgrade: Upgrade | None = scope.get(UPGRADE)
-        if upgrade is None:
+        if UPGRADE not in scope:
             await plain(426, "This is served over WebSocket.", {"Upgrade": "websocket"})(scope, receive, send)
             return
-        if SUBPROTOCOL not in upgrade.subprotocols:
+        if SUBPROTOCOL not in scope["subprotocols"]:
             await plain(400, f"The subprotocol has to be {SUBPROTOCOL}.")(scope, receive, send)
             return
-        frames = Frames(upgrade.send)
+        receive_frame, send_frame = scope[UPGRADE]
+        frames = Frames(send_frame)
         stream = Stream(
             holder=holder_of(scope),
             customer=customer_of(scope["headers"]),
@@ -170,31 +121,27 @@ class WebSockets(Streams):
         try:
             if self._is_closed:
                 raise NoRoom
-            self._take_slot(stream)
+            with suppress(ClientDisconnected), self._holding_slot(stream):
+                await frames.accept()
+                proof = partial(self._is_proven, bearer_of(Headers(scope=scope)))
+                reading = self._read(stream, frames, proof, scope, receive_frame)
+                await self._converse(stream, reading, _end_unproven(stream, frames, proof))
         except NoRoom:
             await busy("There are as many open WebSockets as this server serves.")(scope, receive, send)
-            return
-        with suppress(ClientDisconnected):
-            await self._serve(stream, frames, scope, upgrade)
 
     async def close_all(self) -> None:
         """Closes every WebSocket with code 1001, within a moment."""
-        self._none_left.clear()
         await super().close_all()
-        with anyio.move_on_after(FINISH_SECONDS):
-            if len(self._slots):
-                await self._none_left.wait()
+        await wait_until_idle(lambda: len(self) > 0, FINISH_SECONDS)
 
-    async def _serve(self, stream: Stream, frames: Frames, scope: Scope, upgrade: Upgrade) -> None:
+    async def _is_proven(self, bearer: str | None) -> bool:
         try:
-            with self._counting(stream):
-                await frames.accept()
-                proof = Proof(self._admit_bearer, bearer_of(Headers(scope=scope)))
-                reading = self._read(stream, frames, proof, scope, upgrade.receive)
-                await self._converse(stream, reading, _end_unproven(stream, frames, proof))
-        finally:
-            if not len(self._slots):
-                self._none_left.set()
+            await self.admit_bearer(bearer)
+        except Unproven:
+            return False
+        except CannotTell:
+            pass
+        return True
 
     async def _read(self, stream: Stream, frames: Frames, proof: Proof, scope: Scope, receive: Receive) -> None:
         """Reads messages until the client leaves or sends an invalid one: either ends the calls under way."""
@@ -204,7 +151,7 @@ class WebSockets(Streams):
                 if message.get("text") is None:
                     frames.code = NOT_TEXT
                     return
-                if not await proof.holds():
+                if not await proof():
                     frames.code = UNPROVEN
                     return
                 self._slots.use(stream)
@@ -215,14 +162,14 @@ class WebSockets(Streams):
 
     async def _take(self, text: bytes, stream: Stream, scope: Scope) -> None:
         try:
-            body = await self._bodies.read(replay_body(text, _receive_nothing), stream.holder)
+            body = await self.bodies.read(replay_body(text, _receive_nothing), stream.holder)
             if isinstance(body, Response):
                 raise Refused(body)
             if self._is_closed:  # checked last, so that an admitted message is waited for
                 raise Refused(busy("The server is stopping."))
-            admitted = admit(body, stream, scope, self._admission)
+            admitted = admit(body, stream, scope, self.admission)
         except Refused as refused:
-            admitted = Admitted(errors=[refused.error(text)])
+            admitted = [refused.error(text)]
         await stream.put(admitted)
 
 
@@ -232,29 +179,11 @@ async def _receive_nothing() -> Message:
 
 async def _end_unproven(stream: Stream, frames: Frames, proof: Proof) -> None:
     """Ends a silent connection whose bearer expires; calls under way are answered, within a moment."""
-    while await proof.holds():  # noqa: ASYNC110 - nobody tells when a token ends, or is taken back
+    while await proof():  # noqa: ASYNC110 - nobody tells when a token ends, or is taken back
         await asyncio.sleep(LOOK_SECONDS)
     await wait_until_idle(stream.busy)
     frames.code = UNPROVEN
     stream.incoming.end()
-
-
-class UnfinishedMessages:
-    """Bytes of incomplete messages, at most `most` together; a single connection may hold as much as is left over, so that
-    there is always room for one more (see `server.transport.http.bodies.Bodies`)."""
-
-    def __init__(self, most: int) -> None:
-        self._room = most
-        self._held: dict[Hashable, int] = {}
-
-    def hold(self, holder: Hashable, size: int) -> bool:
-        """Counts new bytes. Returns False when they exceed the holder's share."""
-        self._held[holder] = self._held.get(holder, 0) + size
-        self._room -= size
-        return self._held[holder] <= self._room
-
-    def release(self, holder: Hashable) -> None:
-        self._room += self._held.pop(holder, 0)
 
 
 class WebSocketUpgrades(Upgrades):

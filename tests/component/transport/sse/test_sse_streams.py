@@ -374,7 +374,7 @@ async def test_what_is_still_being_posted_when_all_are_closed_is_refused_and_not
         reader, writer = await asyncio.open_connection("127.0.0.1", edge.port)
         head = f"POST {stream.path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(content)}"
         writer.write(f"{head}\r\n\r\n".encode() + content[:10])
-        held = edge.streams._bodies._held
+        held = edge.streams.bodies._held
         await until(lambda: held.total() == 10)
         await edge.streams.close_all()
         writer.write(content[10:])

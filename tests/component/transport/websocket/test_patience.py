@@ -19,7 +19,7 @@ from mcp.server.lowlevel.server import Server
 from prometheus_client import Gauge
 from wsproto.events import CloseConnection, Event, Message, Ping, Pong
 
-from server.transport.http.bodies import Admission, Bodies
+from server.transport.http.bodies import Admission, Bodies, UnfinishedMessages
 from server.transport.http.connection import ANSWER_SECONDS, REQUEST_SECONDS, Connections
 from server.transport.http.slots import Subscriptions
 from server.transport.websocket.connection import (
@@ -29,7 +29,7 @@ from server.transport.websocket.connection import (
     SLICE_BYTES,
     WebSocketConnection,
 )
-from server.transport.websocket.websockets import Gate, UnfinishedMessages, WebSockets
+from server.transport.websocket.websockets import Gate, WebSockets
 from tests.support.clocks import HandClock
 from tests.support.websocket import SECONDS, WebSocket, call, request, websocket
 

@@ -20,14 +20,14 @@ from wsproto.events import CloseConnection, Message
 
 from server.config.settings import Settings
 from server.identity.request_metadata import TrustTokens
-from server.transport.http.bodies import Admission, Bodies
+from server.transport.http.bodies import Admission, Bodies, UnfinishedMessages
 from server.transport.http.connection import Connections
 from server.transport.http.slots import Subscriptions
 from server.transport.websocket import connection
 from server.transport.websocket import websockets as opening
 from server.transport.websocket import websockets as proof
 from server.transport.websocket.connection import WebSocketConnection
-from server.transport.websocket.websockets import Gate, UnfinishedMessages, WebSockets
+from server.transport.websocket.websockets import Gate, WebSockets
 from tests.support.cases import cases
 from tests.support.inprocess import InProcess, in_process
 from tests.support.websocket import SECONDS, Refused, call, request, websocket
