@@ -6,14 +6,16 @@ import asyncio
 import itertools
 import json
 from collections import Counter
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from server.transport.http.bodies import MOST_BYTES
 from server.transport.messages import MOST_VALUES
-from tests.support.process import serving
+from tests.support.process import Process, serving
 from tests.support.raw import (
     BOTH,
     INITIALIZE,
@@ -27,6 +29,8 @@ from tests.support.raw import (
     search_once,
 )
 from tests.support.sse import SseClient
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 EMPTY_LISTS: list[list[Any]] = [[] for _ in range(330_000)]
 TOKENS = {"auth": "token", "auth_tokens": "greedy-client,modest-client"}
@@ -49,73 +53,76 @@ FAT = {
 }
 
 
-@pytest.mark.parametrize(("body", "status"), FAT.values(), ids=FAT.keys())
-async def test_forty_fat_introductions_leave_little(body: bytes, status: int) -> None:
-    """On both transports that keep what a client says of itself. (They kept a gigabyte.)"""
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server() -> AsyncIterator[Process]:
+    async with serving() as own:
+        yield own
+
+
+async def test_sessions_that_ended_keep_nobody_out(server: Process) -> None:
+    """Opened and ended as fast as one can."""
+
+    async def churn(times: int) -> list[int]:
+        statuses = []
+        async with Connection.to(server.port) as connection:
+            for _ in range(times):
+                opened = await connection.request("POST", "/mcp", INITIALIZE)
+                named = {"mcp-session-id": opened.headers["mcp-session-id"]}
+                ended = await connection.request("DELETE", "/mcp", headers=named)
+                statuses += [opened.status, ended.status]
+        return statuses
+
+    await search_once(server.port)
+    await churn(50)
+    before = server.memory_bytes()
+    assert set(sum(await asyncio.gather(*(churn(150) for _ in range(4))), [])) == {200}
+    assert (await ask(server.port, "POST", "/mcp", INITIALIZE)).status == 200
+    assert server.memory_bytes() - before < 5 * 2**20
+
+
+async def test_forty_fat_introductions_leave_little() -> None:
+    """On both transports that keep what a client says of itself, with all of them open. (They kept a gigabyte.)"""
     async with serving() as server, AsyncExitStack() as stack:
         await search_once(server.port)
-        before = server.memory_bytes()
-        for _ in range(20):
-            assert (await ask(server.port, "POST", "/mcp", body, BOTH)).status == status
-            client = await stack.enter_async_context(SseClient.to(server.port))
-            assert (await client.post(body)).status == (202 if status == 200 else status)
-        assert server.memory_bytes() - before < MOST_GROWTH
+        for name, (body, status) in FAT.items():
+            before = server.memory_bytes()
+            for _ in range(20):
+                assert (await ask(server.port, "POST", "/mcp", body, BOTH)).status == status, name
+                client = await stack.enter_async_context(SseClient.to(server.port))
+                assert (await client.post(body)).status == (202 if status == 200 else status), name
+            assert server.memory_bytes() - before < MOST_GROWTH, name
 
 
-async def test_what_holds_too_many_values_is_refused_at_every_door_and_for_every_method() -> None:
+async def test_what_holds_too_many_values_is_refused_at_every_door_and_for_every_method(server: Process) -> None:
     """Before the SDK makes models of it, wherever in the message they are."""
-    async with serving() as server:
-        opened = await ask(server.port, "POST", "/mcp", INITIALIZE)
-        session = {"mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": VERSION_2025}
-        async with SseClient.to(server.port) as stream:
-            for asked in (message("tools/list"), message("subscriptions/listen"), call("check_inventory", {}), INITIALIZED):
-                body, headers = in_2026(asked)
-                body["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = {
-                    "experimental": {"x": EMPTY_LISTS[:9000]}
-                }
-                data = json.dumps(body).encode()
-                assert (await ask(server.port, "POST", "/mcp", data, headers)).status == 413
-                assert (await ask(server.port, "POST", "/mcp", data, {**BOTH, **session})).status == 413
-                assert (await stream.post(data)).status == 413
-            assert not (await stream.call("check_inventory", {"title_ids": ["manga-002001"]}))["isError"]
+    opened = await ask(server.port, "POST", "/mcp", INITIALIZE)
+    session = {"mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": VERSION_2025}
+    async with SseClient.to(server.port) as stream:
+        for asked in (message("tools/list"), message("subscriptions/listen"), call("check_inventory", {}), INITIALIZED):
+            body, headers = in_2026(asked)
+            body["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = {
+                "experimental": {"x": EMPTY_LISTS[:9000]}
+            }
+            data = json.dumps(body).encode()
+            assert (await ask(server.port, "POST", "/mcp", data, headers)).status == 413
+            assert (await ask(server.port, "POST", "/mcp", data, {**BOTH, **session})).status == 413
+            assert (await stream.post(data)).status == 413
+        assert not (await stream.call("check_inventory", {"title_ids": ["manga-002001"]}))["isError"]
 
 
-async def test_sessions_that_ended_keep_nobody_out() -> None:
-    """Opened and ended as fast as one can."""
-    async with serving() as server:
-
-        async def churn(times: int) -> list[int]:
-            statuses = []
-            async with Connection.to(server.port) as connection:
-                for _ in range(times):
-                    opened = await connection.request("POST", "/mcp", INITIALIZE)
-                    named = {"mcp-session-id": opened.headers["mcp-session-id"]}
-                    ended = await connection.request("DELETE", "/mcp", headers=named)
-                    statuses += [opened.status, ended.status]
-            return statuses
-
-        await search_once(server.port)
-        await churn(50)
-        before = server.memory_bytes()
-        assert set(sum(await asyncio.gather(*(churn(150) for _ in range(4))), [])) == {200}
-        assert (await ask(server.port, "POST", "/mcp", INITIALIZE)).status == 200
-        assert server.memory_bytes() - before < 5 * 2**20
-
-
-async def test_messages_that_race_the_end_of_their_session_leave_no_traceback() -> None:
+async def test_messages_that_race_the_end_of_their_session_leave_no_traceback(server: Process) -> None:
     """Each is answered, or told that there is no such session."""
-    async with serving() as server:
-        for _ in range(15):
-            opened = await ask(server.port, "POST", "/mcp", INITIALIZE)
-            named = {**BOTH, "mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": VERSION_2025}
-            asked = [message("tools/list", number=number) for number in range(6)]
-            posts = [ask(server.port, "POST", "/mcp", each, named) for each in asked]
-            posts.insert(3, ask(server.port, "DELETE", "/mcp", headers=named))
-            statuses = [answer.status for answer in await asyncio.gather(*posts)]
-            assert statuses[3] == 200
-            assert set(statuses) <= {200, 404}
-        assert "Traceback" not in server.log
-        assert " ERROR " not in server.log
+    for _ in range(15):
+        opened = await ask(server.port, "POST", "/mcp", INITIALIZE)
+        named = {**BOTH, "mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": VERSION_2025}
+        asked = [message("tools/list", number=number) for number in range(6)]
+        posts = [ask(server.port, "POST", "/mcp", each, named) for each in asked]
+        posts.insert(3, ask(server.port, "DELETE", "/mcp", headers=named))
+        statuses = [answer.status for answer in await asyncio.gather(*posts)]
+        assert statuses[3] == 200
+        assert set(statuses) <= {200, 404}
+    assert "Traceback" not in server.log
+    assert " ERROR " not in server.log
 
 
 async def test_one_principal_that_holds_every_stream_keeps_nobody_out() -> None:

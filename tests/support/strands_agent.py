@@ -13,6 +13,19 @@ from tests.support.environments import folder_of, python_of
 from tests.support.serving import ROOT
 
 PROGRAM = "tests/wire/clients/agent_conversation.py"
+MAINS = """
+import contextlib, io, json, os, sys
+from infra.agent.agent import main
+ended, own = [], dict(os.environ)
+for words, settings in json.load(sys.stdin):
+    os.environ.update(settings)
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        status = main(words)
+    ended.append([status, said.getvalue()])
+    for name in set(os.environ) - set(own):
+        del os.environ[name]
+print(json.dumps(ended))
+"""
 BEFORE = "clients/strands-before"
 BOUND_SECONDS = 120
 Json = dict[str, Any]
@@ -35,57 +48,61 @@ def run_where_the_agent_runs(*words: str, stdin: str = "", **aws: str) -> subpro
     )
 
 
-def converse(url: str, script: list[Any], *turns: Json, version: str = "locked", **more: Any) -> Json:
-    """What came of it (see the program)."""
-    asked = json.dumps({"script": script, "turns": turns, **more})
-    command = [str(python_of("clients/strands")), PROGRAM, f"{url}/sse"]
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=environment(version),
-        input=asked + "\n",
-        capture_output=True,
-        text=True,
-        timeout=BOUND_SECONDS,
-    )
+def mains_where_the_agent_runs(*runs: tuple[tuple[str, ...], dict[str, str]]) -> list[tuple[int, str]]:
+    """What `python -m infra.agent.agent` ends with and says on stderr, by words and settings; all in one process, for its start
+    takes seconds."""
+    done = run_where_the_agent_runs("-c", MAINS, stdin=json.dumps(runs))
     assert done.returncode == 0, done.stderr
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    return [(status, said) for status, said in json.loads(done.stdout.splitlines()[-1])]
 
 
-class Paused:
-    """A conversation that waits before each turn."""
+class Conversations:
+    """Held one after the other in one process, which takes seconds to start; another takes its place if one goes wrong."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
+    def __init__(self, version: str = "locked") -> None:
+        self._version = version
+        self._process: subprocess.Popen[str] | None = None
 
-    def ready(self, word: str = "ready") -> None:
-        assert self._process.stdout is not None
-        assert self._process.stdout.readline() == f"{word}\n"
-
-    def go_on(self) -> None:
+    def _say(self, line: str) -> None:
+        if self._process is None:
+            command = [str(python_of("clients/strands")), PROGRAM]
+            own, pipe = environment(self._version), subprocess.PIPE
+            self._process = subprocess.Popen(command, cwd=ROOT, env=own, stdin=pipe, stdout=pipe, text=True)
         assert self._process.stdin is not None
-        self._process.stdin.write("\n")
+        self._process.stdin.write(line + "\n")
         self._process.stdin.flush()
 
-    def outcome(self) -> Json:
+    def _hear(self) -> str:
+        assert self._process is not None
         assert self._process.stdout is not None
-        return dict(json.loads(self._process.stdout.readline()))
+        return self._process.stdout.readline()
 
+    def __call__(self, url: str, script: list[Any], *turns: Json, **more: Any) -> Json:
+        """What came of it (see the program)."""
+        with self.pausing(url, script, *turns, pause=False, **more):
+            return self.outcome()
 
-@contextmanager
-def pausing(url: str, script: list[Any], *turns: Json, **more: Any) -> Iterator[Paused]:
-    command = [str(python_of("clients/strands")), PROGRAM, f"{url}/sse"]
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdin is not None
-        process.stdin.write(json.dumps({"script": script, "turns": turns, "pause": True, **more}) + "\n")
-        process.stdin.flush()
-        yield Paused(process)
-    finally:
-        process.kill()
-        process.wait(BOUND_SECONDS)
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
-                stream.close()
+    @contextmanager
+    def pausing(self, url: str, script: list[Any], *turns: Json, **more: Any) -> Iterator[Conversations]:
+        """One that waits before each turn."""
+        try:
+            self._say(json.dumps({"url": f"{url}/sse", "script": script, "turns": turns, "pause": True, **more}))
+            yield self
+        except BaseException:
+            self.close()
+            raise
+
+    def ready(self, word: str = "ready") -> None:
+        assert self._hear() == f"{word}\n"
+
+    def go_on(self) -> None:
+        self._say("")
+
+    def outcome(self) -> Json:
+        return dict(json.loads(self._hear()))
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None

@@ -31,6 +31,21 @@ def server(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Se
         yield serving
 
 
+@pytest.fixture(scope="session")
+def with_websocket(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Serving]:
+    settings = {"MANGA_EMBEDDER": "none", "MANGA_WEBSOCKET": "on"}
+    with served(tmp_path_factory.mktemp("websocket"), cache, **settings) as serving:
+        yield serving
+
+
+@pytest.fixture(scope="session")
+def limited(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Serving]:
+    """With the rate limits that are on by default: each test asks as customers and in sessions of its own."""
+    settings = {"MANGA_EMBEDDER": "none", "MANGA_RATE_LIMIT": "on"}
+    with served(tmp_path_factory.mktemp("limited"), cache, **settings) as serving:
+        yield serving
+
+
 @pytest.fixture(scope="module")
 def serve(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Serve]:
     """Further servers, with settings of their own, until the module's tests are over. Words alone, for a quick start."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -38,16 +38,25 @@ print(json.dumps([names, *map(flat, asked)]))
 """
 Said = tuple[list[str], str]
 Talk = Callable[[str, list[Any], list[list[str]]], Said]
+"""The answers, and all that the model was shown."""
 
 
-def with_openai_agents(url: str, script: list[Any], turns: list[list[str]]) -> Said:
-    """The answers, and all that the model was shown."""
-    command = [str(python_of("clients/openai-agents")), "tests/wire/clients/openai_agents_turns.py", url]
-    given = json.dumps({"script": script, "turns": turns})
-    done = subprocess.run(command, cwd=ROOT, input=given, capture_output=True, text=True, timeout=BOUND_SECONDS)
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    return said["answers"], json.dumps(said["asked"], ensure_ascii=False)
+@pytest.fixture(scope="module")
+def openai_agents() -> Iterator[Talk]:
+    """In one process, which takes seconds to start."""
+    command = [str(python_of("clients/openai-agents")), "tests/wire/clients/openai_agents_turns.py"]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+
+        def with_openai_agents(url: str, script: list[Any], turns: list[list[str]]) -> Said:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(json.dumps({"url": url, "script": script, "turns": turns}) + "\n")
+            process.stdin.flush()
+            said = json.loads(process.stdout.readline())
+            return said["answers"], json.dumps(said["asked"], ensure_ascii=False)
+
+        yield with_openai_agents
+    assert process.returncode == 0
 
 
 def with_json_rpc(url: str, script: list[Any], turns: list[list[str]]) -> Said:
@@ -66,10 +75,11 @@ def with_json_rpc(url: str, script: list[Any], turns: list[list[str]]) -> Said:
     return asyncio.run(talk()), "\n".join(shown)
 
 
-both = pytest.mark.parametrize("talk", [with_openai_agents, with_json_rpc], ids=["openai-agents", "json-rpc"])
+@pytest.fixture(params=["openai-agents", "json-rpc"])
+def talk(request: pytest.FixtureRequest) -> Talk:
+    return request.getfixturevalue("openai_agents") if request.param == "openai-agents" else with_json_rpc
 
 
-@both
 def test_a_turn_is_answered_with_the_stores_tools(talk: Talk, server: Serving) -> None:
     """Calls of one step together; with the store's rules; in the name of the customer."""
     answers, shown = talk(server.url, [[SEARCH, ORDER], "Both are there."], [["ex-1", USER, "?"]])
@@ -78,7 +88,6 @@ def test_a_turn_is_answered_with_the_stores_tools(talk: Talk, server: Serving) -
     assert "MNG-DEMO1001" in shown
 
 
-@both
 def test_a_later_turn_knows_what_was_shown(talk: Talk, server: Serving) -> None:
     session = f"ex-2-{talk.__name__}"
     script = [[SEARCH], "Berserk.", [STOCK], "Yes."]
@@ -88,7 +97,6 @@ def test_a_later_turn_knows_what_was_shown(talk: Talk, server: Serving) -> None:
     assert "missing_volumes" in shown
 
 
-@both
 def test_when_time_or_calls_are_over_the_results_are_told(talk: Talk, server: Serving) -> None:
     session = f"ex-3-{talk.__name__}"
     script = [[SEARCH], "hang", [SEARCH], [SEARCH], [SEARCH], [SEARCH], [SEARCH]]

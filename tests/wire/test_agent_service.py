@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 from tests.support.agent_service import BOUND_SECONDS, Json, Service, free_port, service
 from tests.support.cases import cases
 from tests.support.serving import Serving, served, start
-from tests.support.strands_agent import run_where_the_agent_runs
+from tests.support.strands_agent import mains_where_the_agent_runs, run_where_the_agent_runs
 
 AT = {"X-Session-ID": "c"}
 
@@ -65,7 +64,7 @@ def test_two_questions_at_once_in_one_conversation_are_both_answered(agent: Serv
     assert len({each["turn"] for each in answers}) == 2
 
 
-def test_a_conversation_survives_its_task(server: Serving) -> None:
+def test_a_conversation_survives_its_task(server: Serving, agent: Service) -> None:
     """The second turn is another process's, where nobody has heard of the first: the server tells it what was shown."""
     session = "survivor"
     with service(f"{server.url}/sse") as first:
@@ -73,10 +72,8 @@ def test_a_conversation_survives_its_task(server: Serving) -> None:
         shown = first.chat("dark fantasy with swords and demons", session)["answer"]
         first.process.kill()
     second_title = shown.split("; ")[1].partition(" (")[0]
-    with service(f"{server.url}/sse") as second:
-        second.connected()
-        answer = second.chat("is the second one in stock?", session)
-        stranger = second.chat("is the second one in stock?", session, "demo-user-2")
+    answer = agent.chat("is the second one in stock?", session)
+    stranger = agent.chat("is the second one in stock?", session, "demo-user-2")
     assert tools(answer) == ["check_inventory"]
     assert re.fullmatch(rf"Here is what I found: {re.escape(second_title)} \(¥\d+, .+\)\.", answer["answer"])
     assert second_title not in stranger["answer"]
@@ -160,25 +157,22 @@ def test_open_turns_are_answered_at_its_end(server: Serving) -> None:
     assert all("MNG-DEMO1001 (delivered)" in each["answer"] for each in answers)
 
 
-@cases(
-    ("settings", "words", "said"),
-    [
+def test_a_wrong_setting_stops_the_start_in_one_line() -> None:
+    """One in a process of its own."""
+    wrong: list[tuple[dict[str, str], tuple[str, ...], str]] = [
         ({}, ("--host", "0.0.0.0"), "AGENT_JWT_ISSUER"),
         ({"AGENT_JWT_ISSUER": "https://i"}, (), "all three, or none"),
         ({"AGENT_DOOR_SECRET": "s"}, (), "AGENT_CALLBACK_URL"),
         ({"AGENT_DOOR_SECRET": "s", "AGENT_CALLBACK_URL": "ftp://x"}, (), "lambda:NAME"),
         ({"AGENT_TURN_CALLS": "many"}, (), "AGENT_TURN_CALLS"),
         ({"AGENT_TEMPERATURE": "3"}, ("--bedrock",), "AGENT_TEMPERATURE"),
-    ],
-    ids=["open to all", "half an issuer", "half a door", "odd callback", "no number", "too hot"],
-)
-def test_a_wrong_setting_stops_the_start_in_one_line(settings: dict[str, str], words: tuple[str, ...], said: str) -> None:
-    done: subprocess.CompletedProcess[str] = run_where_the_agent_runs(
-        "-m", "infra.agent.agent", "--serve", *words, **settings
-    )
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1, done.stderr
-    assert said in done.stderr
+    ]
+    done = run_where_the_agent_runs("-m", "infra.agent.agent", "--serve", *wrong[0][1])
+    others = mains_where_the_agent_runs(*((("--serve", *words), settings) for settings, words, _ in wrong[1:]))
+    for (*_, said), (status, told) in zip(wrong, [(done.returncode, done.stderr), *others], strict=True):
+        assert status == 2, said
+        assert len(told.splitlines()) == 1, told
+        assert said in told
 
 
 def test_a_question_in_japanese_is_answered_so(agent: Service) -> None:

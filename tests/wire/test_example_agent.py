@@ -16,14 +16,16 @@ from infra.agent.bedrock import is_hopeless, problem_of
 from infra.agent.options import MODEL
 from tests.support.cases import cases
 from tests.support.serving import Serving
-from tests.support.strands_agent import run_where_the_agent_runs
+from tests.support.strands_agent import mains_where_the_agent_runs, run_where_the_agent_runs
 
 USER = "demo-user-1"
-OLDER_SERVERS = """
+THERE = """
 import json
 from dataclasses import dataclass
 from mcp.shared.exceptions import MCPError
+from infra.agent.agent import QUESTIONS
 from infra.agent.store import read_rules
+from infra.agent.store_tools import Turn
 
 @dataclass
 class Older:
@@ -34,7 +36,8 @@ class Older:
         raise MCPError(self.code, "no")
 
 asked = Older(-32601, "Search first."), Older(-32601, None), Older(-32602, "Search first.")
-print(json.dumps([read_rules(each) for each in asked]))
+late = Turn("chat-d", None, rounds=5, budget_ms=500, began=0).meta()
+print(json.dumps({"questions": QUESTIONS, "late": late, "rules": [read_rules(each) for each in asked]}))
 """
 
 
@@ -42,10 +45,10 @@ def run_agent(url: str, *arguments: str, **aws: str) -> subprocess.CompletedProc
     return run_where_the_agent_runs("-m", "infra.agent.agent", "--url", url, *arguments, **aws)
 
 
-def read_there(expression: str) -> Any:
-    """What an expression over the agent's modules comes to."""
-    code = f"import json; from infra.agent import agent, store_tools; print(json.dumps({expression}))"
-    done = run_where_the_agent_runs("-c", code)
+@pytest.fixture(scope="module")
+def there() -> Any:
+    """What the agent's modules come to where they run."""
+    done = run_where_the_agent_runs("-c", THERE)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -58,9 +61,9 @@ def transcript(server: Serving) -> str:
     return done.stdout
 
 
-def test_the_conversation_can_be_read(transcript: str) -> None:
+def test_the_conversation_can_be_read(transcript: str, there: Any) -> None:
     """Every question is there, with the calls, what came back, and an answer made of it."""
-    for question, _ in read_there("agent.QUESTIONS"):
+    for question, _ in there["questions"]:
         assert question.partition("{")[0][:40] in transcript
     assert transcript.count("success · ") == 5
     assert "Here is what I found: Berserk (¥693" in transcript
@@ -75,9 +78,9 @@ def test_the_model_is_told_the_stores_rules(transcript: str) -> None:
     assert re.match(r"\s+prompt  shopping_assistant, \d{4} characters: You are the shopping assistant of MangaAssist", first)
 
 
-def test_a_server_without_the_prompt_has_instructions_and_one_without_these_gets_a_sentence() -> None:
+def test_a_server_without_the_prompt_has_instructions_and_one_without_these_gets_a_sentence(there: Any) -> None:
     """What an older server answers is an error of JSON-RPC: no such method, or no such prompt."""
-    told = json.loads(run_where_the_agent_runs("-c", OLDER_SERVERS).stdout)
+    told = there["rules"]
     assert told == [["Search first.", "instructions"], [told[1][0], "own words"], ["Search first.", "instructions"]]
     assert "what its tools say" in told[1][0]
 
@@ -103,9 +106,9 @@ def test_the_model_receives_the_error_envelope_of_its_wrong_call(transcript: str
     assert '"path":"$.count"' in shown
 
 
-def test_more_rounds_or_thinking_than_reckoned_with_is_no_malformed_call() -> None:
+def test_more_rounds_or_thinking_than_reckoned_with_is_no_malformed_call(there: Any) -> None:
     """Of rounds there is one left, of time nothing; what the agent does not state is not there."""
-    late = read_there("store_tools.Turn('chat-d', None, rounds=5, budget_ms=500, began=0).meta()")
+    late = there["late"]
     prefix = "com.mangaassist/"
     assert (late[prefix + "expectedCalls"], late[prefix + "turnBudgetMs"]) == (1, 0)
     assert not {prefix + "userId", prefix + "userToken", prefix + "tokenBudget"} & set(late)
@@ -125,21 +128,20 @@ KNOWN = {**NOBODY, "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y", "AWS_
 NOWHERE = {"AWS_REGION": "eu-west-1", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "http://127.0.0.1:9"}
 
 
-@cases(
-    ("aws", "said"),
-    [
+def test_bedrock_that_cannot_be_asked_is_told_in_one_line(server: Serving) -> None:
+    """Exit status 1, what to do, and no traceback; one in a process of its own."""
+    moods = [
         (NOBODY, "there are no AWS credentials; set AWS_PROFILE"),
         ({**NOBODY, "AWS_PROFILE": "none"}, "there is no such profile; correct AWS_PROFILE"),
         ({**KNOWN, **NOWHERE}, "Bedrock cannot be reached; set AWS_REGION"),
-    ],
-    ids=["no credentials", "no profile", "no endpoint"],
-)
-def test_bedrock_that_cannot_be_asked_is_told_in_one_line(aws: dict[str, str], said: str, server: Serving) -> None:
-    """Exit status 1, what to do, and no traceback."""
-    done = run_agent(f"{server.url}/sse", "--bedrock", **aws)
-    assert done.returncode == 1
-    assert len(done.stderr.splitlines()) == 1, done.stderr
-    assert done.stderr.startswith(f"{MODEL}: {said}")
+    ]
+    done = run_agent(f"{server.url}/sse", "--bedrock", **NOBODY)
+    asked = ("--url", f"{server.url}/sse", "--bedrock")
+    others = mains_where_the_agent_runs(*((asked, aws) for aws, _ in moods[1:]))
+    for (_, said), (status, told) in zip(moods, [(done.returncode, done.stderr), *others], strict=True):
+        assert status == 1, said
+        assert len(told.splitlines()) == 1, told
+        assert told.startswith(f"{MODEL}: {said}")
 
 
 @cases(

@@ -22,7 +22,6 @@ from tools.registry import TOOLS
 
 SECONDS = 120
 NAMES = [tool.name for tool in TOOLS if tool.default_on]
-TARGETS = ["sse", "http", "stdio"]
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +35,17 @@ def run(command: list[str], cache: Path, folder: Path, **also: str) -> subproces
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS)
 
 
-def target(kind: str, server: Serving) -> list[str]:
+def seen(program: list[str], server: Serving, offered: Offered, cache: Path, folder: Path) -> list[dict[str, Any]]:
+    """What a client printed that was served over each transport, and that is the same for every client."""
     stdio = [sys.executable, "-m", "server", "stdio", "--user", OWNER]
-    return {"sse": [f"{server.url}/sse"], "http": [f"{server.url}/mcp"], "stdio": stdio}[kind]
+    targets = [["sse", f"{server.url}/sse"], ["http", f"{server.url}/mcp"], ["stdio", *stdio]]
+    done = run([*program, json.dumps(targets)], cache, folder, READS=offered.asked)
+    assert done.returncode == 0, done.stderr
+    printed = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(printed) == len(targets)
+    for each in printed:
+        check(each, offered)
+    return printed
 
 
 @pytest.fixture(scope="module")
@@ -60,35 +67,24 @@ def check(seen: dict[str, Any], offered: Offered) -> None:
     offered.check(seen["reading"])
 
 
-@pytest.mark.parametrize("kind", TARGETS)
-def test_the_1_x_python_client_is_served(kind: str, server: Serving, offered: Offered, cache: Path, tmp_path: Path) -> None:
+def test_the_1_x_python_client_is_served(server: Serving, offered: Offered, cache: Path, tmp_path: Path) -> None:
     """It speaks the handshake era only, as most clients in the field do."""
     program = [str(python_of("clients/mcp-1")), str(installed.CLIENTS / "mcp1_client.py")]
-    done = run([*program, kind, *target(kind, server)], cache, tmp_path, READS=offered.asked)
-    assert done.returncode == 0, done.stderr
-    seen = json.loads(done.stdout)
-    assert seen["version"] == "2025-11-25"
-    check(seen, offered)
+    versions = {each["version"] for each in seen(program, server, offered, cache, tmp_path)}
+    assert versions == {"2025-11-25"}
 
 
-@pytest.mark.parametrize("kind", TARGETS)
-def test_the_openai_agents_sdk_is_served(kind: str, server: Serving, offered: Offered, cache: Path, tmp_path: Path) -> None:
+def test_the_openai_agents_sdk_is_served(server: Serving, offered: Offered, cache: Path, tmp_path: Path) -> None:
     """A success with its structure, a failure as a result and not as an exception, `_meta` passed on."""
     program = [str(python_of("clients/openai-agents")), str(installed.CLIENTS / "openai_agents_client.py")]
-    done = run([*program, kind, *target(kind, server)], cache, tmp_path, READS=offered.asked)
-    assert done.returncode == 0, done.stderr
-    check(json.loads(done.stdout), offered)
+    seen(program, server, offered, cache, tmp_path)
 
 
-@pytest.mark.parametrize("kind", TARGETS)
 def test_the_typescript_client_is_served(
-    kind: str, node: installed.Node, server: Serving, offered: Offered, cache: Path, tmp_path: Path
+    node: installed.Node, server: Serving, offered: Offered, cache: Path, tmp_path: Path
 ) -> None:
     """It validates failures against the output schema as well."""
-    script = installed.CLIENTS / "typescript_client.mjs"
-    done = run([*node.beside(script), kind, *target(kind, server)], cache, tmp_path, READS=offered.asked)
-    assert done.returncode == 0, done.stderr
-    check(json.loads(done.stdout), offered)
+    seen(node.beside(installed.CLIENTS / "typescript_client.mjs"), server, offered, cache, tmp_path)
 
 
 def test_there_is_something_of_each_kind_to_read(offered: Offered) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from tests.support.answers import CALL_META, STATED
 from tests.support.cases import cases
-from tests.support.clients import MODERN, TRANSPORTS, Client, Connections, params
+from tests.support.clients import TRANSPORTS, Client, Connections, params
+from tests.support.raw import call, in_2026
 from tests.support.serving import Serving
 
 OWNER, OWN_ORDER = "demo-user-1", "MNG-DEMO1001"
@@ -80,26 +81,9 @@ class Plain:
     async def call(
         self, tool: str, arguments: dict[str, Any], meta: dict[str, Any], headers: dict[str, str | bytes]
     ) -> dict[str, Any]:
-        own = {
-            "io.modelcontextprotocol/protocolVersion": MODERN,
-            "io.modelcontextprotocol/clientInfo": {"name": "plain", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": {},
-        }
-        body = {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "tools/call",
-            "params": {"name": tool, "arguments": arguments, "_meta": own | meta},
-        }
-        sent = {
-            "Accept": "application/json, text/event-stream",
-            "MCP-Protocol-Version": MODERN,
-            "Mcp-Method": "tools/call",
-            "Mcp-Name": tool,
-            **headers,
-        }
+        body, own = in_2026(call(tool, arguments, meta))
         async with httpx.AsyncClient(timeout=30) as http:
-            response = await http.post(self._url, json=body, headers=sent)
+            response = await http.post(self._url, json=body, headers={**own, **headers})
         assert response.status_code == 200, response.text
         return dict(response.json()["result"])
 

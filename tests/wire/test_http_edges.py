@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
 
 import httpx
 import pytest
 
 from tests.support.cases import cases
 from tests.support.clients import TRANSPORTS, Connections, params
+from tests.support.raw import BOTH, INITIALIZE
 from tests.support.serving import Serving
 
 OVER_HTTP = [name for name, transport in TRANSPORTS.items() if transport.http]
-INITIALIZE: dict[str, Any] = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "edge", "version": "1"}},
-}
-BOTH = {"Accept": "application/json, text/event-stream"}
 
 
 @pytest.fixture
@@ -75,7 +68,7 @@ async def test_an_unknown_streamable_session_is_not_found(http: httpx.AsyncClien
 
 async def test_a_body_that_is_not_json_is_a_parse_error(http: httpx.AsyncClient) -> None:
     """And its content is not said back."""
-    answer = await http.post("/mcp", content=b'{"secret', headers=BOTH | {"Content-Type": "application/json"})
+    answer = await http.post("/mcp", content=b'{"secret', headers=BOTH)
     assert answer.status_code == 400
     assert answer.json()["error"]["code"] == -32700
     assert "secret" not in answer.text

@@ -52,6 +52,12 @@ def believing(serve: Callable[..., Serving], issuer: Issuer) -> Serving:
     return serve(**issuer.settings)
 
 
+@pytest.fixture(scope="module")
+def behind_proxy(serve: Callable[..., Serving], issuer: Issuer) -> Serving:
+    """With WebSockets too."""
+    return serve(**issuer.settings, MANGA_TRUSTED_PROXIES="127.0.0.0/8", MANGA_WEBSOCKET="on")
+
+
 @pytest.fixture
 async def http(believing: Serving) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(base_url=believing.url, timeout=30) as client:
@@ -183,11 +189,12 @@ async def test_the_metadata_tells_a_client_whose_tokens_are_taken(
     assert (await http.get(METADATA + resource, headers={"Host": "attacker.example"})).status_code == 421
 
 
-def test_a_trusted_proxy_tells_the_scheme_that_clients_used(serve: Callable[..., Serving], issuer: Issuer) -> None:
+def test_a_trusted_proxy_tells_the_scheme_that_clients_used(behind_proxy: Serving) -> None:
     """It ends TLS, and the resource is named as its clients call it."""
-    own = serve(**issuer.settings, MANGA_TRUSTED_PROXIES="127.0.0.0/8")
     for said, scheme in (("https", "https"), ("javascript", "http")):
-        document = httpx.get(own.url + METADATA, headers={"X-Forwarded-Proto": said, "X-Forwarded-For": "10.1.2.3"}).json()
+        document = httpx.get(
+            behind_proxy.url + METADATA, headers={"X-Forwarded-Proto": said, "X-Forwarded-For": "10.1.2.3"}
+        ).json()
         assert document["resource"].startswith(f"{scheme}://127.0.0.1:")
 
 
@@ -321,15 +328,14 @@ async def test_a_token_that_expires_on_an_open_stream_takes_no_more_calls(http: 
         assert (await http.post(messages, json=list_, headers=bearer(issuer.token("demo-user-1")))).status_code == 202
 
 
-async def test_a_websocket_ends_with_its_token(serve: Callable[..., Serving], issuer: Issuer) -> None:
+async def test_a_websocket_ends_with_its_token(behind_proxy: Serving, issuer: Issuer) -> None:
     """No other token can come on it, so nothing more is said there either: 1008, and 401 to whoever opens it again."""
-    own = serve(**issuer.settings, MANGA_WEBSOCKET="on")
     ending = bearer(issuer.token("demo-user-1", exp=time.time() - LEEWAY + SOME_SECONDS))
-    async with websocket(own.port, **ending) as client:
+    async with websocket(behind_proxy.port, **ending) as client:
         await client.introduced()
         assert await client.closed() == 1008
     with pytest.raises(Refused) as refused:
-        async with websocket(own.port, **ending):
+        async with websocket(behind_proxy.port, **ending):
             pass
     assert refused.value.status == 401
 

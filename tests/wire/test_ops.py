@@ -53,6 +53,7 @@ async def keep_asking(process: Process, tool: str, arguments: Json) -> None:
 
 
 async def test_a_killed_redis_is_an_open_breaker_and_a_closed_one_when_it_is_back() -> None:
+    """And the stream ends with the server, which ends well."""
     with private_valkey() as redis:
         async with serving(redis_url=f"redis://127.0.0.1:{redis.port}", **QUIET) as process, watching(process.port) as page:
             asking = asyncio.create_task(keep_asking(process, "search_manga_catalog", {"query": "pirates"}))
@@ -73,6 +74,10 @@ async def test_a_killed_redis_is_an_open_breaker_and_a_closed_one_when_it_is_bac
             finally:
                 asking.cancel()
                 await asyncio.gather(asking, return_exceptions=True)
+            process.signal(signal.SIGTERM)
+            await page.ended()
+            assert await process.ended(PATIENCE) == 0
+            assert "Traceback" not in process.log
 
 
 @pytest.mark.timeout(300)
@@ -100,30 +105,3 @@ async def test_a_database_that_is_away_is_seen_in_breakers_and_errors(monkeypatc
                 local.child.resume()
                 asking.cancel()
                 await asyncio.gather(asking, return_exceptions=True)
-
-
-async def test_each_worker_names_itself_and_knows_the_others() -> None:
-    async with serving(workers=2, **QUIET) as process:
-        seen: dict[int, Json] = {}
-        async with asyncio.timeout(PATIENCE):
-            while len(seen) < 2:
-                async with watching(process.port) as page:
-                    server = (await page.next("hello"))["server"]
-                    both = await until_told(page, lambda state: len(state["replicas"]) == 2)
-                    seen[server["worker"]] = both
-                    seen[server["worker"]]["replica"] = server["replica"]
-        assert seen.keys() == {1, 2}
-        names = {state["replica"] for state in seen.values()}
-        assert len(names) == 2
-        for state in seen.values():
-            assert {each["name"] for each in state["replicas"]} == names
-            assert [each["name"] for each in state["replicas"] if each["self"]] == [state["replica"]]
-
-
-async def test_a_stream_ends_with_the_server_which_ends_well() -> None:
-    async with serving(**QUIET) as process, watching(process.port) as page:
-        await page.next("state")
-        process.signal(signal.SIGTERM)
-        await page.ended()
-        assert await process.ended(PATIENCE) == 0
-        assert "Traceback" not in process.log

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,6 @@ ASKED = (
 )
 
 
-@pytest.fixture(scope="module")
-def on(serve: Callable[..., Serving]) -> Serving:
-    return serve(MANGA_WEBSOCKET="on")
-
-
 def read(answer: bytes) -> Any:
     """A message, or the one message of an event stream."""
     lines = answer.decode().splitlines()
@@ -41,8 +35,8 @@ def read(answer: bytes) -> Any:
 
 
 @pytest.mark.parametrize("name", list(OVER))
-async def test_a_host_finds_and_verifies_a_skill(name: str, on: Serving, cache: Path) -> None:
-    answers = await OVER[name](on, (ROOT, cache), {}, ASKED)
+async def test_a_host_finds_and_verifies_a_skill(name: str, with_websocket: Serving, cache: Path) -> None:
+    answers = await OVER[name](with_websocket, (ROOT, cache), {}, ASKED)
     hello, listed, got, english, japanese, none, directory = map(read, answers)
     assert hello["result"]["capabilities"]["extensions"] == {NAME: {}}
     assert "resources" in hello["result"]["capabilities"]

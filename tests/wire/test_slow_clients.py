@@ -10,11 +10,16 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+import pytest
+import pytest_asyncio
+
 from tests.support import raw
 from tests.support.cases import cases
 from tests.support.fuzzing import encoded
 from tests.support.process import LISTENING, Process, run, until
 from tests.support.sse import SseClient
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PATIENCE = 1.5
 WAIT = 30.0
@@ -45,6 +50,12 @@ async def serving(before: str = "", **settings: object) -> AsyncIterator[Process
         yield server
         assert "Traceback" not in server.log
         assert " ERROR " not in server.log
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server() -> AsyncIterator[Process]:
+    async with serving() as own:
+        yield own
 
 
 async def healthy(server: Process) -> None:
@@ -78,10 +89,10 @@ async def dripped(connection: raw.Connection, piece: bytes) -> bytes:
         await asyncio.gather(dripping, return_exceptions=True)
 
 
-async def test_requests_that_are_not_whole_in_time_are_ended() -> None:
+async def test_requests_that_are_not_whole_in_time_are_ended(server: Process) -> None:
     """Whatever part of them is missing and at whichever door, however steadily a byte comes now and then (Slowloris); other
     clients are answered all the while."""
-    async with serving() as server, AsyncExitStack() as stack:
+    async with AsyncExitStack() as stack:
         stream = await stack.enter_async_context(SseClient.to(server.port))
         opened = await raw.ask(server.port, "POST", "/mcp", raw.INITIALIZE)
         session = {**raw.BOTH, "mcp-session-id": opened.headers["mcp-session-id"], "mcp-protocol-version": raw.VERSION_2025}
@@ -116,6 +127,7 @@ async def test_requests_that_are_not_whole_in_time_are_ended() -> None:
         # What was open and well stays so.
         assert not (await stream.call("get_manga_details", {"title_id": "manga-002001"}))["isError"]
         assert (await raw.ask(server.port, "POST", "/mcp", raw.message("tools/list"), session)).status == 200
+        assert (await raw.ask(server.port, "DELETE", "/mcp", headers=session)).status == 200
 
 
 def files_of(server: Process) -> int:
@@ -131,9 +143,9 @@ def deaf(port: int) -> socket.socket:
     return own
 
 
-async def test_answers_that_nobody_takes_are_given_up() -> None:
+async def test_answers_that_nobody_takes_are_given_up(server: Process) -> None:
     """On a stream and on a connection of many requests: the client is hung up on, and what it held is free again."""
-    async with serving() as server, raw.Connection.to(server.port) as stream, raw.Connection.to(server.port) as posts:
+    async with raw.Connection.to(server.port) as stream, raw.Connection.to(server.port) as posts:
         stream.writer.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         await stream.ask("GET", "/sse", headers={"accept": "text/event-stream"})
         await stream.begin()
@@ -162,9 +174,9 @@ async def test_answers_that_nobody_takes_are_given_up() -> None:
         pipelining.close()
 
 
-async def test_idle_connections_keep_nobody_out() -> None:
+async def test_idle_connections_keep_nobody_out(server: Process) -> None:
     """Far more than there is room for: the newest are let in, and what is at work stays."""
-    async with serving() as server, SseClient.to(server.port) as stream, AsyncExitStack() as stack:
+    async with SseClient.to(server.port) as stream, AsyncExitStack() as stack:
         slow = [await begun(server, stack, b"GET /healthz") for _ in range(2 * ROOM)]
         await healthy(server)
         assert sum(not each.reader.at_eof() and each.reader.exception() is None for each in slow) <= ROOM
@@ -175,14 +187,13 @@ async def test_idle_connections_keep_nobody_out() -> None:
         assert files_of(server) < ROOM + 60
 
 
-async def test_a_server_full_of_sessions_still_answers_who_needs_none() -> None:
+async def test_a_server_full_of_sessions_still_answers_who_needs_none(server: Process) -> None:
     """Sessions of the 2025 era are 503 when there are too many; stateless callers and streams do not care."""
-    async with serving() as server:
-        statuses = [(await raw.ask(server.port, "POST", "/mcp", raw.INITIALIZE)).status for _ in range(25)]
-        assert statuses == [200] * 20 + [503] * 5
-        await healthy(server)
-        async with SseClient.to(server.port) as stream:
-            assert not (await stream.call("get_manga_details", {"title_id": "manga-002001"}))["isError"]
+    statuses = [(await raw.ask(server.port, "POST", "/mcp", raw.INITIALIZE)).status for _ in range(25)]
+    assert statuses == [200] * 20 + [503] * 5
+    await healthy(server)
+    async with SseClient.to(server.port) as stream:
+        assert not (await stream.call("get_manga_details", {"title_id": "manga-002001"}))["isError"]
 
 
 @cases("limit", [128, 4096])

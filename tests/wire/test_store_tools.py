@@ -7,6 +7,8 @@ import os
 import re
 import signal
 import subprocess
+import uuid
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from tests.support.agent_service import free_port
 from tests.support.documents import after_all, blocks
 from tests.support.environments import python_of
 from tests.support.serving import ROOT, Serving, served, start
-from tests.support.strands_agent import converse, environment, pausing
+from tests.support.strands_agent import Conversations, environment
 
 PREFIX = "com.mangaassist/"
 USER = "demo-user-1"
@@ -24,8 +26,21 @@ ORDER = ["lookup_order", {"order_id": "MNG-DEMO1001"}]
 SEARCH = ["search_manga_catalog", {"query": "berserk", "max_results": 3}]
 STOCK = ["check_inventory", {}]
 DONE = None
-both = pytest.mark.parametrize("version", ["locked", "before"])
 Json = dict[str, Any]
+
+
+@pytest.fixture(scope="module", params=["locked", "before"])
+def converse(request: pytest.FixtureRequest) -> Iterator[Conversations]:
+    own = Conversations(request.param)
+    yield own
+    own.close()
+
+
+@pytest.fixture(scope="module")
+def talks() -> Iterator[Conversations]:
+    own = Conversations()
+    yield own
+    own.close()
 
 
 def turn(session: str, user: str | None = USER, **more: Any) -> Json:
@@ -41,12 +56,11 @@ def texts_of(asked: Json) -> str:
     return "\n".join(json.dumps(each["content"], ensure_ascii=False) for each in asked["messages"])
 
 
-@both
-def test_each_call_states_its_turn(server: Serving, version: str) -> None:
+def test_each_call_states_its_turn(server: Serving, converse: Conversations) -> None:
     """Session, user, a turn of its own, fewer steps and less time and tokens as the turn goes on."""
     script = [[SEARCH], [STOCK], DONE, [ORDER], DONE]
     two = turn("st-1", steps=2, tokens=3000), turn("st-1", steps=2, tokens=3000)
-    said = converse(server.url, script, *two, version=version)
+    said = converse(server.url, script, *two)
     assert stated(said, "sessionId") == ["st-1"] * 3
     assert stated(said, "userId") == [USER] * 3
     assert stated(said, "expectedCalls") == [2, 1, 2]
@@ -61,31 +75,28 @@ def test_each_call_states_its_turn(server: Serving, version: str) -> None:
     assert budgets[0]["remainingMs"] > budgets[1]["remainingMs"]
 
 
-@both
-def test_the_server_believes_each_call_of_one_connection_its_own_user(server: Serving, version: str) -> None:
+def test_the_server_believes_each_call_of_one_connection_its_own_user(server: Serving, converse: Conversations) -> None:
     """Two customers over one client: the order is found for its owner and for nobody else."""
     script = [[ORDER], DONE, [ORDER], DONE]
-    said = converse(server.url, script, turn("st-a"), turn("st-b", "demo-user-2"), version=version)
+    said = converse(server.url, script, turn("st-a"), turn("st-b", "demo-user-2"))
     mine, foreign = said["results"]
     assert mine["structuredContent"]["order_id"] == "MNG-DEMO1001"
     assert foreign["structuredContent"]["error"]["name"] == "NOT_FOUND"
     assert "Do not repeat this call" in foreign["content"][-1]["text"]
 
 
-@both
-def test_the_model_has_the_stores_tools_and_rules(server: Serving, version: str) -> None:
+def test_the_model_has_the_stores_tools_and_rules(server: Serving, converse: Conversations) -> None:
     """Not the agent's own words, and not only what every client is told."""
-    said = converse(server.url, [DONE], turn("st-2"), version=version)
+    said = converse(server.url, [DONE], turn("st-2"))
     assert {each["name"] for each in said["asked"][0]["tools"]} > {"search_manga_catalog", "lookup_order"}
     assert said["asked"][0]["system"].startswith("You are the shopping assistant of MangaAssist")
     assert "manga://policies/returns" in said["asked"][0]["system"]
 
 
-@both
-def test_a_model_loads_a_skill_of_the_server_when_it_needs_it(server: Serving, version: str) -> None:
+def test_a_model_loads_a_skill_of_the_server_when_it_needs_it(server: Serving, converse: Conversations) -> None:
     """As it is read there, with its origin; it is no call of the turn's, and of the rest the model reads descriptions."""
     script = [[["load_skill", {"name": "orders"}], ["load_skill", {"name": "fishing"}]], [ORDER], DONE]
-    said = converse(server.url, script, turn("st-skill", calls=1), version=version)
+    said = converse(server.url, script, turn("st-skill", calls=1))
     (offered,) = [each for each in said["asked"][0]["tools"] if each["name"] == "load_skill"]
     assert "gifts-and-children: Manga as a gift" in offered["description"]
     assert "Orders and late parcels" not in json.dumps(said["asked"][0])
@@ -96,16 +107,14 @@ def test_a_model_loads_a_skill_of_the_server_when_it_needs_it(server: Serving, v
     assert said["turns"][0]["made"] == [{"tool": "lookup_order", "outcome": "success"}]
 
 
-@both
-def test_who_wants_no_skills_is_offered_none(server: Serving, version: str) -> None:
-    said = converse(server.url, [DONE], turn("st-none", skills=False), version=version)
+def test_who_wants_no_skills_is_offered_none(server: Serving, converse: Conversations) -> None:
+    said = converse(server.url, [DONE], turn("st-none", skills=False))
     assert "load_skill" not in {each["name"] for each in said["asked"][0]["tools"]}
 
 
-@both
-def test_a_turn_ends_after_its_calls(server: Serving, version: str) -> None:
+def test_a_turn_ends_after_its_calls(server: Serving, converse: Conversations) -> None:
     """The model is told once; one that asks on is not asked any more, and the customer hears what is known."""
-    said = converse(server.url, [[SEARCH], [STOCK], [ORDER], [STOCK], [STOCK], DONE], turn("st-3", calls=3), version=version)
+    said = converse(server.url, [[SEARCH], [STOCK], [ORDER], [STOCK], [STOCK], DONE], turn("st-3", calls=3))
     assert len(said["stated"]) == 3
     assert "No more calls in this turn" in texts_of(said["asked"][4])
     assert len(said["asked"]) == 5
@@ -114,43 +123,37 @@ def test_a_turn_ends_after_its_calls(server: Serving, version: str) -> None:
     assert "MNG-DEMO1001" in answer
 
 
-@both
-def test_calls_of_one_step_go_out_together(server: Serving, version: str) -> None:
+def test_calls_of_one_step_go_out_together(server: Serving, converse: Conversations) -> None:
     """None is sent before all are there to be; together they are one step."""
-    said = converse(server.url, [[ORDER, SEARCH], DONE], turn("st-4", steps=1), version=version, together=2)
+    said = converse(server.url, [[ORDER, SEARCH], DONE], turn("st-4", steps=1), together=2)
     assert stated(said, "expectedCalls") == [1, 1]
     assert [each["outcome"] for each in said["turns"][0]["made"]] == ["success"] * 2
 
 
-@both
-def test_what_is_worth_another_try_gets_one(tmp_path: Path, cache: Path, version: str) -> None:
+def test_what_is_worth_another_try_gets_one(limited: Serving, converse: Conversations) -> None:
     """A customer who may not ask for a moment is asked for again after that moment; the model hears of the answer alone."""
     ratings = [["get_ratings", {"title_ids": ["manga-002001"]}]]
-    with served(tmp_path, cache, MANGA_RATE_LIMIT="on", MANGA_EMBEDDER="none") as limited:
-        said = converse(limited.url, [ratings, DONE], turn("st-5"), version=version, drain=USER)
+    user = f"asks-too-often-{uuid.uuid4().hex}"
+    said = converse(limited.url, [ratings, DONE], turn("st-5", user), drain=user)
     assert [each["status"] for each in said["results"]] == ["error", "success"]
     assert said["results"][0]["structuredContent"]["error"]["name"] == "RATE_LIMITED"
     assert said["turns"][0]["made"] == [{"tool": "get_ratings", "outcome": "success"}]
     assert "RATE_LIMITED" not in texts_of(said["asked"][1])
 
 
-@both
-def test_a_mistake_of_the_models_is_its_own_to_mend(server: Serving, version: str) -> None:
+def test_a_mistake_of_the_models_is_its_own_to_mend(server: Serving, converse: Conversations) -> None:
     """It reads what is wrong and how to mend it, is not told to leave it, and nothing is repeated for it."""
     wrong = ["get_recommendations", {"criteria": "funny", "count": 12}]
-    said = converse(server.url, [[wrong], DONE], turn("st-6"), version=version)
+    said = converse(server.url, [[wrong], DONE], turn("st-6"))
     (result,) = said["results"]
     assert len(result["content"]) == 1
     assert '"path":"$.count"' in result["content"][0]["text"]
 
 
-@both
-def test_another_agent_knows_what_was_shown(server: Serving, version: str) -> None:
+def test_another_agent_knows_what_was_shown(server: Serving, converse: Conversations) -> None:
     """One without a memory of its own is told by the server, with the question; what is kept of a turn is what both said."""
     script = [[SEARCH], DONE, DONE]
-    said = converse(
-        server.url, script, turn("st-7", says="berserk?"), turn("st-7", says="the first one?", fresh=True), version=version
-    )
+    said = converse(server.url, script, turn("st-7", says="berserk?"), turn("st-7", says="the first one?", fresh=True))
     (blocks_of_question,) = [each["content"] for each in said["asked"][-1]["messages"]]
     earlier, question = (each["text"] for each in blocks_of_question)
     assert re.search(r"1\. manga-002001 Berserk", earlier)
@@ -158,19 +161,18 @@ def test_another_agent_knows_what_was_shown(server: Serving, version: str) -> No
     assert [each["kept"] for each in said["turns"]] == [2, 2]
 
 
-@both
-def test_when_time_is_over_the_answer_is_what_the_results_say(server: Serving, version: str) -> None:
+def test_when_time_is_over_the_answer_is_what_the_results_say(server: Serving, converse: Conversations) -> None:
     """The model hangs once the results are there."""
-    said = converse(server.url, [[SEARCH], "hang"], turn("st-8", says="berserk?", seconds=2.5), version=version)
+    said = converse(server.url, [[SEARCH], "hang"], turn("st-8", says="berserk?", seconds=2.5))
     assert said["answers"][0].startswith("What I know so far: Berserk (¥693")
 
 
-def test_a_lost_stream_is_dialled_again(tmp_path: Path, cache: Path) -> None:
+def test_a_lost_stream_is_dialled_again(talks: Conversations, tmp_path: Path, cache: Path) -> None:
     """Between two turns the server goes and another comes to its place; the agent finds it by itself."""
     port = str(free_port())
     first = start(tmp_path / "first", cache, MANGA_PORT=port, MANGA_EMBEDDER="none")
     try:
-        with pausing(first.url, [[ORDER], DONE, [ORDER], DONE], turn("st-9"), turn("st-9")) as talk:
+        with talks.pausing(first.url, [[ORDER], DONE, [ORDER], DONE], turn("st-9"), turn("st-9")) as talk:
             talk.ready()
             talk.go_on()
             talk.ready()
@@ -183,12 +185,12 @@ def test_a_lost_stream_is_dialled_again(tmp_path: Path, cache: Path) -> None:
     assert [each["made"] for each in said["turns"]] == [[{"tool": "lookup_order", "outcome": "success"}]] * 2
 
 
-def test_a_call_whose_stream_is_lost_is_made_again(tmp_path: Path, cache: Path) -> None:
+def test_a_call_whose_stream_is_lost_is_made_again(talks: Conversations, tmp_path: Path, cache: Path) -> None:
     """The server hangs with the call in its hands, and goes; the next one at its place answers the same call."""
     port = str(free_port())
     first = start(tmp_path / "first", cache, MANGA_PORT=port, MANGA_EMBEDDER="none")
     try:
-        with pausing(first.url, [[ORDER], DONE], turn("st-11", seconds=30.0), tell=True) as talk:
+        with talks.pausing(first.url, [[ORDER], DONE], turn("st-11", seconds=30.0), tell=True) as talk:
             talk.ready()
             os.kill(first.pid, signal.SIGSTOP)
             talk.go_on()
@@ -203,13 +205,13 @@ def test_a_call_whose_stream_is_lost_is_made_again(tmp_path: Path, cache: Path) 
     assert said["turns"][0]["made"] == [{"tool": "lookup_order", "outcome": "success"}]
 
 
-def test_a_changed_list_of_tools_is_followed(tmp_path: Path, cache: Path) -> None:
+def test_a_changed_list_of_tools_is_followed(talks: Conversations, tmp_path: Path, cache: Path) -> None:
     """A tool that is switched on between two turns is there in the next one, in the rules too."""
     flags = tmp_path / "flags.json"
     flags.write_text("{}", "utf-8")
     with served(tmp_path / "server", cache, MANGA_FLAGS_URL=flags.as_uri(), MANGA_EMBEDDER="none") as server:
         turns = [turn("st-10") for _ in range(200)]
-        with pausing(server.url, [], *turns) as talk:
+        with talks.pausing(server.url, [], *turns) as talk:
             talk.ready()
             flags.write_text(json.dumps({"enable_price_comparison_tool": True}), "utf-8")
             for _ in turns[1:]:

@@ -11,8 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from tests.support import installed
 from tests.support.environments import python_of
 from tests.support.serving import ROOT, Serving, clean_environment
@@ -22,11 +20,6 @@ from tools.registry import TOOLS
 NAMES = [tool.name for tool in TOOLS if tool.default_on]
 POLICY = "manga://policies/shipping"
 DRAIN_SECONDS = 5.0
-
-
-@pytest.fixture(scope="module")
-def on(serve: Callable[..., Serving]) -> Serving:
-    return serve(MANGA_WEBSOCKET="on")
 
 
 def seen(command: list[str], cache: Path, folder: Path) -> dict[str, Any]:
@@ -51,14 +44,14 @@ def check(said: dict[str, Any]) -> None:
     assert said["reading"]["made"]["shopping_assistant"] == ["user"]
 
 
-def test_the_1_x_python_client_is_served(on: Serving, cache: Path, tmp_path: Path) -> None:
+def test_the_1_x_python_client_is_served(with_websocket: Serving, cache: Path, tmp_path: Path) -> None:
     program = [str(python_of("clients/mcp-1")), "-W", "ignore", str(installed.CLIENTS / "mcp1_client.py")]
-    check(seen([*program, "ws", f"ws://{on.host}/ws"], cache, tmp_path))
+    check(seen([*program, json.dumps([["ws", f"ws://{with_websocket.host}/ws"]])], cache, tmp_path))
 
 
-def test_the_typescript_client_is_served(on: Serving, cache: Path, tmp_path: Path) -> None:
+def test_the_typescript_client_is_served(with_websocket: Serving, cache: Path, tmp_path: Path) -> None:
     program = installed.node().beside(installed.CLIENTS / "typescript_client.mjs")
-    check(seen([*program, "ws", f"ws://{on.host}/ws"], cache, tmp_path))
+    check(seen([*program, json.dumps([["ws", f"ws://{with_websocket.host}/ws"]])], cache, tmp_path))
 
 
 async def test_a_server_that_stops_answers_and_then_says_1001(serve: Callable[..., Serving]) -> None:

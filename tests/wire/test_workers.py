@@ -7,7 +7,7 @@ import json
 import os
 import re
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,7 +15,8 @@ from typing import Any, Protocol
 import pytest
 
 from tests.support.clients import Connections, params
-from tests.support.flags import serving_flags
+from tests.support.flags import FlagsServer, serving_flags
+from tests.support.ops import watching
 from tests.support.process import Process, alive, command_of, descendants, run, serving, until
 from tests.support.raw import Connection, Json, ask, call, in_2026, message, post_2026
 from tests.support.serving import Serving
@@ -40,8 +41,14 @@ class Running(Protocol):
 
 
 @pytest.fixture(scope="module")
-def shared(serve: Callable[..., Serving]) -> Serving:
-    return serve(MANGA_WORKERS="2")
+def flags() -> Iterator[FlagsServer]:
+    with serving_flags() as own:
+        yield own
+
+
+@pytest.fixture(scope="module")
+def shared(serve: Callable[..., Serving], flags: FlagsServer) -> Serving:
+    return serve(MANGA_WORKERS="2", MANGA_FLAGS_URL=flags.url)
 
 
 @pytest.fixture
@@ -128,6 +135,23 @@ async def test_what_the_operator_asks_is_told_of_both(two: Serving) -> None:
     assert two.log.count("titles ready") == 1
 
 
+async def test_each_worker_names_itself_to_the_operator_and_knows_the_others(two: Serving) -> None:
+    seen: dict[int, Json] = {}
+    async with asyncio.timeout(PATIENCE):
+        while len(seen) < 2:
+            async with watching(two.port) as page:
+                server = (await page.next("hello"))["server"]
+                while len((both := await page.next("state"))["replicas"]) != 2:
+                    pass
+                seen[server["worker"]] = {**both, "replica": server["replica"]}
+    assert seen.keys() == {1, 2}
+    names = {state["replica"] for state in seen.values()}
+    assert len(names) == 2
+    for state in seen.values():
+        assert {each["name"] for each in state["replicas"]} == names
+        assert [each["name"] for each in state["replicas"] if each["self"]] == [state["replica"]]
+
+
 async def test_a_worker_that_is_killed_is_there_again_and_nothing_else_is_lost(two: Serving) -> None:
     """Connections to the other go on; what was counted stays counted."""
     async with AsyncExitStack() as stack:
@@ -160,7 +184,7 @@ async def _answers(connection: Connection) -> bool:
         return False
 
 
-async def test_one_that_dies_again_and_again_is_given_time(cache: Path) -> None:
+async def test_one_that_dies_again_and_again_is_given_time_and_none_outlives_the_supervisor(cache: Path) -> None:
     """The other answers meanwhile, and readiness says what is wrong."""
     async with own(cache) as two:
         kept, mortal = workers_of(two)
@@ -171,6 +195,10 @@ async def test_one_that_dies_again_and_again_is_given_time(cache: Path) -> None:
             await until(lambda: all_serve(two), PATIENCE, "both workers serve again")
             (mortal,) = set(workers_of(two)) - {kept}
         assert [float(pause) for _, pause in STARTED_AGAIN.findall(two.log)] == [0.0, 0.5, 1.0]
+        pids = descendants(two.pid)
+        assert len(pids) == 3, "two workers and Valkey"
+        two.signal(signal.SIGKILL)
+        await until(lambda: not any(map(alive, pids)), PATIENCE, "workers and Valkey are gone")
 
 
 async def test_at_the_end_what_is_under_way_is_answered_and_nobody_is_left(cache: Path) -> None:
@@ -210,14 +238,6 @@ async def test_the_end_takes_five_seconds_at_most(cache: Path) -> None:
         assert await two.ended(STOP_SECONDS) == 0
 
 
-async def test_a_supervisor_that_is_killed_leaves_nobody(cache: Path) -> None:
-    async with own(cache) as process:
-        pids = descendants(process.pid)
-        assert len(pids) == 3, "two workers and Valkey"
-        process.signal(signal.SIGKILL)
-        await until(lambda: not any(map(alive, pids)), PATIENCE, "workers and Valkey are gone")
-
-
 async def test_a_wrong_setting_ends_the_start_with_one_line(tmp_path: Path) -> None:
     wrong = tmp_path / "flags.json"
     wrong.write_text("no JSON")
@@ -254,17 +274,17 @@ async def test_what_one_worker_learned_all_know(two: Serving) -> None:
             assert gone["structuredContent"]["removed"] == ["I don't like gore"], gone
 
 
-async def test_flags_reach_both(cache: Path) -> None:
-    with serving_flags() as flags:
-        async with own(cache, flags_url=flags.url) as process, AsyncExitStack() as stack:
-            mine = [await stack.enter_async_context(Connection.to(process.port)) for _ in range(4)]
-            assert all([await offered(each) for each in mine])
-            flags.set(lookup_order=False)
+async def test_flags_reach_both(two: Serving, flags: FlagsServer) -> None:
+    async with AsyncExitStack() as stack:
+        mine = [await stack.enter_async_context(Connection.to(two.port)) for _ in range(4)]
+        assert all([await offered(each) for each in mine])
+        flags.set(lookup_order=False)
 
-            async def nobody() -> bool:
-                return not any([await offered(each) for each in mine])
+        async def nobody() -> bool:
+            return not any([await offered(each) for each in mine])
 
-            await until(nobody, PATIENCE, "the tool is off at both")
+        await until(nobody, PATIENCE, "the tool is off at both")
+        flags.set()
 
 
 async def offered(connection: Connection) -> bool:

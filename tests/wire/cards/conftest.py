@@ -26,6 +26,5 @@ def bare(bare_tree: Path, tmp_path_factory: pytest.TempPathFactory, cache: Path)
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory, cache: Path) -> Iterator[Serving]:
-    with served(tmp_path_factory.mktemp("whole"), cache, **SETTINGS) as serving:
-        yield serving
+def whole(with_websocket: Serving) -> Serving:
+    return with_websocket

@@ -1,9 +1,9 @@
-"""`StoreTools` in a conversation of the test's own; prints what came of it as JSON.
+"""`StoreTools` in conversations of the test's own; prints what came of each as a line of JSON.
 
-Run by a Python that has Strands, in the project's folder: `python agent_conversation.py URL`, with a conversation on stdin:
-`{"script": [step, …], "turns": [{says, user, session, …}, …]}`. A step of the model is null (it has done with a turn), a text,
-or the calls that it asks for together, `[[tool, arguments], …]`. What else a turn holds are arguments of `StoreTools`; one with
-`fresh` is another agent's, as in another process. `"together": n`: no call of the first n goes on before all of them are there.
+Run by a Python that has Strands, in the project's folder, with a conversation a line on stdin:
+`{"url": …, "script": [step, …], "turns": [{says, user, session, …}, …]}`. A step of the model is null (it has done with a turn),
+a text, or the calls that it asks for together, `[[tool, arguments], …]`. What else a turn holds are arguments of `StoreTools`;
+one with `fresh` is another agent's, as in another process. `"together": n`: no call of the first n goes on before all of them are there.
 `"drain": user`: before the first call others are made until that user may make no more. `"pause": true`: each turn waits for a
 line on stdin, after a line on stdout. `"tell": true`: a line on stdout before each call.
 """
@@ -99,8 +99,8 @@ class Ears:
         self.results.append(dict(event.result))
 
 
-async def converse(url: str, asked: Json) -> Json:
-    store, model = Store(url), Scripted(asked["script"])
+async def converse(asked: Json) -> Json:
+    store, model = Store(asked["url"]), Scripted(asked["script"])
     ears = Ears(store, asked.get("together", 1), asked.get("drain"), asked.get("tell", False))
     store.open()
     assert store.wait(BOUND_SECONDS)
@@ -134,4 +134,5 @@ async def drain(store: Store, user: str) -> None:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asyncio.run(converse(sys.argv[1], json.loads(sys.stdin.readline())))))
+    for line in iter(sys.stdin.readline, ""):
+        print(json.dumps(asyncio.run(converse(json.loads(line)))), flush=True)

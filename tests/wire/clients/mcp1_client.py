@@ -1,6 +1,7 @@
-"""The official Python client of the 1.x line, over one transport; prints what it saw as JSON.
+"""The official Python client of the 1.x line, over one transport after the other; prints what it saw, each as a line of JSON.
 
-Run by a Python that has it: `python mcp1_client.py sse URL`, `… http URL`, `… ws URL`, `… stdio COMMAND…`.
+Run by a Python that has it: `python mcp1_client.py TARGETS`, which is a list in JSON of
+`["sse", URL]`, `["http", URL]`, `["ws", URL]`, `["stdio", COMMAND, …]`.
 
 What there is to read it lists, and reads what READS says: `{"uris": [address, …], "prompts": {name: arguments, …}}`.
 """
@@ -79,4 +80,5 @@ async def main(kind: str, target: list[str]) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asyncio.run(main(sys.argv[1], sys.argv[2:]))))
+    for kind, *target in json.loads(sys.argv[1]):
+        print(json.dumps(asyncio.run(main(kind, target))))

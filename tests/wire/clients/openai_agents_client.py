@@ -1,6 +1,8 @@
-"""The OpenAI Agents SDK, over one transport and with its defaults; prints what it saw as JSON. No model is needed for that.
+"""The OpenAI Agents SDK, over one transport after the other and with its defaults; prints what it saw, each as a line of
+JSON. No model is needed for that.
 
-Run by a Python that has it: `python openai_agents_client.py sse URL`, `… http URL`, `… stdio COMMAND…`.
+Run by a Python that has it: `python openai_agents_client.py TARGETS`, which is a list in JSON of
+`["sse", URL]`, `["http", URL]`, `["stdio", COMMAND, …]`.
 
 What there is to read it lists, and reads what READS says: `{"uris": [address, …], "prompts": {name: arguments, …}}`.
 """
@@ -78,4 +80,5 @@ async def main(kind: str, target: list[str]) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asyncio.run(main(sys.argv[1], sys.argv[2:]))))
+    for kind, *target in json.loads(sys.argv[1]):
+        print(json.dumps(asyncio.run(main(kind, target))))

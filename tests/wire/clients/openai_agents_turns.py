@@ -1,8 +1,8 @@
 """The example made with OpenAI Agents, in turns of the test's own, with a model that does what a script says.
 
-Run by a Python that has it, in the project's folder, with `{"script": [step, …], "turns": [[session, user, question], …]}` on
-stdin: `python openai_agents_turns.py URL`. A step is a text, "hang", or the calls that are asked for together. Prints the answers
-and what the model was shown.
+Run by a Python that has it, in the project's folder, with `{"url": …, "script": [step, …], "turns": [[session, user, question], …]}`
+a line on stdin. A step is a text, "hang", or the calls that are asked for together. Prints the answers and what the model was
+shown, a line for each.
 """
 
 from __future__ import annotations
@@ -51,12 +51,13 @@ class Scripted(Model):
         raise NotImplementedError
 
 
-async def main(url: str, asked: dict[str, Any]) -> dict[str, Any]:
+async def main(asked: dict[str, Any]) -> dict[str, Any]:
     set_tracing_disabled(True)
     model = Scripted(asked["script"])
-    answers = [await openai_agents.answer(url, model, *turn) for turn in asked["turns"]]
+    answers = [await openai_agents.answer(asked["url"], model, *turn) for turn in asked["turns"]]
     return {"answers": answers, "asked": model.asked}
 
 
 if __name__ == "__main__":
-    print(json.dumps(asyncio.run(main(sys.argv[1], json.load(sys.stdin)))))
+    for line in sys.stdin:
+        print(json.dumps(asyncio.run(main(json.loads(line)))), flush=True)
