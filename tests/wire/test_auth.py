@@ -6,7 +6,6 @@ import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -14,7 +13,6 @@ import pytest
 from tests.support.cases import cases
 from tests.support.clients import TRANSPORTS, Connections, params
 from tests.support.process import until
-from tests.support.raw import BOTH, INITIALIZE
 from tests.support.serving import WAYS_IN, Serving
 
 FIRST, SECOND = "a-secret-of-the-agent", "the-next-secret"
@@ -76,8 +74,11 @@ async def test_a_post_by_another_principal_than_the_streams_is_not_found(http: h
 
 async def test_a_2025_session_cannot_be_used_or_ended_by_another_principal(http: httpx.AsyncClient) -> None:
     """The same over Streamable HTTP."""
-    opened = await http.post("/mcp", json=INITIALIZE, headers=BOTH | bearer(FIRST))
-    session = BOTH | {"Mcp-Session-Id": opened.headers["mcp-session-id"], "MCP-Protocol-Version": "2025-11-25"}
+    accept = {"Accept": "application/json, text/event-stream"}
+    client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    body: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}
+    opened = await http.post("/mcp", json=body, headers=accept | bearer(FIRST))
+    session = accept | {"Mcp-Session-Id": opened.headers["mcp-session-id"], "MCP-Protocol-Version": "2025-11-25"}
     for method in ("POST", "DELETE"):
         stranger = await http.request(method, "/mcp", json=LIST, headers=session | bearer(SECOND))
         assert stranger.status_code == 404
