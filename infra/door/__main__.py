@@ -61,8 +61,9 @@ def _server(app: Any, host: str, port: int) -> _Server:
     """Makes a server without an access log, whose lines would have addresses. A frame that is too long is refused by its
     head."""
     config = uvicorn.Config(
-        app, host=host, port=port, ws="wsproto", ws_max_size=MOST_BYTES, timeout_keep_alive=IDLE_SECONDS,
-        timeout_graceful_shutdown=CLOSE_SECONDS, access_log=False, server_header=False, log_level="warning", lifespan="off",
+        app, host=host, port=port, ws="wsproto", ws_max_size=MOST_BYTES, ws_per_message_deflate=False,
+        timeout_keep_alive=IDLE_SECONDS, timeout_graceful_shutdown=CLOSE_SECONDS,
+        access_log=False, server_header=False, log_level="warning", lifespan="off",
     )  # fmt: skip
     return _Server(config)
 

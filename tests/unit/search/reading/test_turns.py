@@ -75,3 +75,21 @@ async def test_a_text_of_nothing_but_beginnings_of_magazines_is_read_at_once() -
         with counted() as work:
             await reader.read(text, Deadline.after(60))
         assert work.longest <= MOST_LINES, f"{text[:8]}: {work.told()}"
+
+
+async def test_a_text_of_katakana_parted_by_signs_is_read_at_once() -> None:
+    """Each part may begin a magazine's name: none of them looks through the rest of the text."""
+    reader = a_reader()
+    await reader.read("warm", Deadline.after(30))
+    for text in ("ア・+" * 166, "一" * 320):
+        with counted() as work:
+            await reader.read(text, Deadline.after(60))
+        scanned = sum(
+            lines for where, lines in work.where.items() if where.startswith(("Scanner", "MagazineNames", "number_of"))
+        )
+        assert scanned <= MOST_LINES, f"{text[:8]}: {work.told()}"
+
+
+@pytest.mark.parametrize("said", [f"at least {'9' * 309} volumes", f"about {'9' * 309} volumes", f"{'一' * 320}巻"])
+async def test_a_number_that_nobody_means_is_none(said: str) -> None:
+    assert not (await a_reader().read(said, Deadline.after(30))).conditions.volumes

@@ -37,7 +37,8 @@ _OF_HOUSES = tuple(
     map(sound_key, ("media", "comics", "entertainment", "press", "publishing", "books", "manga", "publisher", "usa"))
 )
 """Sounds of last words that are left out of a publisher's name: VIZ is VIZ Media."""
-_FEWEST_CONSONANTS, _LONG_NAME = 3, 7
+_FEWEST_CONSONANTS, _LONG_NAME, _DEAR = 3, 7, 20
+"""Consonants of a name at least, and of one that may differ in one; look-ups that a comparison with all names counts for."""
 _NOT_KATAKANA = re.compile("[\u3400-\u9fff+]")
 _LEAST_OF_A_NAME = 4
 _LENGTHENED = "ー"
@@ -142,7 +143,8 @@ class MagazineNames:
             return []
         said, bare = "".join(spelled.words), _skeleton(spelled.words)
         alike = self._by_consonants.get(bare, [])
-        if not alike and len(bare) >= _LONG_NAME:  # "original" and オリジナル differ in one consonant
+        if not alike and len(bare) >= _LONG_NAME and self._left > _DEAR:  # "original" and オリジナル differ in one consonant
+            self._left -= _DEAR
             near_by = (each for key, each in self._by_consonants.items() if OSA.distance(bare, key, score_cutoff=1) <= 1)
             alike = next(near_by, [])
         near = [each for each in alike if _alike(said, each.spelled)]

@@ -16,7 +16,7 @@ from tools.store.search.reading.amounts import with_amounts
 from tools.store.search.reading.magazine_names import MagazineNames
 from tools.store.search.reading.spellings import Spellings
 from tools.store.search.reading.tables import Lexicon, fold_japanese, left_out, words_of
-from tools.store.search.reading.tokens import NUMBERS_JA, Entry, Fact, Is, Sense, Token, number_of, spans
+from tools.store.search.reading.tokens import MOST_DIGITS, NUMBERS_JA, Entry, Fact, Is, Sense, Token, number_of, spans
 from tools.store.search.text.characters import has_cjk
 from tools.store.search.text.readings import Dictionary
 from tools.store.search.text.tokens import stem
@@ -28,7 +28,8 @@ _NOT = Entry(Is.OPERATOR, sense=Sense.NOT, side="before", name="weak")
 _MINUS = Entry(Is.OPERATOR, sense=Sense.NOT, side="before", name="sign")
 _STOP, _COMMA = Entry(Is.BREAK, name="stop"), Entry(Is.BREAK, name="comma")
 _CONTRACTED = words_of("contracted")
-_LONGEST_MAGAZINE = 5
+_LONGEST_MAGAZINE, _LONGEST_NAME = 5, 24
+"""Words of a magazine's name, and letters of one in katakana."""
 _KATAKANA = re.compile("[\u30a1-\u30fa]")
 _RUN = re.compile("[\u30a1-\u30fa\u30fc]{2,}|[\u3400-\u9fff]{2,}")
 _OPEN = re.compile("[\u30a1-\u30fc]{2}|[のでにはがをも以]")
@@ -118,7 +119,7 @@ class Scanner:
         character = text[start]
         if character in NUMBERS_JA:
             end = start
-            while end < len(text) and text[end] in NUMBERS_JA:
+            while end < min(len(text), start + MOST_DIGITS) and text[end] in NUMBERS_JA:
                 end += 1
             value = number_of(text[start:end])
             if value is not None:
@@ -196,7 +197,7 @@ class Scanner:
     def _magazine_ja(self, text: str, start: int) -> Token | None:
         """Returns a magazine in katakana, or one that begins in kanji; None without one."""
         end = start
-        while end < len(text) and ("\u30a1" <= text[end] <= "\u30fc" or text[end] in "+・"):
+        while end < min(len(text), start + _LONGEST_NAME) and ("\u30a1" <= text[end] <= "\u30fc" or text[end] in "+・"):
             end += 1
         if end - start < 3:
             return None

@@ -191,7 +191,10 @@ _SCALES = {"十": 10, "百": 100, "千": 1000}
 
 
 def number_of(word: str) -> float | None:
-    """Returns the number that digits with commas or a point are, or kanji up to 99,999,999; None for another word."""
+    """Returns the number that digits with commas or a point are, or kanji up to 99,999,999; None for another word, and for
+    more digits than anybody means."""
+    if len(word) > MOST_DIGITS:
+        return None
     if word[0].isdigit():
         whole = word.replace(",", "") if _THOUSANDS.fullmatch(word) else word.replace(",", ".")
         try:
@@ -209,6 +212,7 @@ def number_of(word: str) -> float | None:
     return float(total + part + digit)
 
 
+MOST_DIGITS = 16
 _THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+")
 _OPPOSITE = {
     Bound.MOST: Bound.OVER,
