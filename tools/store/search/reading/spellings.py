@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import product
+from functools import lru_cache
 
 from rapidfuzz.distance import OSA
 
@@ -78,20 +78,20 @@ class Spellings:
         return min(close, key=lambda each: (each[0] != run[0], each), default=None)
 
 
+@lru_cache(maxsize=4_096)
 def _sounds(kanji: str) -> frozenset[str]:
     return frozenset(kana for kana, _ in Dictionary.load().readings(kanji)[:_MOST_SOUNDS])
 
 
 def _in_kana(written: str) -> Iterator[str]:
-    """Yields the phrase in kana, and with each part of its kanji in kana."""
-    for kana in list(dict.fromkeys(read_kanji(written)))[:_READINGS]:
-        parts = next(_split(written, kana), None)
-        if parts is None:
-            yield kana
-            continue
-        for spelled in product(*zip(written, parts, strict=True)):
-            if (made := "".join(spelled)) != written:
-                yield made
+    """Yields the phrase in kana, and with the first or the last of its kanji in kana."""
+    known = [kana for kana, _ in Dictionary.load().readings(written)] or dict.fromkeys(read_kanji(written))
+    for kana in list(known)[:_READINGS]:
+        yield kana
+        parts = next(_split(written, kana), ())
+        for i in range(1, len(parts)):
+            yield "".join(parts[:i]) + written[i:]
+            yield written[:i] + "".join(parts[i:])
 
 
 def _split(written: str, kana: str) -> Iterator[tuple[str, ...]]:
