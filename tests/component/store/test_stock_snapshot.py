@@ -141,10 +141,10 @@ async def test_a_newer_row_takes_the_place_of_an_older_one_and_not_the_other_way
 ) -> None:
     own = await process(shelf, redis, popular=False)
     now = own.wall()
-    await own.snapshot.shared.save((a_row("manga-000001", 100, now),), 60, module._part("manga-000001"))
+    await own.snapshot.shared.save((a_row("manga-000001", 100, now),), 60, module._part_number("manga-000001"))
     await own.snapshot.recall()
     assert own.reader.age("manga-000001") == pytest.approx(100, abs=1)
-    await own.snapshot.shared.save((a_row("manga-000001", 50, now),), 60, module._part("manga-000001"))
+    await own.snapshot.shared.save((a_row("manga-000001", 50, now),), 60, module._part_number("manga-000001"))
     await own.snapshot.recall()
     assert own.reader.age("manga-000001") == pytest.approx(50, abs=1)
     await own.reader.read(["manga-000001"], Deadline.after(5))
