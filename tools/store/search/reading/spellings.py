@@ -3,6 +3,7 @@ katakana with a letter more, less, other or moved."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ _LONGEST, _LEAST_KANA, _LEAST_KATAKANA = 5, 4, 5
 """Kanji of a phrase at most; letters of a spelling in kana at least; letters of a katakana word that may hold a slip."""
 _MOST_SOUNDS, _READINGS = 12, 2
 """Readings of one kanji, and of a phrase."""
+_KANJI, _KATAKANA = re.compile("[\u3400-\u9fff]{2,5}"), re.compile("[\u30a1-\u30fc]+")
 _ALIKE = str.maketrans("ソシヅァィゥェォャュョッ", "ンツツアイウエオヤユヨツ")
 """Katakana that look alike."""
 
@@ -37,16 +39,18 @@ class Spellings:
         """Makes the spellings of the phrases that state something, and adds those in kana to the lexicon."""
         made = cls()
         for written in sorted(lexicon.written):
-            key = fold_japanese(written)
-            entries = tuple(each for each in lexicon.japanese.get(key, ()) if each.kind is Is.FACT)
+            in_kanji = _KANJI.fullmatch(written) is not None
+            if not in_kanji and _KATAKANA.fullmatch(written) is None:
+                continue
+            entries = tuple(each for each in lexicon.japanese.get(fold_japanese(written), ()) if each.kind is Is.FACT)
             if not entries:
                 continue
-            if all(map(has_kanji, written)) and 1 < len(written) <= _LONGEST:
+            if in_kanji:
                 for i, kanji in enumerate(written):
                     made.masked[f"{written[:i]}_{written[i + 1 :]}"].append((written, kanji))
                 for spelled in _in_kana(written):
                     _add(lexicon, spelled, entries)
-            elif all("\u30a1" <= each <= "\u30fc" for each in written):
+            else:
                 made.alike[written.translate(_ALIKE)] = written
                 for left in left_out(written) if len(written) >= _LEAST_KATAKANA - 1 else ():
                     made.katakana[left].append(written)
@@ -107,7 +111,7 @@ def _split(written: str, kana: str) -> Iterator[tuple[str, ...]]:
 
 def _add(lexicon: Lexicon, spelled: str, entries: Iterable[Entry]) -> None:
     key = fold_japanese(spelled)
-    if key in lexicon.japanese or len(key) < (3 if any(map(has_kanji, key)) else _LEAST_KANA):
+    if key in lexicon.japanese or len(key) < (3 if has_kanji(key) else _LEAST_KANA):
         return
     for entry in entries:
         lexicon.hold(key, entry)
