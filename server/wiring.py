@@ -134,8 +134,7 @@ async def open_app(
         app = wire(settings, replace(env, probes=probes))
         stack.push_async_callback(app.pipeline.cache.aclose)
         stack.push_async_callback(app.pipeline.profile_queue.aclose)
-        if not local:  # a client of stdio waits for its handshake meanwhile
-            await asyncio.gather(app.pipeline.store.reader.warm(), app.pipeline.store.popular.warm())
+        await asyncio.gather(app.pipeline.store.reader.warm(), app.pipeline.store.popular.warm())
         _run_beside(app, background, packages, follower)
         publish_emf(settings.emf, metrics.registry, background.run)
         if reloads is not None:
