@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from server.call import LIVE, Call, Handler, Outcome
 from session.begin import ClaimRequest, ClaimState, encode
 from session.memory import SessionMemory
-from session.resilience.tasks import start_task
+from session.resilience.tasks import Tasks
 from tools.store.failures import Failure, InvalidArguments, ServerBusy, TimedOut, Violation
 
 OWN = frozenset({"session"})
@@ -90,7 +90,7 @@ class IdempotencyStage:
     def __init__(self, memory: SessionMemory) -> None:
         self._memory = memory
         self._keyed = KeyedCalls()
-        self._releasing: set[asyncio.Task[bool]] = set()
+        self._releasing = Tasks()
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         request, claim = call.opened.request.claim, call.opened.claim
@@ -120,9 +120,8 @@ class IdempotencyStage:
                 call.pending_writes.append(self._memory.settle(request, None, unreadable))
                 raise
             except BaseException:  # a cancelled call makes no end trip, and its caller will retry with the key
-                task = start_task(self._memory.end([self._memory.settle(request, None)]), "release of an idempotency key")
-                self._releasing.add(task)
-                task.add_done_callback(self._releasing.discard)
+                released = self._memory.end([self._memory.settle(request, None)])
+                self._releasing.start(released, "release of an idempotency key")
                 raise
 
 

@@ -5,7 +5,6 @@ Sets `begun`, `preferences`, `conversation`, `history` and `deadline`.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -35,7 +34,7 @@ from session.resilience.clocks import Clock, WallClock
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
 from session.resilience.rate_limit import LocalLimits, Rate
-from session.resilience.tasks import start_task
+from session.resilience.tasks import Tasks
 from session.stated_preferences import Preferences
 from session.turn import TurnRequest
 from tools.contract import CachePolicy, Effect
@@ -330,16 +329,14 @@ class RefusedCalls:
         self, memory: SessionMemory, identifier: Identifier, clock: Clock, wall: WallClock, recorded: Recorded
     ) -> None:
         self._memory, self._identifier, self._wall, self._recorded = memory, identifier, wall, recorded
-        self._pending = set[asyncio.Task[None]]()
+        self._pending = Tasks()
         self._repeated = LocalLimits(REPEATED, clock, capacity=1_000)
 
     def note(self, call: Call, failure: Failure) -> None:
         is_recorded = call.begun is not None and not call.begun.retry_after_ms
         if is_recorded or not call.tool.tool.is_recorded or len(self._pending) >= MOST_PENDING:
             return
-        task = start_task(self._record(call, failure), "refused calls")
-        self._pending.add(task)
-        task.add_done_callback(self._pending.discard)
+        self._pending.start(self._record(call, failure), "refused calls")
 
     async def _record(self, call: Call, failure: Failure) -> None:
         session, user = call.session, call.principal.user

@@ -26,6 +26,24 @@ async def end_task(task: asyncio.Task[Any] | None) -> None:
         await asyncio.gather(task, return_exceptions=True)
 
 
+class Tasks(set[asyncio.Task[Any]]):
+    """The tasks that run beside their owner, each until it ends."""
+
+    def start(self, work: Coroutine[Any, Any, Any], name: str) -> None:
+        """Starts a task as `start_task` does."""
+        task = start_task(work, name)
+        self.add(task)
+        task.add_done_callback(self.discard)
+
+    async def aclose(self, seconds: float) -> None:
+        """Gives them so many seconds to end, and cancels the others."""
+        if self:
+            await asyncio.wait(self, timeout=seconds)
+        for task in self:
+            task.cancel()
+        await asyncio.gather(*self, return_exceptions=True)
+
+
 def _tell(task: asyncio.Task[Any]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
         logger.error("the task %r has died", task.get_name(), exc_info=error)

@@ -30,7 +30,7 @@ from server.runtime.health import Dependencies
 from server.runtime.lifecycle import Lifecycle
 from server.telemetry.metrics import Metrics
 from server.transport.http.app import SERVES, Probes, Readiness, status_of
-from session.resilience.tasks import start_task
+from session.resilience.tasks import Tasks, start_task
 
 Rows = list[list[Any]]
 """Samples as JSON has them: family, name, pairs of labels, value."""
@@ -236,7 +236,7 @@ class Worker(Listening):
         self._end = end
         self._stop = asyncio.Event()
         self._server: PatientServer | None = None
-        self._connecting: set[asyncio.Task[None]] = set()
+        self._connecting = Tasks()
 
     def probes(self, app: Application) -> SharedProbes:
         probes = SharedProbes(app.lifecycle, app.dependencies, app.metrics, self._peers)
@@ -264,7 +264,7 @@ class Worker(Listening):
     async def _report(self, server: PatientServer) -> None:
         while True:
             self._end.send(Report(takes=True, connections=len(server.connections)))
-            await asyncio.sleep(0.25)
+            await asyncio.sleep(0.25)  # a tenth of `FRESH_SECONDS`, after which other workers come first
 
     def _take_connections(self) -> None:
         try:
@@ -272,9 +272,7 @@ class Worker(Listening):
                 if self._server is None:
                     connection.close()
                 else:
-                    task = start_task(_connect(connection, self._server), "connection")
-                    self._connecting.add(task)
-                    task.add_done_callback(self._connecting.discard)
+                    self._connecting.start(_connect(connection, self._server), "connection")
         except EOFError:
             asyncio.get_running_loop().remove_reader(self._end.fileno())
             self._stop.set()

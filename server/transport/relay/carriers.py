@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from server.transport.relay.port import Gone, Missed, Receive, Relay, Seal, Tasks, Unreached, Unsure
+from server.transport.relay.port import Gone, Missed, Receive, Relay, Seal, Unreached, Unsure
 from session.failures import MemoryUnavailable, Unanswered
 from session.keys import relay, relay_alive, relay_message
 from session.redis.keyvalue import Command, Reply
@@ -24,6 +24,7 @@ from session.redis.subscriber import Redis, Subscriber
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
+from session.resilience.tasks import Tasks
 
 LENGTH = struct.Struct(">I")
 LARGEST_FRAME = 2**27
@@ -70,11 +71,13 @@ class SocketRelay(Relay):
 
         async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             accepted.add(writer)
-            with suppress(asyncio.IncompleteReadError, ConnectionError):
-                while (length := LENGTH.unpack(await reader.readexactly(LENGTH.size))[0]) <= LARGEST_FRAME:
-                    receive(await reader.readexactly(length))
-            accepted.discard(writer)
-            writer.transport.abort()
+            try:
+                with suppress(asyncio.IncompleteReadError, ConnectionError):
+                    while (length := LENGTH.unpack(await reader.readexactly(LENGTH.size))[0]) <= LARGEST_FRAME:
+                        receive(await reader.readexactly(length))
+            finally:
+                accepted.discard(writer)
+                writer.transport.abort()
 
         await asyncio.to_thread(self._make_room)
         server = await asyncio.start_unix_server(accept, self._path(self.own))
@@ -83,7 +86,7 @@ class SocketRelay(Relay):
             await server.serve_forever()
         finally:
             self._listening.clear()
-            for each in accepted:
+            for each in list(accepted):
                 each.transport.abort()
 
     async def aclose(self) -> None:

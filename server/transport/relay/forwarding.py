@@ -34,11 +34,11 @@ from server.transport.relay.port import (
     Relay,
     RelayMetrics,
     Taken,
-    Tasks,
     Unreached,
     Unsure,
     wait_for,
 )
+from session.resilience.tasks import Tasks
 
 MOST_UNREAD_BYTES = 2**20
 """Most unread bytes of an answer, beyond the socket's; then the answer is cut off."""

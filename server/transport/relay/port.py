@@ -7,7 +7,7 @@ import hashlib
 import re
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import KW_ONLY, field
 from typing import Annotated, Any, Literal
@@ -20,7 +20,6 @@ from pydantic.dataclasses import dataclass
 from pydantic_core import from_json
 
 from server.runtime.fleet_key import FleetKey
-from session.resilience.tasks import start_task
 
 NAME = re.compile(r"[0-9a-f]{12}")
 MESSAGES, SESSIONS = "messages", "sessions"
@@ -159,23 +158,6 @@ async def wait_for(event: asyncio.Event, seconds: float) -> bool:
         async with asyncio.timeout(seconds):
             await event.wait()
     return event.is_set()
-
-
-class Tasks(set[asyncio.Task[None]]):
-    """Tasks that run beside their owner."""
-
-    def start(self, work: Coroutine[None, None, None], name: str) -> None:
-        task = start_task(work, name)
-        self.add(task)
-        task.add_done_callback(self.discard)
-
-    async def aclose(self, seconds: float) -> None:
-        """Gives them so long to end."""
-        if self:
-            await asyncio.wait(self, timeout=seconds)
-        for task in self:
-            task.cancel()
-        await asyncio.gather(*self, return_exceptions=True)
 
 
 class Relay(ABC):

@@ -28,12 +28,11 @@ from server.transport.relay.port import (
     Progress,
     Relay,
     Taken,
-    Tasks,
     Unreached,
     wait_for,
 )
 from session.resilience.lru import Lru
-from session.resilience.tasks import start_task
+from session.resilience.tasks import Tasks, start_task
 
 LARGEST_PART = 2**14
 """In bytes. With its head a part stays below `carriers.LARGEST_MESSAGE`: larger messages are overtaken."""
