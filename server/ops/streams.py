@@ -81,19 +81,12 @@ class Subscribers(Slots[Subscriber]):
 
     def __init__(self) -> None:
         super().__init__(MOST_PAGES, math.inf, math.inf)
-        self._none_left = asyncio.Event()
 
     def add(self, subscriber: Subscriber) -> None:
         """Adds a stream; ends the one that has to yield to it. Raises `NoRoom`."""
         if (ended := self.take(subscriber)) is not None:
             ended.end()
             ended.scope.cancel()
-        self._none_left.clear()
-
-    def remove(self, subscriber: Subscriber) -> None:
-        self.release(subscriber)
-        if not len(self):
-            self._none_left.set()
 
     def end(self) -> None:
         for each in self:
@@ -102,9 +95,7 @@ class Subscribers(Slots[Subscriber]):
     async def end_within(self, seconds: float) -> None:
         """Ends all streams; cancels those that have not taken the end in time."""
         self.end()
-        with anyio.move_on_after(seconds):
-            if len(self):
-                await self._none_left.wait()
+        await self.wait_until_free(seconds)
         for each in self:
             each.scope.cancel()
 
@@ -193,7 +184,7 @@ class Streams:
             self._publisher.greet(subscriber)
             await self._serve(subscriber, scope, receive, send)
         finally:
-            self._subscribers.remove(subscriber)
+            self._subscribers.release(subscriber)
 
     async def close_all(self) -> None:
         self._closed = True

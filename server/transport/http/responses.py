@@ -52,9 +52,9 @@ def notifying_send(scope: Scope, send: Send) -> Send:
     return sending
 
 
-async def wait_until_idle(is_busy: Callable[[], bool], seconds: float = 0.3) -> None:
-    """Waits until nothing is under way, by default for a hundred cached calls at most. The caller admits nothing new."""
+async def wait_until_idle(is_busy: Callable[[], bool]) -> None:
+    """Waits until nothing is under way, 0.3 s at most, time for a hundred cached calls. The caller admits nothing new."""
     with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(0.3):
             while is_busy():  # noqa: ASYNC110 - of many streams, each with a count of its own
                 await asyncio.sleep(0.01)

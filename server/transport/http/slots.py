@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import time
 from collections import Counter
@@ -11,6 +12,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, Generic, TypeVar
 
+import anyio
 import mcp_types as types
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, AuthorizationContext, authorization_context
 from mcp.server.context import ServerRequestContext
@@ -89,6 +91,8 @@ class Slots(Generic[P]):
         self._idle_seconds = idle_seconds
         self._clock = clock
         self._taken: dict[P, None] = {}
+        self._none_taken = asyncio.Event()
+        self._none_taken.set()
 
     def __len__(self) -> int:
         return len(self._taken)
@@ -109,6 +113,7 @@ class Slots(Generic[P]):
             self.release(ended)
         slot.last_used = self._clock()
         self._taken[slot] = None
+        self._none_taken.clear()
         return ended
 
     def use(self, slot: P) -> None:
@@ -116,6 +121,13 @@ class Slots(Generic[P]):
 
     def release(self, slot: P) -> None:
         self._taken.pop(slot, None)
+        if not self._taken:
+            self._none_taken.set()
+
+    async def wait_until_free(self, seconds: float) -> None:
+        """Waits until none is taken, so many seconds at most."""
+        with anyio.move_on_after(seconds):
+            await self._none_taken.wait()
 
     def _yielding(self, holder: str, customer: bytes) -> P | None:
         held = Counter(slot.holder for slot in self._taken)

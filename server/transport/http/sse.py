@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, quote
 
@@ -144,7 +144,7 @@ class Streams:
 class SseStreams(Streams):
     """The SSE streams. `new_name` names one that opens."""
 
-    new_name: Callable[[], Awaitable[str]] = Reach().new_name
+    new_name: Callable[[], Awaitable[str]] = field(default_factory=lambda: Reach().new_name)
 
     def __post_init__(self) -> None:
         super().__post_init__()

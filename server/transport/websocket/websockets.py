@@ -8,7 +8,7 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -99,7 +99,7 @@ class Gate:
 class WebSockets(Streams):
     """At most `most` at once; one yields to another under the rules of SSE streams."""
 
-    admit_bearer: Admit = TrustEverybody().admit
+    admit_bearer: Admit = field(default_factory=lambda: TrustEverybody().admit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one WebSocket until its client leaves."""
@@ -132,7 +132,7 @@ class WebSockets(Streams):
     async def close_all(self) -> None:
         """Closes every WebSocket with code 1001, within a moment."""
         await super().close_all()
-        await wait_until_idle(lambda: len(self) > 0, FINISH_SECONDS)
+        await self._slots.wait_until_free(FINISH_SECONDS)
 
     async def _is_proven(self, bearer: str | None) -> bool:
         try:

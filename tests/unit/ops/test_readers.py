@@ -81,7 +81,7 @@ async def test_all_end_in_time_even_who_does_not_leave() -> None:
     ending = asyncio.create_task(readers.end_within(0.5))
     await asyncio.sleep(0.1)
     assert leaves.over
-    readers.remove(leaves)
+    readers.release(leaves)
     await ending
     assert (leaves.scope.cancel_called, stays.scope.cancel_called) == (False, True)
 
@@ -103,10 +103,10 @@ async def test_a_fault_in_what_is_shown_ends_the_streams_and_the_next_page_begin
     await asyncio.sleep(2 * TICK_SECONDS)
     assert (one.over, observed[0].ended) == (True, 1)
     assert "the task 'ops' has died" in caplog.text
-    readers.remove(one)
+    readers.release(one)
     readers.add(other)
     publisher.greet(other)
     assert (len(observed), observed[1].ended, other.over) == (2, 0, False)
-    readers.remove(other)
+    readers.release(other)
     await asyncio.sleep(LINGER_SECONDS + 2 * TICK_SECONDS)
     assert observed[1].ended == 1
