@@ -140,8 +140,7 @@ async def open_app(
         if reloads is not None:
             background.run("reload socket", partial(reloads, packages.reload))
         stack.callback(app.protocol.subscriptions.close)
-        app.lifecycle.wired = True
-        stack.callback(setattr, app.lifecycle, "wired", False)
+        stack.enter_context(app.lifecycle.serving())
         yield app
 
 

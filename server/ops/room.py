@@ -80,6 +80,8 @@ def guard(app: ASGIApp) -> ASGIApp:
     """Turns Basic's password into the bearer that it is, and offers Basic with each 401. Keeps every answer on these paths
     from caches, frames and other sites."""
 
+    replaced = {name for name, _ in GUARDED}
+
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] not in (PAGE, EVENTS):
             await app(scope, receive, send)
@@ -87,7 +89,7 @@ def guard(app: ASGIApp) -> ASGIApp:
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own = [each for each in message["headers"] if each[0] not in dict(GUARDED)]
+                own = [each for each in message["headers"] if each[0] not in replaced]
                 policy = () if any(name == POLICY for name, _ in own) else ((POLICY, f"{DEFAULT}; {NO_FRAME}".encode()),)
                 offer = (BASIC,) if message["status"] == 401 else ()
                 message = {**message, "headers": [*own, *GUARDED, *policy, *offer]}

@@ -7,9 +7,9 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -142,6 +142,15 @@ class Lifecycle:
     @property
     def serves(self) -> bool:
         return self.wired and self.knows() and not self.draining
+
+    @contextmanager
+    def serving(self) -> Iterator[None]:
+        """Calls are accepted within the block."""
+        self.wired = True
+        try:
+            yield
+        finally:
+            self.wired = False
 
 
 async def drain(lifecycle: Lifecycle, shed: ShedStage, turns: TurnShadows, budget_seconds: float) -> None:

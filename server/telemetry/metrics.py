@@ -138,7 +138,7 @@ class Metrics:
     def watch_breakers(self, breakers: Iterable[CircuitBreaker]) -> None:
         """Reads the breakers' states at each scrape, as `/readyz` does."""
         for breaker in breakers:
-            self._breakers.labels(breaker.name).set_function(partial(lambda each: STATES[each.state], breaker))
+            self._breakers.labels(breaker.name).set_function(partial(_number, breaker))
 
     def watch_lag(self, replica: str, seconds: Callable[[], float]) -> None:
         """Sets the function that tells how long a copy has been behind its source."""
@@ -153,6 +153,10 @@ class Metrics:
         """The text and its content type, by the Accept header: OpenMetrics, which has exemplars, or the older form."""
         encode, content_type = choose_encoder(accept)
         return encode(self.registry), content_type
+
+
+def _number(breaker: CircuitBreaker) -> int:
+    return STATES[breaker.state]
 
 
 class _Counted(Collector):

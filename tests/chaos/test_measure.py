@@ -25,7 +25,7 @@ since, worked = time.monotonic(), time.thread_time()
 while time.thread_time() < worked + 0.5:
     pass
 until = time.monotonic()
-time.sleep(0.1)
+time.sleep(0.1)  # the last beats come
 print(json.dumps({"lines": lines, "since": since, "until": until}))
 """
 SPINNING = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"

@@ -45,11 +45,11 @@ class SharedValkey:
         """Starts Valkey; returns its URL. Raises `SettingError` when it does not start."""
         self._process = self._launch()
         deadline = time.monotonic() + START_SECONDS
-        while not self._socket.exists():  # the socket is the only sign that Valkey listens
+        while not self._socket.exists():
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self._process.kill()
                 raise SettingError("the embedded Valkey did not start; set MANGA_REDIS_URL to a Redis of your own")
-            time.sleep(0.005)
+            time.sleep(0.005)  # the socket is the only sign that Valkey listens
         return f"unix://{self._socket}"
 
     def restart_if_dead(self) -> None:

@@ -194,7 +194,7 @@ class CountedConnection(asyncio.Protocol):
 
     def time_out(self) -> None:
         """Answers that the request took too long, and closes."""
-        raise NotImplementedError
+        raise NotImplementedError("each kind of connection does it in its own protocol")
 
     def drop(self) -> None:
         """Closes at once."""

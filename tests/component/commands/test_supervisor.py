@@ -43,6 +43,7 @@ os.fork = failing
 """
 # The second says nothing the first time.
 HANGS = "if number == 2 and not os.path.exists(sys.argv[1]):\n        open(sys.argv[1], 'w').close(); signal.pause()"
+# It reports once more, and takes a moment to end, as one that is answering.
 STOPPED_MEANWHILE = "signal.signal(signal.SIGTERM, lambda *_: end.send(Report(True, 0)) or time.sleep(0.1) or os._exit(0))"
 
 
