@@ -26,17 +26,20 @@ _VOLUMES = r"(?:volumes?|vols?|releases?|arrivals?)"
 _RELEASE = (
     r"\b(?:(?:to )?(?:be )?(?:com(?:e|es|ing)|came) out|(?:(?:going )?to be |being )?released|releas(?:es?|ing)"
     r"|(?:goes |going )?on sale|(?:the )?(?:brand[- ])?(?:new(?:est)?|next|latest|upcoming)"
-    rf"(?= (?:[^,.;!?]{{1,60}} )?(?:{_VOLUMES}|books?|ones?)\b)|{_VOLUMES}|what(?:'s| is) new|out(?= {_TIME}))\b"
+    rf"(?= (?:[^,.;!?]{{1,60}} )?(?:{_VOLUMES}|books?|ones?)\b)|what(?:'s| is) new|out(?= {_TIME}))\b"
 )
 _RELEASE_JA = (
     r"(?:最新刊|新刊|新巻|最新巻|次巻|続刊|近刊|次の巻|新作|(?:発売|刊行|出版)(?:予定|日|される|する|された|の)?"
     r"|出(?:版|る|ます|た|ました|そう))"
 )
+_WITHIN = r"(?:[^.!?]|\.(?= ?[0-9]))*"
+"""The words of one sentence, which "vol. 3" does not end: volumes of another sentence than the time may be a length."""
 _ASKED = (
-    re.compile(rf"(?:\A|(?<=[.!?\n]))(?=[^.!?\n]*(?:{_TIME}))(?=[^.!?\n]*{_RELEASE})"),
+    re.compile(rf"\A(?=.*(?:{_TIME}))(?=.*{_RELEASE})", re.DOTALL),
+    re.compile(rf"(?:\A|(?<=[.!?]))(?={_WITHIN}(?:{_TIME}))(?={_WITHIN}\b{_VOLUMES}\b)"),
     re.compile(rf"{_TIME_JA}[^、。?!]{{0,16}}?{_RELEASE_JA}|{_RELEASE_JA}[^、。?!]{{0,8}}?いつ"),
 )
-_WORDS = re.compile(rf"{_TIME}|{_RELEASE}|\bnew\b|\bout$|\bout(?=[?!.])|{_TIME_JA}|{_RELEASE_JA}")
+_WORDS = re.compile(rf"{_TIME}|{_RELEASE}|\b{_VOLUMES}\b|\bnew\b|\bout$|\bout(?=[?!.])|{_TIME_JA}|{_RELEASE_JA}")
 _EDGES = re.compile(
     r"^(?:(?:is|are|will|does|do|did|has|have|there|any|a|an|the|of|for|in|by|from|with|about|and)\b|'s\b|[\s,.;:!?]"
     r"|[のはがをにもでと、。])+|(?:\b(?:be|is|are|of|for|in|by|from|that|which|the|and)|[\s,.;:!?]|[のはがをにもで、。か])+$"
