@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qs, unquote, urlsplit
 
-_REGION = re.compile(r"[a-z]{2,3}(?:-[a-z]{1,16}){1,3}-[0-9]{1,2}")
+_REGION = re.compile(r"[a-z]{2,16}(?:-[a-z]{1,16}){1,4}-[0-9]{1,4}")
 
 
 def is_region(text: str) -> bool:
