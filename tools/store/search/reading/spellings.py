@@ -20,7 +20,7 @@ _LONGEST, _LEAST_KANA, _LEAST_KATAKANA = 5, 4, 5
 """Kanji of a phrase at most; letters of a spelling in kana at least; letters of a katakana word that may hold a slip."""
 _MOST_SOUNDS, _READINGS = 12, 2
 """Readings of one kanji, and of a phrase."""
-_KANJI, _KATAKANA = re.compile("[\u3400-\u9fff]{2,5}"), re.compile("[\u30a1-\u30fc]+")
+_KANJI, _KATAKANA = re.compile(f"[\u3400-\u9fff]{{2,{_LONGEST}}}"), re.compile("[\u30a1-\u30fc]+")
 _ALIKE = str.maketrans("ソシヅァィゥェォャュョッ", "ンツツアイウエオヤユヨツ")
 """Katakana that look alike."""
 
