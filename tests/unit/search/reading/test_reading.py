@@ -331,3 +331,20 @@ def test_a_refusal_takes_no_more_than_it_says(said: str, wanted: str, refused: s
 
 def test_what_points_back_refuses_what_was_named() -> None:
     assert read("花とゆめに載ってたのは姉が全部持ってる。それ以外の少女漫画", READER).conditions.without_magazines
+
+
+@pytest.mark.parametrize("said", ["-romance horror", "-romance, horror, finished", "horror -romance"])
+def test_a_sign_refuses_the_one_that_it_stands_before(said: str) -> None:
+    found = read(said, READER).conditions
+    assert ("Horror",) in found.tags
+    assert "Romance" in found.without_tags
+    assert "Horror" not in found.without_tags
+
+
+@pytest.mark.parametrize(
+    "said", ["what should I read after Berserk?", "what can I read next after Berserk", "Berserkの次に読む漫画"]
+)
+def test_a_title_after_which_something_is_read_is_one_to_be_like(said: str) -> None:
+    found = read(said, a_reader((Title("b", en="Berserk"),)))
+    assert found.like == ("b",)
+    assert found.conditions.without_titles == ("b",)

@@ -452,6 +452,8 @@ class Binder:
         if not scope.objects:
             return len(scope.words) <= _MOST_BETWEEN and not scope.comma
         last = scope.objects[-1]
+        if scope.operators[-1].name == "sign":  # "-isekai fantasy"
+            return False
         join, comma = scope.join, scope.comma
         same = item.matter == last.matter
         if item.token.kind is Is.NAMED and last.token.kind is Is.NAMED:

@@ -809,7 +809,8 @@ def _says(token: Token) -> bool:
     """True if a word beside facts can tell a stance towards them; numbers and most little English words cannot."""
     if token.kind is Is.GLUE:
         return token.cjk or token.text in _TALKERS
-    return token.operator(*POLAR) is not None or (token.kind is Is.WORD and not token.text.isdigit())
+    operator = token.operator(*POLAR)
+    return (operator is not None and operator.name != "sign") or (token.kind is Is.WORD and not token.text.isdigit())
 
 
 def _is_same(mentioned: Item, refused: Item) -> bool:
