@@ -1,1 +1,1 @@
-"""How the server is deployed and filled: nothing in the server, the tools or the session imports from here."""
+"""Deployment of the server and its data. The packages server, tools and session import nothing from here."""

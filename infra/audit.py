@@ -1,8 +1,8 @@
-"""Known weaknesses of every locked package, asked of OSV (https://osv.dev) with pip-audit.
+"""Checks every locked package for known vulnerabilities in OSV (https://osv.dev), with pip-audit.
 
-`python infra/audit.py` exits with 1 when a locked package has one that is not accepted below, and with 0, saying so, where
-OSV cannot be reached. `--osv-url URL` asks another server; locks may be named. It ends within `PROBE_SECONDS` and then
-`LOCK_SECONDS` for each lock, whatever the network does.
+`python infra/audit.py` exits with 1 if a locked package has a vulnerability that is not accepted below, and with 0 and a
+message if OSV cannot be reached. `--osv-url URL` asks another server; locks may be named. It ends within `PROBE_SECONDS`
+plus `LOCK_SECONDS` for each lock, whatever the network does.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PROBE_SECONDS = 15.0
 LOCK_SECONDS = 180.0
 SOCKET_SECONDS = 10
 
-# A question that OSV answers with JSON; a proxy that says something else of its own is not OSV.
+# A request that OSV answers with JSON; any other answer is a proxy's.
 PROBE = """
 import sys, requests
 asked = {"package": {"name": "pip", "ecosystem": "PyPI"}, "version": "1.0"}
@@ -44,11 +44,11 @@ ACCEPTED: dict[str, dict[str, str]] = {
     "tests/quality/tokens/tokenizers.lock": {},
     "infra/cdk/requirements.lock": {},
 }
-"""For each lock its known weaknesses that do no harm, with the reasons."""
+"""Accepted vulnerabilities of each lock, with the reason why they do no harm."""
 
 
 def unreachable(url: str) -> str | None:
-    """Returns why OSV does not answer; None when it does. Runs in a process of its own: nothing else bounds a name's
+    """Returns why OSV does not answer; None if it does. Runs in a subprocess, since nothing else limits the time of a DNS
     look-up."""
     command = [sys.executable, "-c", PROBE, url, str(SOCKET_SECONDS)]
     try:
@@ -59,7 +59,7 @@ def unreachable(url: str) -> str | None:
 
 
 def audit(lock: Path, accepted: Sequence[str], url: str) -> bool:
-    """True if the lock's packages have no known weakness but accepted ones. Prints the findings."""
+    """True if the lock's packages have no known vulnerability but accepted ones. Prints the findings."""
     ignored = [f"--ignore-vuln={each}" for each in accepted]
     options = ["--vulnerability-service=osv", f"--osv-url={url}", f"--timeout={SOCKET_SECONDS}", "--progress-spinner=off"]
     command = [sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes", f"--requirement={lock}", *options]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The shell of make's recipes when there is an .env: sh, in an environment with its values. The environment wins.
+"""Shell for make's recipes when there is an .env file: runs sh with its values. Variables that are already set win.
 
     infra/dotenv.py -c 'COMMAND'
 
-Of the ways to write a value, those are read that Docker Compose reads alike. Any other is refused by its line, since a file
-that two programs read differently helps nobody. Needs the standard library only: it runs before anything is installed.
+Only the syntax of values that Docker Compose reads alike is accepted. Any other line is refused by its number, so that no
+two programs read the file differently. Needs the standard library only: it runs before anything is installed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ QUOTED = re.compile(r"""(?:'([^']*)(?<!\\)'|"([^"\\$]*)")\s*(?: #.*)?""")
 
 
 def values(text: str) -> dict[str, str]:
-    """Returns the values of the lines, the last of each name. Raises ValueError, naming the line and never the value."""
+    """Returns the values by name, the last of each. Raises ValueError, naming the line and never the value."""
     found = {}
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip() and not line.lstrip().startswith("#"):
@@ -35,7 +35,7 @@ def values(text: str) -> dict[str, str]:
 
 
 def _value(written: str) -> str | None:
-    """None where another program might read something else: an open quote, or a $ that could name a variable."""
+    """Returns the value; None if another program might differ: an open quote, or a $ that could name a variable."""
     if quoted := QUOTED.fullmatch(written):
         return quoted[1] or quoted[2] or ""
     plain = written.partition(" #")[0].rstrip()
@@ -44,7 +44,7 @@ def _value(written: str) -> str | None:
 
 def main(arguments: list[str]) -> NoReturn:
     try:
-        with open(FILE, encoding="utf-8") as file:  # noqa: PTH123 - any Python 3 that is about can run this
+        with open(FILE, encoding="utf-8") as file:  # noqa: PTH123 - any installed Python 3 can run this
             stated = values(file.read())
     except (OSError, ValueError) as error:
         print(f"{FILE}: {error}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Axes to draw on, as SVG that is the same for the same figures and can be read on a light page and on a dark one."""
+"""Reproducible SVG plots that can be read on light and on dark pages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ STYLE: dict[Any, Any] = {
 
 @contextmanager
 def drawing(path: Path, height: float) -> Iterator[Any]:
-    """Axes of nine inches by so many. The file is written at the end of the block, and is the same for the same figures."""
+    """Opens axes of 9 by `height` inches. Writes the file at the end of the block, the same bytes for the same figures."""
     with mpl.rc_context(STYLE):
         figure, axes = pyplot.subplots(figsize=(9, height), layout="constrained")
         try:
@@ -46,7 +46,7 @@ def drawing(path: Path, height: float) -> Iterator[Any]:
         finally:
             pyplot.close(figure)
     text = path.read_text("utf-8")
-    # Coordinates need no six digits, and a reader in the dark needs another ink.
+    # Coordinates need no six digits, and dark pages need another text colour.
     text = re.sub(r"\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", text)
     text = re.sub(r"[ \t]+$", "", text, flags=re.MULTILINE)
     path.write_text(re.sub(r"(<svg [^>]*>)", rf"\1{DARK}", text, count=1), "utf-8")

@@ -1,7 +1,7 @@
-"""Writes the locks from pyproject.toml: pinned and hashed, for every platform.
+"""Writes the lock files from pyproject.toml: pinned and hashed, for every platform.
 
-`python infra/lock.py --check` says, with exit status 1, when one of them no longer is what pyproject.toml asks for. The
-locks name no registry, so each machine uses its own.
+`python infra/lock.py --check` exits with 1 if a lock no longer matches pyproject.toml. The locks name no registry, so each
+machine uses its own.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-# The second is held to the versions of the first: what is shipped is what the tests run. Each of the others is for an
-# environment of its own.
+# The second is constrained to the versions of the first, so that the tests run what is shipped. The others are for
+# separate environments.
 LOCKS = {
     "requirements-dev.lock": ("pyproject.toml", "--group", "dev"),
     "requirements.lock": ("pyproject.toml", "--constraint", "requirements-dev.lock"),
@@ -30,7 +30,7 @@ COMPILE = ("pip", "compile", "--quiet", "--universal", "--generate-hashes", "--n
 
 
 def compile_lock(output: Path, what: tuple[str, ...]) -> None:
-    """Versions already in `output` are kept as long as they satisfy pyproject.toml."""
+    """Compiles a lock. Versions in `output` are kept as long as they satisfy pyproject.toml."""
     command = [sys.executable, "-m", "uv", *COMPILE, "--python-version", "3.11", *what]
     done = subprocess.run([*command, "--output-file", str(output)], capture_output=True, text=True, check=False)
     if done.returncode:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds the size of the product: what `infra/ratchet.toml` allows may only fall.
+"""Limits the size of the product: the bounds in `infra/ratchet.toml` may only fall.
 
-    python infra/ratchet.py            exit 1 where something has grown
-    python infra/ratchet.py --write    lowers each bound to what is there
+    python infra/ratchet.py            exits with 1 if something has grown
+    python infra/ratchet.py --write    lowers each bound to the current size
 
-A commit that has to raise a bound says why in the same file, in `why`.
+A commit that has to raise a bound states the reason in the same file, in `why`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PRODUCT = ("server", "tools", "session")
 
 def measure() -> dict[str, int]:
     """Counts lines and modules of the product, its pages, its documents and the tests. Markdown that the server serves
-    (skills, policies) is no document."""
+    (skills, policies) is not counted as a document."""
     python = _tracked("*.py", *PRODUCT)
     pages = [each for suffix in ("*.js", "*.css", "*.html") for each in _tracked(suffix, *PRODUCT)]
     documents = [each for each in _tracked("*.md") if each.name != "policies.md" and "skills" not in each.parts]
@@ -36,7 +36,7 @@ def measure() -> dict[str, int]:
 
 
 def _tracked(pattern: str, *folders: str) -> list[Path]:
-    """Files that git tracks and that are there."""
+    """Returns the files that git tracks and that exist."""
     named = [f":(glob){folder}/**/{pattern}" for folder in folders] or [f":(glob)**/{pattern}"]
     listed = subprocess.run(["git", "ls-files", "--", *named], cwd=ROOT, capture_output=True, text=True, check=True)
     return [path for each in listed.stdout.splitlines() if (path := ROOT / each).exists()]

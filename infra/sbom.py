@@ -1,7 +1,7 @@
-"""The software bill of materials of what is shipped (CycloneDX), and its licences.
+"""Writes the software bill of materials (CycloneDX) of the shipped packages, and checks their licences.
 
 `python infra/sbom.py PYTHON FILE` writes the packages of requirements.lock as they are installed beside PYTHON, and prints
-each with its licence. Exit status 1 when one has a licence that nobody has looked at yet.
+each with its licence. Exits with 1 if a licence is not among `KNOWN`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ KNOWN = {
     "0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "MIT", "MIT-0", "MPL-2.0", "PSF-2.0", "Python-2.0",
     "Zlib", "Apache Software License", "BSD License", "Mozilla Public License 2.0 (MPL 2.0)",
 }  # fmt: skip
-# Says nothing of itself in its metadata; read from the LICENSE file in its wheel.
+# No licence in the package's metadata; taken from the LICENSE file in its wheel.
 STATED_ELSEWHERE = {"protobuf": "BSD-3-Clause"}
 Json = dict[str, Any]
 
 
 def shipped() -> set[str]:
-    """The names in the lock, as packages are compared (PEP 503)."""
+    """Returns the package names in the lock, normalised (PEP 503)."""
     return {normal(name) for name in re.findall(r"^([\w.-]+)==", LOCK.read_text("utf-8"), re.MULTILINE)}
 
 
@@ -35,7 +35,7 @@ def normal(name: str) -> str:
 
 
 def inventory(python: str) -> Json:
-    """Everything that is installed beside `python`."""
+    """Returns the bill of everything installed beside `python`."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "all.json"
         command = [sys.executable, "-m", "cyclonedx_py", "environment", "--of", "JSON", "-o", str(path), python]
@@ -45,7 +45,7 @@ def inventory(python: str) -> Json:
 
 
 def only(bill: Json, names: set[str]) -> Json:
-    """The bill of these packages alone."""
+    """Returns the bill of these packages alone."""
     kept = [each for each in bill["components"] if normal(each["name"]) in names]
     references = {each["bom-ref"] for each in kept}
     depends = [
@@ -57,7 +57,7 @@ def only(bill: Json, names: set[str]) -> Json:
 
 
 def licences(component: Json) -> set[str]:
-    """Its licences one by one, out of SPDX expressions and classifiers."""
+    """Returns a component's licences, split from SPDX expressions and classifiers."""
     found: set[str] = set()
     for each in component.get("licenses", ()):
         if expression := each.get("expression"):

@@ -36,10 +36,10 @@ from tools.store.stock import StockSnapshot
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """All that reaches out of the application or comes from outside. `sinks` receive each call's event beside the metrics,
-    `observers` choose calls to record in spans, `listeners` do both temporarily; `probes` are for what has no breaker;
-    `rate` limits one caller; `policies` are the shop's own texts; `primitives` include the `extensions`' resources; `second`
-    finds the standby; `bus` carries changes, `reach` leads to other processes' sessions, and `key` is shared with them."""
+    """The external dependencies that the application is wired from. `sinks` receive each call's event, `observers` choose
+    calls to record in spans, `listeners` do both temporarily; `probes` are of dependencies without a circuit breaker; `rate`
+    limits each caller; `policies` are the shop's texts; `primitives` include the resources of `extensions`; `second` finds a
+    tool's standby store; `bus` carries events and `reach` requests between processes, which share `key`."""
 
     redis: KeyValue
     ports: Ports
@@ -63,15 +63,15 @@ class Environment:
     listeners: Listeners = field(default_factory=Listeners)
 
     def all_probes(self) -> Mapping[str, Probe]:
-        """The probes of dependencies without a breaker, the embedder's included."""
+        """Returns the probes of dependencies without a circuit breaker, the embedder's included."""
         embedder = self.ports.embedder
         return {"embedder": embedder.health, **self.probes} if embedder else self.probes
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """Everything that serves. `prepared` waits until search by meaning, which is loaded behind the start, is ready or known
-    not to come."""
+    """The wired application. `prepared` waits until semantic search, which loads in the background after the start, is ready
+    or has failed to load."""
 
     protocol: Protocol
     pipeline: Pipeline

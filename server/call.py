@@ -21,14 +21,14 @@ from tools.store.failures import Failure
 
 Json = dict[str, Any]
 PAST_DEADLINE = 0.01
-"""Seconds after a call's deadline that the ladder and the record may use: an answer leaves within 20 ms of its deadline."""
+"""Seconds past a call's deadline by which fallback and end trip must finish, so that an answer is at most 20 ms late."""
 LEAST_STEP = 0.004
-"""Least seconds of such a step."""
+"""Minimum seconds for a fallback or the end trip, even if that time has passed."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestMetadata:
-    """The request's own statements, read once from `_meta`, headers and baggage; neither proven nor checked. None:
+    """Values that the client states in `_meta`, headers or W3C Baggage, neither authenticated nor validated; None means
     absent."""
 
     session: str | None = None
@@ -47,8 +47,8 @@ class RequestMetadata:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """The proven identity. `agent` is the bearer's own name; `user` is the customer, None when anonymous; `scopes` None
-    grants every tool."""
+    """The authenticated caller. `agent` is the name of the calling agent; `user` is the customer, None when anonymous;
+    `scopes` None grants every tool."""
 
     agent: str | None = None
     user: str | None = None
@@ -56,14 +56,14 @@ class Principal:
 
     @property
     def is_proven(self) -> bool:
-        """True if a secret or a signature stands behind this identity."""
+        """True if a shared secret or a signed token authenticated this identity."""
         return self.agent is not None or self.scopes is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Vouched:
-    """Identities that another process of the fleet has proven; the tokens stay there. `bearer` is the header's, None where
-    there was none; `tokens` are those of `_meta`, by the placeholder that replaces each."""
+    """Identities that the replica which forwarded the request has verified; it keeps the tokens. `bearer` is the result for
+    the Authorization header; `tokens` has the results for the tokens in `_meta`, by the hash that replaces each token."""
 
     bearer: Any = None
     tokens: Mapping[str, Any] = field(default_factory=dict)
@@ -74,8 +74,8 @@ Bearer = str | Vouched
 
 @dataclass(slots=True)
 class Call:
-    """One tool call. `arrived` is in seconds of `clock`; `origin` is the transport's principal, where one was proven;
-    `client` waits for the answer. The fields below the line are set by the stages named beside them."""
+    """One tool call. `arrived` is in seconds of `clock`; `origin` is the principal that the transport authenticated, if any;
+    `client` sends to the waiting client. The fields below the line are set by the stages named beside them."""
 
     call_id: str
     tool: Registered
@@ -90,26 +90,26 @@ class Call:
     clock: Clock = field(default=time.monotonic, repr=False)
     client: Client = field(default=SILENT, repr=False)
     # ---
-    span: Span | None = None  # telemetry and run_stage: what the call does now, where it is observed
+    span: Span | None = None  # telemetry and run_stage: the current span; None if the call records none
     principal: Principal = field(default_factory=Principal)  # identity
     session: str | None = None  # identity
     expected_calls: int = 1  # identity
-    may_use: MayUse = NO_TOOL  # identity: tells which tools the caller may use
-    variant: str | None = None  # identity: the segment of the tool's flag that the caller is in
+    may_use: MayUse = NO_TOOL  # identity: True for the names of tools that the caller may use
+    variant: str | None = None  # identity: the feature flag's segment that the caller falls into
     validated: bool = False  # validate
-    impersonal: bool = False  # validate: the arguments name another user than the caller
-    begun: Begun | None = None  # session
-    conversation: Conversation | None = None  # session: reads the session back
-    history: str | None = None  # session: the summary of earlier calls, where the caller asked for it
-    preferences: tuple[Preference, ...] = ()  # session: what the customer has asked to be remembered
-    obeys: str = ""  # session: a hash of these, part of the cache key
+    impersonal: bool = False  # validate: True if the arguments name a user other than the caller
+    begun: Begun | None = None  # session: the answers of the begin trip
+    conversation: Conversation | None = None  # session: gives tools the session's history
+    history: str | None = None  # session: the summary of earlier calls, if the caller requested it
+    preferences: tuple[Preference, ...] = ()  # session: the customer's stated preferences
+    obeys: str = ""  # session: a hash of `preferences`, part of the cache key
     deadline: Deadline | None = None  # session
-    tokens: int = 0  # session: estimate of the answer, once the call is recorded
-    descended: bool = False  # fallback: the rungs below the tool were tried
-    flight: Deadline | None = None  # cache: of the work itself, which equal calls share
-    notes: list[str] = field(default_factory=list)  # any: what the model should know of the answer
-    degraded: set[str] = field(default_factory=set)  # any: what the answer lacks
-    pending_writes: list[Step] = field(default_factory=list)  # any: written in the end trip
+    tokens: int = 0  # session: estimated tokens of the answer, set when the call is recorded
+    descended: bool = False  # fallback: True once the fallback ladder was entered
+    flight: Deadline | None = None  # cache: the deadline of the single-flight work that equal calls share
+    notes: list[str] = field(default_factory=list)  # any: notes on the answer for the model
+    degraded: set[str] = field(default_factory=set)  # any: names of the sources that the answer lacks
+    pending_writes: list[Step] = field(default_factory=list)  # any: Redis commands for the end trip
 
     @property
     def name(self) -> str:
@@ -117,7 +117,7 @@ class Call:
 
     @property
     def customer(self) -> str | None:
-        """The user whose personal data the answer may hold; None if it may hold none."""
+        """The user whose personal data the answer may contain; None if it may contain none."""
         return None if self.impersonal else self.principal.user
 
     @property
@@ -137,7 +137,7 @@ class Call:
         return self.begun.turn if self.begun else None
 
     def late_end(self, seconds: float) -> Deadline:
-        """The end of a step of the ladder: `seconds` from now, or sooner so that the answer is not late."""
+        """Returns the deadline of a fallback step: in `seconds`, or sooner so that the answer is not late."""
         end = Deadline.after(seconds, self.clock)
         if self.deadline is None:
             return end
@@ -152,9 +152,9 @@ LIVE, CACHE, STALE, FALLBACK = "live", "cache", "stale", "fallback"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A `value` or a `failure`. `as_of` is when the value was made (seconds since the epoch), `text` the value as JSON once
-    it was needed, `weight` that text's in parts of a token, `content` the blocks beside it, which are never stored. `room`
-    is the weight that notes may add; `packed` is the whole value behind a shortened one, for its session to keep."""
+    """The result of a call: a `value` or a `failure`. `as_of` is when the value was made (seconds since the epoch), `text`
+    its JSON or None, `weight` the text's size in 1/32 tokens, `content` its content blocks, which are never stored. `room`
+    is the weight left for notes; `packed` is the compressed full value of a shortened one, for its session."""
 
     value: Json | None = None
     failure: Failure | None = None

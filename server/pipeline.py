@@ -1,8 +1,8 @@
-"""The call pipeline: the ordered stages that every call passes. Read this first.
+"""The call pipeline: the ordered stages that every tool call passes. Read this first.
 
-A stage (`server/stages`) awaits `inner(call)` for the rest of the way, with its own work before, after or around it, or
-answers itself. It sets its findings for later stages in the `Call` (`server/call.py`). To give up it raises a `Failure`
-(`tools/store/failures.py`), which a stage further out may catch. The innermost handler runs the tool.
+A stage (`server/stages`) is middleware: it awaits `inner(call)`, which runs all stages inside it, and works before or after
+that, or answers without it. It stores its results for later stages in the `Call` (`server/call.py`). To refuse a call it
+raises a `Failure` (`tools/store/failures.py`), which an outer stage may catch. The innermost handler runs the tool.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Stage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts that the stages are built from."""
+    """The dependencies and settings that the stages are built from."""
 
     sinks: Sequence[Sink]
     identifier: Identifier
@@ -62,8 +62,8 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """`run` answers a call; it raises nothing but cancellation. `stages` are the names inside telemetry, as spans have them.
-    The application counts calls by `shed`, and closes `cache` and `profile_queue` at its end."""
+    """The assembled pipeline. `run` answers a call and raises only CancelledError. `stages` names the stage spans: all
+    stages but telemetry. The application reads the calls under way from `shed`, and closes `cache` and `profile_queue`."""
 
     run: Handler
     shed: ShedStage
@@ -74,7 +74,7 @@ class Pipeline:
 
 
 def build_pipeline(parts: Parts) -> Pipeline:
-    """Builds the stages, outermost first, around the tool."""
+    """Builds the pipeline: the stages, outermost first, around the tool runner."""
     monotonic, wall = parts.clocks.monotonic, parts.clocks.wall
     shed = ShedStage(parts.max_concurrent_calls, parts.caller_limits, monotonic)
     cache = CacheStage(parts.memory, parts.cache, wall)
@@ -90,20 +90,20 @@ def build_pipeline(parts: Parts) -> Pipeline:
     telemetry = TelemetryStage(parts.sinks, Audited(parts.audit) if parts.audit else None, parts.observers)
     shorten = ShortenStage(parts.memory, parts.result_tokens, parts.store.currency)
     stages: dict[str, Stage] = {
-        "telemetry": telemetry,  # sends one event a call, whatever becomes of it
-        "guard": GuardStage(refused.note),  # turns failures into outcomes; the only broad except
-        "shed": shed,  # refuses what would only queue
-        "identity": IdentityStage(parts.identifier, parts.access, parts.caller_limits),  # who calls, and may they
+        "telemetry": telemetry,  # sends one event per call, whatever its outcome
+        "guard": GuardStage(refused.note),  # turns exceptions into outcomes: the only broad except around calls
+        "shed": shed,  # refuses calls beyond the concurrency limit (load shedding)
+        "identity": IdentityStage(parts.identifier, parts.access, parts.caller_limits),  # authenticates, authorises
         "validate": ValidateStage(),  # cleans and checks the arguments, before any backend is asked
-        "session": session,  # opens turn, limits and memory in one round trip, records the call in another
-        "shorten": shorten,  # cuts the result to the tokens that are left, in the shop's currency
+        "session": session,  # one Redis trip opens turn, limits, memory; one records the call
+        "shorten": shorten,  # cuts the result to its share of the turn's tokens; converts amounts
         "idempotency": IdempotencyStage(parts.memory),  # answers a repeated key with the recorded result
         "remember": RememberStage(parts.profile_queue, parts.clocks.now),  # queues views and searches for the profile
-        "complete": CompleteStage(parts.store),  # joins price and stock onto the answer of any rung below
-        "fallback": FallbackStage(parts.store, wall, parts.second),  # stale, standby store, the tool's fallback
+        "complete": CompleteStage(parts.store),  # adds price and stock to a live, cached or fallback result
+        "fallback": FallbackStage(parts.store, wall, parts.second),  # a backend failed: stale, standby or tool's fallback
         "cache": cache,  # fresh results; single flight for equal calls
-        "admit": AdmitStage(monotonic),  # refuses what is too slow for the time that is left
-        "deadline": DeadlineStage(),  # cancels what is late
+        "admit": AdmitStage(monotonic),  # refuses a call whose tool's p95 latency exceeds its time left
+        "deadline": DeadlineStage(),  # cancels the call at its deadline
     }
     handler: Handler = ToolRunner(parts.store, wall)
     for name, stage in reversed(stages.items()):
@@ -112,7 +112,7 @@ def build_pipeline(parts: Parts) -> Pipeline:
 
 
 async def run_stage(call: Call, *, name: str, stage: Stage, inner: Handler) -> Outcome:
-    """Runs one stage, within a span of its own where the call is observed."""
+    """Runs one stage; if the call records spans, inside a span named after the stage."""
     around = call.span
     if around is None:
         return await stage(call, inner)

@@ -19,14 +19,14 @@ from tools.store.failures import BudgetExhausted, Failure, InputRequired
 
 Json = dict[str, Any]
 MOST_ENVELOPE_BYTES = 1800
-"""Most bytes of an error's envelope, with room for the notes of a call."""
+"""Maximum bytes of an error envelope, which leaves room for the call's notes."""
 LONGEST_MESSAGE = 600
 VIOLATIONS = "violations"
 
 
 def envelope(call: Call, failure: Failure) -> Json:
-    """The error envelope. Of many violations it has as many as fit."""
-    # Retryable only if the turn has time left after the wait; unnamed turns are replaced when over.
+    """Returns the error envelope of a failure, with as many violations as fit into `MOST_ENVELOPE_BYTES`."""
+    # Retryable only if the turn has time left after the wait; an unnamed turn is replaced by a new one when it is over.
     named = call.turn if call.turn is not None and call.turn.name.is_named else None
     time_left = named is None or named.remaining_ms() - (failure.retry_after_ms or 0) > FLOOR_MS
     retryable = failure.retryable and time_left
@@ -46,7 +46,7 @@ def envelope(call: Call, failure: Failure) -> Json:
 
 
 def _fit_violations(details: Json, room: int) -> Json:
-    """The details with as many violations as fit, at least one, and `more` for the number of others."""
+    """Returns the details with the violations that fit into `room` bytes, at least one; `more` counts the others."""
     kept: list[Json] = []
     for violation in details[VIOLATIONS]:
         room -= len(to_json(violation)) + 1
@@ -58,24 +58,24 @@ def _fit_violations(details: Json, room: int) -> Json:
 
 
 def _shorten(message: str) -> str:
-    """Cuts it to `LONGEST_MESSAGE` bytes of JSON."""
+    """Cuts a message to `LONGEST_MESSAGE` bytes of JSON."""
     if len(to_json(message)) <= LONGEST_MESSAGE:
         return message
     return to_json(message)[1 : LONGEST_MESSAGE - 3].decode("utf-8", "ignore") + "…"
 
 
 MOST_CONTENT_BYTES = 640 * 1024
-"""Most bytes of all blocks of one result, before base64."""
+"""Maximum total bytes of a result's content blocks, before base64."""
 UNTRUSTED = "com.mangaassist/untrusted"
 ALT = "com.mangaassist/alt"
 FROM_ELSEWHERE: Json = {"annotations": {"audience": ["assistant"]}, "_meta": {UNTRUSTED: True}}
-"""Marks text that others wrote: data for the model, not instructions to an agent."""
+"""Annotations of third-party text: data for the model, not instructions to an agent."""
 FOR_BOTH: Json = {"annotations": {"audience": ["user", "assistant"]}, "_meta": {UNTRUSTED: True}}
-"""Annotations of content that a customer also sees or hears."""
+"""Annotations of third-party content that the customer sees or hears too."""
 
 
 def within_bounds(content: Iterable[Content]) -> tuple[Content, ...]:
-    """The blocks that fit, in order; one that is too large is skipped."""
+    """Returns the blocks that fit into `MOST_CONTENT_BYTES`, in order; skips a block that is too large."""
     kept, room = [], MOST_CONTENT_BYTES
     for each in content:
         if (size := each.size) <= room:
@@ -85,7 +85,7 @@ def within_bounds(content: Iterable[Content]) -> tuple[Content, ...]:
 
 
 def content_blocks(content: Sequence[Content]) -> list[Json]:
-    """The blocks as MCP has them; an image's alternative text is in its `_meta`."""
+    """Returns the content as MCP content blocks; an image's alternative text goes into its `_meta`."""
     return [_block(each) for each in content]
 
 
@@ -134,12 +134,12 @@ TOKENS_NEARLY_GONE = "No further result can be read in this turn: answer now wit
 
 
 def note_for_model(call: Call, outcome: Outcome) -> str | None:
-    """Joins the tool's note, ignored arguments, the quality of the answer, and the end of the turn, as far as they fit."""
+    """Joins the tool's note and those on ignored arguments, missing data and the turn's end, as far as they fit."""
     return " ".join([*_own_note(outcome), *_affordable(call, outcome)]) or None
 
 
 def weight_of_notes(call: Call, outcome: Outcome) -> int:
-    """The weight that notes add to the answer, in parts of a token; the tool's own note is part of its weight."""
+    """Returns the weight (1/32 tokens) that notes add to the answer; the tool's own note is part of the answer's text."""
     notes = _affordable(call, outcome)
     return sum(map(_cost, notes)) + _field_weight(outcome) if notes else 0
 
@@ -161,7 +161,7 @@ def _field_weight(outcome: Outcome) -> int:
 
 
 def _cost(note: str) -> int:
-    """The note's weight, with the space before it."""
+    """Returns the note's weight (1/32 tokens), with the space before it."""
     return weight_as_json(f" {note}")
 
 
@@ -204,8 +204,8 @@ TOO_LARGE = "Some attachments of this answer are too large to be sent."
 
 
 def finish_outcome(outcome: Outcome) -> Outcome:
-    """The outcome with its text and weight; its value is bounded and without hidden characters, since backends' texts come
-    from elsewhere."""
+    """Returns the outcome with its text and weight. Its value is size-limited and without hidden characters, since backends'
+    texts are untrusted."""
     if outcome.value is None:
         return outcome
     value = limit_json(outcome.value)
@@ -214,14 +214,14 @@ def finish_outcome(outcome: Outcome) -> Outcome:
 
 
 def call_tool_result(call: Call, outcome: Outcome) -> Json:
-    """The `CallToolResult` as a dict; the SDK drops what an older protocol version lacks."""
+    """Returns the `CallToolResult` as a dict; the SDK drops members that an older protocol version does not have."""
     failed = outcome.failure is not None
     structured = envelope(call, outcome.failure) if outcome.failure else outcome.value or {}
     text, content = outcome.text, within_bounds(outcome.content)
     if len(content) < len(outcome.content):
         call.notes.append(TOO_LARGE)
     if note := note_for_model(call, outcome):
-        # Text and structure say the same: clients read either, and some show the model the first block alone.
+        # The note goes into text and structure: clients read either, and some show the model only the first block.
         structured, text = structured | {"note": note}, None
     block = {"type": "text", "text": compact(structured) if text is None else text} | ({} if failed else FROM_ELSEWHERE)
     return {
@@ -249,7 +249,7 @@ def call_meta(call: Call, outcome: Outcome) -> Json:
 
 
 def _budget(turn: Turn, given: int) -> Json:
-    """The turn's total and remaining time, and tokens where they are counted."""
+    """Returns the turn's total and remaining ms, and its tokens if counted, of which this answer takes `given`."""
     turn_id = None if turn.name.kind is TurnKind.IMPLICIT else turn.name.value
     budget: Json = {"turnId": turn_id, "totalMs": turn.total_ms, "remainingMs": turn.remaining_ms()}
     if turn.tokens is not None:
@@ -258,7 +258,7 @@ def _budget(turn: Turn, given: int) -> Json:
 
 
 def tokens_of(call: Call, outcome: Outcome) -> int:
-    """The estimated tokens of an answer's text and notes; content blocks are not counted."""
+    """Returns the estimated tokens of an answer's text and notes; content blocks are not counted."""
     if isinstance(outcome.failure, InputRequired):  # a question to the client, not read by a model
         return 0
     of_text = weight(compact(envelope(call, outcome.failure))) if outcome.failure else outcome.weight
@@ -266,5 +266,5 @@ def tokens_of(call: Call, outcome: Outcome) -> int:
 
 
 def compact(value: Any) -> str:
-    """Compact JSON by pydantic's writer, which takes a fourth of json's time."""
+    """Returns compact JSON, by pydantic's serializer: it takes a quarter of the time of `json.dumps`."""
     return to_json(value).decode()

@@ -1,6 +1,6 @@
 """The composition root: the only place that chooses the implementation of each port.
 
-`open_app` opens everything in order and closes it in reverse; `wire` composes the application from it.
+`open_app` opens everything in order and closes it in reverse; `wire` composes the application from the opened parts.
 """
 
 from __future__ import annotations
@@ -58,19 +58,19 @@ EXTENSIONS: Sequence[Callable[[Sequence[str]], Extension]] = [
     cards,
     served_skills,
 ]
-"""Factories of extensions; each takes the hosts of the shop's covers."""
+"""Factories of MCP extensions; each takes the host names of the shop's cover images."""
 
 
 async def open_extensions(
     cover_hosts: Sequence[str], extensions: Sequence[Callable[[Sequence[str]], Extension]] = EXTENSIONS
 ) -> list[Extension]:
-    """Opens them on a thread, since they read files. Raises the errors of wrong files."""
+    """Opens the extensions on a thread, since they read files. Raises their errors for invalid files."""
     return await asyncio.to_thread(lambda: [opened(cover_hosts) for opened in extensions])
 
 
 def with_resources(extensions: Sequence[Extension], identifiers: Identifiers, policies: Policies) -> PrimitiveRegistry:
-    """The shop's policies, the built-in primitives with examples in the shop's identifiers, then the extensions' resources.
-    Raises `NameTaken`."""
+    """Returns the registry of the shop's policies, the built-in resources and prompts, with examples in the shop's id
+    format, and the extensions' resources. Raises `NameTaken`."""
 
     def adapt(prompt: Prompt) -> Prompt:
         arguments = (replace(each, description=identifiers.adapt(each.description)) for each in prompt.arguments)
@@ -83,7 +83,7 @@ def with_resources(extensions: Sequence[Extension], identifiers: Identifiers, po
 
 
 def open_audit(settings: Settings, stack: AsyncExitStack) -> AuditLog:
-    """Opens the audit until the stack ends. Raises `SettingError` for a file that cannot be written."""
+    """Opens the audit log until the stack ends. Raises `SettingError` for a file that cannot be written."""
     try:
         sink = stack.enter_context(audit_sink(settings.audit_log))
     except OSError as error:
@@ -94,7 +94,7 @@ def open_audit(settings: Settings, stack: AsyncExitStack) -> AuditLog:
 
 
 async def open_identifier(settings: Settings, stack: AsyncExitStack, background: Background, *, local: bool) -> Identifier:
-    """Opens the configured identifier; an absent issuer neither blocks nor stops it. Raises `SettingError`."""
+    """Opens the identifier for MANGA_AUTH; an unreachable issuer neither delays nor stops it. Raises `SettingError`."""
     if local:
         return TrustEverybody(settings.user)
     if settings.auth == "none":
@@ -118,9 +118,9 @@ async def open_identifier(settings: Settings, stack: AsyncExitStack, background:
 async def open_app(
     settings: Settings, *, local: bool = False, ports: OpenPorts = open_ports, reloads: Reloads | None = None
 ) -> AsyncIterator[Application]:
-    """Opens the application until the block ends. `local` is for stdio, where the parent is trusted; `ports` opens the
-    backends; `reloads` serves requests to reload the packages. Unreachable backends neither block nor stop it. Raises the
-    errors of wrong files and settings."""
+    """Opens the application, and closes it when the block ends. `local` is True for stdio, where the parent process is
+    trusted; `ports` opens the backends; `reloads` listens for requests to reload the tool packages. Unreachable backends
+    neither delay nor stop it. Raises the errors of invalid files and settings."""
     async with AsyncExitStack() as stack:
         metrics = Metrics()
         background = Background(stack, metrics.count_background_death)
@@ -128,7 +128,7 @@ async def open_app(
         env = open_standby(settings, env, stack, background)
         env = open_tracing(settings, env, stack, os.environ)
         packages = Packages(env.registry)
-        await packages.reload()  # a broken one stops nothing
+        await packages.reload()  # a broken package does not stop the server
         follower = await open_flags(settings, env.flags, env.registry, env.redis, stack)
         probes = {**env.probes, "packages": packages.health, **({"flags": follower.health} if follower else {})}
         app = wire(settings, replace(env, probes=probes))
@@ -200,7 +200,7 @@ async def _open_env(
 
 
 def wire(settings: Settings, env: Environment) -> Application:
-    """Wires the application over its environment: the one composition of the server and of tests."""
+    """Wires the application from its environment, for the server and for tests alike."""
     clock, metrics = env.clocks.monotonic, env.metrics
     on_change = log_breaker_changes(clock)
     backends = {name: Backend(name, policy, clock, on_change=on_change) for name, policy in POLICIES.items()}

@@ -1,2 +1,2 @@
-"""The tools of the store, one module each; `contract` defines a tool, `registry` lists them. Packages hold what tools share:
-the store, schemas, results, conditions, recommending."""
+"""MCP tools of the store, one module each. `contract` defines a tool and `registry` lists them; the packages hold shared
+code: store, schemas, results, conditions, recommendations."""

@@ -63,7 +63,7 @@ def item(row: Availability, names: Mapping[str, str]) -> Json:
 
 
 def _availability(row: Availability, *, available: bool, some_missing: bool) -> str:
-    """The availability as the schema states it. A title without a paper edition is `available` as a download."""
+    """Returns the schema's availability value. `available` is also True for a title sold only as a download."""
     if available and any(offer.format != DIGITAL and offer.stock != 0 for offer in row.offers):
         return "partly_in_stock" if some_missing else "in_stock"
     digital = any(offer.format == DIGITAL and offer.stock != 0 for offer in row.offers)
@@ -71,7 +71,7 @@ def _availability(row: Availability, *, available: bool, some_missing: bool) -> 
 
 
 def _group_by_date(volumes: Iterable[tuple[VolumeStock, str | None]]) -> list[Json]:
-    """Volumes grouped by date, the soonest first."""
+    """Groups the volumes by date, soonest first; volumes without a date are left out."""
     on: dict[str, list[int]] = defaultdict(list)
     for volume, date in volumes:
         if date is not None:

@@ -52,7 +52,7 @@ async def classify(context: ToolContext, asked: Json) -> Json:
 
 
 async def locally(context: ToolContext, asked: Json) -> Json:
-    """Returns the kept local answer for the text, else one by its words alone."""
+    """Returns the cached local classification of the text, else one by its words alone."""
     found = await context.store.classifying.fall_back(asked["text"])
     if context.store.classifying.remote is not None:
         context.degraded.add("bedrock")

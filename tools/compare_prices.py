@@ -23,7 +23,7 @@ FIXED_PRICE = "New volumes have a fixed price: together they cost as much as sin
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """Yen and whole per cent (rounded down, at least 0) saved against all volumes of the format `against`."""
+    """A set's saving in yen and whole per cent (rounded down, at least 0) against all single volumes in format `against`."""
 
     jpy: int
     percent: int
@@ -32,7 +32,7 @@ class Saving:
 
 
 def saving_of(offer: Offer, singles: int | None) -> Saving | None:
-    """The saving against `singles`, the price of all new volumes one by one; None without it."""
+    """Returns the saving against `singles`, the price in yen of all new volumes bought singly; None if that is unknown."""
     if not singles:
         return None
     if offer.format != USED_SET and offer.list_price_jpy is None:
@@ -43,9 +43,9 @@ def saving_of(offer: Offer, singles: int | None) -> Saving | None:
 
 @dataclass(frozen=True, slots=True)
 class FormatPrice:
-    """Yen for one volume (the lowest price), for volume 1 and for the series; None is unknown. A set has `series` alone. Any
-    volume (`available`), volume 1 (`begins`), every volume (`whole`) can be bought now. `volumes`: how many are in stock,
-    None if the store does not count by volume."""
+    """Prices of one format in yen, None if unknown: `per_volume` (the lowest), `first` (volume 1), `series` (all volumes; a
+    set has only this). Can be bought now: any volume (`available`), volume 1 (`begins`), every volume (`whole`). `volumes`:
+    number in stock, None if the store does not count by volume."""
 
     offer: Offer
     per_volume: int | None
@@ -63,7 +63,7 @@ class FormatPrice:
 
 
 def format_prices(row: Availability, volumes: int | None) -> tuple[FormatPrice, ...]:
-    """Returns a row for each offer, paper first. `volumes` is the number of the title's volumes, None if unknown."""
+    """Returns a row for each offer: paper, digital, set, used set. `volumes`: the title's volumes, None if unknown."""
     single = [_by_volume(offer, row, volumes) for offer in row.offers if offer.format not in WHOLE]
     singles = next((price.series for price in single if price.format == PAPER), None)
     whole = [_price_of_set(offer, singles) for offer in row.offers if offer.format in WHOLE]
@@ -91,7 +91,7 @@ def _by_volume(offer: Offer, row: Availability, volumes: int | None) -> FormatPr
 
 
 def _times(price: int, volumes: int | None) -> int | None:
-    """Returns the price of so many volumes; None for a free volume of several: a digital series often begins with one."""
+    """Returns `price` times `volumes`; None if `volumes` is unknown, or for a free volume 1 of several."""
     return None if volumes is None or (price == 0 and volumes > 1) else price * volumes
 
 
@@ -115,7 +115,7 @@ def _has_stock(offer: Offer) -> bool:
 
 
 Buy = tuple[str, int]
-"""A format and its price in yen, available now."""
+"""(format, price in yen) of an offer that can be bought now."""
 
 
 def cheapest_volume(prices: Sequence[FormatPrice]) -> Buy | None:
@@ -123,17 +123,17 @@ def cheapest_volume(prices: Sequence[FormatPrice]) -> Buy | None:
 
 
 def cheapest_start(prices: Sequence[FormatPrice]) -> Buy | None:
-    """The cheapest format of volume 1."""
+    """Returns the cheapest available format of volume 1; None if no price is known."""
     return _least((each.format, each.first) for each in prices if each.begins)
 
 
 def cheapest_whole(prices: Sequence[FormatPrice]) -> Buy | None:
-    """The cheapest format of all volumes that are out."""
+    """Returns the cheapest format in which all released volumes are available; None if no price is known."""
     return _least((each.format, each.series) for each in prices if each.whole)
 
 
 def _least(buys: Iterable[tuple[str, int | None]]) -> Buy | None:
-    """Returns the cheapest, of equal ones the first; None where no price is known."""
+    """Returns the cheapest pair, the first of equal ones; None if no price is known."""
     return min(((name, jpy) for name, jpy in buys if jpy is not None), key=lambda buy: buy[1], default=None)
 
 
@@ -173,7 +173,7 @@ UNCOUNTED = "If volumes is null their number is unknown, so the price of all is 
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """A title with its prices. `title` is None if the catalogue could not be read, `name` if it is unknown."""
+    """A title's stock record and catalogue record. `title` is None if the catalogue could not be read, `name` if unknown."""
 
     row: Availability
     title: Title | None
@@ -209,7 +209,7 @@ def item(priced: Priced) -> Json:
 
 
 def comparison(titles: Sequence[Priced]) -> Json:
-    """The titles that are cheapest to begin and to own, of several."""
+    """Returns which of several titles is cheapest to start and to buy whole; {} for fewer than two titles."""
     if len(titles) < 2:
         return {}
     ways = {"cheapest_to_start": cheapest_start, "cheapest_complete": cheapest_whole}
@@ -314,7 +314,7 @@ def _answer(
 
 
 async def _titles(context: ToolContext, title_ids: Sequence[str]) -> Mapping[str, Title]:
-    """Reads titles in half of the remaining time, since the prices are in hand."""
+    """Reads titles within half of the remaining time, since prices are known already. Falls back to popular titles."""
     if not title_ids:
         return {}
     try:

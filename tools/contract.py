@@ -1,4 +1,4 @@
-"""The value that describes a tool. A new tool is a module, a line in `tools/registry.py`, and a test."""
+"""Defines `Tool`, the description of a tool. A new tool is a module, a line in `tools/registry.py`, and a test."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Question:
 
     @property
     def capability(self) -> str:
-        """The capability that a client must have declared."""
+        """The capability that the client must have declared."""
         return CAPABILITIES[self.method]
 
 
 class Client(Protocol):
-    """The client that waits for a call. `progress` and `log` never fail, and barely wait for a client that does not read."""
+    """The client that waits for a call. `progress` and `log` never raise, and hardly wait for a slow client."""
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """Sends a progress notification if the client asked for them. `done` never decreases."""
@@ -52,14 +52,14 @@ class Client(Protocol):
         """True if the client has declared `elicitation`, `sampling` or `roots`."""
 
     async def ask(self, questions: Mapping[str, Question]) -> dict[str, Json]:
-        """Returns the client's result for each question. Only for a tool that `asks`.
+        """Sends the questions to the client and returns its result for each, by key. Only for a tool that `asks`.
 
-        A client of the 2026 era is asked between two calls: this raises `InputRequired`, which the tool lets pass, and the
-        tool runs again from its beginning with the answers so far. Raises `ClientCannot`."""
+        A client of MCP's 2026 version is asked between two calls: this raises `InputRequired`, which the tool must not
+        catch; the tool then runs again from the start with the answers so far. Raises `ClientCannot`."""
 
 
 class SilentClient:
-    """The client of a call that no client waits for: it hears nothing and cannot be asked."""
+    """Null client for calls that no client waits for: ignores notifications and raises `ClientCannot` if asked."""
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         pass
@@ -81,7 +81,7 @@ Schema = Mapping[str, Any]
 
 
 class Effect(Enum):
-    """How a call changes the store's data. ADDS replaces at most what the same customer stated before."""
+    """Effect of a call on the store's data. ADDS replaces nothing but earlier statements of the same customer."""
 
     READS = "reads"
     ADDS = "adds"
@@ -89,51 +89,51 @@ class Effect(Enum):
 
 
 MayUse = Callable[[str], bool]
-"""True for the name of a tool that is on for the caller and granted to them."""
+"""Predicate on a tool's name: True if the tool is switched on for the caller and within their scopes."""
 NO_TOOL: MayUse = frozenset[str]().__contains__
 
 
 @dataclass(slots=True)
 class ToolContext:
-    """One call, as its tool sees it."""
+    """Context of one call, passed to the tool's handler."""
 
     store: Store
     user: str | None
-    """The proven user; None for an anonymous caller."""
+    """The authenticated user; None for an anonymous caller."""
     deadline: Deadline
     degraded: set[str] = field(default_factory=set)
-    """Collects the backends missing from the result."""
+    """Names of backends whose data is missing from the result."""
     last: LastShown | None = None
-    """The list that the session was shown last."""
+    """The list of titles that was last shown in the session."""
     result_set: tuple[str, ...] | None = None
     """The title_ids of the `result_set` argument; None if it is unknown or was not given."""
     preferences: tuple[Preference, ...] = ()
-    """The customer's, for a tool that `obeys_preferences`."""
+    """The customer's remembered preferences, for a tool that `obeys_preferences`."""
     served_from_cache: bool = False
     content: list[Content] = field(default_factory=list)
-    """Takes content blocks beside the result (`tools/results/content.py`)."""
+    """Content blocks to send beside the result (`tools/results/content.py`)."""
     client: Client = SILENT
     may_use: MayUse = NO_TOOL
     shared: Mapping[str, str] = field(default_factory=dict)
-    """Values that earlier calls left under the keys of `Tool.reads`."""
+    """Values that earlier calls of the session left, for the keys in `Tool.reads`."""
     session: Conversation | None = None
     """The session's history; None for a caller without a session."""
     turn_over: bool = False
-    """True if the turn's time is used up, so that no backend was asked."""
+    """True if the turn's deadline has passed, so that no backend was called."""
     stock: asyncio.Task[StockReading] | None = None
-    """The read of `Tool.stock_of`, for `Tool.complete`; None if it was not begun."""
+    """The running stock read of `Tool.stock_of`, for `Tool.complete`; None if not started."""
 
 
 Handler = Callable[[ToolContext, Json], Awaitable[Json]]
-"""(context, validated arguments with defaults) to a result that satisfies the tool's output schema."""
+"""Maps (context, validated arguments with defaults) to a result that satisfies the tool's output schema."""
 Completion = Callable[[ToolContext, Json], Awaitable[Json]]
-"""Adds what must not be cached (price, stock) to a result, whichever rung of the ladder it came from."""
+"""Adds uncached data (price, stock) to a result, whether it is live, cached or from the fallback."""
 
 
 @dataclass(frozen=True, slots=True)
 class CachePolicy:
-    """Seconds that a result is fresh, and may then be served stale, labelled. `per_user` keeps users apart. An operator's
-    setting replaces `fresh_seconds` of `text` about titles."""
+    """Cache lifetimes of a tool's results, in seconds since their creation: fresh, then stale and labelled. `per_user`: one
+    entry per user. `text`: texts about titles, whose `fresh_seconds` an operator's setting replaces."""
 
     fresh_seconds: int
     stale_seconds: int
@@ -141,17 +141,17 @@ class CachePolicy:
     text: bool = False
 
     def with_text_fresh_for(self, seconds: int) -> CachePolicy:
-        """The policy under the operator's setting; unchanged unless it is of `text`."""
+        """Returns the policy with the operator's freshness in seconds; unchanged unless `text`."""
         return replace(self, fresh_seconds=seconds, stale_seconds=max(seconds, self.stale_seconds)) if self.text else self
 
 
 TEXT = CachePolicy(fresh_seconds=300, stale_seconds=86_400, text=True)
-"""The policy of texts about titles. A server takes `fresh_seconds` from `MANGA_CACHE_TTL_S`."""
+"""Cache policy of texts about titles. A server takes `fresh_seconds` from `MANGA_CACHE_TTL_S`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """The rung below the cache: a poorer answer made without the failing backend. Results state its `name`."""
+    """Handler used if the cache has no result either: a poorer result without the failing backend, labelled with `name`."""
 
     name: str
     handler: Handler
@@ -159,7 +159,7 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class ProfileRule:
-    """An event for the user's long-term profile. `subject` makes it of the validated arguments; "" for none."""
+    """Rule for an event in the user's long-term profile. `subject` derives it from the validated arguments; "" for none."""
 
     kind: EventKind
     subject: Callable[[Json], str]
@@ -177,57 +177,57 @@ class Tool:
     handler: Handler
     timeout_ms: int
     summary: Callable[[Json], str]
-    """One line on a result, for the session's history."""
+    """Returns one line on a result, for the session's history."""
     remembered: tuple[str, ...] = ()
-    """Arguments that history and logs may show."""
+    """Names of arguments that history and logs may contain."""
     words: tuple[str, ...] = ()
-    """Arguments in the customer's own words, which only the history of their own session keeps."""
+    """Names of arguments with the customer's own words, kept only in the history of their session."""
     audited: tuple[str, ...] = ()
-    """Arguments that the audit may show."""
+    """Names of arguments that the audit log may contain."""
     cache: CachePolicy | None = None
     fallback: Fallback | None = None
     complete: Completion | None = None
     stock_of: Callable[[Json], Sequence[str]] | None = None
-    """The title_ids whose stock `complete` joins: read while the handler runs."""
+    """Returns the title_ids whose stock `complete` joins; it is read while the handler runs."""
     shown: Callable[[Json, Json], LastShown] | None = None
-    """The list of titles that a result shows, made of arguments and result."""
+    """Returns the list of titles that a result shows, from arguments and result."""
     shares: Callable[[Json], Mapping[str, str]] | None = None
-    """Values that a result leaves for later calls of the session, by key; "" takes one back."""
+    """Returns values for later calls of the session, by key; "" deletes a value."""
     leaves: tuple[str, ...] = ()
-    """The keys of `shares`: of `session.history.SHARED`, or `TOOL.key` with the tool's own name."""
+    """Keys that `shares` may set: of `session.history.SHARED`, or `TOOL.key` with the tool's own name."""
     reads: tuple[str, ...] = ()
-    """The keys that its calls are given in `ToolContext.shared`, its own or another tool's."""
+    """Keys of the values in `ToolContext.shared`, set by this tool or another."""
     named_by: tuple[str, ...] = ()
-    """Arguments that name the titles of a call. A call without any of them is about what the session was shown last."""
+    """Names of arguments that name titles. A call without any of them is about the titles shown last."""
     leaves_in_profile: ProfileRule | None = None
     check: Callable[[Json], Sequence[Violation]] | None = None
-    """Rules between arguments that a schema would state less clearly."""
+    """Returns violations of rules between arguments, which the schema does not express."""
     spelled: Mapping[str, Callable[[str], Any]] = field(default_factory=dict)
-    """For each argument a function that brings its text into one form before it is checked."""
+    """Normalisers by argument name, applied to text before validation."""
     personal: bool = False
-    """Every call leaves a line in the audit."""
+    """True if every call is written to the audit log."""
     default_on: bool = True
-    """False for an experiment, which is off where no flag names it."""
+    """False for an experimental tool, which is off unless a flag names it."""
     asks: bool = False
-    """May ask its client. An answer is for that call alone, so the tool has no cache."""
+    """True if the tool may ask its client. Answers are for one call alone, so the tool has no cache."""
     logs: bool = False
-    """May send its client log messages."""
+    """True if the tool may send log messages to its client."""
     echoes: tuple[str, ...] = ()
-    """Fields of a result that hold the asker's own words, which no cache keeps."""
+    """Result fields with the caller's own words, which are not stored in the cache."""
     sheds: tuple[str, ...] | None = None
-    """Fields that a result which is too long loses, in this order; None: by the output schema, from its end."""
+    """Result fields to drop from a result that is too long, in order; None: the output schema's, last to first."""
     obeys_preferences: bool = False
     """True if the tool receives the customer's remembered preferences."""
     looks_up: bool = False
-    """Reads a few records by their keys, and has slots beside those of other tools."""
+    """True if the tool reads a few records by key; it then has concurrency slots beside those of other tools."""
     effect: Effect = Effect.READS
     replayed: Callable[[Json], Json | None] = lambda result: result
-    """The part of a result that an idempotency key keeps for a repeat; None where a repeat runs again."""
+    """Returns the part of a result stored under its idempotency key; None if a repeat runs again."""
     instead: str = "Tell the customer that this is not available right now."
     """Advice for the model while the tool is off."""
 
     def is_about_last(self, arguments: Json) -> bool:
-        """True if a call with these arguments is about the titles shown last, so that its result is the session's own."""
+        """True if a call with these arguments is about the titles shown last, so its result depends on the session."""
         return bool(self.named_by) and not any(arguments.get(name) for name in self.named_by)
 
     @property
@@ -237,17 +237,17 @@ class Tool:
 
     @property
     def is_switched(self) -> bool:
-        """True if the registry has it and flags switch it."""
+        """True if the tool is in the registry and switched by flags."""
         return True
 
     @property
     def is_recorded(self) -> bool:
-        """True if the session's history keeps its calls and idempotency keys count."""
+        """True if the session's history records its calls and idempotency keys apply to them."""
         return True
 
     @property
     def annotations(self) -> Json:
-        """MCP's hints. Calls of every tool may be repeated, and reach nothing outside of the store."""
+        """MCP tool annotations. Every tool is idempotent and reaches nothing outside the store."""
         return {
             "title": self.title,
             "readOnlyHint": self.effect is Effect.READS,

@@ -27,7 +27,7 @@ from tools.store.models.values import day_in_japan, is_month
 from tools.store.ports import MOST_RELEASES
 
 VOLUME = "^[0-9enxt]{1,4}$"
-"""Text, since some clients cannot read an argument of two types; a number counts as its text. `fit_together` checks more."""
+"""A string, since some clients cannot send a union type; numbers are converted. `fit_together` checks the rest."""
 
 INPUT = arguments(
     {
@@ -77,7 +77,7 @@ async def last_known(context: ToolContext, given: Json) -> Json:
 
 
 def _with_title(context: ToolContext, given: Json) -> tuple[Json, str]:
-    """Fills in the title that was shown last where the call names a volume alone, or neither title nor month."""
+    """Adds the title shown last if the call names only a volume or a format, or nothing. Returns (arguments, note)."""
     if "volume" not in given and (given.keys() - {"format"} or not context.shared.get("title_id")):
         return given, ""
     title_id, note = resolve_title(context, given, NO_TITLE)
@@ -106,7 +106,7 @@ def summary(result: Json) -> str:
     return f"{len(result['volumes'])} of {result['total']} volumes"
 
 
-# Not cached: what a customer ordered may be in it, and the process keeps stock for seconds and a month for minutes anyway.
+# Not cached: it may depend on the customer's orders, and the process caches stock for seconds, a month for minutes.
 TOOL = Tool(
     name="find_volumes",
     title="Volumes",

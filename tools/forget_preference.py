@@ -1,4 +1,4 @@
-"""forget_preference: removes what a customer asked to be remembered."""
+"""forget_preference: removes remembered preferences of a customer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tools.store.search.text.characters import has_cjk, normalise
 ALL = re.compile(r"all|everything|全部|すべて|全て|ぜんぶ")
 _BUDGET = re.compile(r"\b(?:budget|price|spend)\b|予算|値段|価格")
 _PART, _PART_CJK = 3, 2
-"""Characters from which on a part of a preference may stand for it."""
+"""Least characters by which a part of a preference identifies it; the second for Chinese and Japanese text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Meant:
 
 
 def match_preferences(text: str, asked: Stance, remembered: Sequence[Heard]) -> Meant:
-    """Matches the text by its words, then by a part of them, then by its topic. `asked` is the stance that it states."""
+    """Finds the preferences meant by the text: by its words, then as a part, then by topic. `asked` is its stance."""
     said = normalise(text)
     if ALL.fullmatch(said):
         return Meant(tuple(each.preference for each in remembered))
@@ -51,7 +51,7 @@ def _is_part(said: str, text: str) -> bool:
 
 
 def _is_about(said: str, asked: Stance, remembered: Heard) -> bool:
-    """True if `asked` covers every condition of the remembered preference, or its budget where the text names a budget."""
+    """True if `asked` covers every condition of the preference; a text that names a budget covers its prices."""
     conditions = remembered.stance.conditions
     if _BUDGET.search(said):
         conditions = conditions.but("price", "series_price")
@@ -72,7 +72,7 @@ SEVERAL = "More than one could be meant, so nothing was removed: ask which, and 
 
 
 async def forget(context: ToolContext, asked: Json) -> Json:
-    """Removes preferences; answers once the store has confirmed it. It has no fallback: nothing less would be forgetting."""
+    """Removes preferences; returns once the store has confirmed it. No fallback, since only removal in the store counts."""
     reader, deadline, text = context.store.preference_reader, context.deadline, one_line(asked["preference"])
     found = Meant()
 
@@ -89,7 +89,7 @@ async def forget(context: ToolContext, asked: Json) -> Json:
 
 
 def _note(found: Meant, after: Preferences) -> str:
-    """Returns the note on what was removed; it stays true when `removed` and `preferences` are shortened."""
+    """Returns the note on the removal; it stays true when `removed` and `preferences` are shortened."""
     if found.preferences:
         return REMOVED.format(len(found.preferences))
     if found.several:

@@ -1,4 +1,4 @@
-"""get_ratings: what readers think of titles: the mean, how many they are, and how their stars are spread."""
+"""get_ratings: readers' ratings of titles: mean, number of ratings, and how many gave each number of stars."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def ratings(context: ToolContext, asked: Json) -> Json:
     if not about.ids:
         return present_ratings(about, {}, "")
     reading = await context.store.titles.read(about.ids, context.deadline)
-    if reading.from_records:  # which may lack what the catalogue has
+    if reading.from_records:  # local records may lack titles of the catalogue
         context.degraded.add("catalog")
         return present_ratings(about, reading.titles, NOT_KNOWN_NOW)
     if not reading.titles:

@@ -76,7 +76,7 @@ async def recommend(context: ToolContext, asked: Json) -> Json:
     chosen = await choose(context, want, asked, want.offset + most + (MORE if pending else 0))
     still = Pending.from_conditions(
         chosen.wish.conditions, most, want.offset
-    )  # what was let go needs no more to choose from
+    )  # dropped conditions need no spare titles
     last = want.offset + most + (MORE if still else 0)
     cards = [_card(title, reason(title, chosen.wish, chosen.customer)) for title in chosen.titles[want.offset : last]]
     said = describe_understood(want, chosen.let_go)
@@ -102,14 +102,14 @@ def _based_on(chosen: Chosen) -> list[str]:
 
 
 async def trending(context: ToolContext, asked: Json) -> Json:
-    """Popular titles that satisfy the conditions, without those that the customer owns if orders answer."""
+    """Returns popular titles that satisfy the conditions, without those the customer owns if orders can be read."""
     popular, most = context.store.popular, asked["count"]
     if not popular.index.titles:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
     want = await read_want(context, asked["criteria"], asked)
     bought = await read_purchases(context, context.user, context.deadline) if context.user is not None else ()
     excluded = Excluded((*bought, *want.known, *want.like), asked["exclude_titles"])
-    # The kept popular titles have no offers: only live stock tells what can be bought.
+    # Popular titles are cached without offers: only live stock tells which can be bought.
     pending = Pending.from_conditions(want.conditions, most, want.offset, recorded=False)
     matching = popular.index.list_ordered(want.conditions.but(*SALE), want.ordering, len(popular.index.titles))
     titles = excluded.first(matching, want.offset + most + (MORE if pending else 0))[want.offset :]

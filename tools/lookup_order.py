@@ -26,13 +26,13 @@ async def look_up(context: ToolContext, asked: Json) -> Json:
         return present_latest(await read_latest_orders(context), now)
     order = await read_own_order(context, asked["order_id"])
     if order is None:
-        # Missing, and somebody else's: one answer, one path.
+        # The same answer for a missing order and for another customer's, by the same path.
         raise NotFound("There is no such order for this customer. Check the number with them, or leave it out to list all.")
     return present_order(order, now)
 
 
 def one_order(result: Json) -> dict[str, str]:
-    """Returns the one order's number, which later calls of the session take by default; "" for several orders."""
+    """Returns a single order's number, the default of later calls of the session; "" for several orders, {} for none."""
     told = result.get("orders", [result])
     return {"order_id": str(told[0]["order_id"]) if len(told) == 1 else ""} if told else {}
 

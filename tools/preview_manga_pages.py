@@ -15,7 +15,7 @@ from tools.store.identifiers import TITLE_ID
 from tools.store.models import Page, Title
 
 TITLE_SECONDS = 0.3
-"""The title's share of the call's time; the rest is for its pages."""
+"""Seconds of the call's time for reading the title; the rest is for its pages."""
 
 INPUT = arguments(
     {
@@ -51,7 +51,7 @@ async def preview_volume(context: ToolContext, asked: Json) -> Json:
 
 
 async def of_known_title(context: ToolContext, asked: Json) -> Json:
-    """Answers for a title that the process knows: pages are shown only with the audience of their title."""
+    """Falls back to the popular titles in memory; pages are shown only with the audience of their title."""
     title = context.store.popular.index.by_id.get(asked["title_id"])
     if title is None:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
@@ -63,7 +63,7 @@ def facts(title: Title, volume: int) -> Json:
 
 
 async def with_pages(context: ToolContext, result: Json) -> Json:
-    """Adds the pages to an answer, cached or not: images are not cached with the result."""
+    """Adds the page images to a result, fresh or cached; images are not cached with it."""
     try:
         preview = await context.store.pages.pages(result["title_id"], result["volume"], context.deadline)
     except BackendFailure:

@@ -1,5 +1,5 @@
-"""The registry of resources, templates and prompts: the built-in ones in listed order, then those of packages. The shop's
-policies are listed first (`tools.resources.built_in`)."""
+"""Registry of resources, resource templates and prompts: the built-in ones in listed order, then those of packages. The
+shop's policies are listed first (`tools.resources.built_in`)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PRIMITIVES: tuple[Primitive, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Served(Generic[P]):
-    """A primitive with the tools that the pipeline runs for it and for completions of its arguments."""
+    """A primitive, and the tools that the pipeline runs to read it and to complete its arguments."""
 
     value: P
     run: Registered
@@ -50,10 +50,10 @@ class Served(Generic[P]):
 
 
 class PrimitiveRegistry:
-    """Resources and templates by address, prompts by name. Withdrawn ones are not served."""
+    """Resources and templates by URI, prompts by name. Withdrawn ones are not served."""
 
     def __init__(self, primitives: Iterable[Primitive] = PRIMITIVES) -> None:
-        """Registers the primitives. Raises `NameTaken` for an address or a name twice."""
+        """Registers the primitives. Raises `NameTaken` for a duplicate URI or name."""
         built_in = list(primitives)
         addresses = [_key(each) for each in built_in]
         self.resources: Register[Served[Resource]] = Register(addresses)
@@ -82,13 +82,13 @@ class PrimitiveRegistry:
         self._register_of(primitive).withdraw(_key(primitive))
 
     def on_change(self, observer: Callable[[Kind], None]) -> None:
-        """Calls the observer after each change with the kind that changed."""
+        """Registers an observer, called after each change with the kind that changed."""
         self.resources.on_change(partial(observer, "resources"))
         self.templates.on_change(partial(observer, "resources"))
         self.prompts.on_change(partial(observer, "prompts"))
 
     def find_resource(self, uri: str) -> tuple[Served[Resource] | Served[ResourceTemplate], dict[str, str]] | None:
-        """The resource with this address, else the first template that matches, and its variables."""
+        """Returns the resource with this URI, else the first matching template with its variables; None without."""
         if uri in self.resources and (resource := self.resources.get(uri)) is not None:
             return resource, {}
         for template in self.templates:
@@ -97,7 +97,7 @@ class PrimitiveRegistry:
         return None
 
     def tells(self, uri: str) -> bool:
-        """True if clients can subscribe to the address."""
+        """True if clients can subscribe to the URI."""
         return (found := self.find_resource(uri)) is not None and found[0].value.subscribable
 
     def prompt(self, name: str) -> Served[Prompt] | None:

@@ -31,7 +31,7 @@ from tools.store.identifiers import Identifiers
 T = TypeVar("T")
 Observer = Callable[[], None]
 MOST_WITHDRAWN = 256
-"""Withdrawn values that are kept; the oldest go first."""
+"""Most withdrawn values kept; the oldest are dropped first."""
 
 
 class NameTaken(ValueError):
@@ -43,8 +43,8 @@ class NotRegistered(ValueError):
 
 
 class Register(Generic[T]):
-    """Immutable values by name, exchanged as a whole, so that a holder keeps its version. Iterates in the order of `first`,
-    then by name. Only the loop's thread changes it."""
+    """Registry of immutable values by name. A changed value replaces the old one, which its holders keep. Iterates in the
+    order of `first`, then by name. Changed only on the event loop's thread."""
 
     def __init__(self, first: Iterable[str] = (), most_withdrawn: int = MOST_WITHDRAWN) -> None:
         self._rank = {name: place for place, name in enumerate(first)}
@@ -80,11 +80,11 @@ class Register(Generic[T]):
             observer()
 
     def get(self, name: str) -> T | None:
-        """The current value, else the last withdrawn one."""
+        """Returns the current value, else the last withdrawn one, else None."""
         return self._current[name] if name in self._current else self._withdrawn.get(name)
 
     def on_change(self, observer: Observer) -> None:
-        """Calls the observer after every change, on the loop, before anything else runs there. It must not block."""
+        """Registers an observer, called synchronously on the event loop after every change. It must not block."""
         self._observers.append(observer)
 
     def names(self) -> list[str]:
@@ -123,7 +123,7 @@ TOOLS: tuple[Tool, ...] = (
     forget_preference.TOOL,
 )
 CORE = frozenset({"search_manga_catalog", "get_manga_details", "check_inventory", "get_recommendations", "lookup_order"})
-"""The five tools of the reference: all that there are with MANGA_TOOLS=core."""
+"""The five tools of the reference, the only ones with MANGA_TOOLS=core."""
 FORM = 10
 """Characters of `Registered.form`."""
 
@@ -134,8 +134,8 @@ class ToolRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """One version of a tool, which a call keeps until it ends. `package` is None for a built-in tool. `form` is in keys of
-    cached results of this version; `fits` checks the shape of one; `sheds` is the order in which it is shortened."""
+    """One version of a tool, which a call keeps until it ends. `package`: None for a built-in tool. `form`: part of its
+    results' cache keys; `fits`: checks a cached result's shape; `sheds`: the order in which a result is shortened."""
 
     tool: Tool
     validator: ArgumentsValidator
@@ -154,7 +154,7 @@ def compile_tool(tool: Tool) -> Registered:
 
 
 def compile_valid_tool(tool: Tool) -> Registered:
-    """Compiles a tool unchecked: checks of all that are built in, which tests make, take a quarter of a second."""
+    """Compiles a tool without checking it: checking all built-in tools takes a quarter of a second, and tests do it."""
     validator = ArgumentsValidator(tool.input_schema, tool.check, tool.spelled, map_renames(tool.name))
     sheds = list_sheddable(tool.output_schema) if tool.sheds is None else tool.sheds
     return Registered(tool, validator, digest(tool.output_schema)[:FORM], compile_success_check(tool.output_schema), sheds)
@@ -173,9 +173,9 @@ class Registry:
         identifiers: Identifiers | None = None,
         compiled: Callable[[Tool], Registered] = compile_tool,
     ) -> None:
-        """`version` is that of the built-in `tools`. Cached results also depend on `setting`. `text_fresh_seconds` replaces
-        the freshness of text about titles; schemas state the patterns of `identifiers`. All apply to later tools too. Raises
-        `ToolRefused`, and `NameTaken` for a name twice."""
+        """Registers `tools`, of version `version`. Keys of cached results depend on `setting` too. `text_fresh_seconds`
+        replaces the freshness of text about titles; schemas state the patterns of `identifiers`. All apply to later tools
+        too. Raises `ToolRefused`, and `NameTaken` for a duplicate name."""
         self._version = version
         self._setting = setting
         self._text_fresh_seconds = text_fresh_seconds
@@ -197,7 +197,7 @@ class Registry:
         self.exchange([self.compile_tool(tool, version)])
 
     def replace(self, tool: Tool, version: str) -> None:
-        """Replaces a tool. Running calls end on their version; its cached results are not served any more. Raises
+        """Replaces a tool. Running calls finish on the old version, whose cached results are no longer served. Raises
         `ToolRefused`, `NotRegistered`."""
         self._register.replace(tool.name, self.compile_tool(tool, version))
 
@@ -208,14 +208,14 @@ class Registry:
     def compile_tool(self, tool: Tool, version: str | None = None, package: str | None = None) -> Registered:
         """Compiles a tool, which takes some milliseconds and may run on another thread. Raises `ToolRefused`."""
         own = self._compiled(self._with_freshness(self._with_identifiers(tool)))
-        if own.tool.output_schema is not tool.output_schema:  # what is kept of a result has its names inside the server
+        if own.tool.output_schema is not tool.output_schema:  # cached results have the server's internal field names
             own = replace(own, fits=compile_success_check(tool.output_schema))
         self._check_keys(own.tool)
         version = self._version if version is None else version
         return replace(own, form=digest(own.form, self._setting, version)[:FORM], version=version, package=package)
 
     def _check_keys(self, tool: Tool) -> None:
-        """Raises `ToolRefused` for a key that the tool reads and its owner does not leave. The owner may come later."""
+        """Raises `ToolRefused` if a key of `reads` is not among the `leaves` of its owner, if that is registered yet."""
         for key in tool.reads:
             owner = self._register.get(key.partition(".")[0]) if "." in key else None
             if owner is not None and key not in owner.tool.leaves:
@@ -229,11 +229,11 @@ class Registry:
         return self._register.get(name)
 
     def on_change(self, observer: Observer) -> None:
-        """Calls the observer after each change."""
+        """Registers an observer, called after each change."""
         self._register.on_change(observer)
 
     def nearest(self, name: str, among: Container[str] | None = None) -> list[str]:
-        """Up to three names like this one, nearest first, of those in `among` if given."""
+        """Returns up to three names like this one, nearest first, of those in `among` if given."""
         names = [each for each in self._register.names() if among is None or each in among]
         return get_close_matches(name[:100], names, n=3, cutoff=0.4)
 
@@ -247,7 +247,7 @@ class Registry:
         return (each.tool for each in self._register)
 
     def _with_identifiers(self, tool: Tool) -> Tool:
-        """The tool with the shop's patterns and currency in its schemas, and order numbers normalised."""
+        """Returns the tool with the shop's patterns and currency in its schemas, and order numbers normalised."""
         shop, schema = self._identifiers, self._identifiers.adapt(tool.input_schema)
         rules = schema.get("properties") if isinstance(schema, Mapping) else None
         if not isinstance(rules, Mapping):  # `compiled` refuses it, and says why

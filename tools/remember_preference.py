@@ -1,4 +1,4 @@
-"""remember_preference: what a customer wants to be heeded from now on, in their own words."""
+"""remember_preference: stores a lasting preference of a customer, in their own words."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ TOO_MANY = Violation(
 
 
 def may_be_kept(asked: Json) -> Sequence[Violation]:
-    """The violations of a blank text, or of one with a card number, which was written down by mistake."""
+    """Returns violations for blank text, and for text with a card number, which must not be stored."""
     return check_not_blank(asked) or ([A_CARD] if contains_card_number(str(asked.get("preference", ""))) else [])
 
 
 async def remember(context: ToolContext, asked: Json) -> Json:
-    """Remembers a preference once the store has confirmed it; there is no fallback."""
+    """Remembers a preference; returns once the store has confirmed it. There is no fallback."""
     reader, deadline = context.store.preference_reader, context.deadline
     new = await reader.read(Preference.from_text(one_line(asked["preference"]), context.store.now()), deadline)
 
@@ -98,7 +98,7 @@ TOOL = Tool(
     summary=lambda result: f"{len(result['preferences'])} preferences kept",
     personal=True,
     effect=Effect.ADDS,
-    replayed=lambda result: None,  # it holds the customer's words; the same again changes nothing
+    replayed=lambda result: None,  # the result has the customer's words; a repeat changes nothing
     sheds=worth.REMEMBERED,
     instead="Say that it cannot be remembered now, and put the wish into each search.",
 )

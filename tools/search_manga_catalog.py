@@ -1,4 +1,4 @@
-"""search_manga_catalog: finds titles by the words of a shopper."""
+"""search_manga_catalog: finds titles by a shopper's words."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ from tools.store.search.text.tokens import stem
 ELSEWHERE = "elsewhere"
 RELEASES = "find_volumes"
 POLICIES = "manga://policies"
-"""Stands for policies in place of a tool's name: everybody may read them."""
+"""Stands for the shop's policies in place of a tool's name; all callers may read them."""
 MOST_TOPICS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """A pointer to another tool. `wording` finds the question in a normalised text; `says` is one sentence for the model,
-    with a place for the shop's policies."""
+    """A pointer to another tool. `wording` matches the question in a normalised text; `says` is one sentence for the model,
+    with a placeholder for the shop's policies."""
 
     tool: str
     wording: re.Pattern[str]
@@ -93,9 +93,9 @@ POINTERS = (
 
 
 def mark_pointers(text: str, titles: Iterable[Title], searched: str | None = None, topics: Iterable[str] = ()) -> Json:
-    """The mark for a result of these titles. Words of a title's name ask for that title. `searched`: the part of the text
-    that was searched for, by default all; the rest asked for releases. `topics`: the policies of the shop; the words of one
-    that is the shop's own ask for it."""
+    """Returns the mark for a result: the tools that answer the text better. Words in a name of `titles` do not count.
+    `searched`: the part of the text that was searched for, by default all; the rest asked for releases. `topics`: the shop's
+    policies; the words of a topic that only this shop has point to it."""
     asked = normalise(text)
     found = [(pointer.tool, match[0]) for pointer in POINTERS if (match := pointer.wording.search(asked))]
     words = {stem(word) for word in split_words(asked)}
@@ -108,7 +108,7 @@ def mark_pointers(text: str, titles: Iterable[Title], searched: str | None = Non
 
 
 def add_pointers(context: ToolContext, result: Json) -> Json:
-    """The result without its mark, and with a note on each of the available tools that it points to."""
+    """Replaces the result's mark by a note on each marked tool that the caller may use."""
     if ELSEWHERE not in result:
         return result
     told = {key: value for key, value in result.items() if key != ELSEWHERE}
@@ -131,7 +131,7 @@ def _names(title: Title) -> Iterable[str]:
 UNAVAILABLE = "The search is not available right now;"
 TURN_OVER = "Nothing was searched for, because the time for this turn is over;"
 LONGEST_TRACE = 100
-"""Characters of a query that a profile keeps."""
+"""Most characters of a query that a profile keeps."""
 
 INPUT = arguments(
     {
@@ -207,14 +207,14 @@ async def search(context: ToolContext, asked: Json) -> Json:
         return results((), 0) | said | instead | join_notes(said.get("note"), instead.get("note"))
     left = Pending.from_conditions(found.want.conditions, most, want.offset)
     still = left and left.but_for(found.named, found.want.by_name)
-    titles = page.titles if still else page.titles[:most]  # what was let go needs no more to choose from
+    titles = page.titles if still else page.titles[:most]  # dropped conditions need no spare titles
     answer = results(titles, page.total) | said | next_offset(want, len(titles), page.total)
     note = AT_THE_END if not titles else GUESSED if page.guessed else _note_lifted_taste(found.want, found.named)
     return answer | ({PENDING: still.as_json()} if still else {}) | join_notes(said.get("note"), note)
 
 
 async def _read_by_id(context: ToolContext, query: str) -> Title | None:
-    """Reads the title of which the query is the id; None if it is none."""
+    """Reads the title whose id is the query; None if there is none."""
     if not context.store.identifiers.titles.matches(query):
         return None
     return (await context.store.titles.read([query], context.deadline)).titles.get(query)
@@ -228,7 +228,7 @@ async def popular_instead(context: ToolContext, asked: Json) -> Json:
     if not popular.index.titles:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
     want = await differing(context, await read_want(context, text, asked))
-    # The kept popular titles have no offers: only live stock tells what can be bought.
+    # Popular titles are cached without offers: only live stock tells which can be bought.
     conditions, pending = (
         want.conditions.but(*SALE),
         Pending.from_conditions(want.conditions, most, want.offset, recorded=False),
@@ -255,12 +255,12 @@ async def popular_instead(context: ToolContext, asked: Json) -> Json:
 
 
 def no_title_asked_for(query: str) -> Json:
-    """Returns no titles, and a note: the query is about releases alone, and any title would be unrelated."""
+    """Returns no titles and a note, for a query about releases alone: any title would be unrelated."""
     return results((), 0) | mark_pointers(query, (), "") | {"note": NOT_A_TITLE}
 
 
 def _find_named(popular: PopularTitles, want: Want, conditions: Conditions, most: int) -> tuple[Title, ...]:
-    """Titles that the text names. Conditions lifted for names are lifted only where the text is the whole name."""
+    """Returns titles that the text names. Conditions lifted for names are lifted only if the text is the whole name."""
     if len(want.named) > 1 and not want.like:
         by_id, check = popular.index.by_id, Check(conditions)
         return tuple(by_id[each] for each in want.named if each in by_id and check.satisfied_by(by_id[each]))

@@ -1,1 +1,1 @@
-"""An example agent: a Strands agent that talks to this server as a shop's chatbot would."""
+"""Example agent: a Strands agent that uses this server as a shop's chatbot would."""

@@ -1,8 +1,8 @@
 """`python -m infra.agent.agent`: a Strands agent in conversation with the store's tools, over SSE.
 
-With a model that goes by words it needs no credentials; `--bedrock MODEL` puts the same questions to a real one. Each
-question is a turn of its own, with what `StoreTools` sees to. `--serve` answers anybody's questions over HTTP instead, as
-the container beside the server does.
+The default model decides by words and needs no credentials; `--bedrock MODEL` asks a real model the same questions. Each
+question is a turn of its own, for which `StoreTools` sends the headers. `--serve` answers questions over HTTP instead, as in
+the container beside the server.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from infra.agent.store_tools import StoreTools
 from infra.agent.traces import export_spans, turn_span
 from infra.agent.transcript import Transcript, line
 
-# Each question with the rounds of tools that its answer is likely to need.
+# Each question, with the number of tool rounds that its answer is likely to need.
 QUESTIONS = (
     ("I'm in the mood for dark fantasy with swords and demons. What do you have on the shelf?", 2),
     ("And for my niece, who is ten? It should be finished, under ten volumes, and nothing gory.", 1),
@@ -34,11 +34,11 @@ QUESTIONS = (
     ("Recommend me a dozen like those, but nothing I already own.", 2),
 )
 REFUSED = "VALIDATION_ERROR"
-"""A dozen is more than the tool takes; every other call succeeds."""
+"""Expected outcome of the call for a dozen, which exceeds the tool's limit; every other call succeeds."""
 
 
 def converse(url: str, model: Model, user: str, order: str | None) -> list[str]:
-    """Holds the conversation and prints it; returns the outcomes of its calls, in order."""
+    """Holds the conversation and prints it; returns the outcomes of its tool calls, in order."""
     transcript, store = Transcript(), StoreTools(url, user)
     agent = Agent(model, plugins=[store], hooks=[transcript], callback_handler=None)
     if connection := store.store.connection:
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _serve(asked: argparse.Namespace, model: Model, settings: ServiceSettings) -> list[str]:
     """Serves until SIGTERM. The libraries' logs are off: they write a hundred lines for each lost connection."""
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
-    for library in ("strands", "mcp", "client", "httpx2", "httpx"):  # "client" is how the SDK's session calls itself
+    for library in ("strands", "mcp", "client", "httpx2", "httpx"):  # "client" is the logger of the SDK's session
         logging.getLogger(library).setLevel(logging.CRITICAL)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     asyncio.run(serve(asked.url, model, asked.host, asked.port, patience_ms(asked), settings))

@@ -1,4 +1,4 @@
-"""Answers one question of one customer within its time, in the model's words, else in prepared ones."""
+"""Answers one question of a customer within a time limit, in the model's words or else in prepared ones."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ logger = logging.getLogger(__name__)
 
 MOST_CONVERSATIONS = 1000
 FIRST_WORDS_SECONDS = 0.8
-"""A customer who has heard nothing by then hears that we are looking."""
+"""Seconds without any words after which the customer is told that the agent is looking."""
 AGAIN_SECONDS = 0.1
 A_STEP_MS = 500
-"""Least time for a step of the model: with less left it is not asked again."""
+"""Least milliseconds left for repeating a failed step of the model."""
 Outcome = Literal["answered", "store_away", "late", "model_away"]
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The end of a turn. `calls` are the tools that were asked; `spent` says where the time went, in ms."""
+    """The end of a turn. `calls`: the tool calls made; `spent`: milliseconds by part of the work."""
 
     turn: str
     ms: int
@@ -46,15 +46,15 @@ class Done:
 
 @dataclass(slots=True)
 class Conversation:
-    """The messages of customer and agent. It answers one question at a time."""
+    """The messages of one conversation. The lock lets it answer one question at a time."""
 
     messages: Messages = field(default_factory=list)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Answering:
-    """Answers questions within `patience_ms`: a turn that is not done by then ends with the known results. Calls state what
-    is left of that time as the turn's budget."""
+    """Answers questions within `patience_ms`: a turn not done by then ends with the known results. Tool calls state the
+    remaining time as the turn's budget."""
 
     def __init__(self, store: Store, model: Model, patience_ms: int, **manners: Any) -> None:
         self._store = store
@@ -69,7 +69,7 @@ class Answering:
         self, session: str, question: str, user: str | None, token: str | None = None
     ) -> AsyncIterator[AsyncGenerator[str | Done, None]]:
         """Waits until the conversation's earlier questions are answered and sent, then yields the answer: its words as they
-        come, and `Done` at the end. It never raises, and never takes longer than the patience."""
+        come, and `Done` at the end. The answer never raises, and never takes longer than the patience."""
         conversation = self._conversation(session, user)
         async with conversation.lock:
             about = {"session": session, "token": token, "seconds": self._patience, "skills": False, **self._manners}
@@ -82,7 +82,7 @@ class Answering:
             finally:
                 self.open_turns -= 1
                 task.cancel()
-                await asyncio.wait({task}, timeout=self._patience)  # it may still write into the conversation
+                await asyncio.wait({task}, timeout=self._patience)  # until then it may write into the conversation
 
     async def _tell(self, speech: Speech) -> AsyncGenerator[str | Done, None]:
         began, heard = time.monotonic(), False
@@ -110,8 +110,8 @@ class Answering:
             span.set_attribute(OUTCOME, speech.outcome)
 
     def _conversation(self, session: str, user: str | None) -> Conversation:
-        """Returns the conversation of a session. Beyond a bound those quiet the longest are forgotten, except the ones in
-        use."""
+        """Returns the conversation of a session. Beyond `MOST_CONVERSATIONS` those unused the longest are dropped, except
+        those in use."""
         found = self._conversations.setdefault((session, user), Conversation())
         self._conversations.move_to_end((session, user))
         quiet = [name for name, each in self._conversations.items() if not each.lock.locked() and each is not found]
@@ -121,7 +121,7 @@ class Answering:
 
 
 class Speech:
-    """One turn's words, in the order in which they come; an empty text ends them."""
+    """Queue of one turn's words, in order; an empty string ends it."""
 
     def __init__(self, question: str, tools: StoreTools) -> None:
         self.question = question
@@ -133,7 +133,7 @@ class Speech:
         self._tried: set[int] = set()
 
     async def speak(self, model: Model, messages: Messages) -> None:
-        """Lets the model answer, by an agent of this turn's own: an agent of Strands answers one question at a time."""
+        """Lets the model answer, with an agent for this turn alone: a Strands agent answers one question at a time."""
         said = ""
         try:
             agent = Agent(model, messages, plugins=[self.tools], callback_handler=None, retry_strategy=None)
@@ -153,8 +153,8 @@ class Speech:
         self.words.put_nowait("")
 
     def ending(self) -> str:
-        """Returns the end of an answer that the model did not finish: the known results, or a sentence why there are
-        none."""
+        """Returns the end of an answer that the model did not finish: the known results, or a sentence that says why there
+        are none."""
         reason = "cut" if self._step else "model_away" if self.outcome == "model_away" else "late"
         known = tell_known(self.tools.turn.results, self.question) or sentence(reason, self.question)
         return f" … {known}" if self._step else known
@@ -174,13 +174,13 @@ class Speech:
             self._step += text
 
     def say(self, text: str) -> None:
-        """Queues words, after a space where a new step begins."""
+        """Queues words, with a space before them if a new step begins."""
         apart = " " if self._told and not self._step and not text[:1].isspace() else ""
         self.words.put_nowait(apart + text)
         self._told = True
 
     async def _ask_again(self, event: AfterModelCallEvent) -> None:
-        """Has a failed model asked again, once a step, if the customer has read no word of it."""
+        """Lets a failed model call be repeated, once per step, unless the customer has read words of that step."""
         turn = self.tools.turn
         if event.exception is None or self._step or is_hopeless(event.exception):
             return

@@ -1,4 +1,4 @@
-"""A model of Amazon Bedrock for turns of three seconds, and what kept it from answering, in one line."""
+"""A Bedrock model set up for turns of three seconds, and one-line explanations of its failures."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ CODES = {
 
 
 def bedrock_model(settings: ModelSettings, most_turns: int) -> BedrockModel:
-    """Makes the model that all turns share. It makes one attempt, no longer than its silence is allowed: a turn has three
-    seconds, and decides itself on retries."""
+    """Makes the model that all turns share. It makes one attempt of at most `silence_ms` without data: a turn has three
+    seconds, and decides on retries itself."""
     from strands.models import BedrockModel, CacheConfig
 
     given: dict[str, Any] = {"model_id": settings.model}
@@ -65,13 +65,13 @@ def bedrock_model(settings: ModelSettings, most_turns: int) -> BedrockModel:
 
 
 def is_hopeless(error: BaseException) -> bool:
-    """True if asking again cannot help; False for throttling, silence and broken streams."""
+    """True if a retry cannot help; False for throttling, silence and broken streams."""
     codes = [each.response.get("Error", {}).get("Code") for each in _chain(error) if isinstance(each, ClientError)]
     return any(code in CODES and code != THROTTLED for code in codes)
 
 
 def problem_of(error: BaseException) -> str | None:
-    """Returns the problem behind an error of AWS; None for other errors."""
+    """Returns a one-line explanation of an AWS error; None for other errors."""
     for each in _chain(error):
         if isinstance(each, ClientError):
             code = str(each.response.get("Error", {}).get("Code", ""))

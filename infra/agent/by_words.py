@@ -1,4 +1,4 @@
-"""A model for Strands that decides by the question's words: it needs no Bedrock, and always says the same."""
+"""A deterministic Strands model that decides by the question's words, without Bedrock."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from infra.agent.choosing import Json, next_step
 
 
 class ModelByWords(Model):
-    """Answers any number of conversations: it keeps no state but the messages. `thinking_seconds` is the time of each step,
-    to make turns as long as a real model's."""
+    """Model for any number of conversations: its only state are the messages. `thinking_seconds`: duration of each step, to
+    make turns as long as with a real model."""
 
     def __init__(self, thinking_seconds: float = 0) -> None:
         self._thinking_seconds = thinking_seconds

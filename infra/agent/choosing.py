@@ -1,4 +1,4 @@
-"""Chooses the next tool, or the answer, by the words of the question, in place of a real model."""
+"""Chooses the next tool call, or the answer, by the words of the question, in place of a real model."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 from infra.agent.words import sentence, tell_known
 
 ORDER_ID = re.compile(r"\b[A-Z]{1,8}-(?=[A-Z0-9]*[0-9])[A-Z0-9]{4,20}\b", re.IGNORECASE)
-"""Order numbers of any shop that writes letters before a hyphen."""
+"""Matches order numbers of any shop that writes letters before a hyphen."""
 ADVICE = re.compile(r"recommend|suggest|advise|おすすめ", re.IGNORECASE)
 MOODS = re.compile(r"^(?:I'm in the mood for|And for|Good\. And|Do you have) ?|[.?] (?=What do you have).*$|[.?]$")
-"""Words around a subject."""
+"""Words around the subject of a question, which are removed."""
 DOZEN = re.compile(r"\bdozen\b")
 WHICH = re.compile(r"\b(first|second|third|fourth|fifth)( one)?\b.*\bstock\b")
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
 SHOWN = re.compile(r"\b([1-5])\. ([A-Za-z0-9-]*[0-9][A-Za-z0-9-]*) ")
-"""The list shown last, as the server writes it."""
+"""Matches an entry of the list shown last in the server's summary: number and title id."""
 MOST_QUERY = 200
-"""Characters of a question that are searched for; the server takes no more."""
+"""Most characters of a question that are searched for; the server takes no more."""
 LATEST = re.compile(r"\blatest order\b")
 GIFT = re.compile(r"\bfor my\b")
 Json = dict[str, Any]
@@ -29,7 +29,7 @@ Use = tuple[str, Json]
 
 
 def next_step(messages: Messages) -> Use | str:
-    """Returns a tool with its arguments, or the answer."""
+    """Returns the next tool with its arguments, or the answer."""
     results, question, earlier = results_of_turn(messages), question_of(messages), earlier_of(messages)
     if results and "error" in results[-1]:
         return _after_failure(results[-1]["error"], question)
@@ -44,7 +44,7 @@ def next_step(messages: Messages) -> Use | str:
     else:
         uses = [("search_manga_catalog", {"query": _subject(question), "max_results": 3})]
         if not GIFT.search(question) and (not results or results[0].get("results")):
-            uses.append(("check_inventory", {}))  # without ids: those of the search
+            uses.append(("check_inventory", {}))  # without ids it checks the titles of the search
     if len(results) < len(uses):
         return uses[len(results)]
     return tell_known(results[-1:], question, "have") or sentence("nothing", question)
@@ -63,7 +63,7 @@ def _after_failure(error: Json, question: str) -> Use | str:
 
 
 def question_of(messages: Messages) -> str:
-    """Returns the customer's last words; "" without any."""
+    """Returns the customer's latest message; "" without any."""
     return next((texts[-1] for texts in _spoken(messages)), "")
 
 
@@ -73,13 +73,13 @@ def earlier_of(messages: Messages) -> str:
 
 
 def _spoken(messages: Messages) -> list[list[str]]:
-    """Returns the customers' messages, block by block, the latest first."""
+    """Returns the customer's messages as lists of text blocks, the latest first."""
     texts = [[block["text"] for block in each["content"] if "text" in block] for each in messages if each["role"] == "user"]
     return [each for each in reversed(texts) if each]
 
 
 def results_of_turn(messages: Messages) -> list[Json]:
-    """Returns the tools' results since the customer last spoke, as the model reads them: the first text of each."""
+    """Returns the tools' results since the customer's latest message, as the model reads them: the first text of each."""
     found: list[Json] = []
     for message in messages:
         results = [block["toolResult"] for block in message["content"] if "toolResult" in block]
@@ -90,7 +90,7 @@ def results_of_turn(messages: Messages) -> list[Json]:
 
 
 def _read(text: str) -> Json:
-    """Reads a tool's result; returns an error where Strands reports that the tool was not reached."""
+    """Parses a tool's result; returns an error if Strands reports that the tool was not reached."""
     try:
         return dict(json.loads(text))
     except ValueError:

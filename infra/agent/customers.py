@@ -1,4 +1,4 @@
-"""Proves customers: by the subject of a token that the shop's issuer has signed."""
+"""Authenticates customers by the subject of a token signed by the shop's issuer."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ USER = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,253}[\x21-\x7e])?")
 
 
 class Unproven(Exception):
-    """The token proves nobody. The text reveals nothing of its content."""
+    """The token authenticates no customer. The message reveals nothing of its content."""
 
 
 class NoRedirects(HTTPRedirectHandler):
     def redirect_request(self, *ignored: Any) -> None:
-        """Refuses a redirect, which then raises `HTTPError`: keys, customers and their words are at one address."""
+        """Refuses a redirect, which then raises `HTTPError`, so that secrets and customers' words stay at one address."""
 
 
 class Customers:
     """Verifies tokens. Keys are fetched on a thread, every ten minutes and for an unknown key at most twice a minute; while
-    the issuer is away the last keys count for a day."""
+    the issuer fails the last keys are used for up to a day."""
 
     def __init__(self, settings: JwtSettings) -> None:
         self._settings = settings
@@ -75,7 +75,7 @@ class Customers:
                     read = await asyncio.to_thread(self._fetch)
                     self._keys = {str(each.key_id): each for each in jwt.PyJWKSet.from_dict(read).keys}
                     self._fetched = now
-                except Exception as error:  # whatever keeps them from us, the last ones go on
+                except Exception as error:  # on any failure the last keys stay in use
                     logger.warning("the issuer's keys cannot be read: %r", error)
         if now - self._fetched > KEPT_SECONDS or name not in self._keys:
             raise Unproven("The token is signed with a key that its issuer does not have.")

@@ -1,4 +1,4 @@
-"""The door's side of a conversation: takes a customer's message from a socket that the door holds, and sends words back."""
+"""The agent's side of the WebSocket gateway ("door"): sends answers to the customers' sockets that it holds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from infra.agent.lambdas import FunctionFailed, invoked
 logger = logging.getLogger(__name__)
 
 GATHER_SECONDS = 0.1
-"""Each message to a customer is a call: words that come in this time go together."""
+"""Seconds for which words are batched, since each message to a customer is a call."""
 SEND_SECONDS = 5
 GONE = 410
 Json = dict[str, Any]
@@ -32,16 +32,16 @@ class CustomerGone(Exception):
 
 
 class Door:
-    """Sends words to sockets. `callback` is `http://HOST:PORT` or `lambda:NAME`; `secret` proves this agent to the
-    former."""
+    """Sends words to customers' sockets through the door. `callback`: `http://HOST:PORT` or `lambda:NAME`; `secret`:
+    authenticates this agent to an HTTP callback."""
 
     def __init__(self, callback: str, secret: str) -> None:
         self._callback = callback.rstrip("/")
         self._secret = secret
 
     async def answer(self, connection: str, told: AsyncIterator[str | Done], named: Mapping[str, str]) -> None:
-        """Sends the words of a turn in order, as they come, each message with what is `named`: the session that the
-        customer stated. Stops when the customer has gone."""
+        """Sends the words of a turn in order, as they come; each message includes `named`: the session that the customer
+        stated. Stops when the customer's socket is closed."""
         queue: asyncio.Queue[str | Done | None] = asyncio.Queue()
 
         async def listen() -> None:
@@ -73,7 +73,7 @@ class Door:
             await self.send(connection, {"event": "error", "name": name, "message": message})
 
     async def send(self, connection: str, message: Json) -> None:
-        """Sends a message, twice if the first attempt fails; then it is lost and logged. Raises `CustomerGone`."""
+        """Sends a message, with one retry; a message that fails twice is lost and logged. Raises `CustomerGone`."""
         for _ in range(2):
             status = await asyncio.to_thread(self._sent, connection, message)
             if status == GONE:
@@ -97,12 +97,12 @@ class Door:
             return 502
         except (OSError, HTTPException, ValueError, KeyError):
             return 502
-        except Exception as error:  # botocore's have no common root with these
+        except Exception as error:  # botocore's errors have no common base with these
             logger.warning("the door cannot be called: %r", error)
             return 502
 
 
 def session_of(connection: str) -> str:
-    """Returns the session of a socket whose customer names none: a hash, since a connection's id may hold other
+    """Returns the session of a socket whose customer states none: a hash, since a connection's id may hold other
     characters."""
     return f"ws-{hashlib.sha256(connection.encode()).hexdigest()[:32]}"

@@ -1,4 +1,4 @@
-"""`python -m infra.agent.healthcheck`: status 0 when the service in this container lives, with the store or without it."""
+"""`python -m infra.agent.healthcheck`: exits with 0 if the service in this container is alive, with or without the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls AWS Lambda functions that reach the internet for a task without a way to it."""
+"""Invokes AWS Lambda functions that reach the internet for a task without internet access."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _client() -> Any:
 
 
 def invoked(address: str, payload: Json) -> Json:
-    """Returns the answer of the function `lambda:NAME`. Blocks. Raises `FunctionFailed`."""
+    """Invokes the function `lambda:NAME` and returns its answer. Blocks. Raises `FunctionFailed`."""
     response = _client().invoke(FunctionName=address.removeprefix("lambda:"), Payload=json.dumps(payload))
     answer = response["Payload"].read()
     if response.get("FunctionError"):

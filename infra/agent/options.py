@@ -15,18 +15,18 @@ TURN_TOKENS = 2000
 TURN_CALLS = 3
 CORE = ("search_manga_catalog", "get_manga_details", "check_inventory", "get_recommendations", "lookup_order")
 PATIENCE_MS = 2800
-"""Time that a customer waits for an answer: with the way there and back, three seconds."""
+"""Milliseconds for an answer; with the network's round trip a customer waits three seconds."""
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class WrongSetting(ValueError):
-    """A setting cannot be used; the text names it and its rule."""
+    """A setting has an invalid value; the message names it and its rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """AGENT_MODEL, AGENT_TEMPERATURE, AGENT_MAX_TOKENS; AGENT_PROMPT_CACHE=off for a model that has none. A model that says
-    nothing for AGENT_MODEL_SILENCE_MS is asked once more."""
+    """Settings AGENT_MODEL, AGENT_TEMPERATURE, AGENT_MAX_TOKENS; AGENT_PROMPT_CACHE=off for a model without prompt cache. A
+    model that sends nothing for AGENT_MODEL_SILENCE_MS milliseconds is asked once more."""
 
     model: str = MODEL
     temperature: float | None = None
@@ -47,7 +47,7 @@ class ModelSettings:
 
 @dataclass(frozen=True, slots=True)
 class JwtSettings:
-    """AGENT_JWT_ISSUER, AGENT_JWT_AUDIENCE (several with commas), AGENT_JWT_JWKS_URL: all three, or none."""
+    """Settings AGENT_JWT_ISSUER, AGENT_JWT_AUDIENCE (comma-separated), AGENT_JWT_JWKS_URL: all three, or none."""
 
     issuer: str
     audience: tuple[str, ...]
@@ -56,10 +56,10 @@ class JwtSettings:
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """`jwt` says whose tokens prove a customer at /turns; `door_secret` (AGENT_DOOR_SECRET) proves the door at /door, whose
-    answers go to `callback` (AGENT_CALLBACK_URL). `store_token` (AGENT_STORE_TOKEN) is the agent's own bearer for the store.
-    A turn's results may come to `turn_tokens` (AGENT_TURN_TOKENS), and it has `turn_calls` (AGENT_TURN_CALLS). The model
-    gets `tools` (AGENT_TOOLS: all, core, or names with commas)."""
+    """`jwt`: issuer of the tokens that authenticate customers at /turns; `door_secret` (AGENT_DOOR_SECRET) authenticates the
+    door at /door, whose answers go to `callback` (AGENT_CALLBACK_URL). `store_token` (AGENT_STORE_TOKEN): the agent's own
+    bearer token for the store. `turn_tokens` (AGENT_TURN_TOKENS) and `turn_calls` (AGENT_TURN_CALLS) limit a turn's results
+    and calls. `tools` (AGENT_TOOLS: all, core, or names with commas) are given to the model."""
 
     jwt: JwtSettings | None = None
     door_secret: str | None = None
@@ -119,7 +119,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def patience_ms(asked: argparse.Namespace) -> int:
-    """Returns the milliseconds that a customer waits for an answer at most."""
+    """Returns the most milliseconds that a customer waits for an answer."""
     return max(1, int(asked.patience_ms))
 
 

@@ -1,4 +1,4 @@
-"""The agent as a service: `POST /turns`, `POST /door`, `GET /healthz`, and an end on SIGTERM that loses no answer."""
+"""The agent as an HTTP service: `POST /turns`, `POST /door`, `GET /healthz`; SIGTERM stops it without losing an answer."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ SESSION = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 MOST_CHARACTERS = 2000
 MOST_BYTES = 16_384
 MOST_TURNS = 100
-"""Most open turns; further questions are refused at once, rather than wait behind all of them."""
+"""Most open turns; further questions are refused at once instead of queued."""
 MOST_OF_ONE = 10
-"""Most open turns of one customer: as many as the door's sockets."""
+"""Most open turns of one customer, equal to the most sockets of one customer at the door."""
 BODY_SECONDS = 10
 THREADS = MOST_TURNS + 20
-"""Threads: the stream of a turn's model takes one; a recall, and a message through the door, take one for a moment."""
+"""Worker threads: a turn's model stream takes one; a recall, or a message through the door, takes one briefly."""
 IDLE_SECONDS = 75
-"""Longer than a load balancer (60) keeps an unused connection."""
+"""Keep-alive timeout, longer than a load balancer's (60 s)."""
 CLOSE_SECONDS = 1
 BEARER = {"WWW-Authenticate": "Bearer"}
 
 
 class Service(uvicorn.Server):
-    """uvicorn without its signal handlers: it would raise SIGTERM again after a graceful stop and exit with 143."""
+    """uvicorn without its signal handlers, which would raise SIGTERM again after a graceful stop and exit with 143."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -58,7 +58,7 @@ class Service(uvicorn.Server):
 
 
 class Refused(HTTPException):
-    """A refused request; `name` is its kind, for programs."""
+    """A refused request; `name` is its machine-readable kind."""
 
     def __init__(self, status: int, name: str, message: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(status, message, headers)
@@ -66,8 +66,8 @@ class Refused(HTTPException):
 
 
 class Desk:
-    """Takes questions. Without an issuer, as on loopback alone, customers are who they say, and are sent the turn's calls
-    too."""
+    """Handlers for questions. Without an issuer (only on loopback) customers are not authenticated, and are sent the turn's
+    calls too."""
 
     def __init__(self, answering: Answering, store: Store, settings: ServiceSettings) -> None:
         self._answering = answering
@@ -86,7 +86,7 @@ class Desk:
         return Starlette(routes=routes, exception_handlers={HTTPException: _tell_refusal})
 
     async def health(self, request: Request) -> Response:
-        """Answers 200, with the store or without: another agent would not reach the store either."""
+        """Answers 200, with the store or without it: replacing the agent would not bring the store back."""
         store = "away" if self._store.connection is None else "connected"
         return JSONResponse({"status": "ok", "store": store, "open_turns": self._answering.open_turns})
 
@@ -98,7 +98,7 @@ class Desk:
         text = _question(await _body(request), "text")["text"]
         with ExitStack() as place:
             place.enter_context(self._place(user))
-            # Only a server that knows this agent by a token of its own is shown the customer's.
+            # The customer's token is forwarded only to a store to which the agent authenticates with its own.
             events = self._events(session, text, user, token if self._shows_tokens else None)
             return _Turn(events, place.pop_all())
 
@@ -122,7 +122,7 @@ class Desk:
         return Response(status_code=202)
 
     async def finish(self) -> None:
-        """Waits for the answers through the door, which no request holds open."""
+        """Waits for the answers through the door, which are not tied to an open request."""
         await asyncio.gather(*self._through_the_door, return_exceptions=True)
 
     async def _answer_door(self, connection: str, user: str | None, until: str | None, body: bytes) -> None:
@@ -140,7 +140,7 @@ class Desk:
             await self._door.refuse(connection, refusal.name, str(refusal.detail))
 
     async def _proven(self, request: Request) -> tuple[str | None, str | None]:
-        """Returns the user and the token that proves them. Raises `Refused`."""
+        """Returns the authenticated user and their token; without an issuer X-User-ID and None. Raises `Refused`."""
         if self._customers is None:
             return request.headers.get("X-User-ID"), None
         kind, _, token = request.headers.get("Authorization", "").partition(" ")
@@ -153,7 +153,7 @@ class Desk:
 
     @contextmanager
     def _place(self, user: str | None) -> Iterator[None]:
-        """Counts a turn during the block. Raises `Refused` beyond the bounds."""
+        """Counts an open turn during the block. Raises `Refused` beyond the limits."""
         if self._open.total() >= MOST_TURNS:
             raise Refused(503, "SERVER_BUSY", "Too many questions at once; please ask again.", {"Retry-After": "1"})
         if user is not None and self._open[user] >= MOST_OF_ONE:
@@ -164,7 +164,7 @@ class Desk:
             yield
         finally:
             self._open[user] -= 1
-            self._open += Counter()  # forgets whoever has none
+            self._open += Counter()  # removes users without open turns
 
     async def _events(self, session: str, text: str, user: str | None, token: str | None) -> AsyncGenerator[str, None]:
         async with self._answering.answer(session, text, user, token) as told:
@@ -177,7 +177,7 @@ class Desk:
 
 
 class _Turn(StreamingResponse):
-    """The events of a turn, which keeps its place until they are sent or its customer has gone."""
+    """Stream of a turn's events; the turn counts as open until they are sent or the client disconnects."""
 
     def __init__(self, events: AsyncGenerator[str, None], place: ExitStack) -> None:
         super().__init__(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
@@ -194,7 +194,7 @@ def _event(kind: str, data: dict[str, Any]) -> str:
 
 
 def _question(body: bytes, *known: str) -> dict[str, str]:
-    """Reads and checks the body of a question; nothing in it names the user. Raises `Refused`."""
+    """Parses and checks the body of a question, which must not name the user. Raises `Refused`."""
     try:
         posted: Any = json.loads(body)
     except (ValueError, RecursionError):
@@ -235,7 +235,7 @@ async def _tell_refusal(request: Request, error: Exception) -> Response:
 
 
 async def serve(url: str, model: Model, host: str, port: int, patience_ms: int, settings: ServiceSettings) -> None:
-    """Serves until SIGTERM or SIGINT, then answers the open questions and admits no more."""
+    """Serves until SIGTERM or SIGINT, then admits no questions and answers the open ones."""
     bearer = {"Authorization": f"Bearer {settings.store_token}"} if settings.store_token else None
     store = Store(url, bearer)
     manners = {"calls": settings.turn_calls, "tokens": settings.turn_tokens, "only": settings.tools}
@@ -250,7 +250,7 @@ async def serve(url: str, model: Model, host: str, port: int, patience_ms: int, 
         access_log=False,
         server_header=False,
         timeout_keep_alive=IDLE_SECONDS,
-        timeout_graceful_shutdown=2 * -(-patience_ms // 1000) + CLOSE_SECONDS,  # a question may wait for one before it
+        timeout_graceful_shutdown=2 * -(-patience_ms // 1000) + CLOSE_SECONDS,  # a question may wait for an earlier one
     )
     service, loop = Service(config), asyncio.get_running_loop()
     loop.set_default_executor(ThreadPoolExecutor(THREADS, "agent"))

@@ -1,4 +1,4 @@
-"""The store at one address: a connection over SSE, dialled again whenever it ends, and the server's memory of a session."""
+"""The agent's client of the store: an SSE connection, re-established when it ends, and the server's session memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AGAIN_SECONDS = 0.2
 END_SECONDS = 2.0
 POST_SECONDS = 2.0
 SILENCE_SECONDS = 20.0
-"""The server sends something every 15 seconds. One that stays silent for longer is gone, though its socket is not."""
+"""Read timeout of the SSE stream. The server sends something every 15 s; after a longer silence it is gone."""
 RECALL_SECONDS = 0.3
 MOST_QUERY, MOST_CALLS = 500, 5
 ERA_HEADERS = {
@@ -42,7 +42,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A turn's view of the store. `rules` is the system prompt, `source` its origin; `skills` are the entries of
+    """A turn's view of the store. `rules`: the system prompt, `source`: its origin; `skills`: the entries of
     `skills/list`."""
 
     client: MCPClient
@@ -54,8 +54,8 @@ class Connection:
 
 
 class Store:
-    """Dials on a thread of its own, because a start of Strands' client blocks; makes a new client each time, since one that
-    has ended cannot be used again. Many agents share one store; `headers` (an agent's own bearer) go with every request."""
+    """Connects on its own thread, because starting Strands' client blocks; makes a new client each time, since one that has
+    ended cannot be reused. Many agents share one store; `headers` (the agent's own bearer) go with every request."""
 
     def __init__(self, url: str, headers: Mapping[str, str] | None = None, language: str = "en") -> None:
         self.url = url
@@ -76,24 +76,24 @@ class Store:
         self._thread.start()
 
     def wait(self, seconds: float) -> Connection | None:
-        """Waits for a connection; None if there is none in time."""
+        """Waits for a connection for up to `seconds`; None if there is none in time."""
         with self._changed:
             self._changed.wait_for(lambda: self.connection is not None, max(0.0, seconds))
         return self.connection
 
     def close(self) -> None:
-        """Waits two seconds at most: Strands' client can take longer to end, and the process ends then anyway."""
+        """Waits at most two seconds: Strands' client can take longer to end, and the process ends then anyway."""
         self._closing.set()
         if self._current is not None:
             self._current.ended.set()
         self._thread.join(END_SECONDS)
 
     def recall(self, session: str, user: str | None, token: str | None, question: str) -> Json:
-        """Reads the server's memory of a user's session, as far as it bears on the question; {} if that fails."""
+        """Reads the server's memory of a user's session, as far as it is relevant to the question; {} if that fails."""
         at, asked = urlsplit(self.url), urlencode({"query": question[:MOST_QUERY], "calls": MOST_CALLS})
         address = f"{at.scheme}://{at.netloc}/sessions/{quote(session, safe='')}?{asked}"
         stated = {**self._headers, **({"X-User-ID": user} if user else {})}
-        # A server that believes no agent who a customer is wants the customer's own token.
+        # A server that does not trust agents to name the customer wants the customer's own token.
         for headers in (stated, *([{"Authorization": f"Bearer {token}"}] if token else [])):
             try:
                 with urlopen(Request(address, headers=headers), timeout=RECALL_SECONDS) as response:
@@ -103,7 +103,7 @@ class Store:
         return {}
 
     def _list_skills(self) -> tuple[Json, ...]:
-        """Returns the entries of the server's skills; none without the extension, which Strands' client does not ask for."""
+        """Returns the entries of the server's skills; () without the extension, which Strands' client does not declare."""
         asked = {"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {"_meta": ERA}}
         headers = {**ERA_HEADERS, **self._headers, "Mcp-Method": "skills/list"}
         at = urlsplit(self.url)
@@ -116,7 +116,7 @@ class Store:
             return ()
 
     def read_skill(self, entry: Json) -> str:
-        """Returns the text of a skill. Raises ValueError for one that is not as its entry says."""
+        """Returns the text of a skill. Raises ValueError if it does not match its entry, or without a connection."""
         connection = self.connection
         if connection is None:
             raise ValueError("the store is away")
@@ -146,7 +146,7 @@ class Store:
                 self._current = made
                 self._changed.notify_all()
             made.ended.wait()
-            # An end may take Strands' client five seconds, and nobody waits for it.
+            # Stopping Strands' client may take five seconds, so it runs on another thread.
             threading.Thread(target=_end, args=(made.client,), name="store-end", daemon=True).start()
 
     def _dial(self) -> Connection | None:
@@ -160,10 +160,10 @@ class Store:
         )
         try:
             client.start()
-        except Exception as error:  # whatever it is, the answer is to dial again
+        except Exception as error:  # on any failure the caller dials again
             logger.debug("no connection: %s", error)
             return None
-        impatience = threading.Timer(CONNECT_SECONDS, _end, (client,))  # these questions have no bound of their own
+        impatience = threading.Timer(CONNECT_SECONDS, _end, (client,))  # these requests have no timeout of their own
         impatience.daemon = True
         impatience.start()
         try:
@@ -177,7 +177,7 @@ class Store:
             impatience.cancel()
 
     def _follow(self, client: MCPClient, tools: list[MCPAgentTool]) -> None:
-        """Takes a changed list of tools, and reads rules and skills again: they name only tools that are on."""
+        """Takes a changed list of tools, and reads rules and skills again, which name only tools that are on."""
         current = self._current
         if current is not None and current.client is client:
             rules, source = read_rules(client, self._language)
@@ -185,8 +185,7 @@ class Store:
 
 
 def read_rules(client: MCPClient, language: str = "en") -> tuple[str, str]:
-    """Returns the rules and their source: the server's prompt, else its instructions, as of older servers, else our own
-    words."""
+    """Returns the rules and their source: the server's prompt, else its instructions (older servers), else `OWN_WORDS`."""
     try:
         made = client.get_prompt_sync(PROMPT, {"language": language})
     except MCPError:
@@ -196,7 +195,7 @@ def read_rules(client: MCPClient, language: str = "en") -> tuple[str, str]:
 
 
 def listens(url: str) -> bool:
-    """True if the address takes a connection: the SDK logs a refused one in a hundred lines."""
+    """True if the address accepts a connection; checked first because the SDK logs a refused one in a hundred lines."""
     parts = urlsplit(url)
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -207,12 +206,12 @@ def listens(url: str) -> bool:
 
 
 def _end(client: MCPClient) -> None:
-    with suppress(Exception):  # it tells once more why it ended
+    with suppress(Exception):  # stop raises the error that ended the client
         client.stop(None, None, None)
 
 
 class _WatchedStream:
-    """The stream of answers, as the SDK reads it; sets `ended` when it ends."""
+    """Wrapper of the SDK's stream of responses; sets `ended` when the stream ends."""
 
     def __init__(self, stream: Any, ended: threading.Event) -> None:
         self._stream = stream
@@ -227,7 +226,7 @@ class _WatchedStream:
         except BaseException:
             self._ended.set()
             raise
-        if isinstance(got, Exception):  # the SDK passes on what broke the stream
+        if isinstance(got, Exception):  # the SDK yields the error that broke the stream
             self._ended.set()
         return got
 
@@ -240,7 +239,7 @@ class _WatchedStream:
         left: bool | None = await self._stream.__aexit__(*raised)
         return left
 
-    def __getattr__(self, name: str) -> Any:  # what else the SDK asks of its own streams
+    def __getattr__(self, name: str) -> Any:  # other attributes that the SDK uses
         return getattr(self._stream, name)
 
 

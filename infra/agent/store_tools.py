@@ -1,11 +1,11 @@
-"""The tools of a manga store for an agent made with Strands, and the manners that go with them.
+"""Plugin that gives a Strands agent the tools of a manga store.
 
     agent = Agent(plugins=[StoreTools("http://127.0.0.1:8080/sse", "demo-user-1")])
 
-The agent gets the store's tools and rules, and follows both when they change. Each question is a turn of so many seconds and
-calls: every call states session, turn, user, time and tokens left; what is worth another try is tried once more; a lost
-stream is dialled again; when the time is over, the answer is made of the results. The server remembers the titles that
-earlier turns have shown, in this process or another: the agent is told of them, and keeps no results itself.
+The agent gets the store's tools and rules, and follows both when they change. Each question is a turn with limits of seconds
+and calls: every call states session, turn, user, and the time and tokens left; retryable failures are retried once; a lost
+stream is reconnected; when time runs out, the answer is made from the results so far. The server remembers the titles that
+earlier turns have shown, in this process or another: the agent gets its summary, and keeps no results itself.
 """
 
 from __future__ import annotations
@@ -42,25 +42,25 @@ from infra.agent.words import sentence, tell_known
 PREFIX = "com.mangaassist/"
 CALL_KEY = PREFIX + "call"
 MOST_MESSAGES = 20
-"""Most messages kept of a conversation, the newest: questions and answers. The server remembers the results."""
+"""Most messages (questions and answers) kept of a conversation, the newest. The server remembers the results."""
 PATIENT = 0.3
-"""Share of a turn that a question waits for a store that is being dialled again."""
+"""Share of a turn that a question waits for a store that is being reconnected."""
 A_CALL_MS = 150
-"""Least time for a repeated call."""
+"""Least milliseconds left for repeating a call."""
 GRACE_MS = 200
-"""Time after the turn's end: a call without an answer by then has lost its connection."""
+"""Milliseconds after the turn's end at which a call without an answer counts as lost."""
 ENOUGH = "No more calls in this turn: answer from what you have, and say what is missing."
 ON_WITHOUT = "Do not repeat this call in this turn: say what could not be had, and go on without it."
 EARLIER = "<earlier_in_this_conversation>\n{}\n</earlier_in_this_conversation>"
 LOAD_SKILL = "load_skill"
 UNREACHED = "UNREACHED"
-"""A call that no tool answered: the connection ended, or the time did."""
+"""Outcome of a call that no tool answered, because the connection or the time ended."""
 
 
 @dataclass(slots=True)
 class Turn:
-    """One question of one customer. `steps` is the expected number of rounds of tools; calls that the model makes together
-    are one round. `made` has the calls in order: the tool, and "success" or the name of the error."""
+    """One question of one customer. `steps`: expected rounds of tool calls; calls that the model makes together are one
+    round. `made`: the calls in order, each with its tool and "success" or the name of the error."""
 
     session: str
     user: str | None
@@ -84,7 +84,7 @@ class Turn:
     waits_for: str | None = None
 
     def __post_init__(self) -> None:
-        # With something of its own: this process may have forgotten how many turns there were.
+        # With a random part instead of a counter: this process may not know the session's earlier turns.
         self.name = self.name or f"{self.session[:100]}.{uuid.uuid4().hex[:12]}"
 
     @property
@@ -92,15 +92,15 @@ class Turn:
         return max(0, self.budget_ms - round((time.monotonic() - self.began) * 1000))
 
     def wait_for(self, part: str | None) -> None:
-        """Adds the milliseconds since the last change to `spent`, and notes what the turn waits for now: "model" or
-        "tools"."""
+        """Adds the milliseconds since the last change to `spent`, and notes what the turn waits for now: "model", "tools" or
+        None."""
         now = time.monotonic()
         if self.waits_for is not None:
             self.spent[self.waits_for] += round((now - self.marked) * 1000)
         self.marked, self.waits_for = now, part
 
     def meta(self) -> Json:
-        """Returns the `_meta` that a call states."""
+        """Returns the `_meta` of a call."""
         stated = {
             "sessionId": self.session,
             "turnId": self.name,
@@ -117,7 +117,7 @@ class Turn:
 
 
 class ToolOfTurn(MCPAgentTool):
-    """A tool over the present connection, with this turn's `_meta`: Strands' own sends one `_meta` with every call."""
+    """A tool over the current connection, with this turn's `_meta`; Strands' own class sends a constant one."""
 
     def __init__(self, tool: MCPAgentTool, connection: Connection, meta: Json) -> None:
         super().__init__(tool.mcp_tool, connection.client, tool.tool_name)
@@ -134,7 +134,7 @@ class ToolOfTurn(MCPAgentTool):
 
 
 def skill_loader(store: Store, skills: Sequence[Json]) -> AgentTool:
-    """Makes the tool by which a model loads a skill; until then it reads only the skills' descriptions."""
+    """Makes the tool that loads a skill; until then the model reads only the skills' descriptions."""
     named = {each["frontmatter"]["name"]: each for each in skills}
     told = "\n".join(f"{name}: {each['frontmatter']['description']}" for name, each in named.items())
 
@@ -151,10 +151,10 @@ def skill_loader(store: Store, skills: Sequence[Json]) -> AgentTool:
 
 
 class StoreTools(Plugin):
-    """One customer's way to the store, for one agent. `store` is an address, or a `Store` that many agents share. `token` is
-    the customer's own, if the server asks for one. A turn has `seconds` and at most `calls`; `steps` rounds are expected of
-    it, and its results may have `tokens`. The model gets the tools of `only`, or all, and may load the store's `skills`,
-    which takes a step. `turn` is the present one, or the last."""
+    """One customer's access to the store, for one agent. `store`: a URL, or a `Store` that many agents share. `token`: the
+    customer's own, if the server requires it. A turn has `seconds` and at most `calls`; `steps` rounds are expected, and its
+    results may have `tokens` in total. `only`: names of the tools for the model, None for all. With `skills` the model may
+    load the store's skills, each of which takes a step. `turn`: the current turn, or the last one."""
 
     name = "manga-store"
 
@@ -200,7 +200,7 @@ class StoreTools(Plugin):
             self._follow(agent, connection)
 
     def _follow(self, agent: Agent, connection: Connection) -> None:
-        """Gives the agent the connection's tools and rules; a system prompt of its own stays."""
+        """Gives the agent the connection's tools and rules; a custom system prompt stays."""
         if connection is self._known:
             return
         tools = agent.tool_registry.registry
@@ -231,7 +231,7 @@ class StoreTools(Plugin):
         if asked and not any("toolResult" in block for each in agent.messages for block in each["content"]):
             past = await asyncio.to_thread(self.store.recall, self.session, self.user, self.token, question)
             if past.get("calls"):
-                # With the question and not with the rules, which stay what the model's cache has.
+                # Added to the question and not to the rules, so that the model's prompt cache stays valid.
                 asked[-1]["content"].insert(0, {"text": EARLIER.format(past["summary"])})
         self._timer = asyncio.get_running_loop().call_later(turn.left_ms / 1000, self._give_up, agent)
 
@@ -249,7 +249,7 @@ class StoreTools(Plugin):
             self.turn.rounds -= 1
 
     async def state(self, event: BeforeToolCallEvent) -> None:
-        """Sends a call of the store's tools with the turn's metadata; refuses calls beyond the bound."""
+        """Adds the turn's metadata to a call of the store's tools; refuses calls beyond the limit."""
         self.turn.wait_for("tools")
         called, use, turn = event.selected_tool, event.tool_use["toolUseId"], self.turn
         if not isinstance(called, MCPAgentTool) or self._known is None or called not in self._known.tools:
@@ -269,7 +269,7 @@ class StoreTools(Plugin):
         event.selected_tool = ToolOfTurn(called, connection, meta)
 
     async def hear(self, event: AfterToolCallEvent) -> None:
-        """Keeps a result, or has a call that may succeed made again."""
+        """Records a result, or has the call repeated if that may succeed."""
         if event.tool_use["name"] == LOAD_SKILL:
             return
         if event.cancel_message == ENOUGH:
@@ -286,13 +286,13 @@ class StoreTools(Plugin):
         turn.made.append({"tool": event.tool_use["name"], "outcome": error["name"] if error else result["status"]})
         if error is None:
             turn.results.append(structured)
-        elif error["name"] != "VALIDATION_ERROR":  # that is the model's to mend, at once
+        elif error["name"] != "VALIDATION_ERROR":  # the model can correct its arguments at once
             result["content"].append({"text": ON_WITHOUT})
         tokens = _metadata(result).get("budget", {}).get("tokens")
         turn.tokens = tokens["remaining"] if tokens and turn.tokens is not None else turn.tokens
 
     async def _is_worth_a_try(self, use: str, error: Json) -> bool:
-        """True if the call may be made again, after the wait that the error asks for: once, and if the turn has the time."""
+        """True if the call may be repeated: once, if the turn has the time for it. Waits as long as the error asks."""
         turn, data = self.turn, error.get("data", {})
         wait = data.get("retry_after_ms") or 0
         if not data.get("retryable") or use in turn.repeated:
@@ -312,7 +312,7 @@ class StoreTools(Plugin):
             event.end_turn = self.turn.words()
 
     def end(self, event: AfterInvocationEvent) -> None:
-        """Answers from the results if time ran out; keeps question and answer alone of the turn's messages."""
+        """Answers from the results if time ran out; keeps only question and answer of the turn's messages."""
         turn, messages = self.turn, event.agent.messages
         if self._timer is not None:
             self._timer.cancel()
@@ -327,6 +327,6 @@ class StoreTools(Plugin):
 
 
 def _metadata(result: ToolResult) -> Json:
-    """Returns what `_meta` of a result says of its call."""
+    """Returns the call's entry in the `_meta` of a result."""
     found: Any = dict(result).get("metadata") or {}
     return dict(found.get(CALL_KEY) or {})

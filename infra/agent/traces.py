@@ -1,7 +1,7 @@
 """Traces of turns: the agent's spans, to which the store's server adds its own.
 
-Spans are exported only where OTEL_EXPORTER_OTLP_ENDPOINT is set. Strands opens the spans of a turn's model and tools, and
-`traceparent` travels in `_meta` of each call of a tool.
+Spans are exported only if one of `ENDPOINTS` is set. Strands opens the spans of a turn's model and tools, and `traceparent`
+is sent in `_meta` of each tool call.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from opentelemetry.trace import Span
 ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 OUTCOME = "mangaassist.turn.outcome"
 SEND_SECONDS = 2
-"""The longest that an absent Collector delays the end of the process."""
+"""Most seconds that an absent Collector delays the end of the process."""
 DEFAULTS = {
     "OTEL_SERVICE_NAME": "manga-agent",
-    # The conventions of today, and of what was said nothing: a trace is read by more people than a conversation is for.
+    # The latest conventions, without message texts: more people read traces than may read conversations.
     "OTEL_SEMCONV_STABILITY_OPT_IN": "gen_ai_latest_experimental,gen_ai_unredacted_attributes=",
 }
 
 
 def export_spans(environment: MutableMapping[str, str]) -> bool:
-    """Starts the export if an endpoint is set; True if it is. Call it once, before the first agent is made. Strands and
-    OpenTelemetry read the process's environment, so missing settings are put there."""
+    """Starts the export if an endpoint is set, and returns whether it is. Call it once, before the first agent is made. Adds
+    missing settings to `environment`, since Strands and OpenTelemetry read the process's."""
     if not any(environment.get(name) for name in ENDPOINTS):
         return False
-    from strands.telemetry import StrandsTelemetry  # its exporter is 60 ms of imports
+    from strands.telemetry import StrandsTelemetry  # importing its exporter takes 60 ms
 
     for name, value in DEFAULTS.items():
         environment.setdefault(name, value)
@@ -39,7 +39,7 @@ def export_spans(environment: MutableMapping[str, str]) -> bool:
 
 @contextmanager
 def turn_span() -> Iterator[Span]:
-    """Opens the span of one question, until its answer, as a trace of its own: below the span of a connection all turns of a
-    day would be one trace."""
+    """Opens the span of one question, until its answer, as a trace of its own: below a connection's span all turns of a day
+    would be one trace."""
     with trace.get_tracer(__name__).start_as_current_span("turn", context=Context()) as span:
         yield span

@@ -30,7 +30,7 @@ def line(who: str, text: str) -> None:
 
 
 class Transcript(HookProvider):
-    """Prints the conversation. `outcomes` has one word a call, in order: "success", or the name of the error."""
+    """Prints the conversation. `outcomes`: "success" or the name of the error for each call, in order."""
 
     def __init__(self) -> None:
         self.outcomes: list[str] = []
@@ -58,7 +58,7 @@ class Transcript(HookProvider):
 
 
 def _quality(metadata: Json) -> list[str]:
-    """Returns what `_meta` of the result tells of the call."""
+    """Returns a call's source, missing backends, duration and remaining time from `_meta` of its result."""
     call = metadata.get(PREFIX + "call", {})
     budget = call.get("budget")
     left = f"{budget['remainingMs']} ms of the turn left" if budget else None
@@ -74,7 +74,7 @@ def _telling(structured: Json) -> list[str]:
 
 
 def _shown(row: Json) -> Iterator[tuple[int, str]]:
-    """Yields the fields of a row that are printed, each with its place."""
+    """Yields the fields of a row that are printed, each with its position."""
     for key, value in row.items():
         name = found[1] if (found := AMOUNT.fullmatch(key)) else key
         if name in TELLING and value not in (None, []):
@@ -82,7 +82,7 @@ def _shown(row: Json) -> Iterator[tuple[int, str]]:
 
 
 def _understood(structured: Json) -> list[str]:
-    """Returns the conditions that the server read from the words."""
+    """Returns a line with the conditions that the server understood, if there are any."""
     said = [each["condition"] for each in structured.get("understood", [])]
     return [f"understood: {', '.join(said)}"] if said else []
 

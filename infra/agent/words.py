@@ -1,4 +1,4 @@
-"""Prepared sentences for the agent: first words, known results when time is over, and what could not be found."""
+"""Prepared sentences for the agent: first words, known results when time runs out, and failures."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def sentence(name: str, question: str) -> str:
 def tell_known(results: Iterable[Json], question: str, lead: str = "known") -> str:
     """Describes titles with price and stock, and orders with their state; "" without any.
 
-    The titles of the last result come first, with what earlier results said of them."""
+    The titles of the last result come first, with facts from earlier results."""
     facts: dict[str, Json] = {}
     order: list[str] = []
     for result in results:

@@ -1,1 +1,1 @@
-"""The alarms, defined once as data; Prometheus's rules and CloudWatch's alarms are both written from it."""
+"""Alarms, defined once as data, from which Prometheus's rules and CloudWatch's alarms are generated."""

@@ -1,4 +1,4 @@
-"""The definition of an alarm."""
+"""Definition of an alarm, for Prometheus and for CloudWatch."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ RUNBOOKS = "infra/RUNBOOKS.md"
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """The alarm in CloudWatch: `datapoints` of the last `periods` minutes are above (or `below`) the threshold. `missing` is
-    CloudWatch's treatment of minutes without data; `dimension` with its values makes an alarm of each."""
+    """CloudWatch alarm on one metric: `datapoints` of the last `periods` minutes are above (or `below`) the threshold.
+    `missing`: CloudWatch's treatment of minutes without data; `dimension` makes one alarm for each of its `values`."""
 
     metric: str
     statistic: str
@@ -25,7 +25,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The alarm in CloudWatch, of two counts: for `minutes` in a row the share of `bad` is above `most`."""
+    """CloudWatch alarm on two counts: the share of `bad` is above `most` for `minutes` in a row."""
 
     bad: str
     good: str
@@ -35,8 +35,8 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A metric of a formula, by its `name` there. One with a `dimension`, a name and a value, is read by the collector from
-    /metrics under the same name (infra/observability/aws.yml); others are published by the server."""
+    """A metric of a formula, called `name` there. With a `dimension` (name, value) the collector reads it from /metrics
+    under the same name (infra/observability/aws.yml); without one the server publishes it."""
 
     name: str
     metric: str
@@ -46,8 +46,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """The alarm in CloudWatch, by its metric math: for `periods` in a row, each of `minutes`, `expression` is above `most`.
-    The parts are summed over all tasks and labels."""
+    """CloudWatch alarm on metric math: `expression` is above `most` for `periods` in a row, each of `minutes`. The parts are
+    summed over all tasks and labels."""
 
     expression: str
     parts: tuple[Part, ...]
@@ -58,8 +58,8 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """An alarm. `expression`, in PromQL, has to hold for `minutes`. `summary` and `do` may name labels as Prometheus's
-    templates do; CloudWatch has `otherwise` in place of these, if it is set."""
+    """An alarm. `expression`, in PromQL, has to hold for `minutes`. `summary` and `do` may contain label templates of
+    Prometheus; CloudWatch uses `otherwise` in place of the summary, if it is set."""
 
     name: str
     severity: str
@@ -72,5 +72,5 @@ class Alarm:
 
     @property
     def runbook(self) -> str:
-        """The address of its runbook."""
+        """Path and anchor of its runbook."""
         return f"{RUNBOOKS}#{self.name.lower()}"

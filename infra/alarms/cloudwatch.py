@@ -1,6 +1,6 @@
-"""CloudWatch's alarms, as resources of a template by their logical ids, for any deployment to add as they are.
+"""CloudWatch's alarms as template resources by logical id, which any deployment can add unchanged.
 
-One alarm has one period, so a burn is two alarms without an action, and one composed of both that notifies.
+An alarm has one period, so a burn rate is two alarms without an action, and a composite of both that notifies.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Resource = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Deployed:
-    """Where alarms are deployed. `prefix` begins their names, `namespace` is MANGA_EMF's; `page` and `ticket` are topics to
-    notify (a reference of a template will do), `repository` is the address before the runbooks' path."""
+    """Where alarms are deployed. `prefix`: start of their names; `namespace`: that of MANGA_EMF; `page` and `ticket`: topics
+    to notify (template references are allowed); `repository`: URL before the runbooks' path."""
 
     prefix: str
     namespace: str
@@ -39,14 +39,14 @@ def alarms(where: Deployed) -> dict[str, Resource]:
 
 
 def rollback_names(where: Deployed) -> tuple[str, ...]:
-    """Returns the names of the alarms that roll a deployment back: the short windows of the fast burns, which need five
-    minutes, and a service that is not ready. An absent backend is no reason: the version before would lose it too."""
+    """Returns the names of the alarms that roll a deployment back: the short windows of the fast burns (five minutes), and a
+    service that is not ready. A failed backend is no reason, since the previous version would fail too."""
     short = (_half_name(where, level, burn, burn.short) for level in SERVICE_LEVELS for burn in BURNS[:1])
     return (*short, f"{where.prefix}-MangaNotReady")
 
 
 def halves_that_roll_back(where: Deployed) -> dict[str, Resource]:
-    """Returns those rollback alarms that notify nobody, for parts that are rolled back apart from the service, such as
+    """Returns the rollback alarms that notify nobody, for parts that are rolled back apart from the service, such as
     flags."""
     short = rollback_names(where)[:-1]
     return {name: each for name, each in alarms(where).items() if each["Properties"]["AlarmName"] in short}

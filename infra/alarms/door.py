@@ -1,4 +1,4 @@
-"""Alarms on the customers' way in, from AWS's own metrics."""
+"""Alarms on the customers' entry points (HTTPS and WebSocket), from AWS's own metrics."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from infra.alarms.slos import PAGE, TICKET
 
 NAMES = ("MangaDoorFails", "MangaDoorUnhealthy", "MangaAgentsMissing")
 FEW = 5
-"""Failures a minute that notify nobody."""
+"""Failures a minute up to which nobody is notified."""
 Dimensions = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class DoorParts:
-    """The metrics' dimensions of the door: the HTTPS balancer with its targets, the API of sockets, its link's targets, and
-    the agents' service if it is one of its own."""
+    """CloudWatch dimensions of the door: the HTTPS load balancer with its targets, the WebSocket API, its link's targets,
+    and the agents' service if it is separate."""
 
     https: Dimensions
     sockets: Dimensions

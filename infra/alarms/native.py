@@ -1,4 +1,4 @@
-"""Alarms on AWS's own metrics of its services, which Prometheus does not see."""
+"""Alarms on metrics that AWS publishes of its services, which Prometheus does not collect."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ NAMES = (
     "MangaSearchAtItsMost",
 )
 FULL = 0.8
-"""Share of the cache's bound beyond which the oldest entries are soon evicted."""
+"""Share of the cache's limit above which the oldest entries will soon be evicted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Natives:
-    """The watched resources, by their names in CloudWatch; a reference of a template will do. `balancer` has the dimensions
-    of its target group, if there is one."""
+    """The watched resources, by their names in CloudWatch; template references are allowed. `balancer`: dimensions of its
+    target group, if there is one."""
 
     cluster: str
     service: str
@@ -49,7 +49,7 @@ def natives(where: Deployed, of: Natives) -> dict[str, Resource]:
 
 
 def _listed(of: Natives) -> Iterator[tuple[str, str, str, Resource]]:
-    """Yields the name of each alarm, its topic, its description and its metric."""
+    """Yields the name, severity, description and metric of each alarm."""
     running = {"ClusterName": of.cluster, "ServiceName": of.service}
     yield (
         "MangaTasksMissing",

@@ -1,4 +1,4 @@
-"""Prometheus's rules, as text: `infra/observability/alerts.yml`."""
+"""Generates Prometheus's rules as text: `infra/observability/alerts.yml`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ groups:
 """
 ALARMS: tuple[Alarm, ...] = (*STATES, *SHARES)
 NAMES = (*(level.alarm for level in SERVICE_LEVELS), *(alarm.name for alarm in ALARMS))
-"""The names of all alarms, wherever they are evaluated; each has its section in the runbooks."""
+"""Names of the alarms that Prometheus evaluates; each has its section in the runbooks."""
 
 
 def alerts() -> str:
@@ -28,12 +28,12 @@ def alerts() -> str:
 
 
 def window(minutes: int) -> str:
-    """Returns the window as PromQL writes it."""
+    """Formats a window as PromQL does: 5m, 6h, 3d."""
     return next(f"{minutes // size}{unit}" for size, unit in ((DAY, "d"), (HOUR, "h"), (1, "m")) if minutes % size == 0)
 
 
 def share(level: ServiceLevel, minutes: int) -> str:
-    """Returns the expression of the share of bad answers."""
+    """Returns the PromQL expression for the share of bad answers."""
     of = f'manga_service_level_total{{level="{level.name}"'
     return f'sum(rate({of},verdict="bad"}}[{window(minutes)}])) / sum(rate({of}}}[{window(minutes)}]))'
 

@@ -1,6 +1,6 @@
-"""Alarms on shares of the calls: of failures by tool, and of answers by source.
+"""Alarms on shares of calls: failures, slow, late or degraded answers, empty searches, refusals.
 
-They are tickets: where customers suffer, a service level burns, and pages."""
+They are tickets: if customers suffer, the burn rate of a service level pages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHARES = (
         f'sum by (tool) (rate(manga_calls_total{{outcome=~"{FAILED}"}}[5m]))'
         " / sum by (tool) (rate(manga_calls_total[5m])) > 0.05",
         5,
-        # Of all tools together, and of what leads nowhere too: CloudWatch is told no tool's name.
+        # Over all tools, and counting unusable answers too: CloudWatch gets no tool names.
         Share("AnswersUnusable", "AnswersUsable", 0.05, 5),
     ),
     Alarm(
@@ -38,7 +38,7 @@ SHARES = (
         "Compare the tools, then the backends' breakers and the process's CPU.",
         "histogram_quantile(0.99, sum by (le) (rate(manga_answer_seconds_bucket[5m]))) > 2",
         5,
-        # The p99 is above what more than one in a hundred takes longer than.
+        # The p99 is above two seconds if more than one answer in a hundred takes longer.
         Formula(
             "1 - quick / sent", (Part("quick", "AnswersInTwoSeconds", None), Part("sent", "AnswersSent", None)), 0.01, 5, 2
         ),

@@ -1,8 +1,8 @@
-"""The service levels, and how fast their budget may burn before somebody is paged.
+"""The service levels, and the burn rates of their error budgets that raise alarms.
 
 Windows and factors are those of the Site Reliability Workbook (Google 2018, chapter 5, "Multiwindow, Multi-Burn-Rate
-Alerts"). A burn rate is the share of bad answers over the share that the objective leaves; at 1 the budget lasts exactly its
-30 days. Both windows have to be above it: the long one shows that it matters, the short one that it goes on.
+Alerts"). A burn rate is the share of bad answers over the share that the objective allows; at 1 the budget lasts exactly its
+30 days. Both windows have to be above it: the long one shows that the loss is large, the short one that it continues.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ DAY = 24 * HOUR
 LEAST_ANSWERS = 100
 """Least answers in the long window: among fewer, one or two bad ones would raise an alarm."""
 LEAST_BAD = 3
-"""Least bad answers in the short window of CloudWatch's alarms, which roll deployments back by themselves."""
+"""Least bad answers in the short window of a CloudWatch alarm, since these alarms roll deployments back."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceLevel:
-    """A service level. `good` and `bad` are the names of its two counts in CloudWatch; `objective` is the share of good
-    ones."""
+    """A service level. `good` and `bad`: names of its two counts in CloudWatch; `objective`: the share of good ones."""
 
     name: str
     alarm: str
@@ -39,8 +38,8 @@ class ServiceLevel:
 
 @dataclass(frozen=True, slots=True)
 class Burn:
-    """A burn rate and its windows in minutes. CloudWatch has no period longer than a day: there `days` windows of a day,
-    each of which has to be above the rate, stand for the long one, which is quieter than their mean."""
+    """A burn rate and its windows in minutes. CloudWatch has no period longer than a day: there the long window is `days`
+    windows of a day, each of which has to be above the rate, which alerts less often than their mean."""
 
     name: str
     factor: float

@@ -1,4 +1,4 @@
-"""Alarms on states: something is away, lost, or behind."""
+"""Alarms on states: a process, backend, log or replica is down, loses data, or lags."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from infra.alarms.slos import PAGE, TICKET
 from server.backends.guarded_store import POLICIES
 
 NOTICED = ("catalog", "stock", "orders")
-"""Backends whose absence customers notice, by other results than they asked for. Without the others answers are plainer."""
+"""Backends whose failure customers notice, since results differ. Without the others answers only have less detail."""
 OTHERS = tuple(name for name in POLICIES if name not in NOTICED)
 MOST_LAG_SECONDS = 600
 MOST_FLAGS_LAG_SECONDS = 60

@@ -1,2 +1,2 @@
-"""The AWS resources that a shop with a number of messages a day needs, and their cost, computed from measured inputs and
+"""Computes the AWS resources that a shop with a number of messages a day needs, and their cost, from measured inputs and
 prices."""

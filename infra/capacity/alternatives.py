@@ -1,4 +1,4 @@
-"""The cost of alternatives: each function returns the dollars that one adds to a month, or saves."""
+"""Cost of alternatives: each function returns the dollars a month that its alternative adds; negative if it saves."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def standby_in_each_task(month: Month) -> float:
 
 
 def two_workers(month: Month) -> float:
-    """Half as many tasks, of two workers and two processors each: it saves the memory that the second processes share."""
+    """Half as many tasks, each with two workers and two vCPUs: saves the memory that second workers share."""
     task = month.traffic.inputs["task"]
     saved = month.task_hours / 2 * (task["whole_process_gb"] - task["second_worker_gb"])
     return float(-saved * month.prices["fargate_gb_hour"])
 
 
 def encoder_in_the_task(month: Month) -> float:
-    """MANGA_EMBEDDER=local: processor time in place of Bedrock, its endpoint's bytes included."""
+    """MANGA_EMBEDDER=local: CPU time in place of Bedrock and its endpoint's traffic."""
     inputs, prices = month.traffic.inputs, month.prices
     texts = month.embeddings * month.days
     work = texts * inputs["task"]["local_encoder_ms"] / MILLISECONDS_AN_HOUR / inputs["search"]["busy_share"]
@@ -58,20 +58,20 @@ def nat_gateways(month: Month) -> float:
 
 
 def flags_in_a_table(month: Month) -> float:
-    """MANGA_FLAGS_URL=dynamodb://…: each task looks four times a second, consistently."""
+    """MANGA_FLAGS_URL=dynamodb://…: each task reads four times a second, with strong consistency."""
     looks = month.task_hours * HOUR / month.traffic.inputs["flags"]["table_poll_seconds"]
     return float(looks / MILLION * month.prices["rru_million"])
 
 
 def a_line_for_each_call(month: Month) -> float:
-    """MANGA_LOG_TOOL_CALLS=all."""
+    """MANGA_LOG_TOOL_CALLS=all: a log line for each call."""
     gigabytes = month.traffic.calls * month.days * month.traffic.inputs["logs"]["call_bytes"] / GB
     kept = gigabytes * month.stage.log_days / month.days
     return float(gigabytes * month.prices["log_gb"] + kept * month.prices["log_storage_gb_month"])
 
 
 def cache_without_limit(month: Month) -> float:
-    """A cache that keeps every search for a day, in whatever memory that takes."""
+    """A cache that keeps every search for a day, without a limit of its memory."""
     free = replace(month, stage=replace(month.stage, most_cache_gb=math.inf))
     return (free.cache_gb - month.cache_gb) * month.prices.hours_a_month * month.prices["cache_gb_hour"]
 

@@ -1,4 +1,4 @@
-"""Writes all of infra/CAPACITY.md: nothing in it is written by hand."""
+"""Generates all of infra/CAPACITY.md; nothing in it is written by hand."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _head(first: str, volumes: Sequence[int] = VOLUMES) -> str:
 
 
 def number(value: float) -> str:
-    """Returns the number with three digits, or as a whole number from 100 on."""
+    """Formats a number with three significant digits, or as a whole number from 100 on."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
@@ -133,7 +133,7 @@ def _sources(prices: Prices) -> str:
 
 
 def details(inputs: Inputs) -> str:
-    """Returns each need of a month with its quantity and its dollars, by messages a day."""
+    """Returns a table of each monthly need, with quantity and dollars, by messages a day."""
     prod = months(inputs, "prod")
 
     def cell(need: Need) -> str:

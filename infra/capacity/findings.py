@@ -29,7 +29,7 @@ def _dominates(prod: Sequence[Month]) -> str:
 
 
 def _a_message(prod: Sequence[Month]) -> str:
-    """Returns the cost of one more message, from the difference of the two larger volumes, in which fixed costs cancel
+    """Returns the cost of one more message, from the difference between the two larger volumes, in which fixed costs cancel
     out."""
     few, many = prod[-2:]
     more = dollars(many(), many.prices) - dollars(few(), few.prices)

@@ -1,4 +1,4 @@
-"""The inputs of the arithmetic: measured and assumed quantities, and prices."""
+"""Inputs of the computation: measured and assumed quantities, and prices."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ KINDS = ("search", "stock", "details", "recommend", "order")
 LIVE, CACHED = "live", "cached"
 UNITS, MIB = 1024, 1024
 COMPOSITE = 5
-"""The price of a composite alarm, in alarms on one metric."""
+"""Price of a composite alarm, in multiples of an alarm on one metric."""
 INTERFACE_ENDPOINTS = 10
-"""Those of infra/cdk/constructs/network.py, and OpenSearch's; one fewer where nobody is told of spans."""
+"""Endpoints of infra/cdk/constructs/network.py, and OpenSearch's; one fewer without traces."""
 KEYS, SECRETS = 3, 2
 DOOR_BALANCERS = 2
 FIREWALL_RULES = 5
-"""The rules of infra/cdk/constructs/firewall.py."""
+"""Number of rules in infra/cdk/constructs/firewall.py."""
 
 
 @dataclass(frozen=True, slots=True)
 class Consumed:
-    """The consumption of one call: DynamoDB's read and write units, requests to OpenSearch and their KB, commands to Valkey,
+    """Consumption of one call: DynamoDB's read and write units, requests to OpenSearch and their KB, commands to Valkey,
     their KB and the microseconds of its scripts."""
 
     rru: float = 0.0
@@ -51,9 +51,9 @@ class Consumed:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The capacity of a stage that runs without any traffic, and its most tasks. Of a task's `vcpu`, `server_vcpu` are
-    promised to the server: all behind a wall, else the rest is the agent's. `balancers` are the door's and the wall's.
-    `bedrock` is True if Bedrock embeds queries."""
+    """Capacity of a stage that runs without any traffic, and its most tasks. `server_vcpu`: the part of a task's `vcpu`
+    reserved for the server; all if agents run in separate tasks, else the agent has the rest. `balancers`: those of the door
+    and of the shared service. `bedrock`: True if Bedrock embeds queries."""
 
     name: str
     zones: int
@@ -87,7 +87,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The prices of one region, as read on a day."""
+    """The prices of one region, as read on the day `read`."""
 
     region: str
     read: str
@@ -96,13 +96,13 @@ class Prices:
     of: Mapping[str, Price]
 
     def __getitem__(self, price: str) -> float:
-        """Returns the dollars for one unit."""
+        """Returns the dollars for one unit of a price."""
         return self.of[price].dollars[self.region]
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The tables of inputs.toml by name; `consumed` is by the answer's source and the kind of call."""
+    """The tables of inputs.toml by name; keys of `consumed`: (source of the answer, kind of call)."""
 
     tables: Mapping[str, Mapping[str, Any]]
     consumed: Mapping[tuple[str, str], Consumed]
@@ -113,7 +113,7 @@ class Inputs:
 
 
 def read_inputs(file: Path = FOLDER / "inputs.toml") -> Inputs:
-    """Reads the inputs. Raises the errors of tomllib, and of missing or unknown names."""
+    """Reads the inputs. Raises tomllib's errors, KeyError for missing names, TypeError for unknown ones."""
     told = tomllib.loads(file.read_text("utf-8"))
     consumed = told["consumed"]
     each = {(how, kind): Consumed(**consumed[how][kind]) for how in (LIVE, CACHED) for kind in consumed[how]}
@@ -121,7 +121,7 @@ def read_inputs(file: Path = FOLDER / "inputs.toml") -> Inputs:
 
 
 def _standing(stage: Deployed) -> Stage:
-    """Returns a stage's capacity as it is deployed: none of it is stated twice."""
+    """Returns a stage's capacity from its deployment settings, so that no number is stated twice."""
     size = stage.shared_size if stage.walled else stage.size
     return Stage(
         name=stage.name,
@@ -180,7 +180,7 @@ def _numbers(alarm: Mapping[str, Any]) -> int:
 
 
 def read_prices(region: str, file: Path = FOLDER / "prices.toml") -> Prices:
-    """Reads the prices of a region. Raises the errors of tomllib, and of missing or unknown names."""
+    """Reads the prices of a region. Raises tomllib's errors, KeyError or TypeError for missing or unknown names."""
     told = tomllib.loads(file.read_text("utf-8"))
     of = {name: Price(**price) for name, price in told.items() if isinstance(price, dict)}
     return Prices(region, str(told["read"]), told["hours_a_month"], told["days_a_month"], of)

@@ -1,4 +1,4 @@
-"""Dollars a month, from few messages to many, by part of the bill."""
+"""Plots dollars a month by messages a day, for each part of the bill."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from infra.drawing import FAINT, PALETTE, drawing
 PLOT = "capacity.svg"
 DECADES = range(4, 9)
 STEPS = 4
-"""Points in a decade."""
+"""Points per decade."""
 
 
 def volumes() -> list[float]:

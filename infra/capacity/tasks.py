@@ -1,4 +1,4 @@
-"""The number of tasks at each hour of the day, enough to lose a zone."""
+"""Number of tasks at each hour of the day, enough to survive the loss of a zone."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from infra.capacity.traffic import HOURS, Traffic
 
 
 def bears(stage: Stage, inputs: Inputs, *, live: bool = False, vcpu: float | None = None) -> float:
-    """Returns the calls a second that one task serves: the rate measured on a whole processor, times the server's promised
-    part (or `vcpu`). `live` is the rate without any cache."""
+    """Returns the calls a second that one task serves: the rate measured on a whole vCPU, times the server's reserved part
+    (or `vcpu`). `live`: the rate without any cache."""
     measured = inputs["fleet"]["calls_a_second_live" if live else "calls_a_second"]
     return float(measured * (stage.server_vcpu if vcpu is None else vcpu))
 
 
 def tasks_at(calls_a_second: float, stage: Stage, a_task: float) -> int:
-    """Returns the tasks for so many calls a second, of which one serves `a_task`. If every zone has a task, the tasks of the
-    other zones still serve all calls when one zone is lost, and each zone has as many."""
+    """Returns the tasks for `calls_a_second`, of which one serves `a_task`. If every zone has a task, the number is a
+    multiple of the zones and large enough to serve all calls when one zone is lost."""
     everywhere = stage.least_tasks >= stage.zones
     calls = calls_a_second * stage.zones / (stage.zones - 1) if everywhere else calls_a_second
     at_once = stage.zones if everywhere else 1

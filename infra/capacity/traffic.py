@@ -1,4 +1,4 @@
-"""The traffic of a day, hour by hour: messages, their calls, and the calls that no cache answers."""
+"""Traffic of a day, hour by hour: messages, their calls, and the calls that no cache answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HOURS = range(24)
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """A day of so many messages. With `cached` False every call is answered live."""
+    """A day with a number of messages. With `cached` False every call is answered live."""
 
     messages: float
     inputs: Inputs
@@ -28,7 +28,7 @@ class Traffic:
         return self.messages * self.calls_a_message
 
     def share(self, hour: int) -> float:
-        """The hour's share of the day's messages."""
+        """Returns the hour's share of the day's messages."""
         hours = self.inputs["day"]["hours"]
         return float(hours[hour] / sum(hours))
 
@@ -41,7 +41,7 @@ class Traffic:
         return max(self.calls_a_second(hour) for hour in HOURS)
 
     def live(self, kind: str) -> float:
-        """Calls a day of this kind that a backend answers."""
+        """Returns the calls a day of this kind that a backend answers."""
         turn = self.inputs["turn"]
         return float(self.messages * turn["calls"][kind] * (turn["live"][kind] if self.cached else 1.0))
 
@@ -51,7 +51,7 @@ class Traffic:
         return self.live("search") + self.live("recommend")
 
     def consumed(self) -> Consumed:
-        """The consumption of a day's calls together."""
+        """Returns the total consumption of a day's calls."""
         sums = dict.fromkeys((field.name for field in fields(Consumed)), 0.0)
         for kind, calls in self.inputs["turn"]["calls"].items():
             live = self.live(kind)

@@ -1,2 +1,2 @@
-"""The deployment on AWS, as code. `config` has the differences between stages, `stacks` the units of deployment,
-`constructs` one concern each."""
+"""Deployment on AWS as CDK code. `config` has the differences between stages, `stacks` the units of deployment, `constructs`
+one concern each."""

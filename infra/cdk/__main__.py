@@ -1,4 +1,4 @@
-"""`python -m infra.cdk`: the templates of the stages, as `make synth` writes them."""
+"""`python -m infra.cdk`: writes the CloudFormation templates of the stages, as `make synth` does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings of cdk-nag that stay, each at its resource and with its reason."""
+"""Accepts findings of cdk-nag, each at its resource and with a reason."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from constructs import IConstruct
 
 
 def acknowledge(construct: IConstruct, rule: str, reason: str) -> None:
-    """Accepts a finding of `rule` at this resource and inside of it."""
+    """Accepts a finding of `rule` at this resource and at the resources inside it."""
     Validations.of(construct).acknowledge(Acknowledgment(id=rule, reason=reason))

@@ -1,4 +1,4 @@
-"""The app of one stage: its stacks, tags on everything, and the checks that every synthesis makes."""
+"""CDK app of one stage: its stacks, tags on all resources, and the checks of every synthesis."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from infra.cdk.stacks.foundation import Foundation
 from infra.cdk.stacks.shared import Shared
 
 PLACE = re.compile(r'[^"\s]*/jsii-kernel-[A-Za-z0-9]+/')
-"""The folder that jsii unpacks CDK into, another one each time: CDK writes it into traces beside the templates."""
+"""Matches jsii's temporary folder, different in each run, which CDK writes into traces beside the templates."""
 CONTEXT = {
     "aws:cdk:disable-stack-trace": True,
     "@aws-cdk/aws-iam:minimizePolicies": True,
@@ -27,8 +27,8 @@ CONTEXT = {
 
 
 def synthesise(stage: Stage, folder: Path) -> None:
-    """Writes the stage's cloud assembly. Looks nothing up, reads no clock and packs no files, so that the same code gives
-    the same bytes on every machine. Raises RuntimeError for findings of cdk-nag that are not acknowledged."""
+    """Writes the stage's cloud assembly. Makes no look-ups, reads no clock and packs no files, so that the same code gives
+    the same bytes on every machine. Raises RuntimeError for cdk-nag findings that are not acknowledged."""
     app = cdk.App(outdir=str(folder), analytics_reporting=False, tree_metadata=False, context=CONTEXT)
     foundation = Foundation(app, stage)
     if stage.walled:

@@ -1,4 +1,4 @@
-"""The differences between the stages, and nothing else. A value that cannot work stops the synthesis with one line."""
+"""Settings in which the deployment stages differ. An invalid value stops the synthesis with one line."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from infra.cdk.rules import ConfigError, check, check_pattern, check_settings, f
 from server.version import VERSION
 
 RELEASE = VERSION
-"""The tag of both images. `make synth ARGS="--release TAG"` states another one."""
+"""Default tag of both images; `make synth ARGS="--release TAG"` states another one."""
 LOG_DAYS = (7, 14, 30, 90, 180, 365)
 STOP_SPARE_S = 5
-"""Seconds beyond a turn and the server's own two: a container that is killed earlier loses an answer."""
+"""Seconds beyond a turn and `SERVER_CLOSE_S`: a container that is killed earlier loses an answer."""
 SERVER_CLOSE_S = 2
-"""Most seconds in which the server closes its connections once its turns are over (infra/docs/deployment.md)."""
+"""Most seconds that the server takes to close its connections after its turns (infra/docs/deployment.md)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A network without a way out: tasks reach AWS services over endpoints. The prefix lists are AWS's own of S3 and
-    DynamoDB, and differ between regions: `aws ec2 describe-managed-prefix-lists` tells them."""
+    """A network without internet access: tasks reach AWS services over VPC endpoints. The prefix lists are AWS's own for S3
+    and DynamoDB and differ between regions: see `aws ec2 describe-managed-prefix-lists`."""
 
     cidr: str
     zones: tuple[str, ...]
@@ -42,8 +42,8 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class TaskSize:
-    """CPU units (1024 are a processor) and MiB of a task, and each container's part. The rest is for the helpers: the flags
-    agent, the audit, the collector of spans."""
+    """CPU units (1024 are a vCPU) and MiB of a task, and each container's part. The rest is for the sidecars: flags agent,
+    audit, collector of spans."""
 
     cpu: int
     memory: int
@@ -64,8 +64,8 @@ class TaskSize:
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """The least and the most tasks, and each one's average load: processor time in percent, and calls under way if there is
-    a server in it."""
+    """Least and most tasks, and the target load of each: CPU in percent, and concurrent calls (None for tasks without a
+    server)."""
 
     least: int
     most: int
@@ -84,8 +84,8 @@ class Scaling:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """OpenSearch Serverless, in its compute units (OCU). With less than one for search it scales to none, and a first
-    request after a pause takes 10 to 30 seconds."""
+    """OpenSearch Serverless, in compute units (OCU). With less than one for search it would scale to zero, and the first
+    request after a pause would take 10 to 30 seconds."""
 
     replicas: bool
     least_search: int
@@ -102,8 +102,8 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """ElastiCache Serverless: at most so many gigabytes and thousands of processing units a second, and days of
-    snapshots."""
+    """ElastiCache Serverless: most gigabytes, most thousands of processing units a second, and days that snapshots are
+    kept."""
 
     most_gb: int
     most_ecpu_thousands: int
@@ -117,7 +117,7 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Bounds of the cost of an error or an attack: request units a second of each DynamoDB table and of each of its indices,
+    """Limits of the cost of an error or an attack: request units a second of each DynamoDB table and of each of its indices,
     and dollars a month of the whole account, with a notice at 80 %."""
 
     most_read_units: int
@@ -131,7 +131,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The addresses for pages and tickets: of mail, or of a paging service (https)."""
+    """Addresses that receive pages and tickets: e-mail, or a paging service (https)."""
 
     page: str
     ticket: str
@@ -149,7 +149,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """The name by which agents of other tasks call the shared service, and its certificate."""
+    """Host name by which agents in other tasks call the shared service, and its certificate."""
 
     domain: str
     certificate_arn: str
@@ -160,9 +160,9 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """The customers' way in: the HTTPS name with its certificate, the issuer of their tokens with its keys and audiences,
-    messages a second of the whole stage, and requests of one address in five minutes. Sockets have API Gateway's own name,
-    unless `socket_domain` is set, with the same certificate."""
+    """The customers' entry point: the HTTPS host name with its certificate, the issuer of their tokens with its key URL and
+    audiences, messages a second of the whole stage, and requests of one IP address in five minutes. WebSockets use API
+    Gateway's own host name unless `socket_domain` is set, with the same certificate."""
 
     domain: str
     certificate_arn: str
@@ -187,7 +187,7 @@ class Door:
 
     @property
     def nobody(self) -> bool:
-        """True if the issuer is still an example: then no token opens the door."""
+        """True if the issuer is still an example, so that no token is accepted."""
         return ".example" in self.issuer or "EXAMPLE" in self.issuer
 
 
@@ -199,12 +199,12 @@ def _check_address(field: str, domain: str, certificate_arn: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """All of one stage. `walled` gives agent and server tasks, and so roles, of their own; else they share a task. `keep` is
-    True if data outlives the stack; `publishers` are ARNs of the roles that put preview pages into the bucket from outside
-    of the network. `model`, `temperature` and `max_tokens` are the agent's (None for the model's own). `embedder`,
-    `classifier`, `standby`, `shop_name`, `policies_file` and `tags_file` are as the settings of these names; a file is a
-    path in the image, or `s3:NAME` below `shop/` of the bucket. So are `order_pattern`, `title_pattern` (None for the
-    server's own) and `turn_clock`; `settings` has others, by name. `traces` is the share of turns that X-Ray receives."""
+    """All settings of one stage. `walled`: agent and server run in separate tasks with separate roles, else in one task.
+    `keep`: data outlives the stack. `publishers`: ARNs of roles that put preview pages into the bucket from outside the
+    network. `model`, `temperature`, `max_tokens`: the agent's (None: the model's default). `embedder`, `classifier`,
+    `standby`, `shop_name`, `policies_file`, `tags_file`, `order_pattern`, `title_pattern` (None: the server's default) and
+    `turn_clock` are the server's settings of these names; a file is a path in the image, or `s3:NAME` below `shop/` of the
+    bucket. `settings`: other server settings, by name. `traces`: share of turns that X-Ray receives."""
 
     name: str
     region: str
@@ -271,27 +271,27 @@ class Stage:
 
     @property
     def prefix(self) -> str:
-        """The beginning of this stage's names."""
+        """Start of the names of this stage's resources."""
         return f"manga-tools-{self.name}"
 
     @property
     def service(self) -> str:
-        """The service's name, which is also its stack's, and with a slash before it its log group's."""
+        """Name of the service and of its stack; with a slash before it, of its log group."""
         return f"{self.prefix}-{'shared' if self.walled else 'pod'}"
 
     @property
     def metrics_log(self) -> str:
-        """The log from which CloudWatch reads the collector's metrics."""
+        """Log group from which CloudWatch reads the collector's metrics."""
         return f"/{self.service}/metrics"
 
     @property
     def agents(self) -> str:
-        """The name of the agents' service: the pod, or a service of their own behind the wall."""
+        """Name of the service that runs the agents: the pod's, or a separate one if `walled`."""
         return f"{self.prefix}-agents" if self.walled else self.service
 
     @property
     def outside(self) -> str:
-        """The name of the function that reaches sockets and the issuer for agents."""
+        """Name of the function that posts to sockets and fetches the issuer's keys for agents."""
         return f"{self.prefix}-outside"
 
     @property
@@ -305,5 +305,5 @@ class Stage:
 
     @property
     def stop_seconds(self) -> int:
-        """Seconds between SIGTERM and SIGKILL. ECS allows 120 at most, which the longest turn stays below."""
+        """Seconds between SIGTERM and SIGKILL. The longest turn needs 67; ECS allows 120 at most."""
         return math.ceil(self.turn_budget_ms / 1000) + SERVER_CLOSE_S + STOP_SPARE_S

@@ -1,4 +1,4 @@
-"""The fate of data when its stack is deleted."""
+"""Removal policy of data when its stack is deleted."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from infra.cdk.config import Stage
 
 
 def removal(stage: Stage) -> RemovalPolicy:
-    """Returns RETAIN where the stage keeps its data: then only a person can delete it."""
+    """Returns RETAIN if the stage keeps its data, so that only a person can delete it; else DESTROY."""
     return RemovalPolicy.RETAIN if stage.keep else RemovalPolicy.DESTROY

@@ -1,4 +1,4 @@
-"""The refusal of config values, and the task sizes that Fargate sells."""
+"""Checks of config values, and the task sizes that Fargate offers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ GIB = 1024
 
 
 class ConfigError(ValueError):
-    """A value cannot be used; the message names its field and the rule."""
+    """A config value is invalid; the message names its field and the rule."""
 
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field} {problem}")
@@ -24,7 +24,7 @@ def check(holds: bool, field: str, problem: str) -> None:
 
 
 def check_pattern(field: str, pattern: str) -> None:
-    """Raises `ConfigError` for what the server would refuse as a pattern of ids."""
+    """Raises `ConfigError` for a pattern of ids that the server would refuse."""
     try:
         IdPattern(pattern)
     except ValueError as error:
@@ -36,7 +36,7 @@ FREE = (
     "max_concurrent_calls", "max_sse_sessions", "websocket", "ops", "cover_hosts", "max_body_bytes", "rate_limit",
     "log_level", "log_tool_calls", "currency",
 )  # fmt: skip
-"""Settings of the server that a stage may have besides those that are fields of its own, or follow from what is deployed."""
+"""Server settings that a stage may choose; the others are fields of the stage, or follow from the deployment."""
 
 
 def check_settings(field: str, stated: Mapping[str, str]) -> None:
@@ -51,7 +51,7 @@ def check_settings(field: str, stated: Mapping[str, str]) -> None:
 
 
 def fargate_memory(cpu: int) -> tuple[int, ...]:
-    """MiB that a Linux task with so many CPU units may have; none for a number of units that is not sold.
+    """Returns the MiB allowed for a Linux task with `cpu` units; () if Fargate does not offer that size.
 
     Source: AWS documentation, ECS Developer Guide, "Task CPU and memory".
     """

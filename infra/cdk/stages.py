@@ -1,4 +1,4 @@
-"""The values of both stages. Account, domain, certificate and addresses are examples: put your own."""
+"""Settings of both stages. Account, domain, certificate and addresses are examples: replace them by your own."""
 
 from __future__ import annotations
 

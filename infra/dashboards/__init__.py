@@ -1,1 +1,1 @@
-"""Dashboards for Grafana and CloudWatch, written from one list of panels."""
+"""Dashboards for Grafana and CloudWatch, generated from one list of panels."""

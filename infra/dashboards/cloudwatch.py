@@ -1,4 +1,4 @@
-"""CloudWatch's dashboard: the panels whose metrics it receives, or that its logs answer."""
+"""CloudWatch's dashboard, of the panels that have CloudWatch metrics or a query of its logs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ PERIOD_SECONDS = 60
 
 
 def body(namespace: str, region: str, service: str = "manga-tools") -> dict[str, Any]:
-    """Returns what DashboardBody holds, not yet as text. `namespace` is MANGA_EMF's; `service` is that of ECS, whose log
-    group has its name behind a slash, and what is before its last dash begins the names of tables, cache and search."""
+    """Returns the DashboardBody before its encoding as JSON. `namespace`: that of MANGA_EMF; `service`: the ECS service,
+    whose log group is its name after a slash; the part before its last dash is the prefix of tables, cache and search."""
     panels = [panel for panel in PANELS if panel.shown or panel.logged]
     return {"widgets": [_widget(panel, x, y, namespace, region, service) for panel, x, y in placed(panels)]}
 

@@ -1,4 +1,4 @@
-"""Grafana's dashboard: `infra/observability/dashboards/manga-tools.json`."""
+"""Generates Grafana's dashboard: `infra/observability/dashboards/manga-tools.json`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OPTIONS = {"legend": {"displayMode": "list", "placement": "bottom"}, "tooltip": 
 
 
 def board() -> str:
-    """Returns the whole file."""
+    """Returns the text of the dashboard's file."""
     panels = [
         _panel(number, *where) for number, where in enumerate(placed([panel for panel in PANELS if panel.queries]), start=1)
     ]
@@ -48,7 +48,7 @@ def _panel(number: int, panel: Panel, x: int, y: int) -> dict[str, Any]:
 
 def _target(name: str, query: Query) -> dict[str, Any]:
     target = {"refId": name, "datasource": SOURCE, "expr": query.expression, "legendFormat": query.legend}
-    # Points of a histogram may name a trace, which leads to the viewer of traces.
+    # Exemplars of a histogram link to their traces.
     return {**target, "exemplar": True} if "_bucket" in query.expression else target
 
 

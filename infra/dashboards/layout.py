@@ -1,4 +1,4 @@
-"""The layout of panels: from left to right, a new row where one is full. Both products have 24 columns."""
+"""Layout of panels: from left to right, with a new row when one is full. Both products have 24 columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ COLUMNS = 24
 
 
 def placed(panels: Sequence[Panel]) -> Iterator[tuple[Panel, int, int]]:
-    """Returns each with the column and row of its upper left corner."""
+    """Yields each panel with the column and row of its upper left corner."""
     x = y = tallest = 0
     for panel in panels:
         if x + panel.width > COLUMNS:

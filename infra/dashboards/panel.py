@@ -1,4 +1,4 @@
-"""The definition of a panel."""
+"""The definition of a dashboard panel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query of a panel: `expression` is PromQL; `legend` may name labels as Grafana does."""
+    """A query of a panel: `expression` is PromQL; `legend` may contain Grafana's label templates."""
 
     expression: str
     legend: str
@@ -15,9 +15,9 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A metric in CloudWatch, by its name there. `per` divides it: bad by bad and good; a `dimension` gives each of its
-    values a line. `native` marks a metric of AWS's own: its namespace, the names of its dimensions and their values, in
-    which `{service}`, `{prefix}` and `{tables}` are replaced."""
+    """A metric in CloudWatch; `number` is its name. `per`: metrics whose sum divides it (bad by bad plus good); `dimension`:
+    draws a line for each of its values. `native`, for a metric of AWS's own: its namespace, the names of its dimensions and
+    their values, with the placeholders `{service}`, `{prefix}` and `{tables}`."""
 
     number: str
     statistic: str
@@ -28,9 +28,9 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A panel. `unit` is Grafana's word; `width` is in 24ths. `shown` is the same for CloudWatch, as far as it has the
-    metrics, and `logged` asks CloudWatch's log; a panel without `queries` is CloudWatch's alone. `most` is the highest
-    possible value, if there is one; `words` name values."""
+    """A panel. `unit`: Grafana's name of it; `width`: in 24ths. `shown`: the CloudWatch metrics, as far as there are any;
+    `logged`: a query of CloudWatch's log; a panel without `queries` is only in CloudWatch. `most`: the highest possible
+    value, if there is one; `words`: text and colour of each value, from 0."""
 
     title: str
     about: str

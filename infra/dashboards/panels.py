@@ -1,4 +1,4 @@
-"""All panels, in their order."""
+"""All dashboard panels, in display order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FAILED_CALLS = (
     'filter @message like "manga.calls" | parse @message /"tool":"(?<tool>[^"]+)","outcome":"(?<outcome>[^"]+)"/'
     ' | filter outcome != "ok" | stats count(*) as calls by tool, outcome, bin(5m) as at | sort at desc'
 )
-"""The query for lines of failed calls, which the log has unless MANGA_LOG_TOOL_CALLS is off; of alike ones ten a minute."""
+"""Log query for failed calls, which are logged unless MANGA_LOG_TOOL_CALLS is off, at most ten alike a minute."""
 OF_THE_SERVICE = '{},ClusterName,ServiceName ServiceName="{{service}}"'
 BEHIND = "AWS/ApplicationELB,TargetGroup,LoadBalancer"
 SEARCHING = 'AWS/AOSS,ClientId,CollectionGroupId,CollectionGroupName CollectionGroupName="{prefix}-search"'

@@ -1,1 +1,1 @@
-"""The demo store: a catalogue of real titles, and sample offers, stock and orders made from it."""
+"""The demo store: a catalogue of real titles, and sample offers, stock and orders generated from it."""

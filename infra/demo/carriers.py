@@ -1,4 +1,4 @@
-"""A carrier's words on a parcel: one set of English words for all, and each carrier's own Japanese ones."""
+"""Tracking states of parcels: English words common to all carriers, and each carrier's own Japanese words."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ _HOURS = {
     "held": 21,
     "delivered": 19,
 }
-"""Hours from acceptance in the afternoon to each scan of a parcel, to which distance adds."""
+"""Hours from acceptance, in the afternoon, to each scan of a parcel; distance adds to the later ones."""
 _OVERSEAS_DAYS = 4
 _FARTHER_HOURS = {"hokkaido": 24, "okinawa": 48, "kyushu": 24}
 _WAREHOUSE = "Saitama"
 
 
 def label(carrier: str, status: str) -> str:
-    """The Japanese word on the carrier's tracking page."""
+    """Returns the Japanese word on the carrier's tracking page."""
     return _LABELS[carrier][status]
 
 
 def events(carrier: str, shipped_at: datetime, reached: str, region: str, place: str) -> tuple[TrackingEvent, ...]:
-    """The scans up to the state `reached`, oldest first. `place` is the prefecture or country the parcel goes to."""
+    """Returns the scans up to the state `reached`, oldest first. `place`: the destination's prefecture or country."""
     return tuple(
         TrackingEvent(
             status=status,
@@ -73,7 +73,7 @@ def events(carrier: str, shipped_at: datetime, reached: str, region: str, place:
 
 
 def _route(reached: str, *, overseas: bool) -> tuple[str, ...]:
-    """The states a parcel goes through until `reached`."""
+    """Returns the states that a parcel passes through up to `reached`."""
     last_mile = ("absent", "held") if reached in ("absent", "held") else ("delivered",)
     customs = ("at_customs",) if overseas else ()
     route = ("accepted", "in_transit", *customs, "at_delivery_office", "out_for_delivery", *last_mile)

@@ -8,15 +8,15 @@ _JAPAN = timezone(timedelta(hours=9), "JST")
 
 
 def japan_time(text: str) -> datetime:
-    """Parses `2026-11-18 21:14`, by the clock in Japan."""
+    """Parses `2026-11-18 21:14` as Japanese local time."""
     return datetime.strptime(text, "%Y-%m-%d %H:%M").replace(tzinfo=_JAPAN)
 
 
 def utc(moment: datetime) -> str:
-    """ISO 8601 in UTC, to the second, ending in Z."""
+    """Formats a time as ISO 8601 in UTC, to the second, ending in Z."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def japan_day(moment: datetime) -> date:
-    """The calendar day in Japan at that moment."""
+    """Returns the calendar day in Japan at that moment."""
     return moment.astimezone(_JAPAN).date()

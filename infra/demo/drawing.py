@@ -1,4 +1,4 @@
-"""Draws that come out the same on every machine and at every run: hashes of what is drawn for."""
+"""Reproducible random draws: hashes of a key, the same on every machine and at every run."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ T = TypeVar("T")
 
 
 def share(*key: object) -> float:
-    """A number in [0, 1) that depends on `key` alone."""
+    """Returns a number in [0, 1) that depends only on `key`."""
     text = "\x1f".join(str(part) for part in key)
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big") / 2**48
 
 
 def whole(low: int, high: int, *key: object) -> int:
-    """A whole number from `low` to `high`, both included."""
+    """Returns a whole number from `low` to `high`, both included."""
     return low + int(share(*key) * (high - low + 1))
 
 
 def pick(choices: Sequence[T], *key: object) -> T:
-    """One of `choices`, each as likely as the others."""
+    """Returns one of `choices`, each with the same probability."""
     return choices[whole(0, len(choices) - 1, *key)]

@@ -1,4 +1,4 @@
-"""Writes the demo store's files from titles.jsonl: `python -m infra.demo.generate`. The same input, the same bytes."""
+"""Generates the demo store's files from titles.jsonl, reproducibly: `python -m infra.demo.generate`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _FIELDS = (
 
 
 def build(titles: Path) -> dict[str, str]:
-    """File name to contents: catalog.jsonl, volumes.jsonl and orders.jsonl.
+    """Returns the contents of catalog.jsonl, volumes.jsonl and orders.jsonl, by file name.
 
-    Raises ValueError for titles that come twice, and when a title that a sample order needs is missing.
+    Raises ValueError for duplicate titles, and for a missing title that a sample order needs.
     """
     stocked = stocked_titles(read_titles(titles))
     desk = OrderDesk(stocked)

@@ -6,26 +6,26 @@ from infra.demo.drawing import whole
 
 _GROUP = "9784"
 _FREE_DIGITS = 8
-"""Digits that the publisher's number and the volume's share."""
+"""Digits of the publisher's number and the volume's number together."""
 
 
 def with_check_digit(first_twelve: str) -> str:
-    """The thirteen digits: the last makes the sum, weighted 1, 3, 1, 3, …, a multiple of 10."""
+    """Appends the check digit, which makes the sum, weighted 1, 3, 1, 3, …, a multiple of 10."""
     total = sum(int(digit) * (3 if position % 2 else 1) for position, digit in enumerate(first_twelve))
     return f"{first_twelve}{-total % 10}"
 
 
 class IsbnRegister:
-    """Hands out ISBNs, each once. A volume's number follows from its title id, so new titles leave old ones alone.
+    """Hands out each ISBN once. A volume's number is derived from its title id, so new titles do not change old ones.
 
-    Two volumes that fall on the same number are the exception: the later asker takes the next free one.
+    If two volumes get the same number, the later request takes the next free one.
     """
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
 
     def allot(self, publisher: str, title_id: str, volume: int) -> str:
-        """Hands out the ISBN of a volume; `publisher` is its registrant number, 2 to 6 digits."""
+        """Returns the ISBN of a volume. `publisher`: its registrant number, 2 to 6 digits. Raises ValueError."""
         width = _FREE_DIGITS - len(publisher)
         number = whole(0, 10**width - 1, "isbn", title_id, volume)
         for step in range(10**width):

@@ -9,15 +9,15 @@ from infra.demo.prices import campaign, digital_price, used_set_price
 from tools.store.models import DIGITAL, PAPER, SET, USED_SET, Offer, VolumeStock
 
 _SET_VOLUMES = range(3, 61)
-"""Fewer are no set, more don't fit into a parcel."""
+"""Numbers of volumes sold as a set: fewer are no set, more do not fit into a parcel."""
 _SET_SHARE, _USED_SHARE = 0.8, 0.25
 
 
 def offers_of(title_id: str, finished: bool, volumes: Sequence[VolumeStock]) -> tuple[Offer, ...]:
-    """Paper and digital prices are a volume's, a set's is the set's.
+    """Returns the title's offers. Paper and digital prices are per volume, a set's price is for the whole set.
 
-    Paper stock is the copies of all volumes together: above 0 means that at least one volume can be bought. A new set
-    needs every volume, so as many sets are there as there are copies of the scarcest.
+    Paper stock is the copies of all volumes together: above 0 means that at least one volume can be bought. A new set needs
+    every volume, so its stock is that of the scarcest volume.
     """
     price = volumes[0].price_jpy
     paper = Offer(PAPER, price, sum(volume.stock for volume in volumes))

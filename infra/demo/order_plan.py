@@ -1,11 +1,11 @@
-"""The parts of a sample order, in the words in which one is planned."""
+"""The parts of a plan for a sample order."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 NEXT = -1
-"""Stands for the volume of a title that has not come out yet."""
+"""Stands for a title's next volume, which has not come out yet."""
 ANY_WAITING = "*"
 """Stands for the most popular title with a volume that is out of stock and has a restock date."""
 
@@ -33,7 +33,7 @@ class Parcel:
 
 @dataclass(frozen=True, slots=True)
 class OrderPlan:
-    """One order. The thousands of its `number` are the customer; `ordered` and `shipped` are `YYYY-MM-DD HH:MM`."""
+    """One order. `number` // 1000 is the customer's number; `ordered` and `shipped` are `YYYY-MM-DD HH:MM` in Japan."""
 
     number: int
     ordered: str
@@ -45,7 +45,7 @@ class OrderPlan:
 
     @property
     def owner(self) -> str:
-        """The customer's id, the only thing the store knows of a customer beside the prefecture."""
+        """The customer's id; beside the prefecture the store knows nothing else of a customer."""
         return f"demo-user-{self.number // 1000}"
 
     @property
@@ -65,17 +65,17 @@ PREFECTURES = {
 
 
 def paper(title: str, *volumes: int) -> tuple[Item, ...]:
-    """One copy of each of the volumes."""
+    """Plans one paper copy of each volume."""
     return tuple(Item(title, volume) for volume in volumes)
 
 
 def digital(title: str, *volumes: int) -> tuple[Item, ...]:
-    """Each of the volumes as an e-book."""
+    """Plans each volume as an e-book."""
     return tuple(Item(title, volume, "digital") for volume in volumes)
 
 
 def full_set(title: str) -> tuple[Item, ...]:
-    """All paper volumes in one bundle."""
+    """Plans all paper volumes as one bundle."""
     return (Item(title, None, "set"),)
 
 
@@ -97,6 +97,6 @@ def sent(
     estimated: str | None = None,
     note: str | None = None,
 ) -> OrderPlan:
-    """An order that went out in one parcel, `by` a carrier's service."""
+    """Plans an order shipped in one parcel, `by` a carrier's service."""
     parcel = Parcel(*by, shipped, reached, tuple(range(len(items))))
     return OrderPlan(number, ordered, "shipped", items, (parcel,), estimated, note)

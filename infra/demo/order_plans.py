@@ -1,6 +1,6 @@
-"""The sample orders, as a person would tell them. Times are Japanese; everything else is worked out from here.
+"""Plans of the sample orders, in Japanese time. All other values of an order are computed from the plan and the catalogue.
 
-Numbers come from the catalogue, so a price or an ISBN in an order is the one the store sells at.
+So a price or an ISBN in an order is the one at which the store sells.
 """
 
 from __future__ import annotations

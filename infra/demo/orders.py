@@ -1,4 +1,4 @@
-"""Orders from plans: lines at the store's prices, parcels with their scans, dates and sums."""
+"""Generates orders from plans: lines at the store's prices, parcels with their scans, dates and sums."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ STATUS_LABELS = {
     "cancelled": "注文取消し",
     "returned": "返品",
 }
-"""The order states of the trade, with the words Japanese shop software shows for them."""
+"""Order statuses, with the words that Japanese shop software shows for them."""
 
 _RETURN_DAYS = 8
-"""The demo shop's own return rule, shown to buyers, which replaces the statutory eight days."""
+"""Days in which a buyer may return goods: the demo shop's own rule, which replaces the statutory eight days."""
 _DAYS_FROM_ARRIVAL = 2
-"""From the day a missing volume comes in to the day the customer has it."""
+"""Days from the arrival of a missing volume at the shop to its delivery."""
 
 
 class OrderDesk:
-    """Writes orders for the titles of the store."""
+    """Generates orders for the titles of the store."""
 
     def __init__(self, titles: Sequence[StockedTitle]) -> None:
         self._by_rank = sorted(titles, key=lambda title: title.rank)
-        # backwards, so that of two works with one name the better known is the one ordered
+        # reversed, so that of two works with the same name the more popular one is kept
         self._titles = {str(title.record["title"]["romaji"]): title for title in reversed(self._by_rank)}
 
     def order(self, plan: OrderPlan) -> Order:
-        """Writes the order of a plan. Raises ValueError when the catalogue lacks a planned item."""
+        """Returns the order of a plan. Raises ValueError if the catalogue lacks a planned item."""
         prefecture = PREFECTURES[plan.owner]
         shipments = tuple(_shipment(plan, index, region_of(prefecture)) for index in range(len(plan.parcels)))
         lines = self._lines(plan, shipments)
@@ -111,7 +111,7 @@ def _price(title: StockedTitle, item: Item, volume: VolumeStock | None) -> int:
 
 
 def _supply(item: Item, volume: VolumeStock | None, *, shipped: bool) -> tuple[str, str | None]:
-    """Returns the source of a line, and the day on which a waiting one is expected. Shipped lines came from stock."""
+    """Returns a line's source, and the day on which a waiting line is expected. Shipped lines came from stock."""
     if item.format == "digital":
         return "download", None
     if volume is None or shipped:
@@ -126,7 +126,7 @@ def _coming(volume: VolumeStock) -> bool:
 
 
 def _estimate(lines: Sequence[OrderLine]) -> str | None:
-    """Everything leaves together, when the last line is there; a release is delivered on its day."""
+    """Returns the delivery day, when the last line has come in, since all leave together; a release comes on its day."""
     days = [date.fromisoformat(line.expected_date) + _delay(line) for line in lines if line.expected_date]
     return max(days).isoformat() if days else None
 
@@ -152,7 +152,7 @@ def _shipment(plan: OrderPlan, index: int, region: str) -> Shipment:
 
 
 def _return_until(plan: OrderPlan, shipments: Sequence[Shipment]) -> str | None:
-    """Eight days after the last parcel arrived; none while something is under way or once it was returned."""
+    """Returns the day eight days after the last parcel arrived; None while one is under way, or after a return."""
     delivered = [shipment.delivered_at for shipment in shipments]
     if plan.status != "shipped" or not delivered or None in delivered:
         return None

@@ -1,8 +1,8 @@
 """Sample prices in whole yen with 10 % tax.
 
-New paper books are sold at the publisher's list price everywhere (resale price maintenance), so a title has one price
-for all its paper volumes and a new full set costs their sum. E-books are exempt: they are cheaper and go on campaign. So
-are used sets.
+New paper books are sold at the publisher's list price everywhere (resale price maintenance), so a title has one price for
+all its paper volumes and a new full set costs their sum. E-books and used sets are exempt; e-books are cheaper and have
+campaigns.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ _NET = {
 }
 _LARGE_NET = (700, 750, 780, 800)
 _OLD_BEFORE = 1985
-"""Series this old are sold today in larger collectors' formats."""
+"""Series that began before this year are sold today in larger collectors' formats."""
 _CAMPAIGN_SHARE = 0.15
 _CAMPAIGNS = (
     Campaign(name="Spring and summer fair", start="03-16", until="09-15"),
     Campaign(name="Autumn and winter fair", start="09-16", until="03-15"),
 )
-"""They come back every year, so that one of them runs on any day."""
+"""Yearly campaigns, one of which runs on any day."""
 
 
 def list_price(title_id: str, genre: str | None, start_year: int | None, volumes: int) -> int:
-    """The paper price of each volume of the title."""
+    """Returns the paper price of each volume of the title."""
     large = (start_year or 2000) < _OLD_BEFORE or volumes == 1
     steps = _LARGE_NET if large else _NET.get(genre or "", _NET["seinen"])
     return pick(steps, "price", title_id) * 11 // 10
 
 
 def digital_price(title_id: str, paper: int) -> int:
-    """A little below paper."""
+    """Returns a price a little below the paper price."""
     return paper - whole(2, 6, "digital", title_id) * 11
 
 
 def campaign(title_id: str, regular: int) -> tuple[int, Campaign] | None:
-    """The digital price during a campaign, 30 to 50 % off, and when that is: of about one title in seven."""
+    """Returns the digital price during a campaign (30 to 50 % off) and the campaign; about one title in seven has one."""
     if share("sale", title_id) >= _CAMPAIGN_SHARE:
         return None
     return regular * pick((50, 60, 70), "sale rate", title_id) // 100, pick(_CAMPAIGNS, "campaign", title_id)
 
 
 def used_set_price(title_id: str, new: int) -> int:
-    """Between 40 and 65 % of what the volumes cost new, in tens."""
+    """Returns 40 to 65 % of the volumes' new price `new`, in tens of yen."""
     return new * whole(40, 65, "used set", title_id) // 1000 * 10

@@ -1,6 +1,6 @@
-"""Which publisher a magazine belongs to, as the registrant number in its ISBNs.
+"""Maps a magazine to its publisher, as the registrant number in ISBNs.
 
-The numbers are the publishers' own (general knowledge of the trade); what follows them in the demo is made up.
+The numbers are the publishers' real ones (general knowledge of the trade); the digits after them are made up in the demo.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _MAGAZINES = {
     "04": "Dengeki, Alive, Harta, Fellows, Beam, Dragon, Ace, Asuka, Flapper, Gene, ComicWalker, COM",
     "06": "Magazine, Nakayoshi, Afternoon, Morning, Evening, Kiss, Dessert, Be Love, Friend, Sirius, ITAN, BomBom",
 }
-"""Registrant numbers and words in the names of their magazines.
+"""Registrant numbers, each with words in the names of its magazines.
 
-The first row with a word in the name counts, so general words (Gene, Magazine) come after special ones that contain
-them (Sunday Gene-X, Dragon Magazine).
+The first row with a word in the name counts, so general words (Gene, Magazine) come after special ones that contain them
+(Sunday Gene-X, Dragon Magazine).
 """
 
 
 def registrant(magazine: str) -> str:
-    """The publisher's number, 2 to 4 digits. A magazine nobody listed gets a made-up publisher that stays the same."""
+    """Returns the publisher's number, 2 to 4 digits; for an unlisted magazine a made-up one that stays the same."""
     for number, words in _MAGAZINES.items():
         if any(_is_word_of(word, magazine) for word in words.split(", ")):
             return number

@@ -1,4 +1,4 @@
-"""Sample counts of stars, such that their mean is a title's rating."""
+"""Sample counts of stars whose mean is a title's rating."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from infra.demo.drawing import share
 
 STARS = range(1, 6)
 _UNCOUNTED = 0.1
-"""About one title in ten is rated without anybody having kept the single stars."""
+"""Share of titles with a rating but without counts of stars."""
 _STEEPEST, _HALVINGS = 12.0, 60
 
 
 def rating_counts(title_id: str, rating: float | None, count: int | None) -> list[int] | None:
-    """How many gave 1 to 5 stars: `count` together, the mean within .01 of `rating` where there are a hundred or more.
+    """Returns how many gave 1 to 5 stars: `count` together, the mean within .01 of `rating` for a hundred or more.
 
-    Every rating is likely by a weight drawn for the title, tilted until the mean is right: of all distributions with that
+    Each number of stars has a weight drawn for the title, tilted until the mean is right: of all distributions with that
     mean, the nearest to the drawn one (exponential tilting; Csiszár, Annals of Probability 3(1), 1975).
     """
     if rating is None or count is None or share("stars", title_id) < _UNCOUNTED:
@@ -30,7 +30,7 @@ def rating_counts(title_id: str, rating: float | None, count: int | None) -> lis
 
 
 def _tilted(weights: Sequence[float], tilt: float) -> list[float]:
-    """Shares, the more for the upper stars the greater `tilt` is."""
+    """Returns normalised shares; the greater `tilt` is, the more they favour the upper stars."""
     tilted = [weight * math.exp(tilt * (stars - 3)) for weight, stars in zip(weights, STARS, strict=True)]
     return [weight / sum(tilted) for weight in tilted]
 
@@ -40,6 +40,6 @@ def _mean(shares: Sequence[float]) -> float:
 
 
 def _whole(shares: Sequence[float], count: int) -> list[int]:
-    """Whole numbers that add up to `count`, each less than one from its share of it: sums rounded, and their steps."""
+    """Rounds shares of `count` to whole numbers that add up to it, each off by less than one, as steps of rounded sums."""
     sums = [round(count * sum(shares[: number + 1])) for number in range(len(shares) - 1)]
     return [after - before for before, after in zip([0, *sums], [*sums, count], strict=True)]

@@ -1,4 +1,4 @@
-"""Sample stock: the paper volumes of a title, how many copies of each are there, and when missing ones come in."""
+"""Sample stock: the paper volumes of a title, the copies of each, and restock dates of missing ones."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from infra.demo.isbn import IsbnRegister
 from tools.store.models import VolumeStock
 
 REFERENCE_DATE = date(2026, 11, 20)
-"""The day the sample data describes: deliveries to come, releases to come and open orders are seen from here."""
+"""The day that the sample data describes: future deliveries, releases and open orders are relative to it."""
 
 FAMOUS_RANK = 60
-"""Titles up to this rank of popularity keep volume 1 in stock."""
+"""Titles up to this rank of popularity always have volume 1 in stock."""
 
 _ALWAYS_UPCOMING_RANK = 20
 _UPCOMING_SHARE = 0.25
 _GONE_SHARE, _GAPPY_SHARE = 0.06, 0.14
 _OUT_RATE = {"famous": 0.02, "gone": 1.0, "gappy": 0.3, "complete": 0.03}
-"""How likely a volume is out of stock: some titles are gone, some have gaps, most are nearly complete."""
+"""Probability that a volume is out of stock: some titles are gone, some have gaps, most are nearly complete."""
 _RESTOCK_SHARE = 0.7
 _SOON, _APART = 75, 28
-"""Days. No month of two years to come is without a release: what does not continue soon does so every four weeks."""
+"""Days. Series that do not continue soon do so in turn, one every four weeks, so that each month has a release."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShelfTitle:
-    """A title, as far as its shelf depends on it. `price` is the list price of each volume, `volumes` how many have come
-    out. `waits` counts the ongoing series whose next volume comes out later than soon, and sooner than this one's."""
+    """A title, as far as its stock depends on it. `price`: list price of each volume in yen; `volumes`: number that have
+    come out. `waits`: number of ongoing series that do not continue soon, but before this one."""
 
     title_id: str
     registrant: str
@@ -40,13 +40,13 @@ class ShelfTitle:
 
     @property
     def famous(self) -> bool:
-        """True if the shop never lets its first volume run out."""
+        """True if volume 1 is always in stock."""
         return self.rank <= FAMOUS_RANK
 
 
 def stocked_volumes(title: ShelfTitle, register: IsbnRegister) -> list[VolumeStock]:
-    """Volume 1 to the last, and for ongoing series the next one, which can only be pre-ordered. The day is known of that one
-    and of the last two."""
+    """Returns volume 1 to the last, and for ongoing series the next one, which can only be pre-ordered. In these the next
+    and the last two volumes have a release date."""
     out_rate = _OUT_RATE[_state(title)]
     volumes = [_volume(title, number, out_rate, register) for number in range(1, title.volumes + 1)]
     if title.ongoing:
@@ -78,14 +78,14 @@ def _volume(title: ShelfTitle, number: int, out_rate: float, register: IsbnRegis
 
 
 def _copies(title: ShelfTitle, number: int) -> int:
-    """First volumes sell most, and the newest of an ongoing series; 60 copies fill a shelf."""
+    """Returns the copies of a volume: most for volume 1 and the newest of an ongoing series; 60 fill a shelf."""
     wanted = number == 1 or (title.ongoing and number >= title.volumes - 1)
     low, high = (12, 60) if wanted and title.famous else (4, 40) if wanted else (1, 18)
     return whole(low, high, "copies", title.title_id, number)
 
 
 def _restock_date(title: ShelfTitle, number: int, out_rate: float) -> str | None:
-    """Most missing volumes are on order. A title that is gone comes back in one reprint, or nobody knows when."""
+    """Returns a missing volume's restock date, None if unknown. Volumes of a title that is gone share one."""
     key = ("restock", title.title_id) if out_rate == _OUT_RATE["gone"] else ("restock", title.title_id, number)
     return _days_on(whole(4, 28, *key, "days")) if share(*key) < _RESTOCK_SHARE else None
 
@@ -100,7 +100,7 @@ def _upcoming(title: ShelfTitle, register: IsbnRegister) -> VolumeStock:
 
 
 def _came_out(title: ShelfTitle, number: int) -> str:
-    """The last one within four months, the one before it a usual time earlier."""
+    """Returns a release date: the last volume's within the past four months, the one before it at a usual interval."""
     ago = whole(0, 119, "came out", title.title_id)
     return _days_on(-ago - (title.volumes - number) * whole(80, 150, "between", title.title_id))
 

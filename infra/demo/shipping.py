@@ -17,7 +17,7 @@ REGIONS = {
     "okinawa": "Okinawa",
     "overseas": "Taiwan",
 }
-"""The twelve regions of Yamato's tariff, and one country the demo ships to by EMS."""
+"""The twelve regions of Yamato's tariff, and one country to which the demo ships by EMS."""
 
 _FEES = {
     **dict.fromkeys(("kanto", "shinetsu", "hokuriku", "chubu", "kansai"), 680),

@@ -1,4 +1,4 @@
-"""Tracking numbers with right check digits. The numbers are made up and may have been given to somebody's parcel."""
+"""Tracking numbers with correct check digits. They are made up, and may coincide with those of real parcels."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ def tracking_number(service: str, *key: object) -> str:
 
 
 def twelve_digits(first_eleven: int) -> str:
-    """Eleven digits and their remainder by 7 ("7DR"), as Yamato, Sagawa and Japan Post number parcels in Japan."""
+    """Appends to eleven digits their remainder by 7 ("7DR"), as for parcels of Yamato, Sagawa and Japan Post."""
     return f"{first_eleven:011}{first_eleven % 7}"
 
 
 def s10_number(service: str, serial: int) -> str:
-    """UPU S10-12: two letters, eight digits, a check digit modulo 11 (10 becomes 0 and 11 becomes 5), the country."""
+    """Returns a UPU S10-12 number: two letters, eight digits, a check digit modulo 11 (10 is 0, 11 is 5), the country."""
     digits = f"{serial:08}"
     rest = 11 - sum(weight * int(digit) for weight, digit in zip(_S10_WEIGHTS, digits, strict=True)) % 11
     return f"{service}{digits}{ {10: 0, 11: 5}.get(rest, rest) }JP"

@@ -1,1 +1,1 @@
-"""The customers' way in: the two functions that AWS runs in front of the agent, and a local gateway that stands for both."""
+"""The customers' entry point ("door"): two functions that AWS runs in front of the agent, and a local gateway for both."""

@@ -1,4 +1,4 @@
-"""`python -m infra.door`: the local gateway, until SIGTERM, on a port for customers and one for the agent."""
+"""`python -m infra.door`: runs the local gateway until SIGTERM, with a port for customers and one for the agent."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEAST_SECRET = 16
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """The gateway's settings: the agent's address, the secret that both know, and the ports for customers and agent."""
+    """The gateway's settings: the agent's URL, the secret shared with it, and ports for customers and agent."""
 
     agent: str
     secret: str
@@ -34,7 +34,7 @@ class Setup:
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> Setup:
-        """Reads `GATEWAY_…`, each named as its field. Raises KeyError and ValueError."""
+        """Reads `GATEWAY_…`, each named as its field. Raises KeyError if one is missing, ValueError if it is invalid."""
         told = {name.removeprefix("GATEWAY_").lower(): value for name, value in environment.items() if value}
         if len(secret := told["secret"]) < LEAST_SECRET:
             raise ValueError(f"secret has {LEAST_SECRET} characters or more")
@@ -50,7 +50,7 @@ class Setup:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn without its signal handlers: two servers run and end together."""
+    """uvicorn without its signal handlers, since two servers run and stop together."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -59,7 +59,7 @@ class _Server(uvicorn.Server):
 
 def _server(app: Any, host: str, port: int) -> _Server:
     """Makes a server without an access log, whose lines would have addresses. A frame that is too long is refused by its
-    head."""
+    header."""
     config = uvicorn.Config(
         app, host=host, port=port, ws="wsproto", ws_max_size=MOST_BYTES, ws_per_message_deflate=False,
         timeout_keep_alive=IDLE_SECONDS, timeout_graceful_shutdown=CLOSE_SECONDS,

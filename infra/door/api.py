@@ -1,4 +1,4 @@
-"""Definitions for API Gateway: a message's sender, its limits, its log line, and the agent's address."""
+"""Definitions for API Gateway: headers with a message's sender, a message's limits, the log line, and the agent's port."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOGGED = {
     "ms": "$context.integrationLatency",
     "authorizer": "$context.authorizer.status",
 }
-"""The fields of a log line: no address, name, connection or words."""
+"""Fields of a log line, none of which has an address, name, connection or words."""
 MESSAGE: dict[str, Any] = {
     "$schema": "http://json-schema.org/draft-04/schema#",
     "title": "Message",

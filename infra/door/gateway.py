@@ -1,12 +1,11 @@
-"""The door on one machine, in the place of API Gateway and the HTTPS balancer.
+"""Local replacement of API Gateway and the HTTPS load balancer.
 
-Customers reach the agent through it alone: by WebSocket (subprotocols `manga-chat` and their token), or with
-`POST /turns` and their token as a bearer, which is answered with server-sent events. It verifies tokens as the function on
-AWS does, with the same code, has the same limits, and says to the agent what API Gateway says. Tokens are its own:
-`POST /token` with `{"user": "…"}` makes one with a key that is drawn at the start. So it belongs on a loopback, and not
-before customers.
+Customers reach the agent only through it: by WebSocket (subprotocols `manga-chat` and their token), or with `POST /turns`
+and their token as a bearer, which is answered with server-sent events. It verifies tokens with the code of the function on
+AWS, has the same limits, and sends the agent what API Gateway would send. It issues the tokens itself: `POST /token` with
+`{"user": "…"}` signs one with a key generated at the start. So it may listen on loopback only, and not for real customers.
 
-On a second port, for the agent: `POST /@connections/ID` sends to a socket, `GET /jwks.json` has the key.
+On a second port, for the agent: `POST /@connections/ID` sends to a socket, `GET /jwks.json` returns the key.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ Json = dict[str, Any]
 
 @dataclass(slots=True)
 class Bucket:
-    """The throttling of a stage: messages a second, and a burst of some seconds' worth."""
+    """Token bucket: `a_second` messages a second, and a burst of `SECONDS_OF_BURST` seconds' worth."""
 
     a_second: int
     left: float = 0.0
@@ -61,7 +60,8 @@ class Bucket:
 
 
 class Gateway:
-    """The gateway. `outer` serves customers, `inner` the agent, which is at `agent` and knows the `secret`."""
+    """The gateway. `outer`: application for customers; `inner`: application for the agent, whose URL is `agent` and which
+    shares the `secret`."""
 
     def __init__(self, agent: str, secret: str, messages_a_second: int) -> None:
         self._secret = secret
@@ -96,7 +96,7 @@ class Gateway:
         return JSONResponse({"status": "ok" if healthy else "no agent"}, 200 if healthy else 503)
 
     async def token(self, request: Request) -> Response:
-        """Makes a token for any user, good for `seconds`: this machine is the developer's own."""
+        """Issues a token for any user, valid for `seconds`: the machine is the developer's own."""
         now = int(time.time())
         try:
             asked = json.loads(await _body(request))
@@ -110,7 +110,7 @@ class Gateway:
         return JSONResponse({"keys": [self._key]})
 
     async def turn(self, request: Request) -> Response:
-        """Passes a question on with token and session, and no other header; the agent verifies the token again."""
+        """Forwards a question with token and session, and no other header; the agent verifies the token again."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         try:
             self._proven(token if kind.lower() == "bearer" else "")
@@ -152,7 +152,7 @@ class Gateway:
         finally:
             self._sockets.pop(connection, None)
             self._of[customer.user] -= 1
-            self._of += Counter()  # forgets whoever has none
+            self._of += Counter()  # removes users without sockets
 
     async def send(self, request: Request) -> Response:
         """Sends the agent's words to a socket, as `@connections` of API Gateway does."""
@@ -186,7 +186,7 @@ class Gateway:
                 return None
 
     async def _passed(self, text: str, connection: str, customer: Customer) -> bool:
-        """True if the agent has taken the message; it tells the customer itself if it refuses one."""
+        """Forwards a message; True if the agent has taken it. The agent itself tells the customer if it refuses one."""
         headers = {
             "Content-Type": "application/json",
             "X-Door-Secret": self._secret,
@@ -223,7 +223,7 @@ async def _body(request: Request, most: int = MOST_BYTES) -> bytes:
 
 
 async def _is_sent(socket: WebSocket, text: str) -> bool:
-    """Sends a text; False for a closed socket, or one whose client does not read."""
+    """Sends a text; False if the socket is closed, or its client does not read."""
     try:
         await asyncio.wait_for(socket.send_text(text), SEND_SECONDS)
     except (TimeoutError, RuntimeError, WebSocketDisconnect):

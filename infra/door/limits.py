@@ -1,18 +1,18 @@
-"""The limits of the door, on AWS and on one machine alike."""
+"""Limits of the door, the same on AWS and on one machine."""
 
 from __future__ import annotations
 
 from infra.door.authorizer import SOCKET_SECONDS
 
 MOST_BYTES = 16_384
-"""Most bytes of one message, on a socket or posted."""
+"""Most bytes of one message, by WebSocket or POST."""
 MOST_CHARACTERS = 2000
 """Most characters of a customer's question."""
 SILENT_SECONDS = 600
-"""Silence after which API Gateway closes a socket; it has no setting for it."""
+"""Idle time in seconds after which API Gateway closes a socket; not configurable."""
 LONGEST_SECONDS = SOCKET_SECONDS
 IDLE_SECONDS = 60
-"""The balancer's idle timeout: shorter than the agent keeps an idle connection (75), longer than it is silent in an answer
+"""Idle timeout of the load balancer: shorter than the agent's keep-alive (75), longer than its silence within an answer
 (15)."""
 SECONDS_OF_BURST = 2
-"""Seconds' worth of messages that may come at once."""
+"""Burst of messages, in seconds' worth."""

@@ -1,4 +1,4 @@
-"""Makes the table of Japanese words and readings that is shipped (tools/store/search/text/japanese.tsv.gz).
+"""Builds the table of Japanese words and readings that is shipped (tools/store/search/text/japanese.tsv.gz).
 
 `python -m infra.japanese.build <jamdict.db> <madb_serialisations.jsonl.gz> <japanese.tsv.gz>`
 """

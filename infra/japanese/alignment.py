@@ -1,4 +1,4 @@
-"""Which part of a reading belongs to which kanji: 荒木 and あらき are 荒 あら, 木 き."""
+"""Aligns kanji with the parts of a reading: 荒木 and あらき give 荒 あら, 木 き."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Units = list[tuple[str, str]]
 
 
 def plain(text: str) -> str:
-    """Letters and kana alone, katakana as hiragana."""
+    """Returns letters and kana only, katakana as hiragana."""
     return re.sub(r"[^\w]|_", "", to_hiragana(normalise(text)))
 
 
 class Aligner:
-    """Aligns words with their readings. `readings` are those of each kanji, in hiragana."""
+    """Aligns words with their readings. `readings`: the readings of each kanji, in hiragana."""
 
     def __init__(self, readings: Mapping[str, Iterable[str]]) -> None:
         self._readings = {
@@ -31,7 +31,7 @@ class Aligner:
         }
 
     def align(self, written: str, read: str) -> Units | None:
-        """Each character with its part of the reading; None where they do not fit."""
+        """Returns each character with its part of the reading; None if they do not fit."""
         if len(written) > _MOST_CHARACTERS:
             return None
 
@@ -54,7 +54,7 @@ class Aligner:
 
 
 def _variants(reading: str) -> set[str]:
-    """As it stands, voiced as a second part is, and with its end doubled into the next."""
+    """Returns the reading as it is, with a voiced first sound, and with its end assimilated to the next (っ)."""
     found = {reading}
     for table in (_VOICED, _PLOSIVE):
         if reading[:1] in table:

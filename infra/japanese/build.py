@@ -1,4 +1,4 @@
-"""The table from its sources: what is written, how it is read and at what cost, and English index terms."""
+"""Builds the table from its sources: written forms, their readings with costs, and English index terms."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tools.store.search.text.readings import LONGEST
 Counts = dict[str, Counter[str]]
 _MOST_READINGS, _SIZES = 10, (1, 2, 3)
 _PEOPLE, _TITLES, _WORDS, _KNOWN = 1.0, 0.5, 0.3, 0.2
-"""The weight of one occurrence, by its place; `_KNOWN` is a reading that occurs nowhere."""
+"""Weight of one occurrence, by source; `_KNOWN` is for a reading that occurs nowhere."""
 _FEWEST = {_PEOPLE: 1, _TITLES: 3}
-"""Parts of several characters are kept from so many occurrences on."""
+"""Least occurrences of a part of several characters, by the source's weight."""
 _WORD_COST = 15
 _ENDING = re.compile(r"[うくぐすつぬぶむるい]$")
 
@@ -49,7 +49,7 @@ def readings(edrdg: Edrdg, people: Mapping[str, str], titles: Mapping[str, str])
 
 
 def _count(aligner: Aligner, source: Iterable[tuple[str, str]], whole: dict[str, dict[str, int]]) -> Counts:
-    """Counts how often each part of up to three characters is read in a way. Words that do not align are kept `whole`."""
+    """Counts the readings of each part of up to three characters. Words that do not align are kept `whole`."""
     counts: Counts = defaultdict(Counter)
     for written, read in ((plain(a), plain(b)) for a, b in source):
         if not KANJI.search(written):

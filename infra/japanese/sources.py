@@ -1,4 +1,4 @@
-"""The sources: JMdict and KANJIDIC2 as the package jamdict-data has them in SQLite, and the Media Arts Database's names."""
+"""Sources: JMdict and KANJIDIC2 in the SQLite database of package jamdict-data, and names of the Media Arts Database."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Edrdg:
         self._glosses = self._lists("SELECT sid, text FROM SenseGloss")
 
     def kanji(self) -> dict[str, set[str]]:
-        """The readings of each kanji, without what is written after it, those of names included."""
+        """Returns the readings of each kanji, including those in names, without okurigana."""
         found: dict[str, set[str]] = defaultdict(set)
         readings = (
             "SELECT c.literal, r.value FROM character c JOIN rm_group g ON g.cid = c.ID JOIN reading r ON r.gid = g.ID"
@@ -43,14 +43,14 @@ class Edrdg:
         return found
 
     def read(self) -> Iterator[tuple[str, str]]:
-        """Common words in kanji, each with a reading."""
+        """Yields common words in kanji, each with a reading."""
         common = "SELECT DISTINCT kid FROM KJP"
         yield from self._db.execute(
             f"SELECT k.text, n.text FROM Kanji k JOIN Kana n ON n.idseq = k.idseq WHERE k.ID IN ({common})"
         )
 
     def meant(self) -> Iterator[tuple[str, bool, list[str]]]:
-        """Common words in kanji or katakana, whether they are inflected, and English index terms for them."""
+        """Yields common words in kanji or katakana, whether each is inflected, and its English index terms."""
         for idseq, text in self._db.execute("SELECT idseq, text FROM Kanji WHERE ID IN (SELECT kid FROM KJP)"):
             yield text, self._inflected(idseq), self._english(idseq)
         for idseq, text in self._db.execute("SELECT idseq, text FROM Kana WHERE ID IN (SELECT kid FROM KNP)"):
@@ -75,7 +75,7 @@ class Edrdg:
 
 
 def names(path: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Authors and titles in Japanese with their readings, as the Media Arts Database has them."""
+    """Returns the Media Arts Database's authors and titles, each as readings by Japanese name."""
     people: dict[str, str] = {}
     titles: dict[str, str] = {}
     with gzip.open(path, "rt", encoding="utf-8") as lines:

@@ -1,1 +1,1 @@
-"""`python -m infra.seed`: fills OpenSearch and DynamoDB, at the addresses of the settings, from files."""
+"""`python -m infra.seed`: loads files into OpenSearch and DynamoDB, at the addresses in the settings."""

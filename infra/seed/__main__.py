@@ -1,4 +1,4 @@
-"""The command line. Exit status 0: done, or nothing to do; 1: the load failed; 2: a wrong file, setting or argument."""
+"""Command line of the seed. Exit status 0: done, or nothing to do; 1: load failed; 2: invalid file, setting or argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The contents of a load: read and checked as a whole, before anything is changed anywhere."""
+"""Contents of a load, read and checked completely before anything is changed."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from tools.store.tags import Vocabulary
 
 
 class ContentsError(ValueError):
-    """Files that cannot be used: one line for each problem, with the file and its line, if there is one."""
+    """The files are invalid: one line for each problem, with the file and its line number, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The files to load. The demo catalogue brings its own volumes and orders; `customers` is True if orders were named."""
+    """The files to load. The demo catalogue brings its own volumes and orders; `customers`: True if orders were named."""
 
     catalog: Path
     volumes: Path | None
@@ -51,8 +51,8 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """Titles for the index, items for the tables. Every title has a stock item, so that one no longer sold is marked so.
-    `customers` is True if orders were named."""
+    """Titles for the index, items for the tables. Every title has a stock item, so that a title no longer sold is marked as
+    such. `customers`: True if orders were named."""
 
     records: tuple[Record, ...]
     items: Mapping[Table, tuple[Item, ...]]
@@ -62,7 +62,7 @@ class Contents:
 
 
 def read(sources: Sources, identifiers: Identifiers, vocabulary: Vocabulary | None = None) -> Contents:
-    """Reads and checks all files. Raises ContentsError with every wrong line in any of them."""
+    """Reads and checks all files. Raises ContentsError with every invalid line in any of them."""
     currency, problems = identifiers.currency, list[str]()
     records, rows, orders = tuple[Record, ...](), list[tuple[str, VolumeStock]](), list[tuple[str, Order]]()
     with _telling(problems):
@@ -93,7 +93,7 @@ def read(sources: Sources, identifiers: Identifiers, vocabulary: Vocabulary | No
 
 @contextmanager
 def _telling(problems: list[str]) -> Iterator[None]:
-    """Adds the problems of a file to the list, one line each."""
+    """Catches the errors of a file and adds them to the list, one line each."""
     try:
         yield
     except RecordFileError as error:

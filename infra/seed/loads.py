@@ -1,4 +1,4 @@
-"""The two loads of a seed, tables in DynamoDB and an index in OpenSearch: each looks first, and writes later."""
+"""The two loads of a seed: tables in DynamoDB, and an index in OpenSearch. Each plans first and writes later."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Progress = Callable[[int, int, str], None]
 
 
 class SeedError(Exception):
-    """The load cannot go on: the place, the problem and its remedy."""
+    """The load cannot continue; the message has the place, the problem and its remedy."""
 
     def __init__(self, where: str, problem: Problem) -> None:
         super().__init__(f"{where}: {problem.what}; {problem.remedy}")
@@ -37,7 +37,7 @@ class SeedError(Exception):
 
 @dataclass(slots=True)
 class Done:
-    """The lines that say what a load did, or would do; `seconds` counts from its beginning."""
+    """Report lines of what a load did, or would do; `seconds`: time since its start."""
 
     lines: list[str] = field(default_factory=list)
     nothing_to_do: bool = True
@@ -49,8 +49,8 @@ class Done:
 
 
 class TableLoad:
-    """Titles, stock, releases, orders and profiles in DynamoDB. On AWS itself it leaves customers' data alone unless orders
-    were named: no shop wants the demo's orders, and the seed of a deployment has no right to write any."""
+    """Loads titles, stock, releases, orders and profiles into DynamoDB. On AWS itself it skips customers' data unless orders
+    were named: no shop wants the demo's orders, and the role of a deployment's seed may not write any."""
 
     def __init__(self, url: str, contents: Contents, progress: Progress | None, stack: AsyncExitStack) -> None:
         self._address, self._contents, self._progress = DynamoAddress.parse(url), contents, progress
@@ -90,7 +90,7 @@ class TableLoad:
 
 
 class IndexLoad:
-    """Titles in OpenSearch."""
+    """Loads titles into OpenSearch."""
 
     def __init__(
         self,

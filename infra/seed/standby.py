@@ -1,4 +1,4 @@
-"""The standby catalogue: a bundle of the records and the arrays computed from them, put where servers fetch it."""
+"""Publishes the standby catalogue: a bundle of the records and the arrays computed from them, where servers fetch it."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ NO_VECTORS = Problem("its vectors could not be computed", "run: python -m server
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The kind of bundle, and the place for it, as a URL of MANGA_STANDBY_URL."""
+    """Kind of bundle to make, and its destination as a URL of MANGA_STANDBY_URL."""
 
     kind: str
     url: str
 
     @classmethod
     def of(cls, place: str | None, kind: str | None, settings: Settings) -> Wanted | None:
-        """Reads the command line, else the settings; a place may be the path of a file, or `redis`. Raises SettingError."""
+        """Reads the command line, else the settings. `place` may also be a file's path, or `redis`. Raises SettingError."""
         url = settings.standby_url if place is None else parse_setting("--standby", place, _url)
         own = settings.standby if settings.standby != "off" else FULL
         return None if url is None else cls(kind or own, url)
@@ -49,7 +49,7 @@ def _url(place: str) -> str:
 
 
 class StandbyLoad:
-    """Makes and publishes one bundle, unless the one in its place has the same content."""
+    """Makes and publishes one bundle, unless the published one has the same content."""
 
     def __init__(
         self, wanted: Wanted, records: Sequence[Record], embedder: Embedder | None, place: Place, progress: Progress | None
@@ -85,18 +85,18 @@ class StandbyLoad:
         return cls(wanted, records, embedder, open_place(wanted.url, redis, stack), progress)
 
     async def look(self) -> None:
-        """Compares the bundle with the one in its place. Raises SeedError if the place does not answer."""
+        """Compares the bundle with the published one. Raises SeedError if its place does not answer."""
         try:
             head = await self._place.head()
         except UnreachableError as error:
             raise self._error(error) from error
         try:
             self._there = bool(head) and Manifest.read(head.partition(b"\n")[0]).same_as(self._manifest)
-        except BundleError:  # something else: it is replaced
+        except BundleError:  # not a valid bundle: it is replaced
             self._there = False
 
     async def carry_out(self, done: Done, dry_run: bool) -> None:
-        """Makes and publishes the bundle. Raises SeedError."""
+        """Makes and publishes the bundle unless it is there or `dry_run`. Raises SeedError."""
         started, manifest = time.monotonic(), self._manifest
         if not self._there and not dry_run:
             manifest = await self._made()
@@ -120,7 +120,7 @@ class StandbyLoad:
         return manifest
 
     async def _compute(self, folder: Path) -> None:
-        """Writes the arrays that a task would compute beside the records."""
+        """Computes the arrays of the embedded catalogue, and writes them beside the records."""
         opening = EmbeddedCatalog.open(folder / RECORDS, self._embedder, cache_dir=folder, progress=self._progress)
         async with opening as catalog:
             if not await catalog.wait_for_vectors():
@@ -131,8 +131,8 @@ class StandbyLoad:
 
 
 def content_of(records: Sequence[Record], kind: str) -> bytes:
-    """Returns the catalogue file of a bundle. Of kind `names` it has no synopses, but every fact that a condition may ask
-    for."""
+    """Returns the catalogue file of a bundle. For kind `names` it has no synopses, but every field that a condition may
+    use."""
     kept = ((replace(t, synopsis_en=None, synopsis_ja=None) if kind == NAMES else t, offers) for t, offers in records)
     lines = (json.dumps(record_of(title, offers), ensure_ascii=False, separators=(",", ":")) for title, offers in kept)
     return "".join(f"{line}\n" for line in lines).encode()

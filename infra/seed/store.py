@@ -1,6 +1,6 @@
-"""Loads stock and orders into DynamoDB: missing tables, then the items that are missing or differ.
+"""Loads items into DynamoDB: creates missing tables, then writes the items that are missing or differ.
 
-It reads the tables first. So a load that was killed goes on where it stopped, a second one writes nothing, neither needs a
+It reads the tables first. So an interrupted load continues where it stopped, a second one writes nothing, neither needs a
 record of progress, and a dry run knows what would be written.
 """
 
@@ -25,7 +25,7 @@ from tools.store.failures import DependencyFailure, Throttled
 from tools.store.records.shape import ShapeError
 
 READ_AT_ONCE = 100
-"""Keys that BatchGetItem takes at once."""
+"""Most keys of one BatchGetItem request."""
 READERS = 4
 ATTEMPTS = 12
 
@@ -34,7 +34,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A table and its changes. `new` and `changed` items are written, in this order."""
+    """The planned changes of a table. `new` items are written first, then `changed` ones."""
 
     table: Table
     called: str
@@ -53,7 +53,7 @@ async def plan(
 ) -> list[Change]:
     """Plans the changes of each table for these contents. Changes nothing.
 
-    Raises BackendFailure, and ValueError for a table that has other keys than it should.
+    Raises BackendFailure, and ValueError for a table with another key schema.
     """
     address = connection.address
     states = await asyncio.to_thread(describe_tables, address, tables)
@@ -70,7 +70,7 @@ async def plan(
 
 
 async def carry_out(connection: Connection, changes: Sequence[Change], progress: Progress | None) -> None:
-    """Writes the changes. Raises BackendFailure, and ValueError for a table made meanwhile with other keys."""
+    """Writes the changes. Raises BackendFailure, and ValueError for a table created meanwhile with another key schema."""
     await asyncio.to_thread(_create, connection.address, [each.table for each in changes if each.created])
     for change in changes:
         items, what = change.to_write, f"items into {change.called}"
@@ -80,7 +80,7 @@ async def carry_out(connection: Connection, changes: Sequence[Change], progress:
 
 
 def _create(address: DynamoAddress, tables: Sequence[Table]) -> None:
-    """Creates missing tables; asks for nothing if there are all: a role that may write need not be allowed to create."""
+    """Creates missing tables. Makes no request without any: a role that may write need not be allowed to create."""
     if tables:
         create_tables(address, tables)
 
@@ -101,7 +101,7 @@ async def _change(
         found = there.get(table.key_of(item))
         if found is None:
             new.append(item)
-        elif any(found.get(name) != value for name, value in item.items()):  # what others added is not looked at
+        elif any(found.get(name) != value for name, value in item.items()):  # attributes added by others are ignored
             changed.append(item)
     return Change(table, called, created, tuple(new), tuple(changed), len(items) - len(new) - len(changed))
 
@@ -109,7 +109,7 @@ async def _change(
 async def _there(
     connection: Connection, table: Table, items: Sequence[Item], progress: Progress | None
 ) -> dict[tuple[str, ...], Item]:
-    """Reads the items that the table has under the keys of `items`; returns them by key."""
+    """Reads the table's items with the keys of `items`; returns them by key."""
     found: dict[tuple[str, ...], Item] = {}
     turns = asyncio.Semaphore(READERS)
     called, done = table.full_name(connection.address.prefix), 0

@@ -1,4 +1,4 @@
-"""The order of a load: all parts look before anything is changed, and the index goes into service last.
+"""Order of a load: all parts plan before anything is changed, and the index goes into service last.
 
 So a title that can be found has its stock, and a foreseeable problem does not stop a load half way.
 """
@@ -16,7 +16,7 @@ from server.config.settings import Settings
 
 
 def wanted(settings: Settings, standby: Wanted | None = None) -> bool:
-    """True if there is anything to seed: embedded backends read their files at every start."""
+    """True if there is anything to seed; embedded backends need no seed, since they read files at every start."""
     return settings.catalog_url != EMBEDDED or settings.store_url != EMBEDDED or standby is not None
 
 

@@ -1,1 +1,1 @@
-"""The stages of the pipeline, one a file, in the order of `server/pipeline.py`."""
+"""The stages of the pipeline, one per file, in the order of `server/pipeline.py`."""

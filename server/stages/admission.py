@@ -19,8 +19,8 @@ STANDING_SECONDS, CALM_SECONDS = 0.5, 2.0
 
 
 class StandingQueue:
-    """Detects a standing queue in front of the event loop. A call that waited is admitted after a burst or a hiccup, and
-    refused when all calls have waited for a while (Nichols and Jacobson, "Controlling queue delay", ACM Queue 2012)."""
+    """Detects a standing queue in front of the event loop. A call that waited too long is admitted after a short burst, and
+    refused once all calls have waited for a while (Nichols and Jacobson, "Controlling queue delay", ACM Queue 2012)."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -29,7 +29,7 @@ class StandingQueue:
         self._strict_until = 0.0
 
     def stands_before(self, waited_ms: float) -> bool:
-        """True if a call that waited so long is to be refused."""
+        """Returns True if a call that waited `waited_ms` should be refused."""
         now = self._clock()
         if waited_ms <= LONGEST_WAIT_MS:
             self._late_since = None
@@ -44,11 +44,11 @@ class StandingQueue:
 
 
 class Places:
-    """`most` places for calls at once, shared fairly among principals, and among the customers that each speaks for.
+    """A bulkhead of `most` concurrent calls, shared fairly among origins (principals or addresses) and their customers.
 
-    A single principal may hold all. When all are taken, one with less than an equal share is admitted beyond: the others'
-    next calls are refused until they are back at their share (max-min fairness). With n principals there are at most 1 + 1/2
-    + … + 1/n times `most` calls, twice that where they speak for many customers."""
+    A single origin may hold all places. When all are taken, an origin below its equal share is still admitted, and the
+    others' next calls are refused until they are back at their share (max-min fairness). So n origins hold at most 1 + 1/2 +
+    … + 1/n times `most` places, twice that if they speak for many customers."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -67,7 +67,7 @@ class Places:
 
     @contextmanager
     def held_by(self, holder: Stated) -> Iterator[None]:
-        """Takes a place within the block."""
+        """Holds a place during the block."""
         self._count(holder, 1)
         try:
             yield
@@ -85,9 +85,9 @@ class Places:
 
 
 class ShedStage:
-    """Refuses calls beyond `most` with SERVER_BUSY instead of queueing them. `under_way` counts the calls inside; `idle` is
-    set while there is none. Each refusal counts against its caller's limit. Look-ups have a fifth as many places of their
-    own: they cost a hundredth of a search."""
+    """Load shedding: refuses calls beyond `most` with SERVER_BUSY instead of queueing them. `under_way` counts the calls
+    inside; `idle` is set while there are none. Each refusal counts against its caller's rate limit. Look-ups by key have
+    `most` / 5 places of their own besides, since one costs a hundredth of a search."""
 
     def __init__(self, most: int, limits: CallerLimits, clock: Clock = time.monotonic) -> None:
         self._limits = limits
@@ -131,8 +131,8 @@ GROWTH, SMALLEST = 1.1, 0.0001
 
 
 class LatencySketch:
-    """Quantiles of the last 15 to 30 seconds, within 5 %, in constant memory: logarithmic buckets as in DDSketch (Masson,
-    Rim and Lee, VLDB 2019), in two half windows of which the older is dropped whole."""
+    """Latency quantiles of the last 15 to 30 seconds, within 5 %, in constant memory: logarithmic buckets as in DDSketch
+    (Masson, Rim and Lee, VLDB 2019), in two half windows of which the older is dropped whole."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
@@ -149,7 +149,7 @@ class LatencySketch:
         return self._current.total() + self._previous.total()
 
     def quantile(self, share: float) -> float:
-        """Seconds; 0 when nothing has been added."""
+        """Returns the latency in seconds within which `share` of the calls ended (0.95 for p95); 0 without any."""
         self._turn()
         both = self._current + self._previous
         rank = share * both.total()
@@ -173,8 +173,8 @@ LEAST_SAMPLES = 20
 
 
 class AdmitStage:
-    """Refuses a call when the tool's p95 exceeds the time that is left, so that the ladder answers at once. One call a
-    second passes for each tool as a probe; one that takes less than half its time clears the tool's record."""
+    """Refuses a call whose tool's p95 latency exceeds the time left, so that a fallback answers at once. One such call per
+    second and tool passes as a probe; a probe that takes less than half its time left clears the tool's latencies."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
@@ -191,7 +191,7 @@ class AdmitStage:
             self._probed_at[call.name] = started
         try:
             outcome = await inner(call)
-        except Failure:  # a timeout took at least so long; a cancelled call has measured nothing
+        except Failure:  # a timeout counts as a latency; a cancelled call measures nothing
             sketch.add(self._clock() - started)
             raise
         seconds = self._clock() - started
@@ -202,7 +202,7 @@ class AdmitStage:
 
 
 class DeadlineStage:
-    """Cancels what runs inside at the call's deadline, or at that of the flight it shares."""
+    """Cancels the inner stages at the call's deadline, or at that of the single flight it works for."""
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         try:

@@ -19,7 +19,7 @@ Work = Callable[[ToolContext, Json], Awaitable[Json]]
 
 
 async def work(call: Call, name: str, run: Work, context: ToolContext, given: Json) -> Json:
-    """Runs the work, within a span of this `name` where the call is observed. Raises its errors."""
+    """Runs a handler; if the call records spans, inside a span called `name`. Raises the handler's errors."""
     if call.span is None:
         return await run(context, given)
     with call.span.begin("work", name) as span:
@@ -28,7 +28,7 @@ async def work(call: Call, name: str, run: Work, context: ToolContext, given: Js
 
 
 def context_of(call: Call, store: Store, deadline: Deadline) -> ToolContext:
-    """The context of a tool, its fallback or its completion."""
+    """Builds the `ToolContext` for a tool, its fallback or its completion."""
     begun = call.begun
     return ToolContext(
         store=store,
@@ -47,7 +47,7 @@ def context_of(call: Call, store: Store, deadline: Deadline) -> ToolContext:
 
 
 def arguments_of(call: Call, context: ToolContext) -> Json:
-    """The validated arguments under the names that amounts have inside the server."""
+    """Returns the validated arguments with amounts converted from the shop's currency to the internal form."""
     return context.store.currency.arguments(call.arguments)
 
 
@@ -62,17 +62,17 @@ class ToolRunner:
         context = context_of(call, self._store, call.flight or call.due)
         value = await work(call, call.name, call.tool.tool.handler, context, arguments_of(call, context))
         source = CACHE if context.served_from_cache else LIVE
-        as_of = round(self._wall(), 3)  # as precise as records store it, so that a replay states the same time
+        as_of = round(self._wall(), 3)  # rounded to ms as stored records are, so that a replay states the same time
         return Outcome(value, source=source, as_of=as_of, content=tuple(context.content))
 
 
 LEAST_JOIN_SECONDS = 0.03
-"""Seconds that the join gets when the rungs below have used up the call's time."""
+"""Minimum seconds for the join when the inner stages have used up the call's time."""
 
 
 class CompleteStage:
-    """Has the tool complete its own, a cached or a fallback answer. Where the arguments name the titles, their stock is read
-    while the tool runs."""
+    """Adds price and stock to a live, cached or fallback result (`Tool.complete`). If the arguments name the titles, their
+    stock is read while the tool runs."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -85,7 +85,7 @@ class CompleteStage:
             outcome = await inner(call)
             if outcome.value is None:
                 return outcome
-            # In an exhausted turn the join starts nothing and finds only what was read lately.
+            # In an exhausted turn the join starts no reads and uses recently read data only.
             least = call.late_end(LEAST_JOIN_SECONDS) if _may_start(call) else Deadline.after(0, call.clock)
             context = context_of(call, self._store, call.due if call.due.at > least.at else least)
             context.stock = stock
@@ -94,7 +94,7 @@ class CompleteStage:
 
     @asynccontextmanager
     async def _stock_of(self, call: Call) -> AsyncIterator[asyncio.Task[StockReading] | None]:
-        """The read, under way within the block; None where the arguments name no title or the turn is exhausted."""
+        """Yields the task that reads the stock during the block; None if no title is named or the turn is exhausted."""
         titles = call.tool.tool.stock_of(call.arguments) if call.tool.tool.stock_of else ()
         if not titles or call.deadline is None or not _may_start(call):
             yield None
@@ -115,7 +115,7 @@ def _may_start(call: Call) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Standby:
-    """A second store. `name` is reported as the fallback; `as_of` is the age of its data, in seconds since the epoch."""
+    """A second store. `name` is reported as the fallback; `as_of` is the time of its data, in seconds since the epoch."""
 
     name: str
     store: Store
@@ -123,7 +123,7 @@ class Standby:
 
 
 StandbyLookup = Callable[[str, Store], Standby | None]
-"""Returns a tool's standby, by its name, in place of the usual store; None without one at the moment."""
+"""(tool's name, usual store) to the standby that can replace that store at the moment, or None."""
 
 
 def no_standby(tool: str, store: Store) -> Standby | None:
@@ -131,13 +131,13 @@ def no_standby(tool: str, store: Store) -> Standby | None:
 
 
 RUNG_SECONDS = 0.025
-"""Longest fallback: it works from memory, within the time that every call keeps for it."""
+"""Maximum seconds of a fallback: it works from memory, within the time reserved in every call (`session.turn.LADDER_MS`)."""
 STANDBY_SECONDS = 0.15
-"""Seconds of a call's time reserved for the standby: a search's worth on a busy machine, at most a third."""
+"""Seconds of a call's time reserved for the standby, at most a third of it: enough for a search on a busy machine."""
 
 
 class FallbackStage:
-    """The ladder below a failed backend: the stale result, the standby, the tool's own fallback, then the failure."""
+    """The fallback ladder after a backend failure: stale result, standby, the tool's own fallback, else the failure."""
 
     def __init__(self, store: Store, wall: WallClock, standby: StandbyLookup = no_standby) -> None:
         self._store, self._wall, self._standby = store, wall, standby
@@ -150,7 +150,7 @@ class FallbackStage:
             return self._stale(call) or await self._over_standby(call) or await self._fallback(call, failure)
 
     async def _in_time(self, call: Call, inner: Handler) -> Outcome:
-        """Runs `inner`; stops it early where the standby is the next rung."""
+        """Runs `inner`; with a shorter timeout if the standby would be asked next."""
         if self._stale(call) is not None or self._standby(call.name, self._store) is None:
             return await inner(call)
         left = call.due.remaining()
@@ -168,7 +168,7 @@ class FallbackStage:
         return Outcome(cached.value, source=STALE, as_of=cached.made_at)
 
     async def _over_standby(self, call: Call) -> Outcome | None:
-        """Runs the tool over the standby; None without one, or if it fails too."""
+        """Runs the tool over the standby store; None without a standby, or if that fails too."""
         standby = self._standby(call.name, self._store)
         if standby is None:
             return None
@@ -188,5 +188,5 @@ class FallbackStage:
         try:
             value = await work(call, fallback.name, fallback.handler, context, arguments_of(call, context))
         except BackendFailure:
-            raise failure from None  # the first failure says more than the last rung's
+            raise failure from None  # the backend's failure says more than the fallback's
         return Outcome(value, source=FALLBACK, fallback=fallback.name, content=tuple(context.content))

@@ -1,7 +1,7 @@
 """The result cache: keys, sealed texts, single flight and stale-while-revalidate.
 
-A cached result is shared by all who ask the same and outlives sessions, so it contains none of the caller's own words: they
-are stored as positions in the question (`seal`) and restored from the question of whoever finds it (`unseal`).
+A cache entry is shared by all callers with equal arguments and outlives sessions, so it must not contain a caller's own
+words: `seal` stores them as positions in the arguments, and `unseal` restores them from the arguments of the later call.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from tools.store.search.text.characters import normalise
 
 
 def cache_key(call: Call) -> str | None:
-    """The key of a call's result; it includes the user only where the tool's results depend on one. None if the result is
-    not cached, as for a call about its session's last titles."""
+    """Returns the key of a call's cache entry; it includes the user only if the tool's results depend on one. None if the
+    result is not cached, as for a call about the titles that its session was shown last."""
     policy = call.tool.tool.cache
     if policy is None or call.tool.tool.is_about_last(call.arguments):
         return None
@@ -39,8 +39,8 @@ def cache_key(call: Call) -> str | None:
 
 
 def flight_key(call: Call) -> str:
-    """The single-flight key. It includes user, session and what the session refers to unless the tool's result is public,
-    and the call itself where the tool asks its client questions."""
+    """Returns the single-flight key. Unless the tool's result is public, it includes user, session and the session's state
+    that the call may refer to; for a tool that asks its client questions, the call id, so that nothing is shared."""
     tool, begun = call.tool.tool, call.begun
     public = tool.cache is not None and not tool.cache.per_user and not tool.is_about_last(call.arguments)
     owner = "" if public else json.dumps([call.customer, call.session])
@@ -53,17 +53,17 @@ def flight_key(call: Call) -> str:
 
 
 SHORTEST = 2
-"""Fewest characters in a row that count as the caller's own words."""
+"""Minimum characters of a run that counts as the caller's own words."""
 PIECES = "pieces"
 
 
 def words(call: Call) -> tuple[str, ...]:
-    """The customer's words that may stand in an answer without being among the arguments: the remembered preferences."""
+    """Returns the customer's words that may be in a result without being in the arguments: the stated preferences."""
     return tuple(each.text[:LONGEST_QUOTE] for each in call.preferences)
 
 
 def seal(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str] = ()) -> Json:
-    """The result with each text under `names` cut into pieces: text of ours, or [start, end] within `asked` and `words`."""
+    """Returns the result with each text under `names` in pieces: our own text, or [start, end] in `asked` and `words`."""
     there = [name for name in names if name in result]
     if not there:
         return result
@@ -81,7 +81,7 @@ def seal(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str]
 
 
 def unseal(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[str] = ()) -> Json | None:
-    """Undoes `seal`; None for a result that it did not make."""
+    """Undoes `seal`; None for a result that `seal` did not make."""
     if not any(name in result for name in names):
         return result
     said = _join_said(asked, words)
@@ -104,7 +104,7 @@ def unseal(result: Json, names: tuple[str, ...], asked: Json, words: Sequence[st
 
 
 def _join_said(asked: Json, words: Sequence[str]) -> str:
-    """All texts among the arguments, normalised as searches read them, and the words as they are."""
+    """Joins all texts in the arguments, normalised as for a search, and `words` unchanged."""
     return "\n".join([*(normalise(text) for text in _texts(asked)), *words])
 
 
@@ -116,7 +116,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _pieces(text: str, said: str, pairs: Container[str]) -> Iterator[str | list[int]]:
-    """The longest run of the customer's text at each place. `pairs` of its characters quickly exclude most places."""
+    """Yields the longest runs found in `said` as [start, end], and the text between. `pairs` of `said` speed it up."""
     at = plain = 0
     while at < len(text):
         size = _run_length(text, at, said) if text[at : at + SHORTEST] in pairs else 0
@@ -133,7 +133,7 @@ def _pieces(text: str, said: str, pairs: Container[str]) -> Iterator[str | list[
 
 
 def _run_length(text: str, at: int, said: str) -> int:
-    """The number of characters from here on that occur together in the text, by doubling and halving."""
+    """Returns the length of the longest run from `at` that occurs in `said`, by doubling and halving."""
     size, step = 0, 1
     while at + size + step <= len(text) and text[at : at + size + step] in said:
         size, step = size + step, 2 * step
@@ -146,8 +146,8 @@ def _run_length(text: str, at: int, said: str) -> int:
 
 @dataclass(slots=True)
 class Flight:
-    """Work that equal calls share. `waiting` counts the calls; `degraded` is what the work did without; `kept` is set once a
-    call writes the outcome to the cache; `span` is that of the call that began it, where it is observed."""
+    """Work that equal calls share (single flight). `waiting` counts the calls; `degraded` names the sources it did without;
+    `kept` is True once a call writes the outcome to the cache; `span` is that of the starting call, if it has one."""
 
     task: asyncio.Task[Outcome]
     degraded: set[str]
@@ -157,10 +157,10 @@ class Flight:
 
 
 class Flights(dict[str, Flight]):
-    """The flights under way, by key."""
+    """The single flights under way, by key."""
 
     async def board(self, key: str, call: Call, inner: Handler) -> tuple[Outcome, Flight]:
-        """Joins the flight of this key, or starts it. Raises its errors, and `TimedOut` at the call's own deadline."""
+        """Joins the flight under `key`, or starts it. Raises its errors, and `TimedOut` at the call's own deadline."""
         flight = self.get(key)
         if flight is None or flight.task.done() or flight.task.cancelling():
             flight = self[key] = self._start(key, call, inner)
@@ -177,14 +177,14 @@ class Flights(dict[str, Flight]):
             if self.get(key) is flight:
                 del self[key]
             if not task.cancelled():
-                task.exception()  # retrieved, though the last waiter may have left
+                task.exception()  # marks it as retrieved: the last waiter may have left
 
         flight.task.add_done_callback(land)
         return flight
 
 
 def detach_call(call: Call) -> Call:
-    """The call's work for all who share it: with the tool's own time, and without writes to the caller's session."""
+    """Returns a copy of the call for shared work, with the tool's own timeout and without writes to the caller's session."""
     deadline = Deadline.after(call.tool.tool.timeout_ms / 1000, call.clock)
     return replace(call, degraded=set(), pending_writes=[], flight=deadline)
 
@@ -207,14 +207,14 @@ JITTER = 0.1
 
 @dataclass(frozen=True, slots=True)
 class ResultWrites:
-    """The writes of the cache; none unless it is `enabled`."""
+    """Plans the writes of the cache; results are written only if it is `enabled`."""
 
     enabled: bool
     draw: Callable[[], float] = random.random
 
     def plan_write(self, call: Call, outcome: Outcome) -> Step | None:
-        """The write of a live result without content blocks, dated by its own `as_of`. The expiry is jittered, so that
-        results made together do not expire together."""
+        """Returns the write of a live result without content blocks, dated by its `as_of`; None for any other. The expiry is
+        jittered, so that results made together do not expire together."""
         policy, key = call.tool.tool.cache, cache_key(call)
         if policy is None or key is None or not self.enabled or outcome.source != LIVE or outcome.content:
             return None
@@ -225,17 +225,17 @@ class ResultWrites:
         return Command(("SET", key, stored, "EX", seconds)) if stored else None
 
     def end_of(self, call: Call) -> list[Step]:
-        """The removal of a copy whose source says NOT_FOUND by now."""
+        """Returns the removal of the cache entry of a call that now fails with NOT_FOUND."""
         key = cache_key(call)
         return [Command(("UNLINK", key))] if key is not None else []
 
 
 MOST_REFRESHES = 8
-"""Refreshes at once. Beyond it stale results are served without one: background work yields to live calls."""
+"""Maximum concurrent refreshes. Beyond it stale results are served without one: background work yields to live calls."""
 
 
 class Refreshes(dict[str, asyncio.Task[None]]):
-    """Background refreshes of stale results, by flight key. They keep the caller's identity and write only the cache."""
+    """Background refreshes of stale results, by flight key. They run as the caller, and write only to the cache."""
 
     def __init__(self, memory: SessionMemory, writes: ResultWrites) -> None:
         super().__init__()
@@ -263,8 +263,8 @@ class Refreshes(dict[str, asyncio.Task[None]]):
 
 @dataclass(slots=True)
 class CacheStage:
-    """Answers from the cache, fresh or stale with a refresh behind it, else from a flight. When the cache is not `enabled`,
-    equal calls still share their flight."""
+    """Answers from the cache, fresh or stale with a background refresh, else from a single flight. If the cache is not
+    `enabled`, equal calls still share their flight."""
 
     memory: SessionMemory
     enabled: bool
@@ -289,7 +289,7 @@ class CacheStage:
                 if (key := flight_key(call)) not in self.flights:
                     self.refreshes.start(key, call, inner)
                 return Outcome(cached.value, source=STALE, as_of=cached.made_at)
-        if exhausted:  # checked before boarding: other calls of the flight may have time
+        if exhausted:  # checked before joining a flight, whose other calls may have time
             raise BudgetExhausted("The time for this turn is used up. Answer with what you have.", details={"what": "time"})
         try:
             outcome, flight = await self.flights.board(flight_key(call), call, inner)
@@ -304,7 +304,7 @@ class CacheStage:
         return outcome
 
     async def aclose(self) -> None:
-        """Cancels all work under way."""
+        """Cancels all flights and refreshes."""
         tasks = [*(flight.task for flight in self.flights.values()), *self.refreshes.values()]
         for task in tasks:
             task.cancel()

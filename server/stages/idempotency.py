@@ -1,7 +1,7 @@
 """Idempotency: the same key, user, tool and arguments within ten minutes get the same answer.
 
-A key that runs in this process is joined; one that runs elsewhere is answered SERVER_BUSY; one that was used with other
-arguments is a VALIDATION_ERROR. Only live successes are recorded; orders never are, and of preferences no words.
+A call whose key runs in this process waits for that call; one whose key runs elsewhere gets SERVER_BUSY; a key used with
+other arguments gets VALIDATION_ERROR. Only live successes are recorded, never orders or the words of preferences.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from session.resilience.tasks import Tasks
 from tools.store.failures import Failure, InvalidArguments, ServerBusy, TimedOut, Violation
 
 OWN = frozenset({"session"})
-"""Degradations that concern one call alone, not its result."""
+"""Members of `Call.degraded` that concern one call alone and not its result."""
 LINGER_SECONDS = 0.1
-"""How long an ended call is still joined: until Redis has settled it for certain."""
+"""Seconds for which an ended call can still be joined: until its record has reached Redis for certain."""
 
 
 @dataclass(slots=True)
 class KeyedCall:
-    """A call that runs under a key. `ended` is set with or without an outcome to share."""
+    """A call that runs under an idempotency key. `ended` is set at its end; `outcome` stays None if it failed."""
 
     call: Call
     outcome: Outcome | None = None
@@ -33,13 +33,13 @@ class KeyedCall:
 
 
 class KeyedCalls:
-    """The calls that run in this process, by their key and arguments."""
+    """The keyed calls that run in this process, by idempotency record and hash of the arguments."""
 
     def __init__(self) -> None:
         self._running: dict[tuple[str, str], KeyedCall] = {}
 
     def find(self, call: Call, request: ClaimRequest, *, just_ended: bool) -> KeyedCall | None:
-        """The call with this key that runs, or has `just_ended`, by the same version of the tool."""
+        """Returns the running call of the same key, arguments and tool version; with `just_ended` also an ended one."""
         other = self._running.get((request.record, request.arguments))
         if other is None or other.call.tool.form != call.tool.form:
             return None
@@ -47,7 +47,7 @@ class KeyedCalls:
 
     @contextmanager
     def running(self, call: Call, request: ClaimRequest) -> Iterator[KeyedCall]:
-        """Registers a call; its outcome is shared when the block ends."""
+        """Registers a call; when the block ends, wakes the calls that joined it."""
         key, own = (request.record, request.arguments), KeyedCall(call)
         self._running[key] = own
 
@@ -63,7 +63,7 @@ class KeyedCalls:
 
 
 async def join(call: Call, other: KeyedCall) -> Outcome:
-    """The other call's outcome. Raises `TimedOut` at this call's own deadline, and `ServerBusy` where the other failed."""
+    """Waits for the other call. Raises `TimedOut` at this call's own deadline, and `ServerBusy` if the other failed."""
     try:
         async with asyncio.timeout(call.due.remaining()):
             await other.ended.wait()
@@ -85,7 +85,7 @@ OTHER_ARGUMENTS = Violation(
 
 
 class IdempotencyStage:
-    """Runs a call with a key once. The begin trip has claimed the key."""
+    """Runs a call with an idempotency key once. The session stage's begin trip has claimed the key."""
 
     def __init__(self, memory: SessionMemory) -> None:
         self._memory = memory
@@ -102,7 +102,7 @@ class IdempotencyStage:
         if claim is not None and claim.result is not None:
             return Outcome(claim.result.value, source=LIVE, as_of=claim.result.made_at)
         if other := self._keyed.find(call, request, just_ended=state is ClaimState.RUNNING):
-            if state is ClaimState.NEW:  # Redis is away or has forgotten; this process still knows its own calls
+            if state is ClaimState.NEW:  # Redis is unavailable or lost the claim; this process still knows its calls
                 call.pending_writes.append(self._memory.settle(request, None))
             return await join(call, other)
         if state is ClaimState.RUNNING:
@@ -110,7 +110,7 @@ class IdempotencyStage:
         return await self._run(call, inner, request, claim.stored if claim is not None else None)
 
     async def _run(self, call: Call, inner: Handler, request: ClaimRequest, unreadable: bytes | None) -> Outcome:
-        """Runs the call and records its result; `unreadable` is the stored record that it overwrites."""
+        """Runs the call and queues the write of its result; `unreadable` is the stored record that this overwrites."""
         with self._keyed.running(call, request) as shared:
             try:
                 outcome = shared.outcome = await inner(call)
@@ -126,8 +126,8 @@ class IdempotencyStage:
 
 
 def _encode_replay(call: Call, outcome: Outcome) -> bytes | None:
-    """The record of a live, whole result. Results with content blocks run again, since they are read-only; results that
-    obey preferences are not recorded, because a forgotten preference must stand nowhere."""
+    """Returns the record of a live, undegraded result; None for any other. Calls with content blocks run again, since they
+    only read; results that obey preferences are not recorded, since a forgotten preference must not stay stored anywhere."""
     whole = outcome.source == LIVE and not call.degraded - OWN
     if not whole or outcome.value is None or outcome.as_of is None or outcome.content or call.preferences:
         return None

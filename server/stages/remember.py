@@ -1,4 +1,4 @@
-"""Searches and views of signed-in customers, queued behind the answer and written to their long-term profiles."""
+"""Queues searches and views of signed-in customers after the answer, and writes them to their long-term profiles."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 MOST_WAITING = 1000
 COLLECT_SECONDS = 1.0
 ENOUGH = 25
-"""Events that are not held back any longer: what DynamoDB takes in one request."""
+"""Waiting events that are written at once: the maximum of one DynamoDB request."""
 WRITE_SECONDS = 0.5
 DRAIN_SECONDS = 0.5
 KNOWN_SECONDS = 600.0
@@ -37,12 +37,12 @@ _Subject = tuple[str, EventKind, str]
 
 @dataclass(slots=True)
 class ProfileQueue:
-    """Queues events and writes them in batches, one a second or as soon as 25 wait.
+    """A write-behind queue of profile events, written in batches: each second, or as soon as 25 wait.
 
-    A repeated event that still waits is replaced; one written within ten minutes is not written again. An event is dropped
-    where the queue is full or the backend does not take its batch within half a second.
+    An event replaces an equal one that still waits; one written within ten minutes is not written again. An event is dropped
+    if the queue is full or the backend does not accept its batch within half a second.
 
-    `told` counts each as written, repeated or dropped. Neither counts nor logs say whose an event was, or what.
+    `told` is called for each event with "written", "repeated" or "dropped". Counts and logs hold neither user nor subject.
     """
 
     profiles: ProfileStore
@@ -50,7 +50,7 @@ class ProfileQueue:
     clock: Clock = time.monotonic
     _waiting: dict[_Subject, Event] = field(default_factory=dict)
     _known: Lru[_Subject, float] = field(default_factory=lambda: Lru(MOST_KNOWN))
-    """When the write of each entry last began or ended, the latest last."""
+    """The start of the last write of each event, in seconds of `clock`, the latest last."""
     _hurry: asyncio.Event = field(default_factory=asyncio.Event)
     _writer: asyncio.Task[None] | None = None
     _closed: bool = False
@@ -89,7 +89,7 @@ class ProfileQueue:
         self._waiting.clear()
 
     async def _write(self) -> None:
-        """Writes until nothing waits."""
+        """Writes batches until the queue is empty."""
         while self._waiting:
             with suppress(TimeoutError):
                 async with asyncio.timeout(COLLECT_SECONDS):
@@ -126,7 +126,7 @@ class ProfileQueue:
 
 
 class RememberStage:
-    """Queues what a signed-in customer searched for or viewed, where the answer was live or from the cache."""
+    """Queues the search or view of a signed-in customer if the answer was live or from the cache."""
 
     def __init__(self, queue: ProfileQueue, now: Now) -> None:
         self._queue = queue

@@ -14,7 +14,7 @@ from tools.store.failures import CallerFailure, Forbidden, RateLimited
 
 
 class IdentityStage:
-    """Proves the caller and checks rights and limits. Sets `principal`, `session`, `may_use`, `variant` and
+    """Authenticates the caller, and checks access and rate limits. Sets `principal`, `session`, `may_use`, `variant` and
     `expected_calls`. A call that is refused before the session stage counts it counts against its caller's limit here."""
 
     def __init__(self, identifier: Identifier, access: ToolAccess, limits: CallerLimits) -> None:
@@ -52,8 +52,8 @@ NOT_THE_CALLER = "user_id is not the customer of this conversation, so nothing p
 
 
 class ValidateStage:
-    """Cleans and checks the arguments and fills in defaults. Raises `InvalidArguments` with all violations at once. An
-    identity among the arguments is ignored with a note: the caller is proven already."""
+    """Cleans and checks the arguments and fills in defaults. Raises `InvalidArguments` with all violations at once.
+    Arguments that name the caller, such as `user_id`, are ignored with a note: the caller is authenticated already."""
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         given, validator = call.arguments, call.tool.validator

@@ -1,4 +1,4 @@
-"""The session stage: opens turn, limits and memory in one round trip, and records the call in another.
+"""The session stage: one Redis trip (the begin trip) opens turn, limits and memory, another (the end trip) records the call.
 
 Sets `begun`, `preferences`, `conversation`, `history` and `deadline`.
 """
@@ -46,25 +46,25 @@ from tools.store.store import Store
 logger = logging.getLogger(__name__)
 
 STORE_SECONDS, TURN_SHARE = 0.06, 1 / 4
-"""Longest read of a customer's preferences from the store (usually 5 ms, once in half an hour), and the share of the turn's
-remaining time that it may use."""
+"""Timeout of reading a customer's preferences from the store (usually 5 ms, once in half an hour), in seconds, and as a
+share of the turn's remaining time."""
 
 
 class CallPreferences:
-    """Gives each call its customer's preferences. Keeps a hash of them per customer, to expect the right cached result."""
+    """Sets the customer's preferences on each call. Keeps a hash of them per customer, to predict the cache key."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._seen: Lru[str, str] = Lru(5_000)
 
     def expect(self, call: Call) -> None:
-        """Sets `call.obeys` to the hash that this process saw last: the cache key of the begin trip includes it."""
+        """Sets `call.obeys` to the customer's hash last seen in this process: the begin trip's cache key includes it."""
         if obeys_preferences_of(call):
             call.obeys = self._seen.use(keys.user_hash(call.customer)) or ""
 
     async def apply(self, call: Call, begun: Begun) -> Begun:
-        """Sets `call.preferences` and `call.obeys`; drops a cached result that was made for other preferences. Where neither
-        Redis nor the store has them, the call goes on degraded."""
+        """Sets `call.preferences` and `call.obeys`. Returns `begun` without a cached result that was made for other
+        preferences. If neither Redis nor the store has the preferences, the call continues degraded."""
         if not obeys_preferences_of(call) or call.customer is None:
             return begun
         expected = call.obeys
@@ -93,12 +93,12 @@ def obeys_preferences_of(call: Call) -> bool:
 
 
 def hash_preferences(preferences: Preferences) -> str:
-    """ "" for none, so that all customers without preferences share cached results."""
+    """Returns the preferences' hash; "" for none, so that all customers without preferences share cached results."""
     return digest(*(each.text for each in preferences)) if preferences else ""
 
 
 def make_request(call: Call, *, cache: bool) -> BeginRequest:
-    """The begin trip's questions. Raises `InvalidArguments` for malformed turn, budget, key or history."""
+    """Builds the begin trip's request. Raises `InvalidArguments` for a malformed turn, budget, key or history."""
     user, session, metadata = call.principal.user, call.session, call.metadata
     name = checked_turn(metadata)
     result_set = call.arguments.get("result_set")
@@ -134,11 +134,11 @@ def _claim(call: Call) -> ClaimRequest | None:
 
 
 SKEW_SECONDS = 60.0
-"""The largest difference between the clocks of two hosts: a result dated later is discarded."""
+"""Maximum clock skew between hosts, in seconds: a result dated further in the future is discarded."""
 
 
 def drop_foreign_results(call: Call, begun: Begun, now: float) -> Begun:
-    """Drops cached and claimed results that this version could not have written: the call writes new ones."""
+    """Drops cached and claimed results that this version could not have written: the call runs and writes new ones."""
 
     def is_ours(result: CachedResult) -> bool:
         return 0 <= result.made_at <= now + SKEW_SECONDS and call.tool.fits(result.value)
@@ -153,7 +153,7 @@ def drop_foreign_results(call: Call, begun: Begun, now: float) -> Begun:
 
 
 def summarise_history(call: Call, begun: Begun, now: float) -> str | None:
-    """The summary of earlier calls; None where it was not asked for. `now` is in seconds since the epoch."""
+    """Returns the summary of earlier calls; None if it was not requested. `now` is in seconds since the epoch."""
     if begun.request.history is None:
         return None
     known = begun.history is not None or call.session is None
@@ -164,15 +164,15 @@ def summarise_history(call: Call, begun: Begun, now: float) -> str | None:
 
 RESULT_SET_SECONDS = 30 * 60
 LONGEST_TEXT = 200
-"""Characters of a query, of a shared value and of a customer's words that a session keeps."""
+"""Maximum characters of a query, a shared value or the customer's words that a session keeps."""
 MOST_SHOWN = 5
-"""Titles that a history entry names; `LastShown` has all."""
+"""Maximum titles named in a history entry; `LastShown` has all of them."""
 LARGEST_OWN = 1_000
-"""Largest value, in bytes, that a tool leaves under a key of its own."""
+"""Maximum bytes of a value that a tool shares under a key of its own (`TOOL.key`)."""
 
 
 class EndWrites:
-    """The writes of a call's end trip: `steps`, and the `state` among them that this process keeps as well."""
+    """The Redis writes of a call's end trip (`steps`), and the `state` among them that this process keeps as well."""
 
     def __init__(self, call: Call, outcome: Outcome, memory: SessionMemory, now: float) -> None:
         """Plans the writes; `now` is in seconds since the epoch."""
@@ -186,7 +186,7 @@ class EndWrites:
         if shown is not None and outcome.value is not None:
             key = keys.result_set(str(outcome.value["result_set"]))
             memory.recent.keep_set(key, shown.title_ids)
-            # A cached result may show less of its set by now, by today's stock; else the set was stored with it.
+            # A cached result's set was stored with it, unless current stock has removed rows and so renamed the set.
             cached = begun.cached if outcome.source in (CACHE, STALE) else None
             if cached is None or cached.value.get("result_set") != outcome.value["result_set"]:
                 seconds = RESULT_SET_SECONDS + (tool.cache or CachePolicy(0, 0)).stale_seconds
@@ -207,7 +207,7 @@ def _last_shown(call: Call, outcome: Outcome) -> LastShown | None:
 
 
 def _shared_values(call: Call, outcome: Outcome, shown: LastShown | None) -> Mapping[str, str]:
-    """The values that later calls may refer to without naming them: the one title of a list, or those the tool shares."""
+    """Returns the values that later calls may refer to implicitly: the only title of a list, or those the tool shares."""
     shares = call.tool.tool.shares
     if shown is not None:
         titles = zip(shown.title_ids, shown.titles, strict=True)
@@ -223,7 +223,7 @@ def _shared_values(call: Call, outcome: Outcome, shown: LastShown | None) -> Map
 
 
 def make_entry(call: Call, outcome: Outcome, shown: LastShown | None, shared: Mapping[str, str], now: float) -> HistoryEntry:
-    """The call as its session's history keeps it; the words of an invalid call are left out."""
+    """Builds the call's history entry, without the customer's words if the arguments are invalid."""
     titles: tuple[tuple[str, str], ...] = ()
     if shown is not None:
         titles = tuple(zip(shown.title_ids, shown.titles, strict=True))[:MOST_SHOWN]
@@ -247,11 +247,11 @@ def make_entry(call: Call, outcome: Outcome, shown: LastShown | None, shared: Ma
 Recorded = Callable[[str, str | None], None]
 """Called with the (session, user) whose history has grown; returns at once and never raises."""
 MOST_WHEN_OVER = 0.04
-"""Seconds from arrival that a call of an exhausted turn may use for its record: its answer leaves within 50 ms."""
+"""Seconds after arrival by which a call of an exhausted turn must be recorded: its answer leaves within 50 ms."""
 
 
 class SessionStage:
-    """Opens the session around the rest of the way, and records the call."""
+    """Opens the session before the inner stages run, and records the call after them."""
 
     def __init__(
         self,
@@ -301,7 +301,7 @@ class SessionStage:
             call.span.timeline.deadline = call.deadline.at
 
     async def _end(self, call: Call, outcome: Outcome) -> None:
-        """Makes the end trip. A write that is not confirmed in time is lost, and the answer says so."""
+        """Makes the end trip. If Redis does not confirm it in time, the answer is marked as degraded."""
         call.tokens = tokens_of(call, outcome)
         writes, begun = EndWrites(call, outcome, self._memory, self._wall()), call.opened
         if begun.degraded:
@@ -317,13 +317,13 @@ class SessionStage:
 
 MOST_PENDING = 20
 REPEATED = Rate(1, 1)
-"""Refusals of one kind in a session: a client that repeats itself does not push everything else out of its history."""
+"""Rate limit for recording refusals of one kind in a session: a client that retries does not fill its history."""
 FOR_LOAD = (RateLimited.name, ServerBusy.name)
 
 
 class RefusedCalls:
-    """Records calls that were refused before their session was opened, as far as the caller can be proven. Nobody waits for
-    it: beyond `MOST_PENDING` at once they are dropped."""
+    """Records, in the background, calls refused before the session stage could record them, if their caller can be
+    authenticated. Beyond `MOST_PENDING` at once they are dropped."""
 
     def __init__(
         self, memory: SessionMemory, identifier: Identifier, clock: Clock, wall: WallClock, recorded: Recorded
@@ -340,7 +340,7 @@ class RefusedCalls:
 
     async def _record(self, call: Call, failure: Failure) -> None:
         session, user = call.session, call.principal.user
-        if session is None and not call.metadata.user_conflict:  # refused before anybody asked who calls
+        if session is None and not call.metadata.user_conflict:  # refused before the identity stage
             try:
                 session = checked_session(call.metadata.session) or call.transport_session
                 user = (await self._identifier.identify(call.metadata, call.bearer)).user

@@ -1,4 +1,4 @@
-"""Shortens a result that is longer than the model's share of tokens."""
+"""Shortens a result that exceeds its call's share of the turn's tokens."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tools.store.failures import BudgetExhausted
 USED_UP = "The tokens for this turn are used up. Answer with what you have."
 TOO_LONG = "Even the shortest form of this answer exceeds what is left of this turn. Answer with what you have."
 SPARE = 20 * A_TOKEN
-"""Room for `truncated`, `next_offset` and `result_set`."""
+"""Weight reserved for `truncated`, `next_offset` and `result_set`."""
 FIRST_HINT, MORE_HINTS = 24 * A_TOKEN, 100 * A_TOKEN
 
 
 class ShortenStage:
-    """Stands outside cache and idempotency, which keep the whole. A call gets `most` tokens, or its share of the turn's
-    rest. Puts the result into the shop's `currency`. Sets the outcome's `room` and `packed`. Content blocks beside the text
-    are not counted."""
+    """Shortens results to `most` tokens, or the call's share of the turn's remaining tokens if less; content blocks are not
+    counted. The cache and idempotency stages lie inside it, and so store the full result. Converts amounts to the shop's
+    `currency`. Sets the outcome's `room` and `packed`."""
 
     def __init__(self, memory: SessionMemory, most: int, currency: Currency = YEN) -> None:
         self._memory = memory
@@ -36,23 +36,23 @@ class ShortenStage:
         self._currency = currency
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
-        if not call.tool.tool.is_recorded:  # a resource, read by an application and not by a model
+        if not call.tool.tool.is_recorded:  # a resource: read by the client application, not by a model
             return finish_outcome(self._in_shop_currency(await inner(call)))
         budget = call.turn.tokens if call.turn else None
         if budget is not None and budget.is_exhausted:
-            if (claim := call.opened.request.claim) is not None:  # nothing will be recorded under the key
+            if (claim := call.opened.request.claim) is not None:  # releases the key: no result will be recorded
                 call.pending_writes.append(self._memory.settle(claim, None))
             raise BudgetExhausted(USED_UP, details={"what": "tokens"})
         most = self._most if budget is None else budget.allowance(self._most, call.expected_calls)
         return _fit(call, self._in_shop_currency(await inner(call)), most * A_TOKEN)
 
     def _in_shop_currency(self, outcome: Outcome) -> Outcome:
-        """Renames amounts to the shop's currency; inside the server they are in yen's names."""
+        """Converts amounts from the internal form (smallest unit, yen field names) to the shop's currency."""
         return outcome if outcome.value is None else replace(outcome, value=self._currency.show(outcome.value))
 
 
 def _fit(call: Call, outcome: Outcome, most: int) -> Outcome:
-    """The outcome with at most this weight, its notes included. Raises `BudgetExhausted`."""
+    """Returns the outcome shortened to weight `most` (1/32 tokens), notes included. Raises `BudgetExhausted`."""
     places = (outcome.value or {}).get(PLACES, [])
     if outcome.value is not None and PLACES in outcome.value:
         outcome = replace(outcome, value={name: each for name, each in outcome.value.items() if name != PLACES})
@@ -80,8 +80,8 @@ def _shorten(call: Call, outcome: Outcome, most: int, places: Sequence[int]) -> 
 
 
 def _continue(call: Call, value: Json, cut: Cut, whole: Json, places: Sequence[int]) -> Json:
-    """The shortened value with the `next_offset` behind its last row, and a `result_set` of the rows that are left: "the
-    second one" means a row that was shown. `places` are the rows' offsets where they are a choice of the list."""
+    """Returns the shortened value with `next_offset` after its last row and a `result_set` of the rows left, so that "the
+    second one" means a row that was shown. `places` are the rows' offsets if they were selected from a list."""
     if "result_set" in value:
         value = value | {"result_set": result_set_name([str(row["title_id"]) for row in value[cut.name]])}
     offset = call.arguments.get("offset", 0)
@@ -92,7 +92,7 @@ def _continue(call: Call, value: Json, cut: Cut, whole: Json, places: Sequence[i
 
 
 def _hints(call: Call, short: Shortened, cut: Cut | None, value: Json, *, kept: bool) -> list[str]:
-    """Hints on the cut and how to get the rest, the most useful first: some may not fit."""
+    """Returns notes on the cut and how to get the rest, most useful first, since some may not fit."""
     hints = []
     if cut:
         rest = ", pass the others as title_ids" if "title_ids" in call.tool.tool.input_schema["properties"] else ""
@@ -106,7 +106,7 @@ def _hints(call: Call, short: Shortened, cut: Cut | None, value: Json, *, kept: 
 
 
 def _pack(call: Call, whole: Json) -> bytes:
-    """The whole result for its session to keep; empty for personal results, without a session, and for one too large."""
+    """Returns the full result, compressed, for the session; b"" for personal results, without a session, or if too large."""
     if call.session is None or call.tool.tool.personal:
         return b""
     packed = pack(to_json(without_words(whole)))

@@ -1,4 +1,4 @@
-"""The two outermost stages: one event a call for every sink, and failures that become outcomes."""
+"""The two outermost stages: telemetry sends one event per call to every sink; the guard turns failures into outcomes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_VIOLATIONS = 5
 
 
 def event_of(call: Call, outcome: Outcome | None) -> CallFinished:
-    """The event of a finished call; `outcome` is None when it was cancelled."""
+    """Builds the event of a finished call; `outcome` is None when it was cancelled."""
     return CallFinished(
         call_id=call.call_id,
         tool=call.name,
@@ -43,7 +43,7 @@ def event_of(call: Call, outcome: Outcome | None) -> CallFinished:
 
 
 def _violations(outcome: Outcome | None) -> tuple[tuple[str, str], ...]:
-    """Path and rule of each violation, without the caller's text: the names of unknown properties are left out too."""
+    """Returns (path, rule) of each violation, without the caller's text: names of unknown properties are left out too."""
     failure = outcome.failure if outcome else None
     if not isinstance(failure, InvalidArguments):
         return ()
@@ -52,8 +52,8 @@ def _violations(outcome: Outcome | None) -> tuple[tuple[str, str], ...]:
 
 
 def select_remembered(call: Call, outcome: Outcome | None) -> dict[str, object]:
-    """The arguments that history and logs may show, by the tool's allowlist. None before validation or after NOT_FOUND: they
-    may then be any text."""
+    """Returns the arguments on the tool's allowlist for history and logs; {} before validation or after NOT_FOUND, when they
+    may be any text."""
     unknown = outcome is not None and isinstance(outcome.failure, NotFound)
     return {} if unknown else _shown_arguments(call, call.tool.tool.remembered)
 
@@ -66,8 +66,8 @@ UNRECORDED = "This is not shown, because looking at it cannot be recorded now. T
 
 
 class Audited:
-    """Writes the audit's line of each call of a personal tool. Where the audit is required, a result is withheld until its
-    line is written."""
+    """Writes an audit line for each call of a personal tool. If the audit is required, a result is withheld until its line
+    is written."""
 
     def __init__(self, audit: AuditLog) -> None:
         self._audit = audit
@@ -88,8 +88,8 @@ class Audited:
 
 
 class TelemetryStage:
-    """Sends one event a call to every sink, with a timeline where an observer wants it. Stands outside the guard, so it
-    catches the errors of sinks and observers itself."""
+    """Sends one event per call to every sink, with a timeline of spans if an observer wants the call. It is outside the
+    guard, so it catches the errors of sinks and observers itself."""
 
     def __init__(self, sinks: Sequence[Sink], audited: Audited | None = None, observers: Sequence[Observer] = ()) -> None:
         self._sinks = tuple(sinks)
@@ -114,7 +114,7 @@ class TelemetryStage:
                     logger.exception("a telemetry sink failed at call %s", event.call_id)
 
     def _timeline(self, call: Call) -> Timeline | None:
-        """The timeline of a wanted call. Every observer is asked, since each counts the calls that it wants."""
+        """Opens the timeline of a call that an observer wants; asks all, since each counts the calls that it wants."""
         wanting = [each for each in self._observers if _wants(each, call)]
         if not wanting:
             return None
@@ -144,8 +144,8 @@ logger = logging.getLogger(__name__)
 
 
 class GuardStage:
-    """Turns failures into outcomes: the only broad `except` of the pipeline. An unexpected error is logged with the trace of
-    the call, or its caller's, and answered without its text. `note` receives each failure."""
+    """Turns failures into outcomes: the only broad `except` around calls. An unexpected error is logged with the trace id of
+    the call or its caller, and answered without its text. `note` is called with each `Failure`."""
 
     def __init__(self, note: Callable[[Call, Failure], None] = lambda call, failure: None) -> None:
         self._note = note

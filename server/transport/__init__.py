@@ -1,9 +1,9 @@
-"""The ways in: MCP over HTTP and over stdio. From bytes to a call:
+"""The transports: MCP over HTTP, WebSocket and stdio. The way from bytes to a call, by module:
 
-http/app            the routes; middleware checks Host, Origin, size and token, and takes a slot
+http/app, http/middleware    routes; checks of Host, Origin, size and bearer token; the request waits its turn
 websocket/connection, http/connection    frames or requests to messages
 http/streams        one stream of messages, over SSE or a WebSocket: admitted, queued
-http/direct_calls   tools/call of a stream, taken at once by `take_directly`; all else goes through the SDK's session
-http/plain_calls    tools/call of Streamable HTTP without a session; http/streamable_sessions those with one
+http/direct_calls   plain tools/call and tools/list past the SDK: of streams, and of Streamable HTTP without a session
+http/streamable_sessions    Streamable HTTP with a session, served by the SDK
 mcp, request        the message to a `Call`, the outcome to a result; `server.pipeline` runs it
 """

@@ -1,4 +1,4 @@
-"""The bus that carries events to all replicas: to this process at once, to the others as soon as Redis allows."""
+"""The event bus between replicas: events reach this process at once, the others as soon as Redis accepts them."""
 
 from __future__ import annotations
 
@@ -34,25 +34,25 @@ from tools.resources.built_in import HISTORY
 
 @dataclass(frozen=True)
 class OwnUpdated(ResourceUpdated):
-    """A resource changed for one session and user, by their hash (`session.keys.owner`), and for nobody else."""
+    """The event that a resource changed for one session and user alone; `owner` is their hash (`session.keys.owner`)."""
 
     owner: str
 
 
 def event_for(event: ServerEvent, owners: AbstractSet[str | None]) -> ServerEvent | None:
-    """Returns the event for a client that listens as these owners; None for an update of another owner's."""
+    """Returns the event to send to a client that listens as `owners`; None for an update of another owner."""
     if isinstance(event, OwnUpdated):
         return ResourceUpdated(event.uri) if event.owner in owners else None
     return event
 
 
 MOST_WAITING = 1024
-"""Events; beyond them updates are lost. There are three lists, which always have room."""
+"""Maximum waiting events; further resource updates are dropped. The events of the three lists always fit."""
 T = TypeVar("T")
 
 
 class Pending(Generic[T]):
-    """Values that wait to be published, each once."""
+    """A queue of values to publish, without duplicates."""
 
     def __init__(self) -> None:
         self._waiting: dict[T, None] = {}
@@ -66,7 +66,7 @@ class Pending(Generic[T]):
             self._any.set()
 
     async def take(self) -> list[T]:
-        """Waits for some, and takes all."""
+        """Waits until the queue is not empty. Returns and removes all values."""
         await self._any.wait()
         self._any.clear()
         values, self._waiting = list(self._waiting), {}
@@ -74,12 +74,12 @@ class Pending(Generic[T]):
 
 
 WINDOW_SECONDS = 1.0
-"""Within it the listeners of a growing session are notified once."""
+"""Seconds between two notifications of the listeners of a growing session."""
 
 
 class OwnUpdates:
-    """Updates of a session's own resources. Calls publish them only where somebody listens, which the session's record says,
-    on every replica. The record ends half an hour after the last call, or with the session; then listeners ask again."""
+    """Publishes updates of a session's own resources, if it has listeners: a mark in its Redis record tells every replica.
+    The record expires half an hour after the last call, or ends with the session; then clients have to subscribe again."""
 
     def __init__(self, bus: SubscriptionBus, memory: SessionMemory) -> None:
         self._bus = bus
@@ -87,9 +87,9 @@ class OwnUpdates:
         self._grown: Pending[str] = Pending()
 
     async def listen(self, uri: str, session: str | None, user: str | None) -> str | None:
-        """Notes a listener of a resource. Returns the owner as which it listens; None for no session's own resource."""
+        """Marks the session as listened to. Returns the owner to listen as; None for resources that sessions share."""
         if uri == HISTORY.uri and session is not None:
-            with suppress(MemoryUnavailable):  # without a record there are no updates either
+            with suppress(MemoryUnavailable):  # without Redis there are no updates either
                 await self._memory.mark_listened_to(session, user)
         return self.owner(uri, session, user)
 
@@ -97,11 +97,11 @@ class OwnUpdates:
         return owner(session, user) if uri == HISTORY.uri and session is not None else None
 
     def note_call(self, session: str, user: str | None) -> None:
-        """Notes that a call was added to this session's history."""
+        """Queues an update: a call was added to this session's history."""
         self._grown.put(owner(session, user))
 
     async def keep(self) -> NoReturn:
-        """Publishes until cancelled."""
+        """Publishes queued updates until cancelled."""
         while True:
             for each in await self._grown.take():
                 await self._bus.publish(OwnUpdated(HISTORY.uri, each))
@@ -110,7 +110,7 @@ class OwnUpdates:
 
 MOST_URIS = 64
 LONGEST_URI = 256
-"""A connection or subscription keeps the addresses that it watches as long as it lasts: 16 KB."""
+"""Maximum URIs that a connection or subscription watches, and their maximum characters: 16 KB for as long as it lasts."""
 LARGEST_BYTES = 2048
 LISTS: Mapping[str, ServerEvent] = {
     "tools": ToolsListChanged(),
@@ -130,7 +130,7 @@ def encode_event(event: ServerEvent, sender: str) -> bytes:
 
 
 def decode_event(message: bytes, own: str) -> ServerEvent | None:
-    """Returns None for this process's own messages, and for malformed events."""
+    """Decodes an event; None for a malformed one, and for this process's own, by its name `own`."""
     if len(message) > LARGEST_BYTES:
         return None
     try:
@@ -155,8 +155,8 @@ AGAIN_SECONDS = 0.2
 
 
 class SharedBus:
-    """A `SubscriptionBus` of the SDK. Publishers never wait for Redis: events that it does not take are kept. After an
-    outage every tool list counts as changed, since events may have been missed."""
+    """An SDK `SubscriptionBus` over Redis pub/sub. Publishers never wait for Redis: events it does not accept are retried.
+    Whenever the subscription starts, a changed tool list is announced, since events may have been missed."""
 
     def __init__(self, redis: Redis) -> None:
         self._redis = redis

@@ -1,8 +1,8 @@
-"""Clients that are notified of changes: 2025 connections, and the tool lists of 2026 subscriptions.
+"""Clients to notify of changes: connections of the 2025 protocol era, and the tool lists of 2026 subscriptions.
 
-A client is told of a changed tool list when the list that it would get differs from the last one it was told of. Its list
-depends on its proven principals alone: those of `notifications/initialized` or `subscriptions/listen`, and of every list
-request on its connection since. The end of a token changes nothing: a notification does not say what is in the list.
+A client is notified when the tool list that it would get differs from the last one that it knows. Its list depends only on
+its authenticated principals: the one of `notifications/initialized` or `subscriptions/listen`, and those of all later list
+requests on its connection. An expired token changes nothing, since a notification does not contain the list.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ METHODS: dict[type[ServerEvent], str] = {
 
 
 def connection_of(session: ServerSession) -> Connection:
-    """Returns the connection behind a session, which lives as long as one request. The SDK has no public name for it."""
+    """Returns the connection behind an SDK session, an object of one request. The SDK has no public accessor for it."""
     return session._connection
 
 
 class Notifier:
-    """Sends notifications to one connection, one at a time and in the background. Each waits at most once: while the client
-    does not read, and while it has no stream, since the SDK would drop them."""
+    """Sends notifications to one connection in the background, one at a time. While the client does not read or has no
+    stream, when the SDK would drop them, equal notifications wait as one."""
 
     def __init__(self, connection: Connection, *, has_stream: bool = True) -> None:
         self._connection = connection
@@ -76,8 +76,8 @@ class Notifier:
 
 
 class SessionStreams:
-    """The notifiers of all connections. Those of Streamable HTTP sessions have a stream while their client keeps one open;
-    the others always. `len` counts the open ones."""
+    """The notifiers of all connections. A Streamable HTTP session has a stream while its client keeps a GET open; other
+    connections always have one. `len` counts the open session streams."""
 
     def __init__(self) -> None:
         self._open: set[str] = set()
@@ -110,25 +110,25 @@ class SessionStreams:
 
 
 MOST_PRINCIPALS = 8
-"""Most principals that a client may list for before the first is forgotten."""
+"""Maximum principals whose lists are watched for one client; beyond it the first is forgotten."""
 SLICE = 16
-"""Lists that are compared, or clients that are notified, in one round of the event loop: about a millisecond."""
+"""Lists compared and clients notified before yielding to the event loop: about a millisecond of work."""
 WINDOW_SECONDS = 0.05
-"""Changes within it are compared once; one that is undone by then is no change."""
+"""Seconds for which changes are collected before one comparison; a change undone by then is not announced."""
 CHANGED = ToolsListChanged()
 
 
 @dataclass(slots=True, eq=False)
 class Client:
-    """A client to notify. `tell` neither waits nor fails. `lists` are the digests that it knows, by principal."""
+    """A client to notify. `tell` notifies it, and neither blocks nor raises. `lists`: the digests it knows, by principal."""
 
     tell: Callable[[], None]
     lists: dict[Principal, str] = field(default_factory=dict)
 
 
 class ToolListChanges:
-    """Tells clients of changed tool lists. `digest` stands for the present list of a principal; `bus` carries the event
-    between processes."""
+    """Notifies clients of changed tool lists. `digest` returns the digest of a principal's current list; `bus` carries the
+    event between processes."""
 
     def __init__(self, digest: Callable[[Principal], str], bus: SubscriptionBus) -> None:
         self.bus = bus
@@ -143,7 +143,7 @@ class ToolListChanges:
         return len(self._clients)
 
     def join(self, session: ServerSession, principal: Principal) -> None:
-        """Tells a 2025 connection of changes from now on, until it ends. It is taken to know the present list."""
+        """Notifies a 2025 connection of changes until it closes. Its client is assumed to know the current list."""
         connection = connection_of(session)
         if connection in self._connections:
             self.note_listed(session, principal)
@@ -154,7 +154,7 @@ class ToolListChanges:
         connection.exit_stack.callback(self._connections.pop, connection)
 
     def note_listed(self, session: ServerSession, principal: Principal) -> None:
-        """Notes that a connection was given this principal's list."""
+        """Records that a connection was sent this principal's list."""
         if (client := self._connections.get(connection_of(session))) is not None:
             self._widen(client, principal)
 
@@ -164,7 +164,7 @@ class ToolListChanges:
         return _SubscriberBus(self, principal, owner)
 
     def subscribe(self, principal: Principal, tell: Callable[[], None]) -> Callable[[], None]:
-        """Calls `tell` after changes of this principal's list. Returns what ends that."""
+        """Calls `tell` after changes of this principal's list. Returns the function that unsubscribes."""
         client = self._add(principal, tell)
         return lambda: self._clients.pop(client, None)
 
@@ -173,18 +173,18 @@ class ToolListChanges:
         self._scheduled.set()
 
     async def publish_change(self, to_others: bool) -> None:
-        """Schedules a comparison, in the other processes too if nobody else tells them."""
+        """Schedules a comparison: in all processes with `to_others`, else in this one."""
         if to_others:
             await self.bus.publish(CHANGED)
         else:
             self.schedule_comparison()
 
     def on_change(self, look: Callable[[], None]) -> None:
-        """Calls `look` whenever some process, perhaps this one, has published a change."""
+        """Calls `look` whenever a process, including this one, publishes a tool list change."""
         self.bus.subscribe(lambda event: look() if event == CHANGED else None)
 
     async def keep(self) -> NoReturn:
-        """Compares until cancelled."""
+        """Runs the scheduled comparisons until cancelled."""
         self.schedule_comparison()
         while True:
             await self._scheduled.wait()
@@ -199,7 +199,7 @@ class ToolListChanges:
         return client
 
     def _widen(self, client: Client, principal: Principal) -> None:
-        """Watches this principal's list for the client from now on as well."""
+        """Adds this principal's list to those that are watched for the client."""
         if principal in client.lists:
             return
         if len(client.lists) >= MOST_PRINCIPALS:
@@ -207,8 +207,8 @@ class ToolListChanges:
         client.lists[principal] = self._digest(principal)
 
     async def _compare(self) -> None:
-        """Notifies each client whose list has changed. A principal's list is read once for all its clients; later changes
-        wait for the next comparison."""
+        """Notifies each client whose list has changed. A principal's list is computed once for all its clients; later
+        changes wait for the next comparison."""
         present: dict[Principal, str] = {}
         work = 0
         for client in list(self._clients):
@@ -226,7 +226,7 @@ class ToolListChanges:
 
 
 class _SubscriberBus:
-    """The bus as one subscription sees it."""
+    """The bus of one subscription: it passes on the events meant for its principal and owner."""
 
     def __init__(self, changes: ToolListChanges, principal: Principal, owner: str | None) -> None:
         self._changes, self._principal, self._owners = changes, principal, {owner}
@@ -251,14 +251,14 @@ class _SubscriberBus:
 
 
 class Watchers:
-    """2025 connections that watch resources, and the lists of resources and prompts. Clients of the 2026 era get the same
-    events through their subscriptions."""
+    """Notifies 2025 connections of updates of watched resources, and of changed lists of resources and prompts. Clients of
+    the 2026 era get the same events through their subscriptions."""
 
     def __init__(self, bus: SubscriptionBus, streams: SessionStreams) -> None:
         self._bus = bus
         self._streams = streams
         self._watched: dict[Connection, dict[str, set[str | None]]] = {}
-        """The owners that each connection watches an address as."""
+        """For each connection and URI, the owners that the connection watches it as."""
         self._changed: Pending[Kind] = Pending()
         bus.subscribe(self._notify)
 
@@ -266,7 +266,7 @@ class Watchers:
         return len(self._watched)
 
     def join(self, session: ServerSession) -> dict[str, set[str | None]]:
-        """Notifies the connection of changed lists from now on, until it ends. Returns its watch."""
+        """Notifies the connection of changed lists until it closes. Returns the URIs it watches, with their owners."""
         connection = connection_of(session)
         if connection not in self._watched:
             self._watched[connection] = {}
@@ -275,7 +275,7 @@ class Watchers:
         return self._watched[connection]
 
     def watch(self, session: ServerSession, uri: str, owner: str | None = None) -> bool:
-        """Watches a resource, as it is for `owner` where it is a session's own. Returns False beyond the limit."""
+        """Watches a resource; `owner` is the owner's hash for a session's own resource. Returns False beyond the limit."""
         watched = self.join(session)
         count = sum(map(len, watched.values())) + (owner not in watched.get(uri, ()))
         if len(uri) > LONGEST_URI or count > MOST_URIS:
@@ -291,7 +291,7 @@ class Watchers:
             watched.pop(uri, None)
 
     def note_changed(self, kind: Kind) -> None:
-        """Notes a changed list, which `keep` publishes."""
+        """Queues a changed list for `keep` to publish."""
         self._changed.put(kind)
 
     async def keep(self) -> NoReturn:

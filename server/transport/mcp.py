@@ -1,4 +1,4 @@
-"""The MCP server and its handlers, over one pipeline. Transports are elsewhere."""
+"""The MCP server and its handlers, which run calls through the pipeline, whatever the transport."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ CAPABILITIES = {
 
 
 class StoreServer(Server[Any]):
-    """The SDK's server, which announces list changes to 2025 clients too. A method without `offers` is neither announced nor
-    answered."""
+    """The SDK's server, which announces list changes to 2025 clients too. A method for which `offers` is False is neither
+    announced nor answered."""
 
     offers: Callable[[str], bool]
 
@@ -91,7 +91,7 @@ class StoreServer(Server[Any]):
 
 
 def hide_exceptions(handler: Callable[[Context, Any], Awaitable[Answer]]) -> Callable[[Context, Any], Awaitable[Answer]]:
-    """Replaces unexpected exceptions outside the pipeline's guard: the SDK would send their text to older clients."""
+    """Hides a handler's unexpected exceptions behind an internal error: the SDK would send their text to older clients."""
 
     async def handle(ctx: Context, params: Any) -> Answer:
         try:
@@ -106,7 +106,7 @@ def hide_exceptions(handler: Callable[[Context, Any], Awaitable[Answer]]) -> Cal
 
 
 class FleetCodec:
-    """The SDK's codec for request state (AES-256-GCM), with the present keys of the fleet."""
+    """The SDK's codec for request state (AES-256-GCM), with the current keys of the fleet."""
 
     def __init__(self, key: FleetKey) -> None:
         self._key = key
@@ -122,14 +122,14 @@ class FleetCodec:
 
 
 def _state_owner(ctx: Context) -> str | None:
-    """Binds request state to the stated identity; the pipeline proves it."""
+    """Returns the stated identity that request state is bound to, or None; the pipeline authenticates it."""
     metadata, _ = read_identity(ctx)
     known = [origin_of(ctx.request), metadata.user, metadata.session]
     return json.dumps(known) if any(known) else None
 
 
 async def _declare_extensions(declared: Json, ctx: Context, call_next: CallNext) -> HandlerResult:
-    """Adds the extensions to the answer that a client of the handshake era gets: the SDK's form leaves them out."""
+    """Middleware that adds the server's extensions to the `initialize` result: the SDK's model leaves them out."""
     result = await call_next(ctx)
     if ctx.method != "initialize" or not declared or not isinstance(result, Mapping):
         return result
@@ -142,8 +142,8 @@ MARKS = re.compile(f'("{TEXT}"|"{STRUCTURE}":0|"{META}":0)'.encode())
 
 
 def serialize_result(version: str, result: Json) -> bytes:
-    """Serializes a result of `server.results`, whose first block's text is its structure as JSON. Raises what the SDK raises
-    for an invalid result."""
+    """Serializes a result of `server.results`, whose first block's text is its structured content as JSON. Raises the SDK's
+    error for an invalid result."""
     block, *beside = result["content"]
     if beside:
         return to_json(serialize_server_result(METHOD, version, result))
@@ -154,7 +154,7 @@ def serialize_result(version: str, result: Json) -> bytes:
 
 @lru_cache(maxsize=32)
 def _frame(version: str, failed: bool) -> tuple[bytes | str, ...]:
-    """Returns the common bytes of all results, and the names of the marks between them."""
+    """Returns the constant bytes of all results of a version, with the names of placeholders (str) between them."""
     block: Json = {"type": "text", "text": TEXT} | ({} if failed else FROM_ELSEWHERE)
     result = {"resultType": "complete", "content": [block], "structuredContent": {STRUCTURE: 0}, "isError": failed}
     frame = to_json(serialize_server_result(METHOD, version, result | {"_meta": {META: 0}}))
@@ -162,8 +162,8 @@ def _frame(version: str, failed: bool) -> tuple[bytes | str, ...]:
 
 
 class Protocol:
-    """Answers MCP requests. `mcp` is the server that every transport runs, `direct` the short way to its tools. `on_sent` is
-    called for each call whose answer is with the socket; `bus` carries changes."""
+    """Answers MCP requests. `mcp` is the server that every transport runs, `direct` the fast path to its tools. `on_sent` is
+    called with each call whose answer has been written to the socket; `bus` carries changes between processes."""
 
     def __init__(
         self,
@@ -221,11 +221,11 @@ class Protocol:
             version=version,
             title=f"{self._store.policies.shop} tools",
             instructions=instructions(self._store.policies, self._store.currency),
-            # Otherwise the SDK lists the tools before each 2026 call, identification of the caller included.
+            # Without this the SDK would list the tools, and so identify the caller, before each 2026 call.
             get_tool_input_schema=self._input_schema,
             on_subscriptions_listen=self.listen,
         )
-        # Registered this way because they answer plain dicts: a model would be built only to be dumped again.
+        # Registered this way because they return dicts: a model would be built only to be dumped again.
         handlers: Sequence[Handler] = (
             ("server/discover", types.RequestParams, self.discover),
             ("tools/list", types.PaginatedRequestParams, self.list_tools),
@@ -236,7 +236,7 @@ class Protocol:
             server.add_request_handler(method, params, hide_exceptions(handler))
         server.extensions = self.extensions.own_settings
         server.offers = self._primitives.offers
-        # Any process opens what another has sealed. The SDK's spans are dropped: the telemetry stage has one for each call.
+        # Any process can open what another has sealed. This drops the SDK's spans: the telemetry stage has its own.
         security = RequestStateSecurity(codec=FleetCodec(self._key), ttl=600.0, bind_principal=_state_owner)
         boundary = RequestStateBoundary(security, default_audience=NAME)
         server.middleware[:] = [boundary, partial(_declare_extensions, self.extensions.own_settings)]
@@ -249,7 +249,7 @@ class Protocol:
         return None if registered is None else registered.tool.input_schema
 
     async def discover(self, ctx: Context, params: types.RequestParams | None) -> Json:
-        """Answers as the SDK does, with the version of the contract."""
+        """Answers `server/discover` as the SDK does, with the contract's version in `_meta`."""
         result = types.DiscoverResult(
             supported_versions=list(MODERN_PROTOCOL_VERSIONS),
             capabilities=self.mcp.get_capabilities(protocol_version=ctx.protocol_version),
@@ -259,7 +259,7 @@ class Protocol:
         return result.model_dump(by_alias=True, mode="json", exclude_none=True)
 
     async def watch_connection(self, ctx: Context, params: types.NotificationParams) -> None:
-        """Tells a 2025 connection of changes from now on."""
+        """Handles `notifications/initialized`: notifies this 2025 connection of changes from now on."""
         self.watchers.join(ctx.session)
         self.tool_list_changes.join(ctx.session, await self._callers.identify(ctx))
 
@@ -280,7 +280,7 @@ class Protocol:
         return (await self._written_list(ctx))[1]
 
     async def _written_list(self, ctx: Context) -> tuple[Principal, bytes]:
-        """Returns the caller, and its list as JSON. Raises `MCPError` beyond the caller's limit."""
+        """Returns the caller and its tool list as JSON. Raises `MCPError` beyond the caller's limit."""
         principal = await self._callers.identify(ctx)
         is_modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
         meta = {types.SERVER_INFO_META_KEY: self.mcp.server_info_stamp} if is_modern else None
@@ -290,7 +290,7 @@ class Protocol:
         return principal, text
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Json:
-        """Answers `tools/call`. Raises a JSON-RPC error only for a name that never was a tool."""
+        """Answers `tools/call`. Raises `MCPError` for a name that never was a tool, and if the client cannot be asked."""
         tool = self._registry.get(params.name)
         if tool is None:
             raise self._unknown(ctx, params.name, await self._callers.identify(ctx))
@@ -309,7 +309,7 @@ class Protocol:
         return await self._calls.run(ctx, tool, arguments, self._make_result(ctx))
 
     def _make_result(self, ctx: Context) -> MakeResult:
-        """Returns how an outcome becomes a result for this client, with the extensions that it shares."""
+        """Returns the function that turns an outcome into this client's result, with the `_meta` of its extensions."""
         if not (shared := self.extensions.shared_with(ctx.session)):
             return call_tool_result
 

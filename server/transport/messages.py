@@ -1,4 +1,4 @@
-"""One message of MCP: its bounds, how it is read, which extensions it may declare, and how a batch is split."""
+"""MCP messages: their limits, parsing, the extensions that a client declares, and batches."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from tools.primitives.resource import Extension, Method
 
 Json = dict[str, Any]
 MOST_VALUES = 1024
-"""Twice the values of a tool's arguments (`tools.schema.validation`), the other half for `_meta`. They cost the SDK 3 ms."""
+"""Maximum values in a message: those of a tool's arguments (`tools.schema.validation`) twice. They cost the SDK 3 ms."""
 DEEPEST = 40
-"""Arguments may be 32 deep, and lie three deep in the message."""
+"""Maximum nesting of a message: arguments may be 32 deep, and start three deep in the message."""
 TOO_MANY = f"A message holds at most {MOST_VALUES} values."
 TOO_DEEP = f"A message is nested at most {DEEPEST} deep."
 NO_BRACKETS = bytes(each for each in range(256) if each not in b"[]{}")
 
 
 def find_excess(data: bytes | bytearray) -> str | None:
-    """Returns why a message is refused before it is parsed, or None. Takes linear time, about that of a copy. Counts at
-    least the values and levels that a parser meets, damaged JSON included."""
+    """Returns why a message is refused before it is parsed, or None. Takes linear time, about that of a copy. Never counts
+    fewer values and levels than a parser would find, even in malformed JSON."""
     if b"\0" in data:
-        return "A message is JSON in UTF-8."  # no JSON has such a byte; in UTF-16 nothing below would count right
+        return "A message is JSON in UTF-8."  # JSON in UTF-8 has no NUL; UTF-16 would be miscounted below
     openings = data.count(b"[") + data.count(b"{")
     if openings <= DEEPEST and openings + data.count(b",") < MOST_VALUES:
-        return None  # even if all of them are outside of strings
+        return None  # even if none of them are within strings
     unescaped = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     if unescaped.count(b'"') > 4 * MOST_VALUES:  # a name and a string for each value, two quotes each
         return TOO_MANY
-    # Strings are every second piece; a digit in their place keeps their container from looking empty.
+    # Every second piece is a string; a digit in its place keeps its container from looking empty.
     bare = b"0".join(unescaped.split(b'"')[::2]).translate(None, b" \t\r\n")
     brackets = bare.translate(None, NO_BRACKETS)
     if len(brackets) > 2 * MOST_VALUES:
@@ -53,8 +53,8 @@ def find_excess(data: bytes | bytearray) -> str | None:
 
 
 def read_message(body: bytes) -> Any:
-    """Parses as the more lenient of the SDK's two parsers, which takes half a surrogate and a byte order mark in the 2026
-    era: nothing may pass the edge unread. Raises ValueError, RecursionError."""
+    """Parses JSON like the more lenient of the SDK's two parsers, which in the 2026 era accepts lone surrogates and a byte
+    order mark, so that no accepted message escapes the checks. Raises ValueError, RecursionError."""
     try:
         return from_json(body)
     except ValueError:
@@ -63,8 +63,8 @@ def read_message(body: bytes) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """A request or notification as it was posted. `number` is the id of a request, `size` its bytes, `message` the JSON.
-    `is_strict` is false for JSON that only the lenient parser reads."""
+    """A request or notification as it was posted. `number` is a request's id, `size` its bytes, `message` the parsed JSON.
+    `is_strict` is False for JSON that only the lenient parser accepts."""
 
     method: str
     number: types.RequestId | None
@@ -75,7 +75,7 @@ class Posted:
 
     @classmethod
     def from_body(cls, body: bytes) -> Posted | None:
-        """Returns None for anything else; the SDK says why."""
+        """Parses a request or notification; None for any other body, which is left to the SDK."""
         is_strict = True
         try:
             message = from_json(body)
@@ -99,7 +99,7 @@ class Posted:
 
     @classmethod
     def from_message(cls, message: types.JSONRPCMessage, size: int) -> Posted | None:
-        """Returns None for an answer."""
+        """Converts a message; None for a response."""
         if isinstance(message, types.JSONRPCRequest):
             return cls(message.method, message.id, message.params or {}, size)
         if isinstance(message, types.JSONRPCNotification):
@@ -108,26 +108,26 @@ class Posted:
 
 
 class Extensions:
-    """This server's extensions. A client of the handshake era declares its own once, one of 2026 with each request."""
+    """This server's MCP extensions. A client of the handshake era declares its own once, one of 2026 with each request."""
 
     def __init__(self, spoken: Iterable[Extension] = ()) -> None:
         self._spoken = {each.name: each for each in spoken}
 
     def read_settings(self, declared: Any) -> dict[str, Json]:
-        """Returns the usable settings of a client's declaration, which may be any JSON."""
+        """Returns the valid settings, by extension, in a client's declaration, which may be any JSON."""
         if not isinstance(declared, dict):
             return {}
         settings = {name: each.understood(declared[name]) for name, each in self._spoken.items() if name in declared}
         return {name: kept for name, kept in settings.items() if kept is not None}
 
     def shared_with(self, session: ServerSession) -> list[Extension]:
-        """Returns those that the client of this session has declared usably."""
+        """Returns the extensions that this session's client has declared with valid settings."""
         capabilities = session.client_capabilities
         return [self._spoken[name] for name in self.read_settings(capabilities.extensions if capabilities else None)]
 
     @property
     def own_settings(self) -> dict[str, Json]:
-        """The server's own settings, for its capabilities."""
+        """The server's settings by extension, for its capabilities."""
         return {name: each.declared for name, each in self._spoken.items() if each.declared is not None}
 
     @property
@@ -137,12 +137,12 @@ class Extensions:
 
 NO_EXTENSIONS = Extensions()
 LONGEST_NAME = 128
-"""Characters of a client's name, its version, and the protocol version that it asks for."""
+"""Maximum characters kept of a client's name, its version, and the protocol version that it requests."""
 
 
 def trim_params(params: Json, extensions: Extensions = NO_EXTENSIONS) -> Json:
-    """Reduces the params of an initialize to what this server uses, since the SDK keeps them as long as the session. Of the
-    capabilities these are the names of what a client can be asked, and shared extensions. Malformed members stay so."""
+    """Reduces the params of an `initialize` to what this server uses, since the SDK keeps them as long as the session.
+    Capabilities are reduced to elicitation, roots, sampling and shared extensions. Malformed members stay malformed."""
     trimmed: Json = {name: _shorten(params[name]) for name in ("protocolVersion",) if name in params}
     if "capabilities" in params:
         trimmed["capabilities"] = _trim_capabilities(params["capabilities"], extensions)
@@ -156,7 +156,7 @@ def trim_params(params: Json, extensions: Extensions = NO_EXTENSIONS) -> Json:
 
 
 def trim_initialize(message: Json, extensions: Extensions = NO_EXTENSIONS) -> bytes:
-    """Does the same for a whole message."""
+    """Trims the params of a whole `initialize` message, and returns it as JSON."""
     trimmed: Json = {name: _shorten(message[name]) for name in ("jsonrpc", "id", "method") if name in message}
     if isinstance(message.get("params"), dict):
         trimmed["params"] = trim_params(message["params"], extensions)
@@ -181,19 +181,19 @@ def _shorten(value: Any) -> Any:
 MOST_MESSAGES = 20
 LAST_VERSION = "2025-03-26"
 VERSIONS = frozenset(each for each in HANDSHAKE_PROTOCOL_VERSIONS if each <= LAST_VERSION)
-"""Versions with batches; 2025-06-18 removed them."""
+"""Protocol versions with batches; 2025-06-18 removed them."""
 NO_MESSAGE = "This is not a JSON-RPC message."
 BAD_ID = "The id of a request is a string or a whole number."
 DUPLICATE_ID = "There is a request with this id under way in this session."
 
 
 class InvalidBatch(Exception):
-    """The batch is refused as a whole; the text says why."""
+    """Raised for a batch that is refused as a whole; the text says why."""
 
 
 def has_batches(version: object) -> bool:
-    """True if an initialize that asks for this version leads to one with batches. The server agrees to every version that it
-    knows, and offers its latest instead of any other."""
+    """Returns True if an `initialize` that requests this version agrees on one with batches. The server agrees to every
+    version it knows, and offers its latest instead of any other."""
     return isinstance(version, str) and version in VERSIONS
 
 
@@ -202,9 +202,9 @@ def is_array(body: bytes) -> bool:
 
 
 def split_batch(body: bytes) -> list[bytes | types.JSONRPCError]:
-    """Splits a batch within the bounds of a message. Returns, for each entry in order, the message as JSON or the error that
-    answers it: each is then served like a single message, with its own answer ("responses MAY be batched", MCP 2025-03-26,
-    basic) and its own share of every limit. Raises `InvalidBatch`."""
+    """Splits a batch of limited size. Returns, for each entry in order, the message as JSON or the error that answers it:
+    each message is then served on its own, with its own answer ("responses MAY be batched", MCP 2025-03-26, basic) and its
+    own share of every limit. Raises `InvalidBatch`."""
     try:
         entries = from_json(body)
     except ValueError:
@@ -216,13 +216,13 @@ def split_batch(body: bytes) -> list[bytes | types.JSONRPCError]:
 
 
 def error_for(sentence: str, number: Any = None, code: int = types.INVALID_REQUEST) -> types.JSONRPCError:
-    """Returns the answer to a message that is not served. `number` is its id, if it has one."""
+    """Returns the error that answers a message which is not served. `number` is the message's id, if it has one."""
     known = number if isinstance(number, str | int) and not isinstance(number, bool) else None
     return types.JSONRPCError(jsonrpc="2.0", id=known, error=types.ErrorData(code=code, message=sentence))
 
 
 def read_id(body: bytes) -> Any:
-    """Returns the id of a message that may be invalid otherwise; None without a readable one."""
+    """Returns the id of a message that may be invalid; None if it has no readable id."""
     try:
         message = from_json(body)
     except ValueError:
@@ -231,7 +231,7 @@ def read_id(body: bytes) -> Any:
 
 
 def _check_entry(entry: Any, ids: set[types.RequestId]) -> bytes | types.JSONRPCError:
-    """Returns one entry of a batch as a message, or its error; `ids` are those of the requests before it."""
+    """Returns a batch's entry as JSON, or its error; `ids`, those of the requests before it, gets its id."""
     number = entry.get("id") if isinstance(entry, dict) else None
     try:
         message = types.jsonrpc_message_adapter.validate_python(entry, by_name=False)
@@ -243,6 +243,6 @@ def _check_entry(entry: Any, ids: set[types.RequestId]) -> bytes | types.JSONRPC
         if message.method == "initialize":
             return error_for("initialize cannot be part of a batch.", number)
         if message.id in ids:
-            return error_for(DUPLICATE_ID)  # without the id: nobody shall take it for the answer to the other
+            return error_for(DUPLICATE_ID)  # without the id, which would make it the answer to the other request
         ids.add(message.id)
     return to_json(entry)

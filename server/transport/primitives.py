@@ -1,4 +1,4 @@
-"""The methods for resources, prompts, completions and log levels, present only while the server offers any."""
+"""The MCP methods for resources, prompts, completions and log levels, each offered only while the server has any."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tools.store.failures import CallerFailure
 Json = dict[str, Any]
 AnyResource = Resource | ResourceTemplate
 Handler = tuple[str, type[Any], Callable[[Context, Any], Awaitable[Json]]]
-"""Method, type of its params, and what answers it."""
+"""(method, type of its params, async handler)."""
 LIST_TTL_MS = 1000
 NOT_TOLD = "Changes are not announced: read it again after its ttlMs."
 
@@ -59,8 +59,8 @@ def method_result(method: Method, call: Call, outcome: Outcome) -> Json:
 
 
 def _value(call: Call, outcome: Outcome, **also: str) -> Json:
-    """Returns the value. Raises a failure as -32602 where the caller can mend it, else as -32603; `also` goes into the data,
-    beside the details that a failed tool reports."""
+    """Returns the outcome's value. Raises its failure as `MCPError`: -32602 if the caller can correct it, else -32603.
+    `also` is added to the error's data, beside the details that a failed tool reports."""
     if outcome.failure is None:
         return outcome.value or {}
     error = envelope(call, outcome.failure)["error"]
@@ -69,14 +69,14 @@ def _value(call: Call, outcome: Outcome, **also: str) -> Json:
 
 
 def _blocks(outcome: Outcome, **also: str) -> list[Json]:
-    """Returns the whole content as blocks; raises if that is not possible, since the result has nothing else."""
+    """Returns the content as MCP blocks. Raises `MCPError` if there is none or too much: the result has nothing else."""
     if not outcome.content or len(within_bounds(outcome.content)) < len(outcome.content):
         raise MCPError(types.INTERNAL_ERROR, "There is nothing in it, or more than is served.", also)
     return content_blocks(outcome.content)
 
 
 def _meta(value: AnyResource) -> Json:
-    """Returns `_meta` for list and contents alike: hosts read one or the other."""
+    """Returns a resource's `_meta`, for the list and the contents alike: hosts read one or the other."""
     return {"_meta": value.meta} if isinstance(value, Resource) and value.meta else {}
 
 
@@ -91,7 +91,7 @@ class MethodParams(types.PaginatedRequestParams):
 
 
 class PrimitiveMethods:
-    """Handles the methods. A caller sees and reads only what its token grants."""
+    """Handles these methods. A caller lists and reads only what its token grants."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class PrimitiveMethods:
         }
 
     def offers(self, method: str) -> bool:
-        """True if the server has anything for a method, judged by its first word."""
+        """Returns True if the server has anything for a method, judged by the part before the slash."""
         offered = self._offered.get(method.partition("/")[0])
         return offered is None or offered()
 
@@ -151,8 +151,8 @@ class PrimitiveMethods:
         return await self._calls.run(ctx, run, arguments, partial(method_result, method))
 
     async def list_resources(self, ctx: Context, params: types.PaginatedRequestParams) -> Json:
-        """Lists resources of extensions only to clients that share the extension and are listed a tool of it, if it has
-        any."""
+        """Lists the resources; those of an extension only to clients that share it and are listed one of the resource's
+        tools, if it has any."""
         refuse_cursor(params, "resources")
         principal = await self._callers.identify(ctx)
         shared = {each.name for each in self._extensions.shared_with(ctx.session)}
@@ -199,7 +199,7 @@ class PrimitiveMethods:
         return {}
 
     async def unsubscribe(self, ctx: Context, params: types.UnsubscribeRequestParams) -> Json:
-        """Does nothing for a resource that was not subscribed to."""
+        """Ends a subscription; does nothing for a resource that was not subscribed to."""
         uri, session = str(params.uri), self._callers.session_of(ctx)
         owner = self._updates.owner(uri, session, (await self._callers.identify(ctx)).user)
         self._watchers.forget(ctx.session, uri, owner)
@@ -219,7 +219,7 @@ class PrimitiveMethods:
         return await self._calls.run(ctx, served.run, dict(params.arguments or {}), partial(prompt_result, served.value))
 
     async def complete(self, ctx: Context, params: types.CompleteRequestParams) -> Json:
-        """Proposes values for an argument; none without a source of proposals."""
+        """Proposes values for an argument of a prompt or template; none if the argument has no completion."""
         ref, argument = params.ref, params.argument
         served: Served[Any] | None
         if isinstance(ref, types.PromptReference):

@@ -1,4 +1,4 @@
-"""A request of MCP: its origin, its metadata, the call made of it, and the client that waits for it."""
+"""MCP requests: their origin, their metadata, the call made of them, and the client that waits for it."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ Context = ServerRequestContext[Any, Request]
 
 
 def read_identity(ctx: Context) -> tuple[RequestMetadata, Bearer | None]:
-    """Returns what the request says of itself, and the token that came with it."""
+    """Returns the metadata that the request states, and its bearer token or verified identity."""
     bearer = bearer_in(ctx.request.scope) if ctx.request is not None else None
     return read_metadata(ctx.meta or {}, _headers(ctx.request)), bearer
 
 
 def origin_of(request: Request | None) -> str | None:
-    """Returns the principal that the edge has let in; None without authentication."""
+    """Returns the principal that the HTTP middleware authenticated; None without authentication."""
     user = request.scope.get("user") if request is not None else None
     return user.access_token.client_id if isinstance(user, AuthenticatedUser) else None
 
 
 def _headers(request: Request | None) -> Mapping[str, str]:
-    """Decodes them once: Starlette's look-up scans them all for each name. The first of a repeated name counts."""
+    """Decodes all headers once: Starlette's look-up scans them all for each name. The first of a repeated name wins."""
     if request is None:
         return {}
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(request.headers.raw)}
@@ -61,8 +61,8 @@ def _address(request: Request | None) -> str | None:
 
 
 def _transport_session(ctx: Context, headers: Mapping[str, str], process_session: str) -> str | None:
-    """Returns a session that this server has issued: the SSE stream's, or one of the 2025 era, which the SDK has looked up.
-    Nobody has looked at the header of a 2026 request."""
+    """Returns a session id that this server has issued: the SSE stream's, or that of the 2025 era, which the SDK has
+    verified. The header of a 2026 request is not verified."""
     if ctx.request is None:
         return process_session
     if stream := ctx.request.scope.get(STREAM):
@@ -74,8 +74,8 @@ NOBODY = Principal(scopes=frozenset())
 
 
 class Callers:
-    """Identifies and limits the callers of requests that become no call. `process_session` is the session without HTTP: a
-    stdio server has one client."""
+    """Identifies and rate-limits the callers of requests other than calls. `process_session` is the session of stdio, which
+    has one client."""
 
     def __init__(self, identifier: Identifier, limits: CallerLimits) -> None:
         self.process_session = uuid.uuid4().hex
@@ -83,7 +83,7 @@ class Callers:
         self._limits = limits
 
     async def identify(self, ctx: Context) -> Principal:
-        """Returns the caller; where the user cannot be proven, what the bearer alone proves."""
+        """Returns the caller; if its stated user cannot be authenticated, the one that the bearer alone proves."""
         metadata, bearer = read_identity(ctx)
         for believed in (RequestMetadata() if metadata.user_conflict else metadata, RequestMetadata()):
             try:
@@ -93,16 +93,16 @@ class Callers:
         return NOBODY
 
     def session_of(self, ctx: Context) -> str | None:
-        """Returns None without a session, or for a malformed name."""
+        """Returns the stated session, else the transport's, else None; a malformed stated one is ignored."""
         return self._caller(ctx, NOBODY).session
 
     def charge_bytes(self, ctx: Context, principal: Principal, size: int) -> None:
-        """Raises `MCPError` for a caller that was sent more than its share of bytes."""
+        """Counts the bytes of an answer. Raises `MCPError` beyond the caller's limit."""
         if wait_ms := self._limits.weigh(self._caller(ctx, principal), size):
             raise _rate_limited("Too many lists. Wait a moment.", wait_ms)
 
     def refusal(self, ctx: Context, principal: Principal, message: str, data: Json) -> MCPError:
-        """Returns the error for something that does not exist, or for too many such requests."""
+        """Returns the error for something that does not exist; beyond the caller's limit RATE_LIMITED."""
         if wait_ms := self._limits.charge(self._caller(ctx, principal)):
             return _rate_limited("Too many calls were refused. Wait a moment.", wait_ms)
         return MCPError(types.INVALID_PARAMS, message, data)
@@ -128,17 +128,17 @@ def refuse_cursor(params: types.PaginatedRequestParams, what: str) -> None:
 
 
 LEVELS: tuple[types.LoggingLevel, ...] = get_args(types.LoggingLevel)
-"""Least severe first."""
+"""Log levels, least severe first."""
 
 
 class LogLevels:
-    """The levels that each connection has asked for; none by default."""
+    """The log levels that each connection has requested; none by default."""
 
     def __init__(self) -> None:
         self._levels: weakref.WeakKeyDictionary[Connection, frozenset[str]] = weakref.WeakKeyDictionary()
 
     async def set(self, ctx: Context, params: types.SetLevelRequestParams) -> Json:
-        """Answers `logging/setLevel`: this level and those above."""
+        """Answers `logging/setLevel`: selects this level and the more severe ones."""
         self._levels[connection_of(ctx.session)] = frozenset(LEVELS[LEVELS.index(params.level) :])
         return {}
 
@@ -148,7 +148,7 @@ class LogLevels:
 
 MOST_NOTIFICATIONS = 64
 SEND_SECONDS = 0.05
-"""Seconds for a notification to a client that does not read; later ones are not sent."""
+"""Timeout in seconds of a notification to a client that does not read; after it no more are sent."""
 MOST_QUESTIONS = 8
 RESULTS: dict[str, type[types.Result]] = {
     "elicitation/create": types.ElicitResult,
@@ -158,8 +158,8 @@ RESULTS: dict[str, type[types.Result]] = {
 
 
 class ConnectedClient:
-    """The client of one call. The SDK drops notifications after the answer. `may_ask` is false for tools that have not
-    declared it: equal calls may share their work."""
+    """The client of one call. The SDK drops notifications after the answer. `may_ask` is False for a tool that does not
+    declare `asks`: equal calls may share their work."""
 
     def __init__(self, ctx: Context, levels: LogLevels, *, may_ask: bool) -> None:
         self._may_ask = may_ask
@@ -218,11 +218,11 @@ class ConnectedClient:
 
 MakeResult = Callable[[Call, Outcome], Json]
 LONGEST_STATE = 16_384
-"""Characters of the answers that a client has given so far, and brings again with each round."""
+"""Maximum characters of the answers that a client has given so far, and sends again with each round."""
 
 
 class Calls:
-    """Runs requests through the pipeline. `on_sent` is called for each call whose answer is with the socket."""
+    """Runs requests through the pipeline. `on_sent` is called with each call whose answer has been written to the socket."""
 
     def __init__(self, pipeline: Pipeline, process_session: str, levels: LogLevels, on_sent: Callable[[Call], None]) -> None:
         self._pipeline = pipeline
@@ -231,7 +231,7 @@ class Calls:
         self._on_sent = on_sent
 
     async def run(self, ctx: Context, tool: Registered, arguments: Json, make_result: MakeResult) -> Json:
-        """Returns what `make_result` makes of the outcome, or what the client is asked first."""
+        """Runs a call. Returns what `make_result` makes of the outcome, or the questions for the client to answer first."""
         call = self._begin(ctx, tool, arguments)
         outcome = await self._pipeline.run(call)
         call_when_sent(ctx.request, partial(self._on_sent, call))
@@ -246,7 +246,7 @@ class Calls:
             tool=tool,
             arguments=arguments,
             metadata=read_metadata(ctx.meta or {}, headers),
-            arrived=min(now, scope.get("manga.arrived", now)),  # at the edge, perhaps a while ago
+            arrived=min(now, scope.get("manga.arrived", now)),  # set by the HTTP middleware
             address=_address(request),
             origin=origin_of(request),
             transport="stdio" if request is None else transport,
@@ -257,7 +257,7 @@ class Calls:
 
 
 def _questions(ctx: Context, outcome: Outcome) -> Json | None:
-    """Returns what a client of the 2026 era is asked before it calls again, or None. Raises for an undeclared capability."""
+    """Returns the questions for a 2026 client to answer first, or None. Raises `MCPError` for an undeclared capability."""
     failure = outcome.failure
     if isinstance(failure, InputRequired):
         state = json.dumps(failure.answers, separators=(",", ":"))

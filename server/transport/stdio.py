@@ -1,6 +1,6 @@
-"""One client over stdin and stdout: JSON lines on stdout, logs on stderr.
+"""The stdio transport: one client, JSON lines on stdin and stdout, logs on stderr.
 
-At EOF or a signal the calls that were read are answered first. A parent that reads no answers is not waited for.
+At EOF or a signal the calls already read are answered first, unless the parent does not read the answers.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from server.transport.messages import InvalidBatch, error_for, find_excess, has_
 
 
 class Lines:
-    """Lines of at most `most` bytes, within the bounds of a message; a batch becomes a line for each of its messages where
-    the agreed version has batches. `answer` is called with the error for each message that is not served."""
+    """The input lines, each a message of at most `most` bytes; a batch becomes a line for each of its messages if the agreed
+    version has batches. `answer` is called with the error for each message that is not served."""
 
     def __init__(self, source: BinaryIO, most: int) -> None:
         self._source = source
@@ -75,7 +75,7 @@ class Lines:
             await self.answer(error)
 
     def _note_version(self, line: bytes) -> None:
-        """Notes whether the version that an initialize leads to has batches."""
+        """Notes whether the version that an `initialize` agrees on has batches."""
         if b'"initialize"' not in line:
             return
         try:
@@ -88,7 +88,7 @@ class Lines:
 
 
 def private_stdin() -> BinaryIO:
-    """Opens stdin under a descriptor of its own, and nothing in its place, so that an inheriting child reads no lines."""
+    """Moves stdin to a new descriptor and puts /dev/null in its place, so that a child process cannot read the lines."""
     own = os.dup(0)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -98,17 +98,17 @@ def private_stdin() -> BinaryIO:
 
 logger = logging.getLogger(__name__)
 MOST_OPEN = 1000
-"""Unanswered calls of a parent; no more is read until it has read some answers."""
+"""Maximum unanswered calls; beyond it nothing is read until the parent has read some answers."""
 UNREAD_SECONDS = 30.0
 """Seconds for a parent that reads no answers; then the conversation ends."""
 LAST_LINE_SECONDS = 0.05
 """Seconds for the thread that writes the last answer."""
 FAREWELL_SECONDS = 0.5
-"""Seconds for the SDK to end after the last answer: it waits until that is read."""
+"""Seconds for the SDK to end after the last answer: it waits until the parent has read that."""
 
 
 class OpenCalls:
-    """The tool calls that were read and not yet answered. `has_ended` once nothing more will be read."""
+    """The tool calls that were read and not yet answered. `has_ended` is True once nothing more will be read."""
 
     def __init__(self) -> None:
         self.has_ended = False
@@ -141,7 +141,7 @@ class OpenCalls:
         return self._has_room.is_set()
 
     async def wait_answered(self, seconds: float) -> None:
-        """Waits until all are answered, at most so long."""
+        """Waits until all calls are answered, for at most `seconds`."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._none_open.wait()
@@ -157,8 +157,8 @@ class OpenCalls:
 
 
 class ReadStream:
-    """The SDK's stream of messages read. Its end waits for the answers, since the SDK cancels what is under way at the end.
-    `stop` is set if the SDK does not end."""
+    """Wraps the SDK's read stream. Its end waits for open answers, since the SDK cancels calls under way at the end. `stop`
+    is set `FAREWELL_SECONDS` later, in case the SDK does not end."""
 
     def __init__(self, inner: Any, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
         self._inner, self._calls, self._seconds, self._stop = inner, calls, seconds, stop
@@ -204,7 +204,7 @@ class ReadStream:
 
 
 class WriteStream(ReadStream):
-    """The SDK's stream of messages to be written; it notes each one written."""
+    """Wraps the SDK's write stream; notes each message written."""
 
     async def send(self, item: SessionMessage, /) -> None:
         await self._inner.send(item)
@@ -215,7 +215,7 @@ class WriteStream(ReadStream):
 
 
 async def serve_lines(mcp: Server[Any], lines: Lines, calls: OpenCalls, seconds: float, stop: asyncio.Event) -> None:
-    """Serves one conversation until either side ends it; `seconds` are for the answers at its end."""
+    """Serves one conversation until either side ends it; its end waits for open answers, for at most `seconds`."""
     # Stray prints go to stderr, where the SDK would send them too, but without waiting for a reader.
     async with stdio_server(stdin=lines) as (read, write):  # type: ignore[arg-type]  # it needs an iterator of lines only
         with redirect_stdout(sys.stderr):

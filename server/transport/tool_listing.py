@@ -19,13 +19,13 @@ from tools.schema.parts import Json
 
 TTL_MS = 1000
 MOST_FORMS = 256
-"""Tools whose form is remembered; that of others is made each time."""
+"""Maximum tools whose list entry is cached; others are made each time."""
 MOST_TEXTS = 32
-"""Lists of some 20 KB each: one for each protocol version and audience."""
+"""Maximum cached lists, of some 20 KB each: one per protocol version and audience."""
 
 
 def outline(schema: Any, depth: int = 0) -> Json:
-    """Shortens an output schema to the names of the root and of its members."""
+    """Shortens an output schema to the property names of the root and of its members."""
     if depth > 1 and schema.get("type") == "object":
         return {"type": "object"}
     short = dict(schema)
@@ -39,7 +39,7 @@ def outline(schema: Any, depth: int = 0) -> Json:
 
 
 def listed_tool(tool: Tool) -> dict[str, Any]:
-    """Returns a tool's entry. It has the title once: clients that read it from the annotations use the name."""
+    """Returns a tool's entry. The title is not repeated in the annotations: clients that read it there use the name."""
     return {
         "name": tool.name,
         "title": tool.title,
@@ -52,7 +52,7 @@ def listed_tool(tool: Tool) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A tool's entry and its digest."""
+    """A tool's list entry and the entry's digest."""
 
     tool: Tool
     listed: Mapping[str, Any]
@@ -60,7 +60,7 @@ class Form:
 
 
 class ToolListing:
-    """Lists what a principal may use, in the registry's order, as one page."""
+    """Lists the tools that a principal may use, in the registry's order, as one page."""
 
     def __init__(self, access: ToolAccess) -> None:
         self._access = access
@@ -81,7 +81,7 @@ class ToolListing:
     def text(
         self, version: str, principal: Principal, extensions: Sequence[Extension] = (), meta: Mapping[str, Any] | None = None
     ) -> bytes:
-        """Returns the result as JSON for a version of the protocol, made once for all who get the same."""
+        """Returns the result as JSON for a protocol version, cached for all callers of the same list."""
         result = self.result(principal, extensions)
         key = (version, result["cacheScope"], self.digest(principal), *map(id, extensions), to_json(meta))
         text = self._texts.use(key)
@@ -91,7 +91,7 @@ class ToolListing:
         return text
 
     def digest(self, principal: Principal) -> str:
-        """Digest of this principal's list: the tools, their order, and their entries."""
+        """Returns the digest of this principal's list: the tools, their order, and their entries."""
         return " ".join(self._form(tool).digest for tool in self._access.list_tools(principal))
 
     def _form(self, tool: Tool) -> Form:

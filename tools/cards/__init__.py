@@ -1,1 +1,1 @@
-"""MCP Apps: pages that hosts draw results with. Only the wiring imports this package."""
+"""MCP Apps: HTML pages in which hosts render tool results. The server imports this package only in its wiring."""

@@ -1,4 +1,4 @@
-"""The extension `io.modelcontextprotocol/ui` (MCP Apps, 2026-01-26) as this store speaks it."""
+"""The MCP extension `io.modelcontextprotocol/ui` (MCP Apps, 2026-01-26): an HTML page for each card, and its metadata."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from tools.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A card. `name` names its files and ends its address. It draws results of `tools`; its buttons call `buttons`. `parts`
-    are shared with other cards, in the order of its page: a script each, and a style if there is one."""
+    """An HTML page (card). `name`: base name of its files, end of its URI; `tools`: tools whose results it renders;
+    `buttons`: tools that its buttons call; `parts`: files shared with other cards (each a script, some a style)."""
 
     name: str
     title: str
@@ -85,14 +85,14 @@ KEY = "com.mangaassist/card"
 MOST_TITLES = 60
 LONGEST = 120
 TOOLS = ("check_inventory", "find_volumes", "lookup_order", "preview_manga_pages")
-"""Tools whose results have one name of each title."""
+"""Tools whose results carry one name per title; the card data adds the Japanese name."""
 PLACES = ("items", "lines", "volumes")
-"""Fields of a result that hold rows of titles."""
+"""Result fields that hold lists of title rows."""
 
 
 def describe_result(store: Store, may_use: MayUse, tool: str, result: Json) -> Json:
-    """Returns a card's own data beside a result, under `KEY`: `names` are known Japanese names by title id, `tools` those of
-    its buttons that are on for the caller."""
+    """Returns the card data for a result, under `KEY`; {} if there is none. `names`: known Japanese names by title id;
+    `tools`: those of the card's button tools that the caller may use."""
     names, buttons = _native_names(store, tool, result), BUTTONS.get(tool, ())
     beside: Json = {"names": names} if names else {}
     beside |= {"tools": [each for each in buttons if may_use(each)]} if buttons else {}
@@ -113,28 +113,28 @@ def _list_title_ids(result: Json) -> Iterator[str]:
 
 
 Read = Callable[[str], str | None]
-"""Maps a file name to its content; None without such a file."""
+"""Maps a file name to the file's content, or to None if there is no such file."""
 FRAME, BRIDGE = "frame.css", "bridge.js"
 MOST_CHARACTERS = 128 * 1024
-"""Most characters of a page; hosts keep one for each conversation."""
+"""Most characters of a card's HTML; hosts keep one copy per conversation."""
 ENDS = re.compile(r"</|<!--", re.IGNORECASE)
 """Text that would end a script or style early."""
 ASIDE = re.compile(r"//.*|/\*.*\*/")
-"""A line that is only a comment. No file has a text over several lines that could look like one."""
+"""Matches a line that is only a comment. No card file has a multi-line string with a line that looks like one."""
 POLICY = (
     "default-src 'none'; script-src 'sha256-{}'; style-src 'unsafe-inline'; img-src {}; base-uri 'none'; form-action 'none'"
 )
 
 
 def read_file(name: str) -> str | None:
-    """A file beside this module."""
+    """Returns the text of a file beside this module; None if it does not exist."""
     file = files(__package__).joinpath(name)
     return file.read_text("utf-8") if file.is_file() else None
 
 
 def page(card: Card, read: Read = read_file, hosts: Sequence[str] = ()) -> str:
-    """Returns the HTML of a card. `hosts` are the shop's hosts of covers, loaded over HTTPS. Raises ValueError for files
-    that are missing, that would close their own element, or that are too long together."""
+    """Returns a card's HTML. `hosts`: the shop's hosts of cover images, loaded over HTTPS. Raises ValueError for a file that
+    is missing or matches `ENDS`, and for a page that is too long or has invisible characters."""
     styles = [f"{part}.css" for part in card.parts]
     style = _join_files(read, FRAME, *(each for each in styles if read(each) is not None), f"{card.name}.css")
     script = _join_files(read, BRIDGE, *(f"{part}.js" for part in card.parts), f"{card.name}.js")
@@ -158,12 +158,12 @@ def page(card: Card, read: Read = read_file, hosts: Sequence[str] = ()) -> str:
 
 
 def _list_origins(card: Card, hosts: Sequence[str]) -> list[str]:
-    """Returns the origins of covers; none for a card without covers."""
+    """Returns the HTTPS origins of cover images; empty for a card without covers."""
     return [f"https://{host}" for host in hosts] if "cover" in card.parts else []
 
 
 def _join_files(read: Read, *names: str) -> str:
-    """The files, joined."""
+    """Joins the files' stripped lines. Raises ValueError for a file that is missing or matches `ENDS`."""
     texts = {name: _require_file(read, name) for name in names}
     for name, text in texts.items():
         if found := ENDS.search(text):
@@ -186,15 +186,15 @@ def _require_file(read: Read, name: str) -> str:
 NAME = "io.modelcontextprotocol/ui"
 MIME_TYPE = "text/html;profile=mcp-app"
 FLAT = "ui/resourceUri"
-"""The key that hosts older than the specification read."""
+"""Metadata key for hosts that predate the specification."""
 HOUR_MS = 3_600_000
-"""The time that hosts keep a card: it changes only with the server's version or settings."""
+"""Milliseconds that hosts may cache a card, which changes only with the server's version or settings."""
 NOWHERE = ("connectDomains", "frameDomains", "baseUriDomains")
 
 
 def cards(cover_hosts: Sequence[str] = ()) -> Extension:
-    """Reads the cards' files and makes a page of each. `cover_hosts` have the shop's pictures of covers. Raises OSError,
-    and ValueError for a file that cannot be one."""
+    """Reads the cards' files and builds their pages. `cover_hosts`: the shop's hosts of cover images. Raises OSError for an
+    unreadable file, ValueError for an invalid one."""
     return Extension(
         name=NAME,
         understood=accept_host,
@@ -207,7 +207,7 @@ def cards(cover_hosts: Sequence[str] = ()) -> Extension:
 
 
 def accept_host(declared: Any) -> Json | None:
-    """Returns the settings if the host shows our kind of page, else None."""
+    """Returns the extension's settings if the host supports `MIME_TYPE`, else None."""
     kinds = declared.get("mimeTypes") if isinstance(declared, Mapping) else None
     return {"mimeTypes": [MIME_TYPE]} if isinstance(kinds, list) and MIME_TYPE in kinds else None
 

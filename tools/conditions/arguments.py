@@ -1,6 +1,6 @@
-"""The conditions as optional arguments, for models that would rather say them in facts than in words.
+"""Search conditions as optional tool arguments, for models that pass structured values rather than words.
 
-Flat, and nothing by default: null, an empty text and 0 ask for nothing, since some models have to name every argument.
+The arguments are flat. null, an empty string and 0 state no condition, since some models must send every argument.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tools.store.search.text.characters import normalise
 
 RELEVANCE = "relevance"
 FURTHEST = 5_000
-"""The last offset of a list: nobody reads further."""
+"""Highest offset into a list of results; shoppers do not page further."""
 
 
 def _number(most: int, about: str) -> Json:
@@ -46,14 +46,14 @@ CONDITIONS: Json = {
     "sort": _one_of([RELEVANCE, *(each.value for each in Ordering)], "Order."),
     "offset": _number(FURTHEST, "For more: next_offset of the last answer."),
 }
-"""Properties of an input schema."""
+"""JSON Schema properties of the condition arguments."""
 
 FACTS = tuple(name for name, rule in CONDITIONS.items() if rule["type"] != "array")
-"""Arguments that hold no words of the customer's, which a remembered call may show."""
+"""Names of arguments without free text of the customer, which a call's history may show."""
 
 
 def conditions_of(asked: Json) -> Conditions:
-    """The conditions of the validated arguments, except `without`, whose names the catalogue has to resolve."""
+    """Returns the conditions of the validated arguments, except `without`, whose names the catalogue resolves."""
     genre, author, status, audience = (asked.get(name) for name in ("genre", "author", "status", "audience"))
     return Conditions(
         genres=(genre,) if genre else (),
@@ -79,7 +79,7 @@ _STATED_BY = {
 
 
 def stated_by(name: str, asked: Json) -> str:
-    """The arguments given that state the condition of this name."""
+    """Returns the names of the given arguments that state the condition `name`, comma-separated."""
     return ", ".join(each for each in _STATED_BY.get(name, (name,)) if asked.get(each))
 
 
@@ -127,13 +127,13 @@ _COMMAS = str.maketrans({"、": ",", ";": ",", "\n": ","})
 
 
 def _spelling(choices: Mapping[Any, str]) -> Callable[[str], str]:
-    """Brings a text into the spelling of the choice it names; any other stays as it is."""
+    """Returns a function that maps a synonym to its choice and leaves other text unchanged."""
     said = {word: str(choice) for choice, words in choices.items() for word in (str(choice), *words.split())}
     return lambda text: said.get("_".join(normalise(text).replace("-", " ").split()), text)
 
 
 def _split_list(text: str) -> list[str]:
-    """Splits a text that stands where a list is expected: "horror, gore"."""
+    """Splits text passed in place of a list at commas: "horror, gore"."""
     parts = text.translate(_COMMAS).split(",")
     return [part.strip() for part in parts if part.strip()]
 
@@ -145,4 +145,4 @@ SPELLED: dict[str, Callable[[str], Any]] = {
     "sort": _spelling(_SORTS),
     "without": _split_list,
 }
-"""Other spellings of each argument (`Tool.spelled`)."""
+"""Normalisers by argument name, for alternative spellings (`Tool.spelled`)."""

@@ -24,14 +24,14 @@ from tools.store.search.text.readings import Dictionary
 from tools.store.search.titles.names import names_of
 
 LONGEST_SLIP = 3
-"""Words that may be a name with slips: more are talk."""
+"""Most words of a text that may be a misspelt name; longer texts are sentences."""
 UNHEARD = "nothing was found by {}"
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A page and how it was found: `want` as finally asked, `let_go` the dropped conditions in words, `named` the ids of
-    titles found by their name alone."""
+    """A search page with the `want` finally used, the dropped conditions in words (`let_go`), and the ids of titles that
+    were found only by name (`named`)."""
 
     page: CatalogPage
     want: Want
@@ -40,8 +40,8 @@ class Found:
 
 
 async def find(context: ToolContext, want: Want, limit: int) -> Found:
-    """Finds at most `limit` titles from the want's offset. If none satisfies all conditions, drops the one whose loss costs
-    the customer least (`CHEAPEST_FIRST`)."""
+    """Finds at most `limit` titles from the want's offset. If nothing matches, drops search words without matches, then one
+    or two conditions in the order of `CHEAPEST_FIRST`, then searches each theme alone."""
     found = await with_named(context, want, await _page(context, want, limit), limit)
     found = replace(found, page=await with_each_named(context, want, found.page, limit))
     page = found.page
@@ -71,13 +71,13 @@ async def find(context: ToolContext, want: Want, limit: int) -> Found:
 
 
 def _drop_words(want: Want) -> Want:
-    """Returns the want without the words that find nothing; `understood` then names them."""
+    """Returns the want without its search text, which found nothing; `understood` then says so."""
     unheard = Understood(UNHEARD.format(want.text), want.text, obeyed=False)
     return replace(want, text="", understood=(*want.understood, unheard))
 
 
 def _states_more(want: Want) -> bool:
-    """True if words other than those that find nothing state conditions."""
+    """True if other words of the text were understood as conditions."""
     return any(each.obeyed and each.about for each in want.understood)
 
 
@@ -88,39 +88,39 @@ async def _page(context: ToolContext, want: Want, limit: int) -> CatalogPage:
 
 
 LONGEST_NAME = 80
-"""Characters of a text that may be a name."""
+"""Most characters of a text that may be a title's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class WithNamed:
-    """A page, and the ids of those that are only there for their name."""
+    """A search page, and the ids of its titles that were found only by name."""
 
     page: CatalogPage
     named: tuple[str, ...] = ()
 
 
 async def with_named(context: ToolContext, want: Want, page: CatalogPage, limit: int) -> WithNamed:
-    """The page, with the titles first whose name is the whole text. The catalogue is not asked if the best answer has that
-    name anyway. Pages follow one another as if they had always been there."""
+    """Puts titles whose name is the whole text first on the page; offsets count them. The catalogue is not queried again if
+    the first title has that name already."""
     named = page.titles and goes_by(page.titles[0], want.text)
     if want.by_name is None or not _may_be_name(want.text) or named:
         return WithNamed(page)
-    with suppress(BackendFailure):  # what was found without them is an answer
+    with suppress(BackendFailure):  # the page without them is still an answer
         if ids := await _find_lifted(context, want):
             return await _put_named_first(context, want, want.by_name, page, ids, limit)
     return WithNamed(page)
 
 
 MOST_NAMED = 5
-"""Most titles of one wish that are shown for their names."""
+"""Most titles shown because one query names them."""
 
 
 async def with_each_named(context: ToolContext, want: Want, page: CatalogPage, limit: int) -> CatalogPage:
-    """Returns the page with titles first that the text names side by side: "NARUTO or BLEACH", ワンピースと鬼滅の刃.
-    Unchanged under conditions of sale, which live stock decides."""
+    """Puts titles first on the page that the text names side by side: "NARUTO or BLEACH", ワンピースと鬼滅の刃. Unchanged
+    under conditions of sale, which live stock decides."""
     if len(want.named) < 2 or want.like or want.offset or any(getattr(want.conditions, name) for name in SALE):
         return page
-    with suppress(BackendFailure):  # what was found without them is an answer
+    with suppress(BackendFailure):  # the page without them is still an answer
         titles = (await context.store.titles.read(want.named[:MOST_NAMED], context.deadline)).titles
         asked = [titles[each] for each in want.named if each in titles and satisfies(titles[each], want.conditions)]
         others = () if page.guessed else (each for each in page.titles if each not in asked)
@@ -131,13 +131,13 @@ async def with_each_named(context: ToolContext, want: Want, page: CatalogPage, l
 
 
 def goes_by(title: Title, text: str) -> bool:
-    """True if the text is one of the title's names, as written or without words that only ask."""
+    """True if the text is one of the title's names, as written or without filler words."""
     names = whole_names(text)
     return any(normalise(name) in names for name in names_of(title))
 
 
 def _may_be_slip(text: str) -> bool:
-    """True if a few words, not all of them ordinary, may be a name with slips."""
+    """True if the text may be a misspelt name: few words, at least one of them not an ordinary English word."""
     words, ordinary = normalise(text).split(), Dictionary.english_words()
     return len(words) <= LONGEST_SLIP and any(len(word) > 1 and word not in ordinary for word in words)
 
@@ -147,12 +147,12 @@ def _may_be_name(text: str) -> bool:
 
 
 def _fits(lifted: Conditions, title: Title) -> bool:
-    """True if the title satisfies the conditions except for its price, which is not known here."""
+    """True if the title satisfies the conditions other than those of sale, which live stock decides."""
     return satisfies(title, lifted.but(*SALE))
 
 
 async def _find_lifted(context: ToolContext, want: Want) -> frozenset[str]:
-    """Ids of titles that the lifted conditions exclude or may exclude."""
+    """Returns ids of titles named by the text that the want's lifted conditions exclude or may exclude."""
     called = await context.store.catalog.match_names(whole_names(want.text), context.deadline)
     ids = [title_id for each in called.values() for title_id in each.title_ids]
     titles = (await context.store.titles.read(ids, context.deadline)).titles if ids else {}
@@ -164,7 +164,7 @@ async def _find_lifted(context: ToolContext, want: Want) -> frozenset[str]:
 async def _put_named_first(
     context: ToolContext, want: Want, by_name: Conditions, page: CatalogPage, ids: frozenset[str], limit: int
 ) -> WithNamed:
-    """The named titles that satisfy all other conditions and are not on the page yet, and the page after them."""
+    """Puts the titles `ids` that satisfy `by_name` and are not among the results already before the page."""
     catalog, deadline = context.store.catalog, context.deadline
     first = replace(want, offset=0)
     found = (await catalog.search(first.with_conditions(by_name).query(max(limit, len(ids))), deadline)).titles
@@ -183,18 +183,18 @@ async def _put_named_first(
 
 
 CHEAPEST_FIRST = (
-    "min_rating",  # others' taste
-    "magazines",  # where it appeared says little of what it is
+    "min_rating",  # other readers' taste
+    "magazines",  # the magazine says little about the content
     "years",
-    "series_price",  # fewer volumes can be bought
+    "series_price",  # the customer can buy fewer volumes
     "price",
     "volumes",
     "statuses",
     "format",
-    "genres",  # near to what it is about
-    "tags",  # what it is about
+    "genres",  # close to the subject
+    "tags",  # the subject itself
 )
-"""The conditions that may be dropped. A named author is the request itself, and stays."""
+"""Conditions that may be dropped, the least important to the customer first. A named author is never dropped."""
 HARD = (
     "audience",
     "no_adult",
@@ -206,13 +206,13 @@ HARD = (
     "without_magazines",
     "without_titles",
 )
-"""The conditions that hold even for titles that are only offered in place of an answer."""
+"""Conditions that are never dropped, not even for titles offered when nothing matches."""
 MOST_SEARCHES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Relaxed:
-    """Titles found without some conditions, which `let_go` states in words. `want` is without them."""
+    """Titles found after dropping conditions. `let_go` states these in words; `want` is without them."""
 
     page: CatalogPage
     want: Want
@@ -220,15 +220,15 @@ class Relaxed:
 
 
 async def relax_conditions(context: ToolContext, want: Want, limit: int) -> Relaxed | None:
-    """Drops the cheapest condition without which any title is found, else two. None if three searches or the time are
-    used up."""
+    """Drops one condition, then two, cheapest first, until a title is found. Returns None after `MOST_SEARCHES` searches or
+    a backend failure."""
     for gone in islice(_to_let_go(want), MOST_SEARCHES):
         themes = tuple(each for each in want.conditions.tags if each not in gone.tags)
         without = want.with_conditions(replace(want.conditions.but(*gone.stated), tags=themes))
         try:
             page = await context.store.catalog.search(without.query(limit), context.deadline)
         except BackendFailure:
-            return None  # that nothing was left is known already
+            return None  # it is known already that nothing matches
         if page.total and not page.guessed:
             names = [name for name in CHEAPEST_FIRST if getattr(gone, name)]
             return Relaxed(page, without, tuple(describe_condition(name, gone, want.currency) for name in names))
@@ -236,7 +236,7 @@ async def relax_conditions(context: ToolContext, want: Want, limit: int) -> Rela
 
 
 def _to_let_go(want: Want) -> Iterator[Conditions]:
-    """Yields what to drop: each condition, then each pair; without search words one of several themes before all."""
+    """Yields the conditions to drop: each alone, then pairs. Without search text, single themes go before all themes."""
     soft = [name for name in CHEAPEST_FIRST if getattr(want.conditions, name) and name not in want.firm]
     for names in chain(combinations(soft, 1), combinations(soft, 2)):
         if names == ("tags",) and not want.text and len(want.conditions.tags) > 1:
@@ -253,8 +253,8 @@ MOST_THEMES = 3
 
 
 async def word_by_word(context: ToolContext, want: Want, limit: int) -> CatalogPage | None:
-    """A page of the titles that each theme finds alone, in turn. None for fewer than two or more than three themes, if none
-    finds any, and if the catalogue fails."""
+    """Searches each theme of the text alone and interleaves the titles. Returns None at an offset, for fewer than two or
+    more than `MOST_THEMES` themes, if nothing is found, and if the catalogue fails."""
     words = list(dict.fromkeys(theme.phrase for theme in ThemeTable.load().themes(want.text)))
     if want.offset or not 1 < len(words) <= MOST_THEMES:
         return None
@@ -270,24 +270,24 @@ async def word_by_word(context: ToolContext, want: Want, limit: int) -> CatalogP
 
 
 def _of_theme(page: CatalogPage) -> tuple[Title, ...]:
-    """Returns the titles with a theme's tag; without any, titles whose names contain it."""
+    """Returns the titles with a theme's tag; if there are none, titles whose names contain the theme."""
     return page.titles if page.titles and not page.guessed else page.near
 
 
 MOST_NEARLY = 3
 CALLED = {"genres": "genre", "statuses": "status"}
-"""Names of conditions that are not called by their field's name."""
+"""Names of conditions that differ from their field's name."""
 TRY = "Try fewer or other words, the name in another script, or the author."
 _TITLE = record({"title_id": STRING, "title": STRING}, ["title_id", "title"])
 NEARLY: Json = {
     "nearly": list_of(_TITLE, "No matches: ask the customer."),
 }
-"""A property of an output schema."""
+"""Output schema property for titles that nearly match."""
 
 
 async def nearly(context: ToolContext, want: Want, near: Sequence[Title]) -> Json:
-    """Titles to offer where nothing matches: those that only the conditions excluded, else titles with similar names.
-    Exclusions and the audience still hold."""
+    """Returns titles to offer when nothing matches: those excluded only by droppable conditions, else those with similar
+    names. Exclusions and the audience still hold."""
     kept = hard(want.conditions)
     if want.conditions != kept:
         page = await _without_filters(context, want.with_conditions(kept))
@@ -300,7 +300,7 @@ async def nearly(context: ToolContext, want: Want, near: Sequence[Title]) -> Jso
 
 
 async def _without_filters(context: ToolContext, want: Want) -> CatalogPage | None:
-    """The page without filters; None if the catalogue fails."""
+    """Searches the want from offset 0; None if the catalogue fails."""
     try:
         return await context.store.catalog.search(replace(want, offset=0).query(MOST_NEARLY), context.deadline)
     except BackendFailure:

@@ -1,9 +1,9 @@
-"""Conditions that live stock decides: titles sold out since the catalogue was loaded, and prices that have changed.
+"""Checks conditions of sale against live stock: titles sold out, and prices changed, since the catalogue was loaded.
 
-The catalogue finds by the offers that it has on record. `Pending` travels with what was found, in what is cached as well,
-and `with_offers` joins the stock of the moment: what is known to be sold out or beyond the price is dropped, so that a few
-more titles are asked for than shown. Unchecked titles stay if the record allows them, with a note; without a record they
-go.
+The catalogue filters by the offers that it has on record. `Pending` travels with the result, also in the cache;
+`with_offers` joins live stock and drops titles that are known to be sold out or too dear, so the search fetches `MORE`
+titles than are shown. Titles without an answer stay, with a note, if the record says that the conditions hold; otherwise
+they are dropped.
 """
 
 from __future__ import annotations
@@ -21,20 +21,19 @@ from tools.store.stock import StockReading
 
 SALE = ("price", "series_price", "format", "in_stock", "all_volumes")
 MORE = 10
-"""Titles beyond those to show: more than one in three of a page's are hardly sold out within a day."""
+"""Titles fetched beyond those to show. Rarely is more than one in three of a page sold out within a day."""
 PENDING = "pending"
 PLACES = "places"
-"""The cards' places in the list that offsets count, from 1 after the offset, for callers that show fewer cards. Not for
-the model."""
+"""Key of the cards' 1-based positions after the offset, for callers that show fewer cards. Not sent to the model."""
 SOLD_OUT = "Matching titles cannot be bought like this at the moment."
 UNCHECKED = "Stock and price could not be checked now: these are as last recorded, so do not promise them."
 
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Conditions of sale to check against live stock. `most`: how many titles to show; `offset`: how many come before them;
-    `recorded`: True if the catalogue's record says that they hold. Titles in `named`, which the customer asked for by name,
-    have to meet `own` alone: a remembered budget hides none of them."""
+    """Conditions of sale to check against live stock. `most`: number of titles to show; `offset`: number of titles before
+    them; `recorded`: True if the catalogue's record satisfies the conditions. Titles in `named`, requested by name, must
+    satisfy only `own`, so that a remembered budget hides none of them."""
 
     conditions: Conditions
     most: int
@@ -45,12 +44,12 @@ class Pending:
 
     @classmethod
     def from_conditions(cls, conditions: Conditions, most: int, offset: int = 0, *, recorded: bool = True) -> Pending | None:
-        """The conditions of sale; None if there are none."""
+        """Returns the pending conditions of sale; None if there are none."""
         asked = of_sale(conditions)
         return cls(asked, most, offset, recorded) if asked.stated else None
 
     def but_for(self, named: Sequence[str], own: Conditions | None) -> Pending:
-        """A copy that asks of the titles `named` only the conditions of sale in `own`."""
+        """Returns a copy that checks the titles `named` only against the conditions of sale in `own`."""
         return self if own is None or not named else replace(self, named=tuple(named), own=of_sale(own))
 
     def asked_of(self, title_id: str) -> Conditions:
@@ -81,8 +80,8 @@ def _read(kept: Mapping[str, Any]) -> Conditions:
 
 
 async def with_offers(context: ToolContext, result: Json, name: str) -> Json:
-    """The result with live price and stock on the cards under `name`. Pending conditions of sale are checked, and cards that
-    fail them dropped."""
+    """Adds live price and stock to the cards under `name`. Checks pending conditions of sale and drops cards that fail
+    them."""
     cards = result[name]
     reading = await read_stock(context, cards)
     if PENDING not in result:
@@ -110,9 +109,9 @@ def _describe_page(pending: Pending, settled: Settled, result: Json) -> Json:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """`cards` to show; `passed`: how many of the given were looked at for them, the last shown one included; `dropped`: how
-    many of those cannot be bought as asked; `unchecked`: whether any is shown by its record alone; `places`: how many were
-    looked at for each shown one."""
+    """Result of `settle`. `cards`: those to show; `passed`: number of cards examined; `dropped`: number of examined cards
+    that cannot be bought as requested; `unchecked`: True if a card is shown by its record alone; `places`: 1-based position
+    of each shown card among those examined."""
 
     cards: list[Json]
     passed: int
@@ -122,7 +121,8 @@ class Settled:
 
 
 def settle(pending: Pending, cards: Sequence[Json], reading: StockReading) -> Settled:
-    """Selects the first `most` cards that live stock allows; a card without an answer stays if its record allowed it."""
+    """Selects the first `most` cards that live stock allows; a card without a stock answer stays if its record allowed
+    it."""
     shown: list[Json] = []
     places: list[int] = []
     passed = unchecked = 0
@@ -155,7 +155,7 @@ def can_be_had(row: Availability, volumes: int | None, asked: Conditions) -> boo
 
 
 def sold_so(row: Availability, format_: str | None) -> Json:
-    """Returns price and stock in the asked format, as a card shows them."""
+    """Returns a card's price and stock fields for the requested format."""
     sale = _sold_as(row, format_)
     return (
         {"price_jpy": None, "in_stock": None}
@@ -165,7 +165,7 @@ def sold_so(row: Availability, format_: str | None) -> Json:
 
 
 def _sold_as(row: Availability, format_: str | None) -> Sale | None:
-    """Returns the sale in a format at the row's prices, which are those of the day already."""
+    """Returns the sale in a format, None if there is none. Campaigns are cleared: the row's prices include them already."""
     return sale_in(sales_of([replace(offer, campaign=None) for offer in row.offers]), format_)
 
 
@@ -174,5 +174,5 @@ def _has_stock(row: Availability, sale: Sale) -> bool:
 
 
 def _whole(row: Availability, sale: Sale) -> bool:
-    """True if no released volume is sold out, as far as the store counts by volume."""
+    """True if no released volume in the format is sold out; also if the store does not count by volume."""
     return all(volume.stock > 0 or row.is_awaited(volume) for volume in row.volumes if volume.format == sale.format)

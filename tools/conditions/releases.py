@@ -1,4 +1,4 @@
-"""Questions of what comes out and when: "what comes out next month?", 来月の新刊.
+"""Detects questions about release dates: "what comes out next month?", 来月の新刊.
 
 No title answers them; a search by their words would find unrelated titles.
 """
@@ -33,7 +33,7 @@ _RELEASE_JA = (
     r"|出(?:版|る|ます|た|ました|そう))"
 )
 _WITHIN = r"(?:[^.!?]|\.(?= ?[0-9]))*"
-"""The words of one sentence, which "vol. 3" does not end: volumes of another sentence than the time may be a length."""
+"""Text within one sentence; the full stop of "vol. 3" does not end it. Volumes in another sentence may be a length."""
 _ASKED = (
     re.compile(rf"\A(?=.*(?:{_TIME}))(?=.*{_RELEASE})", re.DOTALL),
     re.compile(rf"(?:\A|(?<=[.!?]))(?={_WITHIN}(?:{_TIME}))(?={_WITHIN}\b{_VOLUMES}\b)"),
@@ -72,14 +72,14 @@ _VAGUE_JA = re.compile(
 
 
 def is_vague(text: str) -> bool:
-    """True if a normalised text asks only for a good title."""
+    """True if a normalised text asks for nothing more specific than a good title."""
     words = " ".join(word for word in text.split() if word.strip(_PUNCTUATION) not in _VAGUE)
     return not _VAGUE_JA.sub("", words).strip(_PUNCTUATION)
 
 
 def beside_releases(text: str) -> str | None:
-    """The rest of a normalised question about releases: "one piece" of "new One Piece volume next month", "" without a
-    rest. None for another question."""
+    """Returns the rest of a normalised question about releases: "one piece" for "new One Piece volume next month", "" if
+    nothing is left. None for other text."""
     if not any(asked.search(text) for asked in _ASKED):
         return None
     rest = _EDGES.sub("", " ".join(_WORDS.sub(" ", text).split()))
@@ -87,7 +87,7 @@ def beside_releases(text: str) -> str | None:
 
 
 async def without_releases(context: ToolContext, query: str) -> str:
-    """The query without a question about releases; "" if nothing is left. A title's name stays."""
+    """Removes a question about releases from the query; the rest may be "". Keeps a query that is a title's name."""
     text = normalise(query)
     rest = beside_releases(text)
     if rest is None:

@@ -1,7 +1,7 @@
-"""Remembered preferences as conditions beside those of one call.
+"""Applies remembered preferences as conditions beside those of one call.
 
-As a bookseller would: a wish of this call goes before a remembered one on the same matter, for this call alone. A taste is
-the customer's own and says nothing of titles for somebody else; a budget holds for any reader.
+A condition of the call overrides a remembered one on the same subject, for this call alone. For another reader only the
+remembered budget applies, since the taste is the customer's own.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from tools.store.search.conditions.wording import describe_condition
 from tools.store.search.reading.reading import Reading, Understood
 
 PREFERENCES = "preferences"
-"""The `degraded` name of preferences that could not be read."""
+"""Entry in `degraded` for preferences that could not be read."""
 READ_SECONDS = 0.25
-"""Seconds that the first reading of many long preferences may take of a call; the next call goes on from there."""
+"""Most seconds of a call spent on the first parsing of long preferences; the next call continues it."""
 BUDGET = ("price", "series_price")
 FOR_ANOTHER = "the customer's own taste, and this is for somebody else"
 ASKED_OTHERWISE = "this call asks otherwise"
@@ -29,14 +29,14 @@ LONGEST_QUOTE = 80
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The conditions that hold, and the explanation of each remembered preference."""
+    """The remembered conditions that apply to a call, and the explanation of each preference."""
 
     conditions: Conditions = Conditions()
     understood: tuple[Understood, ...] = ()
 
 
 async def recall_preferences(context: ToolContext, reading: Reading, own: Conditions) -> Remembered:
-    """The preferences that hold for a call, after its reading and its `own` conditions of words and arguments."""
+    """Returns the preferences that apply to a call, given its `reading` and its `own` conditions from text and arguments."""
     if not context.preferences:
         return Remembered()
     reader = context.store.preference_reader
@@ -49,7 +49,7 @@ async def recall_preferences(context: ToolContext, reading: Reading, own: Condit
 
 
 def apply_preferences(heard: tuple[Heard, ...], now: Stance, *, another: bool, currency: Currency = YEN) -> Remembered:
-    """Returns what holds of each preference beside the call's stance `now`; for `another` reader only the budget."""
+    """Returns the part of each preference that the stance `now` leaves; for `another` reader only the budget."""
     conditions, understood = Conditions(), list[Understood]()
     for kept in heard:
         if not kept.holds.stated:
@@ -63,7 +63,7 @@ def apply_preferences(heard: tuple[Heard, ...], now: Stance, *, another: bool, c
 
 
 def without_words(result: Json) -> Json:
-    """Returns the result without the preferences' words, for results that may outlast them."""
+    """Returns the result without quoted preferences, for copies that may outlive them."""
     told = result.get("understood")
     if not told:
         return result
@@ -79,7 +79,7 @@ def _explain_preference(kept: Heard, left: Conditions, why_not: str, currency: C
 
 
 def _word_obeyed(kept: Heard, conditions: Conditions, currency: Currency) -> str:
-    """Describes the preference as it was understood, or the part of it that holds."""
+    """Describes the preference as it was understood, or only the part in `conditions`."""
     if conditions == kept.stance.conditions:
         return ", ".join(kept.understood)
     return ", ".join(describe_condition(name, conditions, currency) for name in conditions.stated)

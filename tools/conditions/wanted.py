@@ -1,4 +1,4 @@
-"""Combines words and arguments in one `Want`. An argument goes before the words, field by field."""
+"""Merges query text and arguments into one `Want`. Arguments override the text, field by field."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from tools.store.search.text.characters import normalise
 from tools.store.search.titles.document import is_author
 
 EXACT = frozenset({"genres", "author", "min_rating"})
-"""The conditions of the reference's own arguments: filters that have always been exact."""
+"""Conditions that are exact filters if given as arguments: they are never dropped."""
 
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """A customer's wish. `text`: the words to search by. `firm`: the conditions that are filters and never dropped.
-    `by_name`: the weaker conditions for a title whose name is the whole text: without remembered preferences, and without
-    the exclusion of adult titles that nobody asked for. `remarks`: sentences on contradictions. `beside`: words beside the
-    titles to compare with. `currency`: the shop's. `again` and the other fields: as in `Reading`."""
+    """A customer's search request. `text`: the words to search by. `firm`: conditions that are filters and never dropped.
+    `by_name`: weaker conditions for a title whose name is the whole text: without remembered preferences and without the
+    default exclusion of adult titles. `remarks`: sentences on contradictions. `beside`: words beside the titles to compare
+    with. `currency`: the shop's. `again` and the other fields: as in `Reading`."""
 
     text: str
     conditions: Conditions
@@ -58,12 +58,12 @@ class Want:
         return CatalogQuery(self.text, self.conditions, limit, self.offset, self.ordering)
 
     def with_conditions(self, conditions: Conditions) -> Want:
-        """A copy with other conditions."""
+        """Returns a copy with other conditions."""
         return replace(self, conditions=conditions)
 
     @property
     def lifted_conditions(self) -> Conditions:
-        """The conditions that do not hold for titles asked for by name."""
+        """Conditions that do not apply to titles requested by name."""
         if self.by_name is None:
             return Conditions()
         same = [name for name in self.conditions.stated if getattr(self.by_name, name) == getattr(self.conditions, name)]
@@ -71,7 +71,7 @@ class Want:
 
 
 async def read_want(context: ToolContext, text: str, asked: Json) -> Want:
-    """Reads the words and the validated arguments into one want."""
+    """Merges the text, the validated arguments and the remembered preferences into one want."""
     reading = await context.store.reader.read(text, context.deadline)
     if reading.unnamed:
         context.degraded.add(NAMES)
@@ -95,19 +95,19 @@ def _with_remembered(want: Want, told: Remembered) -> Want:
 
 
 async def _describe_likeness(context: ToolContext, reading: Reading) -> str:
-    """Returns a text that asks the catalogue for titles like the named one; the reading's text if no name comes in time."""
+    """Returns query text for titles like the first named one; the reading's text if its name does not come in time."""
     names = await context.store.names.read_names(reading.like[:1], context.store.titles, context.deadline)
     return f"manga like {names[reading.like[0]]}" if names else reading.text
 
 
 def merge_arguments(reading: Reading, asked: Json, currency: Currency = YEN) -> Want:
-    """Returns the reading as a want, with the arguments' conditions in place of its own."""
+    """Converts the reading to a want; conditions given as arguments override those of the text."""
     arguments = conditions_of(asked)
     stated: Json = {name: _override_range(reading.conditions, arguments, name) for name in arguments.stated}
     conditions = replace(reading.conditions, **stated)
     ordering = _ordering(reading, asked)
     return Want(
-        # "Something good" with facts beside it asks for whatever satisfies these, not for names with such words.
+        # Beside arguments, "something good" is dropped: it would only match titles with these words in their names.
         text="" if reading.vague and (arguments.stated or ordering) else reading.subject,
         conditions=conditions,
         ordering=ordering,
@@ -127,7 +127,7 @@ def merge_arguments(reading: Reading, asked: Json, currency: Currency = YEN) -> 
 
 
 def _override_range(words: Conditions, arguments: Conditions, name: str) -> object:
-    """The argument's bounds, and the words' where it has none, unless nothing could lie between them."""
+    """Returns the argument's value; bounds that it lacks come from the text unless the range would be empty."""
     said, stated = getattr(words, name), getattr(arguments, name)
     if not isinstance(stated, Range):
         return stated
@@ -146,7 +146,7 @@ def _ordering(reading: Reading, asked: Json) -> Ordering | None:
 def _list_understood(
     reading: Reading, arguments: Conditions, conditions: Conditions, asked: Json, currency: Currency
 ) -> Iterator[Understood]:
-    """The conditions of the words, unless an argument overrides them, and those of the arguments."""
+    """Yields the conditions of the text that no argument overrides, then those of the arguments."""
     overruled = {name for name in arguments.stated if not _holds(reading.conditions, conditions, name)}
     said: dict[str, str] = {}
     for each in reading.understood:
@@ -162,7 +162,7 @@ def _list_understood(
 
 
 def _holds(words: Conditions, conditions: Conditions, name: str) -> bool:
-    """True if the words' condition of this name still holds."""
+    """True if the text's condition `name` is still contained in the merged conditions."""
     said, holds = getattr(words, name), getattr(conditions, name)
     if not isinstance(said, Range):
         return not said or said == holds
@@ -170,11 +170,11 @@ def _holds(words: Conditions, conditions: Conditions, name: str) -> bool:
 
 
 MOST_SECONDS, SHARE = 0.06, 1 / 3
-"""The most of a call's time in which the catalogue may resolve names."""
+"""Time limits for resolving names in the catalogue: seconds, and share of the call's remaining time."""
 _ID = re.compile(rf"(?=.*\d)(?:{SAFE_ID})")
-"""An id has a number in it: a word alone is a name."""
+"""Matches a title id, which has a digit in it; a word without digits is a name."""
 NAMES = "names"
-"""The `degraded` name of an answer whose names the catalogue did not resolve."""
+"""Entry in `degraded` for names that the catalogue did not resolve."""
 UNKNOWN = "nothing here has this name"
 
 
@@ -184,7 +184,7 @@ async def resolve_excluded(context: ToolContext, names: Sequence[str]) -> tuple[
         return Conditions(), ()
     asked = list(dict.fromkeys(names))
     within = context.deadline.within(min(MOST_SECONDS, SHARE * context.deadline.remaining()))
-    # Without its terms, wordings say what is a tag; without its names, the local ones count.
+    # If the catalogue fails, local wordings and names resolve the exclusions.
     folded = [normalise(name) for name in asked]
     terms, called = await asyncio.gather(_terms(context, within), _match_names(context, folded, within))
     understood, conditions = [], Conditions()
@@ -223,8 +223,8 @@ RULED_OUT = "{} is asked for and ruled out as well: it was left out. Ask the cus
 
 
 def ruled_out(text: str, conditions: Conditions, without: Sequence[str]) -> tuple[str, ...]:
-    """Returns sentences on what a call both looks for and excludes: a theme all of whose tags are excluded, a readership, an
-    author, or a name in `without` that the text asks for."""
+    """Returns a sentence for each thing that a call both requests and excludes: a theme whose tags are all excluded, a
+    readership, an author, or a name in `without` that the text asks for."""
     return tuple(RULED_OUT.format(each) for each in dict.fromkeys(_both(text, conditions, without)))
 
 
@@ -245,7 +245,7 @@ AS_BEFORE = "A search does not know the customer's earlier titles: ask which tit
 
 
 async def differing(context: ToolContext, want: Want) -> Want:
-    """Returns the want with the conditions stated beside the titles to compare with, which a search ignores."""
+    """Adds the conditions stated beside the titles to compare with, which a search does not use otherwise."""
     if want.again:
         return replace(want, remarks=(*want.remarks, AS_BEFORE))
     if not want.like or not want.beside:
@@ -260,8 +260,8 @@ async def differing(context: ToolContext, want: Want) -> Want:
 
 
 def conditions_beside(text: str, known: Container[str]) -> Conditions:
-    """The themes and moods that a text names, as tags that are `known`; of a mood the wrong tone is left out, as far as
-    nothing else asks for it."""
+    """Returns the themes and moods named in a text as conditions on `known` tags. Tags that contradict a mood are excluded
+    unless something else asks for them."""
     tones, rest = ToneTable.load().read(normalise(text))
     asked = [*(theme.tags for theme in ThemeTable.load().themes(rest)), *(tone.wanted for tone in tones)]
     groups = dict.fromkeys(tuple(_keep_known(group, known)) for group in asked)
@@ -281,12 +281,12 @@ UNDERSTOOD: Json = {
     "understood": list_of(record({"condition": STRING, "from": STRING}, ["condition", "from"])),
     "relaxed": {**STRINGS, "description": "Conditions let go: tell the customer."},
 }
-"""Properties of an output schema."""
+"""Output schema properties that explain the conditions applied."""
 NEXT_OFFSET: Json = {"next_offset": INTEGER}
 
 
 def describe_understood(want: Want, relaxed: Sequence[str] = ()) -> Json:
-    """Returns `understood` and `relaxed`, each unless it is empty."""
+    """Returns the fields `understood`, `relaxed` and `note`, each unless it is empty."""
     said: Json = {}
     if want.understood:
         said["understood"] = list(_combine_understood(want.understood))
@@ -301,7 +301,7 @@ def describe_understood(want: Want, relaxed: Sequence[str] = ()) -> Json:
 
 
 def join_notes(*notes: str | None) -> Json:
-    """Joins the notes; {} without any."""
+    """Returns the joined notes under `note`; {} without any."""
     note = " ".join(dict.fromkeys(filter(None, notes)))
     return {"note": note} if note else {}
 
@@ -318,6 +318,6 @@ def _combine_understood(understood: Iterable[Understood]) -> Iterable[Json]:
 
 
 def next_offset(want: Want, given: int, total: int) -> Json:
-    """The offset after `given` rows; None at the end of the list."""
+    """Returns the offset after `given` rows under `next_offset`; {} at the end of the list."""
     after = want.offset + given
     return {"next_offset": after} if given and after < total else {}

@@ -1,1 +1,1 @@
-"""Logic of remember_preference and forget_preference: which preferences a statement replaces, and which are meant."""
+"""Code shared by remember_preference and forget_preference."""

@@ -1,4 +1,4 @@
-"""Shared by remember_preference and forget_preference: the list of preferences, changes to it, card numbers."""
+"""Shared by remember_preference and forget_preference: changing the list of preferences, and detecting card numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tools.store.preferences import Heard
 from tools.store.search.text.characters import normalise
 
 KEPT: Json = {"preferences": STRINGS}
-"""A property of an output schema: all that is kept, the oldest first."""
+"""Output schema property: all remembered preferences, oldest first."""
 SIGN_IN = "Preferences are remembered for signed-in customers only. Ask the customer to sign in."
 BUSY = "The same customer's preferences are being changed elsewhere; nothing was changed by this call. Try again."
 NOT_EVERYWHERE = "Calls may use the former preferences for up to half an hour."
@@ -25,7 +25,7 @@ def one_line(text: str) -> str:
 
 
 def check_not_blank(asked: Json) -> list[Violation]:
-    """A violation for blank text."""
+    """Returns a violation if the text is blank."""
     if not isinstance(asked.get("preference"), str) or asked["preference"].strip():
         return []
     return [Violation("$.preference", "minLength", "it says nothing", "give the customer's words")]
@@ -37,7 +37,7 @@ def list_kept(preferences: Iterable[Preference]) -> Json:
 
 async def change_preferences(context: ToolContext, change: Change) -> Changed:
     """Changes the preferences; returns once the store has confirmed it. Raises `Forbidden` for an anonymous caller,
-    `ServerBusy`, and `BackendFailure` if the outcome is unknown."""
+    `ServerBusy` if concurrent changes keep winning, and `BackendFailure` if the outcome is unknown."""
     if context.user is None:
         raise Forbidden(SIGN_IN)
     done = await context.store.preferences.change(context.user, change, context.deadline)
@@ -48,18 +48,18 @@ async def change_preferences(context: ToolContext, change: Change) -> Changed:
 
 GROUPS = re.compile(r"[0-9]+(?:[ ./-]+[0-9]+)*")
 LEAST, MOST = 13, 19
-"""Digits of a number (ISO/IEC 7812-1)."""
+"""Least and most digits of a card number (ISO/IEC 7812-1)."""
 
 
 def contains_card_number(text: str) -> bool:
-    """True if any number in the text has a card's check digit, however it is parted and whatever is beside it."""
+    """True if the text has a number with a card's length and check digit, however its digits are grouped."""
     return any(
         _passes_luhn(number) for match in GROUPS.finditer(text) for number in _numbers(re.findall("[0-9]+", match[0]))
     )
 
 
 def _numbers(groups: list[str]) -> Iterator[str]:
-    """All numbers that consecutive groups of digits make."""
+    """Yields all numbers of a card's length that consecutive groups of digits form."""
     for first in range(len(groups)):
         number = ""
         for group in groups[first:]:
@@ -77,13 +77,13 @@ def _passes_luhn(digits: str) -> bool:
 
 
 def drop_replaced(before: Sequence[Heard], new: Heard) -> tuple[Preference, ...]:
-    """The preferences that the new one does not replace, in their order."""
+    """Returns the preferences that the new one does not replace, in order."""
     return tuple(each.preference for each in before if not replaces(new, each))
 
 
 def replaces(new: Heard, old: Heard) -> bool:
-    """True if the new one says the same in the same words, restates or contradicts all of the old one ("I don't like
-    gore", then "nothing bloody" or "gore is fine now"), or rules out all that the old one welcomed."""
+    """True if the new preference has the same words, restates or contradicts the whole old one ("I don't like gore", then
+    "nothing bloody" or "gore is fine now"), or excludes a tag or readership that the old one welcomed."""
     if normalise(new.preference.text) == normalise(old.preference.text):
         return True
     if new.of_another or old.of_another or old.unread:

@@ -1,4 +1,4 @@
-"""Completions of arguments: authors, titles, ids, order numbers, tags, readerships."""
+"""Completers of arguments: authors, titles, ids, order numbers, tags, readerships."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST = 20
 
 
 async def complete_author(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Names as people say them ("Kentarou Miura"), in Japanese if Japanese is typed; for no text those of popular titles."""
+    """Returns author names, given name first ("Kentarou Miura") or in Japanese as typed; for "" those of popular titles."""
     authors = context.store.popular.index.authors_beginning.find(typed, MOST)
     if not authors and typed.strip():
         authors = await _find_authors(context, typed)
@@ -30,7 +30,7 @@ async def complete_author(context: ToolContext, typed: str, others: Mapping[str,
 
 
 async def _find_authors(context: ToolContext, typed: str) -> list[Author]:
-    """Authors in the catalogue with this text as a whole part of their name."""
+    """Returns authors in the catalogue with this text as a whole part of their name; [] if the catalogue fails."""
     try:
         titles = await context.store.catalog.popular(Conditions(author=typed), MOST, context.deadline)
     except BackendFailure:
@@ -39,7 +39,7 @@ async def _find_authors(context: ToolContext, typed: str) -> list[Author]:
 
 
 async def complete_order_id(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """The caller's latest order numbers that contain the text; none for anonymous callers."""
+    """Returns those of the caller's latest order numbers that contain the text; none for anonymous callers."""
     if context.user is None:
         return []
     try:
@@ -50,16 +50,16 @@ async def complete_order_id(context: ToolContext, typed: str, others: Mapping[st
 
 
 LEAST_ASKED, MOST_ASKED = 3, 200
-"""Letters for which the catalogue is searched: fewer fit half of it, more fit no name."""
+"""Least and most letters to search the catalogue for: fewer fit half of it, more fit no name."""
 
 
 async def complete_title_id(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Ids of titles whose name ("berse", ベル) or id begins with the text; for no text the most popular."""
+    """Returns ids of titles whose name ("berse", ベル) or id begins with the text; for "" the most popular."""
     return [title.title_id for title in await _find_titles(context, typed)]
 
 
 async def complete_title(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Names of titles, in Japanese if Japanese is typed."""
+    """Returns names of titles, in Japanese if Japanese is typed."""
     in_japanese = has_cjk(typed)
     names = ((title.ja if in_japanese else None) or title.display for title in await _find_titles(context, typed))
     return list(dict.fromkeys(names))
@@ -76,7 +76,7 @@ async def _find_titles(context: ToolContext, typed: str) -> Sequence[Title]:
 
 
 async def _search_titles(context: ToolContext, typed: str) -> list[Title]:
-    """Titles in the catalogue with a word of a name that begins with the text."""
+    """Returns titles in the catalogue with a word of a name that begins with the text; [] if the catalogue fails."""
     query = CatalogQuery(typed, Conditions(no_adult=context.store.adult is not Adult.ON), MOST)
     try:
         page = await context.store.catalog.search(query, context.deadline)
@@ -101,7 +101,7 @@ SPELLED = {
 
 
 async def complete_tag(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Tags with a word that begins with the text, the commonest first; none if the catalogue does not answer."""
+    """Returns tags with a word that begins with the text, the commonest first; none if the catalogue fails."""
     try:
         tags = (await context.store.catalog.terms(context.deadline)).tags
     except BackendFailure:
@@ -111,6 +111,6 @@ async def complete_tag(context: ToolContext, typed: str, others: Mapping[str, st
 
 
 async def complete_genre(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Readerships with a spelling that begins with the text."""
+    """Returns readerships with a spelling that begins with the text."""
     start = typed.strip().casefold()
     return [genre for genre in GENRES if any(each.startswith(start) for each in (genre, *SPELLED[genre]))]

@@ -1,5 +1,5 @@
-"""Resources, prompts and completions as tools of the pipeline, so that the same stages identify, limit, bound and count
-them. `Read` differs from a tool in flags, history and scope."""
+"""Wraps resources, prompts and completions as tools, so that the same pipeline stages authenticate, limit and count them.
+`Read` differs from a tool in flags, history and scope."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TYPED, OTHERS = "value", "others"
 
 @dataclass(frozen=True, slots=True)
 class Read(Tool):
-    """A resource, prompt or completion: no flag switches it, no history keeps it. `granted_by` is its scope, "" for none."""
+    """Tool for a resource, prompt or completion; without flag and history. `granted_by`: required scope, "" for none."""
 
     granted_by: str = ""
 
@@ -45,7 +45,7 @@ class Read(Tool):
 
 
 def tool_for_resource(resource: Resource | ResourceTemplate) -> Read:
-    """The outcome has the resource's contents as content, and an empty value."""
+    """Wraps a resource. The outcome has its contents as content blocks, and an empty value."""
     variables = () if isinstance(resource, Resource) else resource.uri_template.variables
     schema = _texts({"uri": LONGEST_URI, **dict.fromkeys(variables, LONGEST_VALUE)}, ["uri", *variables])
     return _read(
@@ -68,7 +68,7 @@ def _contents(handler: ReadHandler) -> Handler:
 
 
 def tool_for_prompt(prompt: Prompt) -> Read:
-    """The outcome has the prompt's messages as content, and their roles in its value under `roles`."""
+    """Wraps a prompt. The outcome has its messages as content blocks, and their roles in its value under `roles`."""
 
     async def get(context: ToolContext, arguments: Json) -> Json:
         messages = await prompt.handler(context, arguments)
@@ -82,7 +82,7 @@ def tool_for_prompt(prompt: Prompt) -> Read:
 
 
 def tool_for_completion(owner: ResourceTemplate | Prompt, argument: str, completer: Completer) -> Read:
-    """The outcome's value has the proposals under `values` and their number under `total`."""
+    """Wraps a completer. The outcome's value has the proposals under `values` and their number under `total`."""
 
     async def complete(context: ToolContext, arguments: Json) -> Json:
         values = await completer(context, arguments.get(TYPED, ""), arguments.get(OTHERS, {}))
@@ -95,7 +95,7 @@ def tool_for_completion(owner: ResourceTemplate | Prompt, argument: str, complet
 
 
 def tool_for_method(method: Method) -> Read:
-    """The outcome's value is the result."""
+    """Wraps a method of an extension. The outcome's value is its result."""
 
     async def answer(context: ToolContext, arguments: Json) -> Json:
         return await method.handler(context, arguments)
@@ -105,7 +105,7 @@ def tool_for_method(method: Method) -> Read:
 
 
 def completers_of(owner: ResourceTemplate | Prompt) -> Mapping[str, Completer]:
-    """Completers by argument."""
+    """Returns the completers by argument name."""
     if isinstance(owner, ResourceTemplate):
         return owner.completions
     return {each.name: each.completer for each in owner.arguments if each.completer is not None}

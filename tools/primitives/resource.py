@@ -1,4 +1,4 @@
-"""The values that describe resources, templates, prompts and extensions."""
+"""Defines resources, resource templates, prompts and extensions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tools.results.content import Content, EmbeddedBlob, EmbeddedText
 from tools.store.store import Store
 
 MOST_VALUES = 100
-"""Most values of one completion, MCP's limit."""
+"""Most values of one completion, the limit of MCP."""
 Completer = Callable[[ToolContext, str, Mapping[str, str]], Awaitable[Sequence[str]]]
-"""(context, text typed so far, other known arguments) to values, likeliest first."""
+"""Maps (context, text typed so far, other known arguments) to values, likeliest first."""
 
 
 LONGEST_VALUE = 256
@@ -31,7 +31,7 @@ class UriTemplate:
     _pattern: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compiles the template. Raises ValueError for any other form."""
+        """Compiles the template. Raises ValueError without variables, and for duplicate or adjacent ones."""
         literals, names = VARIABLE.split(self.text)[::2], VARIABLE.findall(self.text)
         bare = "".join(literals)
         if (
@@ -47,7 +47,7 @@ class UriTemplate:
         object.__setattr__(self, "_pattern", re.compile(segment.join(map(re.escape, literals))))
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """The decoded variables of an address; None if it does not match."""
+        """Returns the decoded variables of a URI; None if it does not match."""
         found = self._pattern.fullmatch(uri)
         return dict(zip(self.variables, map(unquote, found.groups()), strict=True)) if found else None
 
@@ -72,14 +72,14 @@ class PromptArgument:
 
 
 PromptHandler = Callable[[ToolContext, Mapping[str, str]], Awaitable[Sequence[Message]]]
-"""(context, checked arguments) to at least one message."""
+"""Maps (context, checked arguments) to at least one message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A prompt that clients can fetch. `scope`: the scope that a token must grant for it, "" for none. `personal`: each time
-    it is made, and each time values are proposed for an argument, a line is written to the audit. `asks`: its handler may
-    ask the client questions. The handler has `timeout_ms` and may not write."""
+    """A prompt that clients can fetch. `scope`: the scope that a token must grant, "" for none. `personal`: each rendering
+    and each completion of an argument is written to the audit log. `asks`: the handler may ask the client questions. The
+    handler has `timeout_ms` and must not write."""
 
     name: str
     title: str
@@ -94,12 +94,12 @@ class Prompt:
 
 Contents = Sequence[EmbeddedText | EmbeddedBlob]
 ReadHandler = Callable[[ToolContext, Mapping[str, str]], Awaitable[Contents]]
-"""(context, the address under `uri` and a template's variables) to contents. Raises `NotFound`."""
+"""Maps (context, the URI under `uri` and a template's variables) to contents. Raises `NotFound`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFallback:
-    """Reads a resource when a backend fails, as `Fallback` does for a tool."""
+    """Fallback that reads a resource when a backend fails, like `Fallback` for a tool."""
 
     name: str
     handler: ReadHandler
@@ -107,10 +107,10 @@ class ReadFallback:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readable:
-    """The common fields of resources and templates. Contents may be kept for `ttl_ms`, by each caller alone if `private`. A
-    token must grant `scope`, "" for nothing. Each reading of a `personal` one, and each proposal for a variable of it, is
-    audited. Only `subscribable` ones can be waited for. The handler of one that `asks` may ask the client; it has
-    `timeout_ms`, and may not write. Where a backend fails it, `fallback` is read."""
+    """Common fields of resources and templates. `ttl_ms`: how long clients may cache the contents, per caller if `private`.
+    `scope`: the scope that a token must grant, "" for none. `personal`: each read and each completion is audited.
+    `subscribable`: clients may subscribe. `asks`: the handler may ask the client; it has `timeout_ms` and must not write.
+    `fallback` is read if a backend fails."""
 
     name: str
     title: str
@@ -129,8 +129,8 @@ class Readable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource(Readable):
-    """`uri` is its address. `meta` goes into the list and the contents. One of an `extension` is listed for clients that
-    declared it and may use one of `of_tools`, if there are any."""
+    """A resource at `uri`. `meta` is sent in the list and with the contents. With an `extension`, it is listed only for
+    clients that declared that extension and may use one of `of_tools`, if there are any."""
 
     uri: str
     meta: Json = field(default_factory=dict)
@@ -140,21 +140,20 @@ class Resource(Readable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceTemplate(Readable):
-    """Resources whose addresses differ in variables, `manga://titles/{title_id}`. `completions` propose values of a
-    variable."""
+    """Resources whose URIs differ in variables: `manga://titles/{title_id}`. `completions`: completers by variable."""
 
     uri_template: UriTemplate
     completions: Mapping[str, Completer] = field(default_factory=dict)
 
 
 MethodHandler = Callable[[ToolContext, Mapping[str, str]], Awaitable[Json]]
-"""(context, checked params) to the result. Raises `NotFound`."""
+"""Maps (context, checked params) to the result. Raises `NotFound`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A request of an extension, `name` on the wire. Its params are the texts of `required`; clients may keep the result for
-    `ttl_ms`."""
+    """A JSON-RPC method of an extension, named `name` on the wire. `required`: its params, all strings. Clients may cache
+    the result for `ttl_ms`."""
 
     name: str
     title: str
@@ -170,17 +169,17 @@ class Method:
 
 
 Understood = Callable[[Any], Json | None]
-"""Maps a client's declaration of the extension, any JSON, to the part that the server keeps; None if it is unusable."""
+"""Maps a client's declaration of the extension (any JSON) to the settings that the server keeps; None if unusable."""
 OfResult = Callable[[Store, MayUse, str, Json], Json]
-"""Maps (store, the caller's tools, a tool's name, its result) to additions to the result's `_meta`. It calls no backend."""
+"""Maps (store, predicate of allowed tools, tool name, result) to additions to the result's `_meta`. Calls no backend."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extension:
-    """`name` is its identifier in the capabilities of a client. `of_tools` are, by name, what the list of tools says besides
-    in the `_meta` of a tool, and `of_result` is what a result says besides in its own, which no model reads. `resources`
-    name the extension: they are listed for these clients alone, and read by whoever asks. `declared` are the settings in the
-    server's own capabilities, None for none; `methods` answer whoever calls them."""
+    """An MCP extension; `name` is its identifier in client capabilities. `of_tools`: additions to the `_meta` of tools in
+    the tool list, by tool name. `of_result`: additions to a result's `_meta`, which no model reads. `resources`: listed only
+    for clients with the extension, but readable by all. `declared`: settings in the server's own capabilities, None for
+    none. `methods`: JSON-RPC methods, open to all callers."""
 
     name: str
     understood: Understood

@@ -1,1 +1,1 @@
-"""Prompts: the rules of the trade, and the steps of some tasks."""
+"""MCP prompts: the shop's rules for an assistant, and step-by-step instructions for some tasks."""

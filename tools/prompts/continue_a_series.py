@@ -1,4 +1,4 @@
-"""continue_a_series: the volume after the one that was read last."""
+"""continue_a_series: a prompt with the steps to find the volume after the one read last."""
 
 from __future__ import annotations
 

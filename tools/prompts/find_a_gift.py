@@ -1,4 +1,4 @@
-"""find_a_gift: manga for somebody else, within a budget and fit for their age."""
+"""find_a_gift: a prompt with the steps to find manga for another person, within a budget and fit for their age."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MOST_BUDGET = 1_000_000
 MOST_DISLIKES = 20
 LONGEST_DISLIKE = 200
 FIT_BELOW = ((13, "all_ages"), (16, "teen"), (18, "older_teen"))
-"""Each audience's age below which it is fit."""
+"""(age limit in years, audience): readers below the limit get this audience at most."""
 TASTES = (complete_tag, complete_genre, complete_author)
 BETWEEN = re.compile("[,、;\n]")
 
@@ -67,7 +67,7 @@ async def find(context: ToolContext, given: Mapping[str, str]) -> Sequence[Messa
 
 
 def _wish(given: Mapping[str, str], age: int | None, language: Language) -> Json:
-    """Returns the arguments of the search for the gift."""
+    """Returns the search arguments for the gift."""
     likes = shorten(given.get("likes", ""))
     wish: Json = {"query": likes or ANYTHING.text(language), "in_stock": True}
     if audience := next((fit for below, fit in FIT_BELOW if age is not None and age < below), None):

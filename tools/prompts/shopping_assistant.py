@@ -24,7 +24,7 @@ POLICIES_OPENING = Saying(
 
 
 def policies_in_short(policies: Policies, language: Language) -> str:
-    """Returns the policies that fit, each under its address, in this language if written in it; "" without any."""
+    """Returns the policy paragraphs that fit, each topic under its URI, in `language` if available; "" without any."""
     blocks = [(topic, block) for topic in policies.topics for block in _blocks(_text(policies, topic, language))]
     kept = _fitting_places([block for _, block in blocks])
     said: dict[str, list[str]] = {}
@@ -39,7 +39,7 @@ def _text(policies: Policies, topic: str, language: Language) -> str:
 
 
 def _fitting_places(blocks: Sequence[str]) -> list[int]:
-    """The places of the texts that fit, in their order."""
+    """Returns the indexes of the texts that fit into `MOST_TOKENS`, ascending; texts with bold words go first."""
     kept, left = list[int](), MOST_TOKENS
     for place in sorted(range(len(blocks)), key=lambda place: BOLD not in blocks[place]):
         if (tokens := estimate(blocks[place])) <= left:
@@ -49,7 +49,7 @@ def _fitting_places(blocks: Sequence[str]) -> list[int]:
 
 
 def _blocks(text: str) -> list[str]:
-    """The paragraphs, each in one line, without headings."""
+    """Returns the paragraphs without headings, each on one line."""
     return [_line(each.strip()) for each in BETWEEN_BLOCKS.split(text) if each.strip() and not each.startswith("#")]
 
 
@@ -62,7 +62,7 @@ def _line(block: str) -> str:
 
 
 def _going_on(line: str) -> str:
-    """Returns the line with a space for the next one to follow, without a space in Japanese."""
+    """Returns the line with a trailing space for the next one to follow; without a space after Japanese."""
     return line if line[-1:] > "\u3000" else f"{line} "
 
 

@@ -1,4 +1,4 @@
-"""track_my_order: where the customer's own order is."""
+"""track_my_order: a prompt with the steps to find out where the customer's order is."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def track(context: ToolContext, given: Mapping[str, str]) -> Sequence[Mess
 
 
 def _number(context: ToolContext, given: Mapping[str, str]) -> str:
-    """The order number as the shop writes it; "" if none is given. Raises `InvalidArguments`."""
+    """Returns the order number in the shop's spelling; "" if none is given. Raises `InvalidArguments` for another form."""
     orders = context.store.identifiers.orders
     number = orders.normalise(given.get("order_id", "").strip())
     if number and not orders.matches(number):
@@ -45,7 +45,7 @@ def _number(context: ToolContext, given: Mapping[str, str]) -> str:
 
 
 async def complete_own(context: ToolContext, typed: str, others: Mapping[str, str]) -> Sequence[str]:
-    """Proposes the customer's own numbers; nothing to who may not look orders up."""
+    """Proposes the customer's own order numbers; none if the caller may not use `lookup_order`."""
     return await complete_order_id(context, typed, others) if context.may_use(TOOL) else []
 
 

@@ -1,4 +1,4 @@
-"""The parts of prompts: checked arguments, the instructions, and tasks with steps."""
+"""Building blocks of prompts: checked arguments, the server's instructions, and tasks with steps."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ PROPOSED: Sequence[Language] = ("en", "ja")
 
 
 async def complete_language(context: ToolContext, typed: str, others: Mapping[str, str]) -> Sequence[str]:
-    """The languages that begin with the text."""
+    """Returns the languages whose code begins with the text."""
     return [each for each in PROPOSED if each.startswith(typed.strip().casefold())]
 
 
 def read_language(given: Mapping[str, str]) -> Language:
-    """Reads the language, by default English; of ja-JP the first part counts. Raises `InvalidArguments`."""
+    """Returns the prompt's language, by default English; of ja-JP the first part counts. Raises `InvalidArguments`."""
     said = given.get("language", "").strip().casefold()
     if not said:
         return "en"
@@ -41,11 +41,11 @@ LANGUAGE = PromptArgument("language", "Of this prompt: en (default) or ja.", com
 
 
 LONGEST_QUOTATION = 300
-"""Characters; a query has 500 at most, and a prompt is paid for in each turn."""
+"""Most characters quoted from an argument: a query has 500 at most, and a prompt is paid for in each turn."""
 
 
 def shorten(text: str) -> str:
-    """One line of at most 300 characters; what was cut ends with an ellipsis."""
+    """Returns the text on one line of at most 300 characters; an ellipsis marks a cut."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST_QUOTATION else line[: LONGEST_QUOTATION - 1].rstrip() + "…"
 
@@ -65,7 +65,7 @@ def read_text(given: Mapping[str, str], name: str) -> str:
 
 
 def read_amount(given: Mapping[str, str], name: str, most: int, currency: Currency) -> int | None:
-    """The amount of money in the smallest unit, None if absent. Raises `InvalidArguments` for anything else."""
+    """Returns the amount in the currency's smallest unit, None if absent. Raises `InvalidArguments` for anything else."""
     if currency == YEN:
         return read_number(given, name, 1, most)
     text = given.get(name, "").strip()
@@ -78,7 +78,7 @@ def read_amount(given: Mapping[str, str], name: str, most: int, currency: Curren
 
 
 def read_number(given: Mapping[str, str], name: str, least: int, most: int) -> int | None:
-    """The number, None if absent. Raises `InvalidArguments` for anything but a whole number in range."""
+    """Returns the number, None if absent. Raises `InvalidArguments` for anything but a whole number in range."""
     text = given.get(name, "").strip()
     if not text:
         return None
@@ -94,7 +94,7 @@ OPENING = "Tools of a Japanese manga store. The rules of its assistant:"
 
 
 def instructions(policies: Policies, currency: Currency = YEN) -> str:
-    """The first lines of the rules that are for every client. They name no tool, since any may be off for a caller."""
+    """Returns the first sentence of each rule for all clients. These name no tool, since any may be off for a caller."""
     told = (replace(each, sayings=each.sayings[:1]) for each in rules().values() if each.audience == "clients")
     lines = (each.text("en", NO_TOOL, policies.topics, currency) for each in told)
     return "\n".join([OPENING, *(f"- {each}" for each in lines if each)])
@@ -120,8 +120,8 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A prompt's message. Each of `steps` has alternatives: the first whose tools are on is taken. `minds` names rules
-    to repeat."""
+    """A prompt's message. Each of `steps` lists alternatives: the first whose tools the caller may use is taken. `minds`:
+    names of rules to repeat."""
 
     opening: Saying
     said: Mapping[Saying, str]

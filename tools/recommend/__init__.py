@@ -1,1 +1,1 @@
-"""The choice of titles for a customer, and its reasons."""
+"""Selection of titles to recommend to a customer, and the reasons given for them."""

@@ -1,4 +1,4 @@
-"""The titles to recommend, and the basis of their choice: candidates, exclusions, variety."""
+"""Chooses the titles to recommend: candidates, exclusions, variety, and the reason for each title."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WELL_RATED = 4.0
 
 
 def reason(title: Title, wish: Wish, customer: CustomerTaste) -> str:
-    """A few English words: what fits, then what the title shares with those that the customer knows; "" for no reason."""
+    """Returns a few English words: what fits, then what the title shares with titles known to the customer; or ""."""
     parts, shared = [*_what_fits(title, wish), *_conditions(title, wish.conditions)], _name_shared_fact(title, customer)
     if shared:
         parts.append(shared)
@@ -49,7 +49,7 @@ def reason(title: Title, wish: Wish, customer: CustomerTaste) -> str:
 
 
 def standing(title: Title, rated: Sequence[str] = ()) -> str:
-    """The popularity rank of a title, as the record has it."""
+    """Returns the title's popularity rank in words, then `rated`; "" without either."""
     ranked = [f"Number {title.popularity_rank} in popularity."] if title.popularity_rank is not None else []
     return " ".join([*ranked, *rated])
 
@@ -60,7 +60,7 @@ def _what_fits(title: Title, wish: Wish) -> Iterator[str]:
 
 
 def _conditions(title: Title, asked: Conditions) -> Iterator[str]:
-    """The facts of the conditions that were stated."""
+    """Yields the title's facts for the stated conditions."""
     if asked.genres and title.genre:
         yield title.genre
     if asked.author and title.authors:
@@ -108,8 +108,8 @@ def _most_alike(title: Title, customer: CustomerTaste) -> tuple[list[str], Known
 
 
 class Excluded:
-    """Titles with these ids, or these names in any script. Names are read once and compared lazily: there may be fifty
-    of three hundred characters, and hundreds of candidates."""
+    """Titles excluded by id, or by name in any script. Names are normalised once and compared lazily: there may be fifty of
+    three hundred characters, and hundreds of candidates."""
 
     def __init__(self, title_ids: Iterable[str], named: Iterable[str]) -> None:
         asked = tuple(named)
@@ -122,7 +122,7 @@ class Excluded:
         return more
 
     def first(self, titles: Iterable[Title], count: int) -> list[Title]:
-        """The first `count` that are not excluded; looks at no more titles than it takes."""
+        """Returns the first `count` titles that are not excluded; reads no more of `titles` than needed."""
         return list(islice((title for title in titles if title not in self), count))
 
     def __contains__(self, title: Title) -> bool:
@@ -135,14 +135,14 @@ def _names_of(title: Title) -> tuple[str, ...]:
     return tuple(name for name in (title.en, title.romaji, title.ja, title.kana, *title.alt_titles) if name)
 
 
-# Which of the best titles to show together: no two of one series, few by one author, and not all of one kind.
+# Choice of the titles to show together: no two of one series, few by one author, and not all alike.
 #
 # The choice is greedy, as maximal marginal relevance makes it (Carbonell and Goldstein, SIGIR 1998): each next title is
 # the one that is best for its place in the order and least like those that were chosen before.
 
 
 LIKENESS = 0.25
-"""The most that likeness to a chosen title takes away of a title's worth."""
+"""Greatest share of a title's value that its likeness to a chosen title takes away."""
 RANK_K = 10
 MOST_BY_AUTHOR = 2
 LOOKED_AT = 5
@@ -150,8 +150,8 @@ LOOKED_AT = 5
 
 
 def vary_titles(titles: Sequence[Title], count: int, beside: Sequence[Title] = (), *, ordered: bool = False) -> list[Title]:
-    """Returns `count` of the titles, or as many as there are, at most one of a series and none of a series `beside`. The
-    first one stays first, and `ordered` titles keep their order. Blocking: names take a millisecond a title to compare."""
+    """Returns up to `count` of the titles, at most one per series and none of a series in `beside`. The first title stays
+    first, and `ordered` titles keep their order. Blocking: comparing names takes a millisecond per title."""
     among = titles[: max(1, count) * LOOKED_AT]
     left, nearest = list(enumerate(among)), [0.0] * len(among)
     chosen: list[Title] = []
@@ -167,14 +167,14 @@ def vary_titles(titles: Sequence[Title], count: int, beside: Sequence[Title] = (
 
 
 class SeriesSeen:
-    """Which series have been seen. Two titles are of one where a name of one begins with a name of the other, or where the
-    catalogue says that they belong together."""
+    """Set of series seen so far. Two titles are of one series if a name of one begins with a name of the other, or if the
+    catalogue relates them."""
 
     def __init__(self, titles: Iterable[Title]) -> None:
         self._titles = [(title, *_keys(title)) for title in titles]
 
     def new(self, title: Title) -> bool:
-        """True if the title is of no series seen before; its series counts as seen from then on."""
+        """Returns False if the title's series was seen before, else adds the series and returns True."""
         names, begun = _keys(title)
         for other, their_names, their_begun in self._titles:
             if _are_related(title, other) or _one_begins(names, their_begun) or _one_begins(their_names, begun):
@@ -184,7 +184,7 @@ class SeriesSeen:
 
 
 def _keys(title: Title) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The title's names, and those of them long enough to be the beginning of another title's name."""
+    """Returns the title's names, and those long enough to be the beginning of another title's name."""
     names = NameKeys.of(title).all
     return names, series_keys(names)
 
@@ -204,24 +204,24 @@ def _too_many_by_author(title: Title, chosen: Sequence[Title]) -> bool:
 
 
 def _value(rank: int, nearest: float) -> float:
-    """Returns the value of a hit, less for likeness: `nearest` is its greatest likeness to a chosen title."""
+    """Returns the value of the title at `rank`, reduced by `nearest`, its greatest likeness to a chosen title."""
     return (1 - LIKENESS * nearest) / (RANK_K + rank)
 
 
 def _likeness(one: Title, other: Title) -> float:
-    """The share of their tags that both have (Jaccard)."""
+    """Returns the Jaccard similarity of the titles' tags, from 0 to 1."""
     ours, theirs = set(one.tags), set(other.tags)
     return len(ours & theirs) / len(ours | theirs) if ours and theirs else 0.0
 
 
 CANDIDATES = 60
 SLOPE = 5.0
-"""The place in a search's order that fits half as well as the first."""
+"""Rank in a search at which a title fits half as well as the first one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Titles of a search, best first. `let_go`: the dropped conditions, in words; `wish` is without them."""
+    """Titles of a search, best first. `let_go`: the dropped conditions in words, which `wish` lacks."""
 
     titles: tuple[Title, ...]
     wish: Wish
@@ -229,8 +229,8 @@ class Hits:
 
 
 async def search_candidates(context: ToolContext, wish: Wish) -> Hits:
-    """Searches for titles that fit the wish; none if it has nothing to search by. The search also answers a wish for titles
-    like a single one: taste would take that one for a whole shelf."""
+    """Searches for titles that fit the wish; none if it has no words to search by. A wish for titles like a single one is
+    also searched for, since ranking by taste would need several liked titles."""
     if wish.like_one:
         found = await find(context, replace(wish.want, offset=0), CANDIDATES)
         return Hits(() if found.page.guessed or found.let_go else found.page.titles, wish)
@@ -246,8 +246,8 @@ async def search_candidates(context: ToolContext, wish: Wish) -> Hits:
 async def candidates(
     context: ToolContext, hits: Hits, customer: CustomerTaste, excluded: Excluded, count: int
 ) -> tuple[tuple[Title, ...], Hits]:
-    """The best titles first, without excluded ones; fewer than `count` only if no more exist. The returned hits have fewer
-    conditions if none satisfied all."""
+    """Returns the best titles first, without excluded ones, and the hits used. Fewer than `count` titles only if no more
+    exist. The hits have fewer conditions if no title satisfied all."""
     found: dict[str, Title] = {}
     for query in _queries(hits, customer):
         if len(found) < count:
@@ -262,7 +262,7 @@ async def candidates(
 
 
 def _queries(hits: Hits, customer: CustomerTaste) -> list[ReaderQuery]:
-    """The queries, from the narrowest to the widest."""
+    """Returns the queries, narrowest first."""
     wish, reader = hits.wish, reader_of(customer)
     known = tuple(dict.fromkeys((*reader.known, *wish.want.known, *wish.want.like)))
     wide = replace(reader, limit=CANDIDATES, conditions=wish.conditions, known=known, unwanted=wish.unwanted)
@@ -271,15 +271,15 @@ def _queries(hits: Hits, customer: CustomerTaste) -> list[ReaderQuery]:
         queries.insert(0, replace(wide, wanted=wish.wanted, mood=wish.mood))
     if hits.titles:
         fits = {title.title_id: SLOPE / (SLOPE + place) for place, title in enumerate(hits.titles)}
-        # Titles that were only viewed are no answer to "something I would like", but may answer a search.
+        # Titles that were only viewed do not answer "something I would like", but may answer a search.
         unseen = tuple(each for each in known if each not in customer.viewed_ids)
         queries.insert(0, replace(wide, fits=fits, known=unseen))
     return queries
 
 
 async def _to_taste(context: ToolContext, query: ReaderQuery, hits: Sequence[Title]) -> Sequence[Title]:
-    """Orders the hits by taste; keeps their order if that is late. Raises BackendFailure if there are no hits either: the
-    ladder has better titles."""
+    """Returns titles ranked by taste; the hits in their own order if the catalogue fails. Raises BackendFailure if there are
+    no hits either, since the fallback has better titles."""
     try:
         return await context.store.catalog.for_reader(query, context.deadline)
     except BackendFailure:
@@ -290,7 +290,7 @@ async def _to_taste(context: ToolContext, query: ReaderQuery, hits: Sequence[Tit
 
 
 async def tags_known(context: ToolContext) -> frozenset[str]:
-    """The catalogue's tags as last read; none before the first read."""
+    """Returns the catalogue's tags as last read; empty before the first read."""
     return frozenset((await context.store.reader.terms(context.deadline)).tags)
 
 
@@ -302,7 +302,7 @@ FURTHEST = 60
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The chosen titles. `fits`: whether any fits the wish. `let_go`: conditions that they do not satisfy, in words."""
+    """The chosen titles. `fits`: whether any fits the wish. `let_go`: dropped conditions, in words."""
 
     titles: Sequence[Title]
     wish: Wish
@@ -316,13 +316,13 @@ class Chosen:
 
 
 async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Chosen:
-    """Chooses at least `most` titles in whole pages, so that a request for more continues where the last page ended; at most
-    `FURTHEST`. Leaves out titles that the customer owns, names as liked or known, or refuses."""
+    """Chooses titles in whole pages of `PAGE`, at least `most` but at most `FURTHEST`, so that a request for more continues
+    where the last page ended. Leaves out titles that the customer owns, names as liked or known, or refuses."""
     most = min(most, FURTHEST)
     count = PAGE * -(-most // PAGE)
     tags = await tags_known(context)
     want = await _comparing(context, want)
-    # Beside the event loop: the first one reads its tables.
+    # On a thread: the first call loads tables from files.
     wish = await asyncio.to_thread(wish_of, want, tags)
     hits, customer = await both(search_candidates(context, wish), _customer(context, wish, asked))
     hits, customer = _compare_with_named(hits, customer)
@@ -343,7 +343,7 @@ async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Ch
 
 
 async def _comparing(context: ToolContext, want: Want) -> Want:
-    """Returns the want with all named, unrefused titles to compare with; without any, titles that are only known."""
+    """Returns the want with all titles named in the text to compare with; without any, those known to the customer."""
     known = () if want.conditions.but("without_titles").stated or want.absent else want.known
     like = tuple(dict.fromkeys((*want.like, *want.named))) or known
     if like == want.like:
@@ -354,8 +354,8 @@ async def _comparing(context: ToolContext, want: Want) -> Want:
 
 
 async def _customer(context: ToolContext, wish: Wish, asked: Json) -> CustomerTaste:
-    """Returns the taste to choose by. For another reader it leaves out the caller's shelf, except that owned titles are
-    still excluded."""
+    """Returns the taste to choose by. For another reader the caller's own titles do not count, but owned ones are still
+    excluded."""
     without = wish.conditions.without_titles
     (known, disliked), named = await both(
         both(customer_taste(context), disliked_titles(context, asked["exclude_titles"], without)),
@@ -367,14 +367,14 @@ async def _customer(context: ToolContext, wish: Wish, asked: Json) -> CustomerTa
 
 
 def _compare_with_named(hits: Hits, customer: CustomerTaste) -> tuple[Hits, CustomerTaste]:
-    """Replaces the customer's taste by titles named as liked, if there are any, and drops the hits of their names."""
+    """If titles are named as liked, replaces the customer's taste by them and drops hits, which match only their names."""
     if customer.named and not hits.wish.like_one:
         hits = replace(hits, titles=())
     return hits, customer.by_named_alone()
 
 
 def _fits(hits: Hits, titles: Sequence[Title], customer: CustomerTaste) -> bool:
-    """True if the wish helped to choose these titles."""
+    """True if a title was found by the search or has a wanted tag, or if titles were named as liked."""
     wanted = hits.wish.themes
     found = {title.title_id for title in hits.titles}
     return bool(customer.named) or any(t.title_id in found or not wanted.isdisjoint(t.tags) for t in titles)

@@ -1,7 +1,7 @@
-"""A customer's taste: weights of tags and authors, from what the customer did.
+"""A customer's taste: weights of tags and authors, from purchases, views and searches.
 
-A bought title weighs 1, a viewed one 0.4, a theme searched for by name 0.2; the last two halve every 30 days. Search results
-are no taste: only opening a title shows interest in it.
+A bought title weighs 1, a viewed one 0.4, a theme named in a search 0.2; the last two halve every 30 days. Titles that were
+merely among search results do not count.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ HALF_LIFE_DAYS = 30
 
 
 class Did(StrEnum):
-    """The customer's act with a title, in the words that end a reason."""
+    """The customer's act with a title; the value is the verb phrase at the end of a reason."""
 
     BOUGHT = "have"
     VIEWED = "looked at"
@@ -37,7 +37,7 @@ class Did(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnownTitle:
-    """A title that tells of the customer's taste, and how much."""
+    """A title that is evidence of the customer's taste, and its weight."""
 
     title: Title
     did: Did
@@ -46,9 +46,9 @@ class KnownTitle:
 
 @dataclass(frozen=True, slots=True)
 class CustomerTaste:
-    """`owned` are the ids of everything bought; `known` what the catalogue says of titles named as liked just now and of the
-    latest bought and viewed, in this order; `searched` weights the tags that searches named; `disliked` are titles that they
-    asked to leave out."""
+    """A customer's taste. `owned`: ids of all bought titles; `known`: records of the titles named as liked in this call and
+    of the latest bought and viewed, in this order; `searched`: weights of the tags named in searches; `disliked`: titles
+    that the customer asked to leave out."""
 
     owned: frozenset[str] = frozenset()
     known: tuple[KnownTitle, ...] = ()
@@ -64,7 +64,7 @@ class CustomerTaste:
         return frozenset(each.title.title_id for each in self.known if each.did is Did.NAMED)
 
     def by_named_alone(self) -> CustomerTaste:
-        """Returns this taste with only the titles named just now as its evidence (owned and disliked titles are kept);
+        """Returns this taste with only the titles named in this call as evidence (owned and disliked titles are kept);
         unchanged if none were named."""
         named = tuple(each for each in self.known if each.did is Did.NAMED)
         return CustomerTaste(self.owned, named, disliked=self.disliked) if named else self
@@ -74,12 +74,12 @@ class CustomerTaste:
 
 
 def fading(weight: float, event: Event, now: datetime) -> float:
-    """The weight of an event of this age."""
+    """Returns `weight` reduced by the event's age, with a half-life of `HALF_LIFE_DAYS`."""
     return float(weight * 0.5 ** (event.days_old(now) / HALF_LIFE_DAYS))
 
 
 def searched_tags(searches: Sequence[Event], now: datetime) -> dict[str, float]:
-    """The tags whose themes were named in searches, in English or Japanese."""
+    """Returns weights of the tags whose themes were named in searches, in English or Japanese."""
     themes = ThemeTable.load()
     tags: dict[str, float] = defaultdict(float)
     for search in searches:
@@ -90,7 +90,7 @@ def searched_tags(searches: Sequence[Event], now: datetime) -> dict[str, float]:
 
 
 def reader_of(customer: CustomerTaste) -> ReaderQuery:
-    """The catalogue query of this customer's taste, before any wish."""
+    """Builds the catalogue query of this customer's taste, without any wish."""
     liked = tuple(Weighed(each.title, each.weight) for each in customer.known)
     known = tuple(dict.fromkeys((*customer.owned, *(each.title.title_id for each in customer.known))))
     return ReaderQuery(limit=0, liked=liked, disliked=customer.disliked, themes=customer.searched, known=known)
@@ -101,7 +101,7 @@ B = TypeVar("B")
 
 
 async def both(one: Coroutine[Any, Any, A], other: Coroutine[Any, Any, B]) -> tuple[A, B]:
-    """Runs both at the same time. If one fails, the other is stopped and the failure is raised as it is."""
+    """Runs both concurrently. If one fails, cancels the other and raises the original exception."""
     try:
         async with asyncio.TaskGroup() as group:
             first, second = group.create_task(one), group.create_task(other)
@@ -114,14 +114,14 @@ async def both(one: Coroutine[Any, Any, A], other: Coroutine[Any, Any, B]) -> tu
 MOST_BOUGHT, MOST_VIEWED = 60, 20
 MOST_SEARCHES = 10
 MOST_NAMED, LONGEST_NAME = 20, 100
-"""The most names to leave out that are looked up, and their longest length; other names are compared as text."""
+"""Most names to leave out that are looked up, and the most characters of one; other names are compared as text."""
 PROFILE_SECONDS = 0.2
-"""Seconds that a hanging profile may delay an answer, which can do without it."""
+"""Most seconds that a slow profile may delay an answer, which is possible without it."""
 
 
 async def customer_taste(context: ToolContext) -> CustomerTaste:
-    """The customer's taste; empty for an anonymous one. Orders and profile have a time limit each, so that one may be
-    late alone."""
+    """Returns the customer's taste; empty for an anonymous caller. Orders and profile have separate time limits, so that a
+    slow one does not cost the other."""
     if context.user is None:
         return CustomerTaste()
     half = context.deadline.within(context.deadline.remaining() / 2)
@@ -153,7 +153,7 @@ async def _profile(context: ToolContext, user: str, deadline: Deadline) -> Profi
 async def _known_titles(
     context: ToolContext, bought: Sequence[str], viewed: Sequence[Event], now: datetime
 ) -> tuple[KnownTitle, ...]:
-    """The records of bought and viewed titles, with their weights; none, degraded, without the catalogue."""
+    """Reads bought and viewed titles, with their weights; () and an entry in `degraded` if the catalogue fails."""
     wanted = [*bought, *(event.subject for event in viewed)]
     try:
         titles = await context.store.catalog.get(wanted, context.deadline) if wanted else {}
@@ -166,7 +166,7 @@ async def _known_titles(
 
 
 async def disliked_titles(context: ToolContext, named: Sequence[str], title_ids: Sequence[str]) -> tuple[Title, ...]:
-    """The titles that are asked to be left out, by id or by name, as far as the catalogue knows them."""
+    """Reads the titles to leave out, given by id or by name, as far as the catalogue knows them."""
     if not named and not title_ids:
         return ()
     try:
@@ -181,7 +181,7 @@ async def disliked_titles(context: ToolContext, named: Sequence[str], title_ids:
 
 
 async def titles_named(context: ToolContext, title_ids: Sequence[str]) -> tuple[Title, ...]:
-    """The titles that the customer compares with; they are known by name already."""
+    """Reads the titles that the customer compares with, whose ids are already known."""
     try:
         titles = await context.store.catalog.get(title_ids, context.deadline) if title_ids else {}
     except BackendFailure:

@@ -1,4 +1,4 @@
-"""A customer's wish beyond conditions: themes, a mood, a search, or nothing to search by."""
+"""Reads a customer's wish beyond conditions: themes, a mood, or words to search by."""
 
 from __future__ import annotations
 
@@ -36,20 +36,19 @@ _BETWEEN = re.compile(r"[\W_]+|\b\d{1,2}\b")
 
 
 def content(text: str) -> str:
-    """Returns the text without words that only ask or name the reader; "" if it leaves the choice to the shop. Takes linear
-    time."""
+    """Returns the text without filler words; "" if it leaves the choice to the shop. Takes linear time."""
     said = _POSSESSIVE.sub("", text)
     return _BETWEEN.sub(" ", _SAYS_NOTHING.sub(" ", said)).strip()
 
 
 THEMES_ALONE = 0.7
-"""The share of themes in the text from which on only themes are searched for: its words would find names."""
+"""Share of theme words in the text from which only tags are searched for: the words would match names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A customer's wish. `search`: the words to search by, empty where themes and moods say it all or nothing is said.
-    `wanted`, `mood` and `unwanted`: tags, as in `ReaderQuery`. `another`: somebody else is to read it."""
+    """A customer's wish. `search`: the words to search by, "" if themes and moods cover the text or it says nothing.
+    `wanted`, `mood` and `unwanted`: tags, as in `ReaderQuery`. `another`: True if another person is to read the titles."""
 
     want: Want
     search: str
@@ -60,17 +59,17 @@ class Wish:
 
     @property
     def asks(self) -> bool:
-        """True if the wish has anything that titles can fit."""
+        """True if the wish has words, themes or liked titles that results can fit."""
         return bool(self.search or self.themes or self.want.like)
 
     @property
     def like_one(self) -> bool:
-        """True if the wish is likeness to one title and nothing else."""
+        """True if the wish is only for titles like a single one."""
         return len(self.want.like) == 1 and not self.themes
 
     @property
     def themes(self) -> frozenset[str]:
-        """All tags that were asked for."""
+        """All tags that the wish names, by themes and moods."""
         return frozenset((*chain.from_iterable(self.wanted), *self.mood))
 
     @property
@@ -85,7 +84,7 @@ class Wish:
 
 
 def wish_of(want: Want, tags: Container[str]) -> Wish:
-    """Reads the wish. `tags` are the catalogue's: a theme without a tag there is searched for by its words."""
+    """Reads the wish of a want. `tags` are the catalogue's: a theme without a tag there is searched for by its words."""
     text = normalise(want.beside if want.like else want.text)
     tones, rest = ToneTable.load().read(text)
     said = content(rest)
@@ -109,6 +108,6 @@ def _share(themes: list[Theme], said: str) -> float:
 
 
 def _list_unwanted_tags(tones: tuple[Tone, ...], asked: Container[str], *, another: bool) -> tuple[str, ...]:
-    """Tags that a tone rules out and, for a reader of unknown taste, those that need a warning; none that are asked for."""
+    """Returns tags that a tone rules out and, for another reader, those that need a warning; without requested tags."""
     wrong = [*chain.from_iterable(tone.unwanted for tone in tones), *(sorted(EXPLICIT | MATURE) if another else ())]
     return tuple(dict.fromkeys(tag for tag in wrong if tag not in asked))

@@ -1,4 +1,4 @@
-"""The resources and templates that every shop has: history, profile, titles, orders, and whole results."""
+"""Built-in resources and templates: policies, history, profile, titles, orders, and unshortened results."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tools.schema.text import limit_json
 from tools.store.failures import DependencyFailure, Forbidden, NotFound
 from tools.store.models.order import Policies
 
-# manga://policies/{topic}: what the shop says of shipping, returns and whatever else it has written, in its languages.
+# manga://policies/{topic}: the shop's texts on shipping, returns and other topics, in its languages.
 #
-# Each topic is listed by itself as well, for clients that know nothing of templates.
+# Each topic is also listed as a resource, for clients that do not support templates.
 
 
 MARKDOWN = "text/markdown"
 TTL_MS = 300_000
-"""The time in which a changed text reaches clients that keep it."""
+"""Milliseconds that clients may cache a policy text."""
 ABOUT = {
     "shipping": ("Shipping", "What shipping costs, how long it takes, carriers, pre-orders and back-orders"),
     "returns": ("Returns and cancellations", "What can be returned until when, what is damaged or wrong, cancelling"),
@@ -40,7 +40,7 @@ _LANGUAGES = {"en": "English", "ja": "Japanese"}
 
 
 def resources_of(policies: Policies) -> tuple[Resource | ResourceTemplate, ...]:
-    """Returns a resource for each topic of the shop, and the template of all; nothing for a shop that has written none."""
+    """Returns a resource for each policy topic, and the template of all; () for a shop without policies."""
     topics = [_make_resource(policies, topic) for topic in policies.topics]
     return (*topics, _make_template(policies)) if topics else ()
 
@@ -50,7 +50,7 @@ async def complete_topic(context: ToolContext, typed: str, others: Mapping[str, 
 
 
 def _make_reader(topic: str | None = None) -> ReadHandler:
-    """Makes a handler that reads `topic`, or the topic in the address; it returns one content a language."""
+    """Returns a handler that reads `topic`, or the topic in the URI; it returns one content per language."""
 
     async def read_policy(context: ToolContext, given: Mapping[str, str]) -> Contents:
         policies, name = context.store.policies, given["topic"] if topic is None else topic
@@ -94,7 +94,7 @@ JSON_TYPE = "application/json"
 
 
 def document(context: ToolContext, uri: str, value: Json) -> Contents:
-    """One compact JSON text, bounded as results are. `degraded` names what is missing."""
+    """Returns one compact JSON text within the limits of results. `degraded` names the failed backends."""
     if context.degraded:
         value = value | {"degraded": sorted(context.degraded)}
     text = json.dumps(limit_json(context.store.currency.show(value)), ensure_ascii=False, separators=(",", ":"))
@@ -127,7 +127,7 @@ ABOUT_PROFILE = (
 
 
 async def read_profile(context: ToolContext, given: Mapping[str, str]) -> Contents:
-    """Reads the customer's profile. `obeyed` is how searches read a preference; empty for a note to the assistant."""
+    """Reads the customer's profile. `obeyed`: how searches interpret a preference; empty for a note to the assistant."""
     store, deadline = context.store, context.deadline
     if context.user is None:
         raise Forbidden("Profiles are shown to signed-in customers only. Ask the customer to sign in.")
@@ -216,7 +216,7 @@ ORDERS = ResourceTemplate(
 
 
 async def read_result(context: ToolContext, given: Mapping[str, str]) -> Contents:
-    """Reads a shortened result. Another caller's, an expired and an unknown one get the same answer."""
+    """Reads the unshortened result of a call. Unknown, expired and other callers' ids get the same error."""
     try:
         whole = await context.session.whole_result(given["call_id"]) if context.session else None
     except MemoryUnavailable:

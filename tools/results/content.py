@@ -1,7 +1,7 @@
-"""MCP content blocks that a tool gives beside its JSON result: pictures, sounds, texts, files.
+"""MCP content blocks that a tool sends beside its JSON result: pictures, sounds, texts, files.
 
-A tool appends them to `ToolContext.content`. They go to the client behind the result's text block, and into no cache,
-history or log: a result whose handler gave some is not cached. A tool that wants its JSON cached appends them in `complete`.
+A tool appends them to `ToolContext.content`. They follow the result's text block, and are never cached or logged: a result
+whose handler appended some is not cached. A tool whose JSON is to be cached appends them in `complete`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class _Text:
 
     @property
     def size(self) -> int:
-        """Bytes of UTF-8."""
+        """Size in bytes of UTF-8."""
         return len(self.text.encode("utf-8", "replace"))
 
 
@@ -37,7 +37,7 @@ class Text(_Text):
 
 @dataclass(frozen=True, slots=True)
 class Image(_Bytes):
-    """JPEG, PNG, GIF or WebP. `alt` describes it in a sentence."""
+    """A JPEG, PNG, GIF or WebP image. `alt` describes it in a sentence."""
 
     data: bytes = field(repr=False)
     media_type: str
@@ -46,7 +46,7 @@ class Image(_Bytes):
 
 @dataclass(frozen=True, slots=True)
 class Audio(_Bytes):
-    """Some agents drop it: a result has to make sense without."""
+    """Audio. Some agents drop it, so a result has to make sense without it."""
 
     data: bytes = field(repr=False)
     media_type: str

@@ -22,14 +22,14 @@ LONGEST_NAME, LONGEST_WORDS, LONGEST_OUTCOME, LONGEST_VALUE = 40, 80, 60, 30
 FEW_TOKENS, SOME_TOKENS = 6, 12
 """Tokens of the customer's words in a short line."""
 SAYS_LITTLE = frozenset(("get", "manga", "catalog"))
-"""Words in the names of tools that no reader misses."""
+"""Words left out of tool names, since they do not tell tools apart."""
 TOLD_BY_NAMES = frozenset(("title_id", "title_ids", "result_set", "max_results", "count"))
-"""Arguments that say less than the shown titles."""
+"""Arguments left out, since the titles shown say more."""
 
 
 def describe_call(call: HistoryEntry, now: float) -> tuple[str, str, str, str]:
-    """The call in four lengths: its name; with request or outcome; with both; with the titles shown. `now`: seconds since
-    the epoch."""
+    """Returns the call in four lengths: age and tool; plus words or outcome; plus both; plus titles shown. `now`: seconds
+    since the epoch."""
     bare = f"{format_age(now - call.at)} {short_name(call.tool)}"
     outcome, words = cut(call.summary, LONGEST_OUTCOME), cut(call.words, LONGEST_WORDS)
     asked = words and call.succeeded
@@ -40,13 +40,13 @@ def describe_call(call: HistoryEntry, now: float) -> tuple[str, str, str, str]:
 
 
 def short_name(tool: str) -> str:
-    """The shortest name that tells the tool from others."""
+    """Returns the tool's name without the words of `SAYS_LITTLE`."""
     words = tool.split("_")
     return " ".join([word for word in words if word not in SAYS_LITTLE] or words)
 
 
 def format_age(seconds: float) -> str:
-    """How long ago, in one unit."""
+    """Formats a duration in one unit: s, m or h."""
     whole = max(0, round(seconds))
     return f"{whole}s" if whole < 60 else f"{whole // 60}m" if whole < 3600 else f"{whole // 3600}h"
 
@@ -58,7 +58,7 @@ def cut(text: str, longest: int) -> str:
 
 
 def cut_to_tokens(text: str, tokens: int) -> str:
-    """The text, or its beginning of at most that many tokens."""
+    """Returns the text, or its beginning of at most `tokens` tokens with an ellipsis."""
     end = bisect_right(range(len(text) + 1), tokens, key=lambda length: estimate(text[:length])) - 1
     return text if end == len(text) else text[:end] + "…"
 
@@ -84,14 +84,14 @@ def _names(call: HistoryEntry, outcome: str) -> str:
 
 SAME_TITLE, SAME_WORD, SAME_TOOL = 3.0, 1.0, 0.5
 MOST_WORDS = 3
-"""More words in common do not outweigh a title in common by more than others do."""
+"""Most common words that count; together they weigh as much as a common title."""
 SHORTEST_NAME = 3
-"""Characters of its sound by which a name is found within a text."""
+"""Least characters of a name's phonetic key to look for within a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """A request to compare history with: its words, their sound, its title_ids, its tool."""
+    """A request to compare history with: its words, phonetic key, title_ids and tool."""
 
     words: frozenset[str]
     sound: str
@@ -104,13 +104,13 @@ class About:
 
     @classmethod
     def call(cls, tool: Tool, arguments: Json, shown: Sequence[str]) -> About:
-        """The subject of a call with these arguments; the titles `shown` last if it names none."""
+        """Builds the request of a call; its title_ids are those `shown` last if the arguments name none."""
         named = [arguments.get("title_id"), *(arguments.get("title_ids") or ())]
         return cls.text(customer_words(tool, arguments), [each for each in named if each] or shown, tool.name)
 
 
 def customer_words(tool: Tool, arguments: Json) -> str:
-    """The arguments in the customer's own words, joined."""
+    """Joins the arguments with the customer's own words."""
     return " ".join(str(arguments[name]) for name in tool.words if arguments.get(name))
 
 
@@ -122,7 +122,7 @@ def select_relevant(calls: Sequence[HistoryEntry], about: About, most: int) -> l
 
 
 def _score_similarity(call: HistoryEntry, about: About) -> float:
-    """The similarity of a call to the request."""
+    """Scores a call's similarity to the request, by title, words and tool."""
     texts = [call.words, call.summary, *(name for _, name in call.shown)]
     words_in_common = about.words.intersection(words(" ".join(texts)))
     same_title = _title_ids(call) & about.title_ids or any(_is_named(name, about.sound) for _, name in call.shown)
@@ -146,14 +146,14 @@ def _is_named(name: str, sound: str) -> bool:
 
 MOST_TOKENS = 400
 LEAST_FOR_LIST, MOST_FOR_LIST, A_CALL = 100, 250, 8
-"""Tokens for the list that was shown last: more where there are fewer calls to tell."""
+"""Tokens for the list shown last: the most, less `A_CALL` per call, but not below the least."""
 NOTHING_YET = "Nothing has been asked in this conversation yet."
 NOT_KNOWN = "Earlier calls of this conversation cannot be read right now."
 CALLS = "Calls so far, latest first:"
 
 
 def summarise(past: Recollection, calls: Sequence[HistoryEntry], now: float, most_tokens: int = MOST_TOKENS) -> str:
-    """The `calls`, then what a next call may refer to. `now` is in seconds since the epoch."""
+    """Returns the `calls`, then titles and order that a next call may refer to. `now`: seconds since the epoch."""
     head = CALLS if calls else NOTHING_YET if past.known else NOT_KNOWN
     for_list = max(LEAST_FOR_LIST, MOST_FOR_LIST - A_CALL * len(calls))
     references = [*_describe_shared(past), *([_describe_list(past.last_shown, for_list)] if past.last_shown else [])]
@@ -162,12 +162,12 @@ def summarise(past: Recollection, calls: Sequence[HistoryEntry], now: float, mos
 
 
 def _count_tokens(line: str) -> int:
-    """The tokens of a line with its end."""
+    """Estimates the tokens of a line and its newline."""
     return estimate(line) + 1
 
 
 def _choose_forms(lines: Sequence[Sequence[str]], room: int) -> list[str]:
-    """Chooses the shortest form of each call, for as many as fit, then longer forms while they fit, the latest first."""
+    """Takes the shortest form of each call, for as many as fit, then longer forms while they fit, the latest first."""
     costs = [[_count_tokens(form) for form in line] for line in lines]
     while costs and sum(cost[0] for cost in costs) > room:
         costs.pop()
@@ -186,7 +186,7 @@ def _describe_shared(past: Recollection) -> list[str]:
 
 
 def _describe_list(shown: LastShown, most_tokens: int) -> str:
-    """Numbered as it was shown, with as many of its titles as fit; the rest is counted."""
+    """Lists titles with their shown numbers, as many as fit into `most_tokens`; counts the rest."""
     words = cut_to_tokens(cut(shown.query, LONGEST_WORDS), SOME_TOKENS)
     line = f'Shown last by {shown.by} "{words}":' if words else f"Shown last by {shown.by}:"
     if not shown.title_ids:

@@ -1,4 +1,4 @@
-"""An order and its status as its owner sees them, and the orders of a list."""
+"""Presents an order and its status to its owner, and the list of latest orders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tools.store.models.values import day_in_japan
 # The status of an order, as a shopper would say it.
 #
 # A shop's own status usually ends at "shipped" (発送済み), and what happens to a parcel afterwards only its carrier knows.
-# So the answer is made of both, and of the day it was promised for, by the calendar in Japan.
+# So the status is derived from both, and from the promised day, by the calendar in Japan.
 
 
 MEANINGS: Final[Mapping[str, str]] = {
@@ -37,30 +37,30 @@ MEANINGS: Final[Mapping[str, str]] = {
     "cancelled": "it will not come",
     "returned": "it was sent back",
 }
-"""Every known status; an unknown word of a shop is shown as it is."""
+"""Meaning of each known status; an unknown status of a shop is shown unchanged."""
 
 OVER = frozenset({"cancelled", "returned"})
 ARRIVED = "delivered"
 CARRIER_WORDS = {"out_for_delivery": "out_for_delivery", "absent": "delivery_missed", "held": "held"}
-"""Statuses by the carrier's word; any other word is a parcel on its way."""
+"""Order status by the carrier's status; any other means a parcel on its way."""
 URGENT = ("held", "delivery_missed", "out_for_delivery", "in_transit")
-"""The status of several parcels is the first of these: what the customer has to act on comes first."""
+"""Precedence of statuses among several parcels: those on which the customer has to act come first."""
 SHOP_WORDS = {"received": "received", "paid": "preparing", "in_preparation": "preparing", "shipped": "in_transit"}
 WAITS = {"preorder": "preordered", "backorder": "backordered"}
 SAID_AS_LATE = frozenset({"received", "preparing", "preordered", "backordered", "in_transit"})
-"""Statuses of which "late" says more. A parcel that waits to be fetched is held, whatever was promised."""
+"""Statuses replaced by "late" after the promised day. A parcel that waits to be fetched stays held."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The status of an order; `late` if its promised day has passed and some of it has not arrived."""
+    """The status of an order; `late` if its promised day has passed and part of it has not arrived."""
 
     status: str
     late: bool
 
 
 def standing(order: Order, now: datetime) -> Standing:
-    """Returns the status at `now`, any moment with a time zone; a promise holds until the end of its day in Japan."""
+    """Returns the status at `now`, which has a time zone; a promise holds until the end of its day in Japan."""
     status = _status(order, day_in_japan(now))
     open_still = status not in OVER and status not in (ARRIVED, "ready_to_read", "awaiting_payment")
     promised = order.estimated_delivery
@@ -83,14 +83,14 @@ def _status(order: Order, today: date) -> str:
 
 
 def _digital(order: Order, today: date) -> str:
-    """Returns the status of digital lines: delivered when bought, unless they are not out yet."""
+    """Returns the status of an order of digital lines alone: preordered, received or ready to read."""
     if any(line.expected_date is not None and date.fromisoformat(line.expected_date) > today for line in order.lines):
         return "preordered"
     return "received" if order.status == "received" else "ready_to_read"
 
 
 def _waiting_for(lines: Collection[OrderLine]) -> str | None:
-    """Returns what the whole order waits for, since its lines leave together; None if for nothing."""
+    """Returns the status of lines that wait, since an order leaves as a whole; None if no line waits."""
     waits = {WAITS[line.supply] for line in lines if line.supply in WAITS}
     return "preordered" if "preordered" in waits else next(iter(waits), None)
 
@@ -199,7 +199,7 @@ def _row(order: Order, now: datetime) -> Json:
 
 
 def _contents(order: Order) -> str:
-    """The order's titles with their volumes, such as "One Piece 1-3; Spy x Family 1"."""
+    """Returns the order's titles with their volumes, such as "One Piece 1-3; Spy x Family 1"."""
     volumes: dict[str, list[int]] = {}
     for line in order.lines:
         volumes.setdefault(line.title, []).extend([] if line.volume is None else [line.volume])
@@ -221,8 +221,8 @@ MOST_LISTED = 10
 
 
 async def read_own_order(context: ToolContext, order_id: str) -> Order | None:
-    """The caller's order of this number; None if it is absent, somebody else's, or impossible. Raises `Forbidden` for
-    anonymous callers."""
+    """Reads the caller's order; None if it is missing, another customer's, or malformed. Raises `Forbidden` for anonymous
+    callers."""
     customer = _customer(context)
     if not context.store.identifiers.orders.matches(order_id):
         return None
@@ -230,7 +230,7 @@ async def read_own_order(context: ToolContext, order_id: str) -> Order | None:
 
 
 async def read_latest_orders(context: ToolContext) -> Sequence[Order]:
-    """The caller's latest ten. Raises `Forbidden` for anonymous callers."""
+    """Reads the caller's latest ten orders. Raises `Forbidden` for anonymous callers."""
     return await context.store.orders.latest(_customer(context), MOST_LISTED, context.deadline)
 
 

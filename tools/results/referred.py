@@ -1,4 +1,4 @@
-"""The titles of a call: those that it names, those of a result_set, or those shown last."""
+"""Resolves the titles of a call: those that it names, those of a result_set, or those shown last."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tools.store.failures import InvalidArguments, NotFound, Violation
 
 
 def single_title(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """The one title of all rows, for later calls that name none. Empty values for several titles; {} without rows."""
+    """Returns title_id and title of the only title in the rows, "" for several titles; {} without rows."""
     titles = {str(row["title_id"]): str(row.get("title") or "") for row in rows if row.get("title_id")}
     if len(titles) > 1:
         return {"title_id": "", "title": ""}
@@ -30,7 +30,7 @@ NOTHING_TO_CHECK = Violation(
 
 @dataclass(frozen=True, slots=True)
 class TitleReference:
-    """The ids of a call, their source, and the query that showed them. No ids if that query found nothing."""
+    """The title ids of a call, their source, and the query that showed them. `ids` is empty if it found nothing."""
 
     ids: tuple[str, ...]
     source: str
@@ -73,7 +73,7 @@ NO_TITLE = Violation(
 
 
 def resolve_title(context: ToolContext, asked: Json, otherwise: Violation = NO_TITLE) -> tuple[str, str]:
-    """The title_id of the arguments, else of the one title that was shown last, and then a note that says so. Raises
+    """Returns (title_id, note): that of the arguments and "", else the title shown last and a note that says so. Raises
     `InvalidArguments` if none was shown, or several."""
     if "title_id" in asked:
         return str(asked["title_id"]), ""
@@ -84,7 +84,7 @@ def resolve_title(context: ToolContext, asked: Json, otherwise: Violation = NO_T
 
 
 def resolve_titles(context: ToolContext, asked: Json) -> TitleReference:
-    """Returns the titles that a call is about. Raises `InvalidArguments` if it names none and none was shown."""
+    """Returns the titles that a call is about. Raises `InvalidArguments` without any, `NotFound` for the result_set."""
     if asked.get(TITLE_IDS):
         return TitleReference(tuple(dict.fromkeys(asked[TITLE_IDS])), TITLE_IDS)
     if NAMED_SET in asked:

@@ -15,18 +15,18 @@ from tools.store.models import PAPER, WHOLE, Author, Availability, Campaign, Off
 from tools.store.stock import StockReading
 
 NAMES_SECONDS = 0.06
-"""Longest wait for names that the process does not know."""
+"""Most seconds to wait for names that are not in memory."""
 
 
 def recall_names(context: ToolContext, title_ids: Iterable[str]) -> dict[str, str]:
-    """Names by title_id, as far as the process knows them."""
+    """Returns names by title_id, as far as they are in memory."""
     ids, popular = list(title_ids), context.store.popular
     popular_ones = {i: title.display for i in ids if (title := popular.index.by_id.get(i)) is not None}
     return popular_ones | context.store.names.recall_names(ids)
 
 
 async def read_names(context: ToolContext, title_ids: Sequence[str]) -> Mapping[str, str]:
-    """Names by title_id, read in at most half of the remaining time; unknown ones are absent."""
+    """Reads names by title_id, within at most half of the remaining time; unknown ones are absent."""
     known, store = recall_names(context, title_ids), context.store
     missing = [title_id for title_id in title_ids if title_id not in known]
     deadline = context.deadline.within(min(NAMES_SECONDS, context.deadline.remaining() / 2))
@@ -53,7 +53,7 @@ OFFER = record(
 
 
 def author_name(author: Author) -> str:
-    """ "Miura, Kentarou" as people say it: "Kentarou Miura"."""
+    """Turns "Miura, Kentarou" into "Kentarou Miura"."""
     family, comma, given = author.name.partition(",")
     return f"{given.strip()} {family.strip()}" if comma else author.name
 
@@ -63,7 +63,7 @@ def authors_line(title: Title) -> str | None:
 
 
 def shorten_text(text: str | None, limit: int = SYNOPSIS_CHARACTERS) -> str | None:
-    """Returns at most `limit` characters, cut at a sentence or a word where there is one."""
+    """Cuts the text to `limit` characters, at the end of a sentence or word if possible; "…" marks other cuts."""
     if text is None or len(text) <= limit:
         return text
     head = text[:limit]
@@ -74,7 +74,7 @@ def shorten_text(text: str | None, limit: int = SYNOPSIS_CHARACTERS) -> str | No
 
 
 def title_row(title: Title) -> Json:
-    """A title in a list. Price and stock are not part of it: `stock_facts` adds them."""
+    """Returns a title's row in a list. Price and stock are None until `stock_facts` adds them."""
     return {
         "title_id": title.title_id,
         "title": title.display,
@@ -95,13 +95,13 @@ def title_row(title: Title) -> Json:
 
 
 def audience_facts(title: Title) -> Json:
-    """The audience, and content notes if there are any."""
+    """Returns the audience, and content notes if there are any."""
     fit_for, notes = audience_of(title), list(content_notes(title)[:NOTES])
     return {"audience": None if fit_for is None else fit_for.value, **({"content_notes": notes} if notes else {})}
 
 
 def edition_facts(title: Title, names: Iterable[str] = EDITION) -> Json:
-    """Publisher, language and addresses of the edition that the shop sells, as far as the record gives them."""
+    """Returns publisher, language and URLs of the edition that the shop sells, as far as the record has them."""
     return {name: value for name in names if (value := getattr(title, name)) is not None}
 
 
@@ -115,7 +115,7 @@ def price(offers: Sequence[Offer]) -> int | None:
 def in_stock(row: Availability) -> bool:
     """True if at least one volume of the paper edition can be bought (or a digital one where there is no paper)."""
     counted = False
-    for volume in row.volumes:  # ended at the first that is there, since a long series has a hundred
+    for volume in row.volumes:  # stops at the first in stock, since a long series has a hundred
         if volume.format == PAPER:
             if volume.stock:
                 return True
@@ -127,7 +127,7 @@ def in_stock(row: Availability) -> bool:
 
 
 def list_offers(row: Availability) -> list[Json]:
-    """The offers of a title. `stock_is` says what `stock` counts; a download has no `stock`."""
+    """Returns the offers of a title. `stock_is` says what `stock` counts; a download has no `stock`."""
     counted = {volume.format for volume in row.volumes}
     return [_describe_offer(offer, by_volume=offer.format in counted) for offer in row.offers]
 
@@ -140,7 +140,7 @@ def _describe_offer(offer: Offer, *, by_volume: bool) -> Json:
 
 
 def describe_reduction(offer: Offer) -> Json:
-    """The list price and campaign of a reduced offer."""
+    """Returns the list price and campaign of a reduced offer."""
     facts: Json = {}
     if offer.list_price_jpy is not None and offer.list_price_jpy > offer.price_jpy:
         facts["list_price_jpy"] = offer.list_price_jpy
@@ -152,7 +152,7 @@ def _campaign(campaign: Campaign) -> Json:
 
 
 def format_ranges(numbers: Iterable[int]) -> str:
-    """Numbers in few characters: "3-7, 9"."""
+    """Formats numbers as ranges: "3-7, 9"."""
     runs: list[list[int]] = []
     for number in sorted(set(numbers)):
         if runs and runs[-1][1] == number - 1:
@@ -163,7 +163,7 @@ def format_ranges(numbers: Iterable[int]) -> str:
 
 
 async def read_stock(context: ToolContext, listed: Sequence[Json]) -> StockReading:
-    """The stock of the rows' titles, as far as it comes in time, and a label if some does not."""
+    """Reads the stock of the rows' titles within the time limit; adds an entry to `degraded` if some is missing."""
     ids = [str(row["title_id"]) for row in listed]
     if not ids:
         return StockReading({})
@@ -201,11 +201,11 @@ async def _read_titles(context: ToolContext, title_ids: Sequence[str], deadline:
 
 
 async def _list_related(context: ToolContext, title: Title) -> list[Json]:
-    """Related titles by name; none, rather than a failure, if they cannot be read."""
+    """Returns related titles by name; [] if they cannot be read."""
     if not title.related:
         return []
     try:
-        # Half of what is left: the title itself has been found and must not be lost to its relations.
+        # Half of the remaining time, so that a slow read does not cost the title found already.
         half = context.deadline.within(context.deadline.remaining() / 2)
         others = await _read_titles(context, title.related[:RELATED], half)
     except BackendFailure:

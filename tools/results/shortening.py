@@ -1,8 +1,8 @@
 """Shortens a result to a number of tokens; it stays valid by its output schema.
 
-`Tool.sheds` declares the order in which fields and rows go: paths into the result.
-`results.synopsis` is that field of all rows at once; `results[]` are the rows themselves, from the end, as many as must. A
-text goes whole or stays whole. Weights of tokens add up, so that each part is weighed once, when it goes.
+`Tool.sheds` lists paths into the result in the order in which they are dropped: `results.synopsis` is that field in all
+rows, `results[]` are rows, removed from the end until the result fits. A text is dropped whole or not at all. Token weights
+are additive, so each part is weighed once, when it is dropped.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from pydantic_core import to_json
 from tools.schema.parts import ROWS, Json
 
 A_TOKEN = 32
-"""Parts of a token that weights are counted in."""
+"""Weight units per token."""
 _CLASSES: tuple[tuple[bytes, int], ...] = (
     (bytes(range(0x80)), 38),  # ASCII that no later row has: hyphens, slashes, quotes within a text
     (b"abcdefghijklmnopqrstuvwxyz", 8),
     (b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", 18),
     (b"0123456789", 33),  # many tokenizers take each digit alone, and few merge more than three
     (b" ", 5),
-    (b'",:{}[]', 15),  # JSON's own, which come together
+    (b'",:{}[]', 15),  # JSON punctuation, which tokenizers merge
     (bytes(range(0xC2, 0xC7)), 52),  # letters with accents
     (bytes(range(0xC7, 0xE0)), 54),  # Greek, Cyrillic, Hebrew, Arabic
     (bytes(range(0xE0, 0xE2)), 80),  # the scripts of India and South-East Asia
-    (b"\xe2", 96),  # symbols, and what joins emoji
+    (b"\xe2", 96),  # symbols, and emoji joiners
     (b"\xe3", 31),  # kana and the punctuation of Japanese
     (bytes(range(0xE4, 0xEA)), 42),  # ideographs
     (bytes(range(0xEA, 0xEE)), 86),  # Hangul
-    (bytes(range(0xEE, 0xF0)), 96),  # fullwidth and halfwidth forms, and what makes a symbol an emoji
-    (bytes(range(0xF0, 0xF5)), 128),  # emoji, ideographs of names
+    (bytes(range(0xEE, 0xF0)), 96),  # fullwidth and halfwidth forms, and emoji selectors
+    (bytes(range(0xF0, 0xF5)), 128),  # emoji, rare ideographs
 )
-"""Weights of bytes by class; where two classes hold a byte the later one counts. Only first bytes of characters weigh."""
+"""Weights of UTF-8 bytes by class; of two classes with the same byte the later one counts. Other bytes weigh 0."""
 
 
 def _table() -> bytes:
@@ -50,7 +50,7 @@ _WEIGHTS = _table()
 
 
 def estimate(text: str) -> int:
-    """Tokens, rounded up. In time linear in the text, some 10 microseconds for 6 KB."""
+    """Estimates the text's tokens, rounded up. Linear time, some 10 microseconds for 6 KB."""
     return -(-weight(text) // A_TOKEN)
 
 
@@ -61,7 +61,7 @@ def weight(text: str) -> int:
 
 
 def weight_as_json(value: Any) -> int:
-    """The weight of a value in compact JSON, as results are written."""
+    """Returns the weight of a value in compact JSON, the form in which results are sent."""
     return _sum(to_json(value))
 
 
@@ -124,7 +124,7 @@ COMMA, BRACKETS = weight(","), weight("[]")
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How many rows of the list under `name` are left, and how many there were."""
+    """A list that lost rows: its name, the rows left (`kept`) and the rows before (`of`)."""
 
     name: str
     kept: int
@@ -141,7 +141,7 @@ class Shortened:
 
 
 def shorten(value: Json, sheds: Sequence[str], most: int) -> Shortened:
-    """The value in at most `most` weight of JSON, or in the least possible. In time linear in its size."""
+    """Drops `sheds` until the value's JSON weighs at most `most` (in `A_TOKEN` units), as far as possible. Linear time."""
     value, left_out, cuts = _copy(value), [], []
     excess = weight_as_json(value) - most
     for path in sheds:
@@ -162,7 +162,7 @@ def shorten(value: Json, sheds: Sequence[str], most: int) -> Shortened:
 
 
 def _objects_at(value: Any, way: Sequence[str]) -> Iterable[Json]:
-    """The objects at the end of a way, through lists as well."""
+    """Yields the objects at the end of a path, also inside lists."""
     if isinstance(value, list):
         for each in value:
             yield from _objects_at(each, way)
@@ -174,7 +174,7 @@ def _objects_at(value: Any, way: Sequence[str]) -> Iterable[Json]:
 
 
 def _drop(holders: Sequence[Json], name: str) -> int:
-    """Removes a field from all of them, and returns its weight."""
+    """Removes a field from all objects and returns the weight removed."""
     if not holders:
         return 0
     dropped = [each.pop(name) for each in holders]
@@ -184,8 +184,8 @@ def _drop(holders: Sequence[Json], name: str) -> int:
 
 
 def _cut(lists: Sequence[list[Any]], excess: int) -> int:
-    """Removes rows from the end of the last list, then of the one before, and returns their weight: at least the excess, if
-    possible."""
+    """Removes rows from the end, the last list first, until `excess` is removed or no rows are left. Returns the weight
+    removed."""
     gone = 0
     for rows in reversed(lists):
         while rows and gone < excess:

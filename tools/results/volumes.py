@@ -39,8 +39,8 @@ sold_out, preorder, download or last_known."""
 
 @dataclass(frozen=True, slots=True)
 class VolumeQuery:
-    """Validated arguments of find_volumes. `today` is Japan's day. Without a title it is about a month, by default today's.
-    `offset` counts the rows listed before."""
+    """Validated arguments of find_volumes. `today`: the date in Japan, YYYY-MM-DD. Without a title the query is about a
+    month, by default the current one. `offset`: rows to skip."""
 
     today: str
     title_id: str | None = None
@@ -65,7 +65,7 @@ def normalise_volume(text: str) -> int | str:
 
 
 def as_last_known(row: Json) -> Json:
-    """The row without its stock, which may have changed since."""
+    """Returns the row as last known, without its stock, which may have changed since."""
     if row.get("availability") not in (IN_STOCK, SOLD_OUT):
         return row
     return {name: fact for name, fact in row.items() if name != "stock"} | {"availability": LAST_KNOWN}
@@ -98,7 +98,7 @@ def _known_facts(**facts: Any) -> Json:
 
 
 def _rows(sold: Availability, format_: str | None, chosen: Sequence[VolumeStock]) -> list[Json]:
-    """The chosen volumes by number, each in every format it is sold in, or in the given one."""
+    """Returns rows of the chosen volumes in order, for each format sold or only for `format_`."""
     rows = [row for volume in chosen for row in _editions(sold, volume)]
     return [row for row in rows if format_ in (None, row["format"])]
 
@@ -122,7 +122,7 @@ NOT_BY_VOLUME = (
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """The volumes of a title that a customer has ordered: the highest, None for none, and whether it is the complete set."""
+    """A customer's orders of a title: the highest volume (None for none), and whether the complete set was ordered."""
 
     highest: int | None = None
     whole_set: bool = False
@@ -132,7 +132,7 @@ NOTHING = Ordered()
 
 
 async def find_title(context: ToolContext, asked: VolumeQuery) -> Json:
-    """Answers about one title. Raises `NotFound` for a title that is not sold, and for a volume that it does not have."""
+    """Answers about one title. Raises `NotFound` for a title not sold or a missing volume, `DependencyFailure`."""
     assert asked.title_id is not None
     has = await _read_orders(context, asked.title_id) if asked.volume == NEXT else NOTHING
     reading = await context.store.stock.read([asked.title_id], context.deadline)
@@ -147,7 +147,7 @@ async def find_title(context: ToolContext, asked: VolumeQuery) -> Json:
 
 
 def recall_title(context: ToolContext, asked: VolumeQuery) -> Json | None:
-    """The last known volumes, without what the customer ordered; None if none are known."""
+    """Answers from the last known volumes, without the customer's orders; None if none are known."""
     assert asked.title_id is not None
     sold = context.store.stock.last_known([asked.title_id]).get(asked.title_id)
     if sold is None:
@@ -160,7 +160,7 @@ def recall_title(context: ToolContext, asked: VolumeQuery) -> Json | None:
 
 
 async def _read_orders(context: ToolContext, title_id: str) -> Ordered:
-    """Reads the proven user's orders alone. NOTHING for anonymous callers and, labelled, if orders do not answer."""
+    """Reads the authenticated user's own orders. NOTHING for anonymous callers and, marked as degraded, on failure."""
     if context.user is None:
         return NOTHING
     half = context.deadline.within(context.deadline.remaining() / 2)  # the rest is for the volumes themselves
@@ -188,7 +188,7 @@ def _of_title(asked: VolumeQuery, sold: Availability, has: Ordered, name: str | 
 
 
 def _in_format(sold: Availability, format_: str | None) -> list[VolumeStock]:
-    """The volumes in this format, by number. An uncounted digital edition has the paper volumes that are out."""
+    """Returns the volumes in this format, by number. An uncounted digital edition has the paper volumes that are out."""
     volumes = [volume for volume in sold.volumes if format_ in (None, volume.format)]
     if not volumes and format_ == DIGITAL and any(offer.format == DIGITAL for offer in sold.offers):
         volumes = [volume for volume in sold.volumes if volume.format == PAPER and not sold.is_awaited(volume)]
@@ -216,8 +216,8 @@ def _next(asked: VolumeQuery, sold: Availability, volumes: list[VolumeStock], ha
 
 
 def next_volume(sold: Availability, has: Ordered, format_: str | None) -> tuple[int | None, str]:
-    """The number of the next volume, None if nothing follows what the customer has, and what "next" was taken for. `sold`
-    has at least one volume, and none but in the given format."""
+    """Returns the next volume's number, None if none follows the customer's last, and a sentence on the meaning of "next".
+    `sold` has at least one volume, all of them in the given format."""
     nothing = f"No further volume is announced{f' as {format_}' if format_ else ''}."
     if has.highest is not None and not has.whole_set:
         return _volume_after(sold, has.highest, nothing)
@@ -295,7 +295,7 @@ async def find_month(context: ToolContext, asked: VolumeQuery) -> Json:
 
 
 def recall_month(context: ToolContext, asked: VolumeQuery) -> Json | None:
-    """The last known releases; None if none are known."""
+    """Answers from the last known releases; None if none are known."""
     assert asked.month is not None
     known = context.store.releases.last_known(asked.month)
     if known is None:
@@ -307,7 +307,7 @@ def recall_month(context: ToolContext, asked: VolumeQuery) -> Json | None:
 
 
 def _releases(context: ToolContext, asked: VolumeQuery, releases: Sequence[Release]) -> list[Release]:
-    """The releases in the format. A month's list has adult titles only if they appear everywhere."""
+    """Returns the releases in the format. Adult titles are listed only if the shop shows them everywhere."""
     adult = context.store.adult is Adult.ON
     return [each for each in releases if (adult or not each.adult) and asked.format in (None, each.format)]
 
@@ -334,7 +334,7 @@ def _of_month(
 
 
 def _present_release(release: Release, title: str | None, sold: Availability | None) -> Json:
-    """Returns a release's row: its day from the release, other facts from stock."""
+    """Returns a release's row: its date from the release, other facts from stock."""
     volumes = sold.volumes if sold else ()
     found = next((each for each in volumes if (each.format, each.volume) == (release.format, release.volume)), None)
     named = _known_facts(title_id=release.title_id, title=title, volume=release.volume, format=release.format)

@@ -1,4 +1,4 @@
-"""The one table of old names that are still taken: arguments of tools and settings that another name has replaced."""
+"""Table of deprecated names that are still accepted: renamed arguments of tools, and renamed settings."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ SETTINGS = "settings"
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """`old` means `new`, in the arguments of the tool `of` or in the `SETTINGS`. It is taken at least `until` that day; the
-    changelog says so. A value under the new name wins."""
+    """A deprecated name: `old` means `new`, in the arguments of the tool `of` or in the `SETTINGS`. It is accepted at least
+    `until` that day, as the changelog states. A value under the new name wins."""
 
     of: str
     old: str
@@ -25,12 +25,12 @@ ALIASES: tuple[Alias, ...] = ()
 
 
 def map_renames(of: str, aliases: Iterable[Alias] | None = None) -> Mapping[str, str]:
-    """The new name of each old one."""
+    """Returns the new names by old name, for one tool or the settings."""
     return {each.old: each.new for each in (ALIASES if aliases is None else aliases) if each.of == of}
 
 
 def rename_keys(given: dict[str, Any], names: Mapping[str, str]) -> None:
-    """Moves each value from an old name to the new one of `names`, unless there is a value already."""
+    """Moves each value from its old name to the new one, in place; a value under the new name wins."""
     for old, new in names.items():
         if old in given:
             given.setdefault(new, given.pop(old))

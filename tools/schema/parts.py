@@ -7,15 +7,15 @@ from typing import Any
 
 RESULT_SET = "^rs_[A-Za-z2-7]{16}$"
 ROWS = "[]"
-"""Ends a path into a result that means the rows of a list."""
+"""Suffix of a path into a result that means the rows of a list."""
 
 Json = dict[str, Any]
 Schema = Mapping[str, Any]
 
 
 def arguments(properties: Mapping[str, Any], required: Sequence[str] = ()) -> Json:
-    """An input schema that refuses unknown names. It names no dialect: MCP's own is 2020-12, and models read every
-    schema."""
+    """Builds an input schema that refuses unknown names. It omits the dialect: MCP's default is 2020-12, and models read
+    every schema."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -25,8 +25,8 @@ def arguments(properties: Mapping[str, Any], required: Sequence[str] = ()) -> Js
 
 
 def answer(properties: Mapping[str, Any], required: Sequence[str]) -> Json:
-    """An output schema that admits the error envelope, because some clients validate failures against it too, and with
-    either of them a note; a success that was shortened says `truncated`."""
+    """Builds an output schema that also admits the error envelope, since some clients validate failures against it. Both may
+    have a note; a shortened success has `truncated`."""
     return {
         "type": "object",
         "properties": {**properties, "note": NOTE, "truncated": BOOLEAN, "error": ERROR},
@@ -35,7 +35,7 @@ def answer(properties: Mapping[str, Any], required: Sequence[str]) -> Json:
 
 
 def nullable(kind: str, description: str = "") -> Json:
-    """Makes two branches of one type each: not every client reads a list of types (the Inspector warns of it)."""
+    """Builds an `anyOf` of two single types, since some clients (MCP Inspector) do not read a list of types."""
     return {"anyOf": [{"type": kind}, {"type": "null"}], **({"description": description} if description else {})}
 
 
@@ -53,12 +53,12 @@ BOOLEAN = {"type": "boolean"}
 STRINGS = {"type": "array", "items": {"type": "string"}}
 NOTE = STRING
 ERROR: Json = {"type": "object", "required": ["code", "name", "message", "data"]}
-"""The error envelope in few bytes: every tool's schema has it, and all schemas are read in every conversation."""
+"""The error envelope, kept small: every tool's schema has it, and models read all schemas in every conversation."""
 
 FOR_WHOM: Json = {"audience": nullable("string"), "content_notes": STRINGS}
 ADDRESSES: Json = dict.fromkeys(("product_url", "cover_url"), STRING)
 EDITION: Json = {"publisher": STRING, "edition_language": STRING, **ADDRESSES}
-"""Fields of the edition that the shop sells, each of which a record may lack."""
+"""Fields of the edition that the shop sells, any of which a record may lack."""
 TITLE_ROW: Json = record(
     {
         "title_id": STRING,

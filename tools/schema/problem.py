@@ -1,4 +1,4 @@
-"""Checks of a tool before it is registered: one line with the problem and how to mend it."""
+"""Validates a tool before it is registered: one line with the problem and its remedy."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tools.schema.parts import ROWS, Schema
 from tools.schema.validation import compile_success_check
 
 SAID_OF_IT = frozenset({"note", "truncated", "error"})
-"""Fields that every answer may have."""
+"""Fields that every result may have."""
 
 
 def list_sheddable(output_schema: Schema) -> tuple[str, ...]:
-    """Paths as `tools/results/shortening.py` takes them, the last declared first: fields, then rows."""
+    """Returns droppable paths as in `tools/results/shortening.py`: fields, then rows, each last declared first."""
     paths = list(_paths(output_schema, output_schema["anyOf"][0].get("required", ())))
     fields, rows = [each for each in paths if not each.endswith(ROWS)], [each for each in paths if each.endswith(ROWS)]
     return (*reversed(fields), *reversed(rows))
@@ -49,18 +49,18 @@ def _paths(schema: Schema, required: Collection[str], way: str = "") -> Iterator
 
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-"""Names of tools that MCP, the makers of models and the flags document all accept."""
+"""Tool names that MCP, model vendors and the flags document all accept."""
 ENVELOPE = {"error": {"code": -32603, "name": "INTERNAL_ERROR", "message": "…", "data": {}}}
 MAKE_INPUT = "make it with tools.schema.parts.arguments"
 MAKE_OUTPUT = "make it with tools.schema.parts.answer"
 LONGEST = 200
 LONGEST_TEXT = 2_000
 LARGEST_SCHEMA = 16 * 1024
-"""Characters of its JSON: all of it is listed, or looked at for each result."""
+"""Most characters of a schema's JSON: schemas are listed to clients or used for each result."""
 
 
 def find_problem(tool: Tool) -> str | None:
-    """The first problem of a tool; None for a valid one."""
+    """Returns the first problem of a tool; None for a valid one."""
     return next((problem for rule in _RULES if (problem := rule(tool)) is not None), None)
 
 
@@ -99,7 +99,7 @@ def _check_kinds(tool: Tool) -> str | None:
 
 
 MOST_KEYS = 8
-"""Keys that a tool may leave, and as many that it may read."""
+"""Most keys that a tool may leave, and most that it may read."""
 SHARED_KEYS = frozenset(SHARED)
 KEY = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
@@ -154,7 +154,7 @@ def _check_output(tool: Tool) -> str | None:
 
 
 def _check_sheds(tool: Tool) -> str | None:
-    """Checks `sheds` against an output schema that is valid."""
+    """Checks `sheds` against an output schema known to be valid."""
     wrong = [path for path in tool.sheds or () if not is_sheddable(tool.output_schema, path)]
     return f"its sheds has {wrong[0]!r:.80}, which a success cannot lose: name optional fields, or rows[]" if wrong else None
 
@@ -181,8 +181,8 @@ def _check_schema(what: str, schema: Any, remedy: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def _check_schema_text(text: str) -> None:
-    """Raises `SchemaError`. A text that passed is not checked again: a reload and a further application have mostly the same
-    schemas, each of which takes some ten milliseconds."""
+    """Raises `SchemaError` for an invalid schema. Valid ones are cached: a check takes some ten milliseconds, and reloads
+    mostly repeat the same schemas."""
     Draft202012Validator.check_schema(json.loads(text), format_checker=Draft202012Validator.FORMAT_CHECKER)
 
 

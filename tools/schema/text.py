@@ -1,10 +1,10 @@
-"""Text without what no reader sees.
+"""Removes invisible characters from text, and limits JSON values.
 
-Characters that are not shown can carry instructions to a language model, or turn what a person sees around: controls, bidi
-marks and overrides (Boucher and Anderson, "Trojan Source", 2021), zero-width and blank ones, tags, variation selectors, each
-of which can hide a byte. All that Unicode calls default ignorable go, wherever they stand and whatever they are for: an
-ideograph without its variant is the same name in another glyph, an emoji without its selector or joiner the same picture in
-another style, and what is left says the same to a shopper, a search and a model.
+Characters that are not shown can carry instructions to a language model, or change the text that a person sees: controls,
+bidi marks and overrides (Boucher and Anderson, "Trojan Source", 2021), zero-width and blank ones, tags, variation selectors,
+each of which can hide a byte. All code points that Unicode calls default ignorable are removed everywhere: an ideograph
+without its variant is the same name in another glyph, an emoji without its selector or joiner the same picture in another
+style, so the rest means the same to a shopper, a search and a model.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _DEFAULT_IGNORABLE = (
     "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-# C0 and C1 controls but tab and newlines, the line separators of Unicode, interlinear annotations and the place of an
-# object, controls of hieroglyphs, lone surrogates, and the code points that are no characters.
+# C0 and C1 controls but tab and newlines, the line separators of Unicode, interlinear annotations, the object
+# replacement character, hieroglyph format controls, lone surrogates, and noncharacters.
 _OTHERS_UNSEEN = (
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffc\U00013430-\U0001345f\ud800-\udfff\ufdd0-\ufdef"
     + "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
@@ -36,20 +36,20 @@ _HIDDEN = re.compile(f"[{_DEFAULT_IGNORABLE}{_OTHERS_UNSEEN}]")
 
 
 def remove_hidden(text: str) -> str:
-    """The text without characters that are not shown. Tabs and newlines stay."""
+    """Removes characters that are not shown. Tabs and newlines stay."""
     return text if text.isascii() and text.isprintable() else _HIDDEN.sub("", text)
 
 
 MOST_MARKS = 30
 _VOICE_MARKS = "\uff9e\uff9f"
-"""Halfwidth letters that become marks when they are normalised."""
+"""Halfwidth letters that normalisation turns into combining marks."""
 _TOO_MANY = re.compile(rf"\*{{{MOST_MARKS + 1},}}")
 
 
 def limit_marks(text: str) -> str:
-    """The text with at most 30 combining marks in a row, as no language needs more (Unicode Annex 15, section 13).
-    Normalising sorts them, which takes the square of their number: a few hundred thousand would take minutes."""
-    # A run that is too long has a mark at one of every 31 places: most texts are looked at no closer.
+    """Limits runs of combining marks to 30, more than any language needs (Unicode Annex 15, section 13). Normalising a run
+    takes quadratic time: a few hundred thousand marks would take minutes."""
+    # A run that is too long has a mark at one of every 31 places, so most texts need no full scan.
     if not any(category(each)[0] == "M" or each in _VOICE_MARKS for each in text[MOST_MARKS :: MOST_MARKS + 1]):
         return text
     marks = "".join(["*" if category(each)[0] == "M" or each in _VOICE_MARKS else " " for each in text])
@@ -61,8 +61,8 @@ def limit_marks(text: str) -> str:
 
 
 def limit_json(value: Any, depth: int = 0) -> Any:
-    """A JSON value that came from a backend, as it may be handed to a model: text visible and of at most 4,000 characters,
-    lists of at most 500 items, 16 levels."""
+    """Limits a backend's JSON value for a model: visible text of at most 4,000 characters, lists of at most 500 items, 16
+    levels."""
     if isinstance(value, str):
         shown = value if value.isascii() and value.isprintable() else remove_hidden(value)
         return shown if len(shown) <= LONGEST_TEXT else shown[: LONGEST_TEXT - 1] + "…"
@@ -70,7 +70,7 @@ def limit_json(value: Any, depth: int = 0) -> Any:
         return value
     if depth >= DEEPEST:
         return None
-    # Every result passes here, and most of what it holds are numbers and names of fields: these are not looked into.
+    # Fast path: most of a result are numbers and field names, which need no further call.
     below = depth + 1
     if isinstance(value, list):
         return [each if isinstance(each, PLAIN) else limit_json(each, below) for each in value[:MOST_ITEMS]]
@@ -79,17 +79,17 @@ def limit_json(value: Any, depth: int = 0) -> Any:
 
 @lru_cache(maxsize=1024)
 def _name(key: str) -> str:
-    """The name of a field, cached: there are a few dozen."""
+    """Returns a field's name without hidden characters; cached, since there are a few dozen."""
     return key if key.isascii() and key.isidentifier() else remove_hidden(key)
 
 
 MOST_VALUES = 512
-"""Twice what all arguments of a tool hold together, a text counting one for each hundred characters. Cleaning and checking
-take time for each, while every other caller waits."""
+"""Most values in a call's arguments, twice the most that a tool takes; 100 characters of text count as one. Cleaning and
+checking them blocks the event loop."""
 DEEPEST_CLEANED = 32
-"""Deepest level that is cleaned. Deeper values are cut off and refused; no tool takes any."""
+"""Deepest level that is cleaned. Deeper values are cut off and then refused; no tool takes any."""
 LARGEST_BITS = 1023
-"""A whole number beyond a double is infinite to most readers of JSON (RFC 8259, section 6), and here too."""
+"""Most bits of an integer; larger ones become infinite, as for most JSON readers (RFC 8259, section 6)."""
 
 
 def holds_more_than(most: int, value: Any) -> bool:
@@ -110,8 +110,8 @@ def holds_more_than(most: int, value: Any) -> bool:
 
 
 def clean(value: Any, depth: int = 0) -> Any:
-    """Text normalised wherever it stands: NFKC (Unicode Annex 15), without control, invisible and bidi characters.
-    Numbers as JSON means them: 5.0 is 5."""
+    """Normalises all text in a value: NFKC (Unicode Annex 15), without control, invisible and bidi characters. Integral
+    floats become integers: 5.0 is 5."""
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, int | float):
@@ -136,6 +136,6 @@ def _clean_number(value: int | float) -> int | float:
 def clean_text(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
-    # Taken out first: what an invisible character kept apart is then composed.
+    # Removed first, so that characters kept apart by an invisible one are composed.
     shown = remove_hidden(text)
     return unicodedata.normalize("NFKC", limit_marks(shown)) if len(shown) <= LONGEST_TEXT else shown

@@ -1,4 +1,4 @@
-"""Arguments against a tool's input schema: cleaned, checked, completed, and every violation named at once."""
+"""Validates arguments against a tool's input schema: cleans them, adds defaults, and reports every violation at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tools.store.identifiers import IdPattern
 
 LONGEST_ECHO = 60
 MOST_GUESSES = 5
-"""Most unknown names for which the nearest known one is looked for: as many as a message lists."""
+"""Most unknown names to look up a similar name for: as many as a message lists."""
 FIXES = {
     "genre": "genre is the readership: shonen, seinen, shojo, josei or kodomo; a theme or mood belongs into query",
     "title_id": "an id looks like {example}, a name is none: call search_manga_catalog first and use its title_id",
@@ -33,18 +33,18 @@ FIXES = {
     "month": "write it YYYY-MM, as 2026-12",
     "order_id": "an order number looks like {example}: ask the customer for it, or leave it out for their latest orders",
 }
-"""Advice for rules whose name alone does not say how to mend a value."""
+"""Advice by argument, for rules whose name alone does not say how to correct a value."""
 
 
 class Explanations:
-    """Violations of one tool's input schema. `worth_a_guess` are the names that a wrong one may have been meant for."""
+    """Explains violations of one tool's input schema. `worth_a_guess`: argument names to suggest for unknown ones."""
 
     def __init__(self, properties: Mapping[str, Any], worth_a_guess: Sequence[str]) -> None:
         self._properties = properties
         self._worth_a_guess = worth_a_guess
 
     def explain(self, error: Any) -> list[Violation]:
-        """One explanation for each thing to mend: jsonschema reports all unknown names in one error."""
+        """Returns a violation for each thing to correct: jsonschema reports all unknown names in one error."""
         if error.validator == "required":
             # One error for each missing name, whose message says which.
             return [self._missing(name) for name in error.validator_value if error.message.startswith(repr(name))]
@@ -125,9 +125,9 @@ _FIXES = {
 Schema = Mapping[str, Any]
 Check = Callable[[Any], bool]
 NEVER = core_schema.is_instance_schema(type("Never", (), {}))
-"""Accepts no value."""
+"""Core schema that accepts no value."""
 SILENT = frozenset({"type", "description", "title", "default", "examples"})
-"""Keywords without effect on validity, and the one that is always read."""
+"""Keywords without effect on validity, and `type`, which is read for every schema."""
 _EXACT: dict[str, tuple[type, Callable[..., CoreSchema], dict[str, str]]] = {
     "string": (
         str,
@@ -139,13 +139,13 @@ _EXACT: dict[str, tuple[type, Callable[..., CoreSchema], dict[str, str]]] = {
     "array": (list, core_schema.list_schema, {"items": "", "minItems": "min_length", "maxItems": "max_length"}),
     "object": (dict, core_schema.typed_dict_schema, {"properties": "", "required": "", "additionalProperties": ""}),
 }
-"""For each type Python's type, the core schema's maker, and the keywords with the maker's names. Non-integer numbers,
-null, and an `enum` of lists or objects are left to the validator: to Python [true] is among [[1]]."""
+"""By JSON type: the Python type, the core schema's factory, and its parameter for each keyword. Non-integer numbers, null,
+and an `enum` of lists or objects are left to the validator, since Python finds [True] in [[1]]."""
 
 
 def compile_quick_check(schema: Schema | bool) -> Check:
-    """Compiles a fast check that accepts only what the schema does. It rejects everything under an unknown keyword; the
-    validator then decides."""
+    """Compiles a fast check that accepts only valid values. It rejects all values under an unknown keyword; the validator
+    then decides."""
     return SchemaValidator(_convert_exactly(schema)).isinstance_python
 
 
@@ -174,7 +174,7 @@ def _convert_exactly(schema: Schema | bool) -> CoreSchema:
 def _convert_fields(
     schema: Schema, convert: Callable[[Schema], CoreSchema], other: CoreSchema
 ) -> dict[str, core_schema.TypedDictField]:
-    """Returns the fields of an object's schema; `other` is the schema of those that are required and not declared."""
+    """Returns the fields of an object's schema; `other` is the schema of required fields that are not declared."""
     required = schema.get("required", ())
     fields = dict.fromkeys(required, other) | {name: convert(each) for name, each in schema.get("properties", {}).items()}
     return {name: core_schema.typed_dict_field(each, required=name in required) for name, each in fields.items()}
@@ -192,13 +192,13 @@ _SHAPES: dict[str, CoreSchema] = {
 
 
 def compile_success_check(output_schema: Schema) -> Check:
-    """Checks for a tool's success: the error envelope, which every output schema admits, is none."""
+    """Compiles a check for a tool's success, which rejects the error envelope that every output schema admits."""
     success, *_ = output_schema["anyOf"]
     return compile_shape_check({"type": "object", "properties": output_schema["properties"], **success})
 
 
 def compile_shape_check(schema: Schema) -> Check:
-    """Compiles a fast check of shape. Unknown keywords are ignored."""
+    """Compiles a fast check of types and fields. Unknown keywords are ignored."""
     return SchemaValidator(_convert_shape(schema)).isinstance_python
 
 
@@ -223,7 +223,7 @@ IDENTITY = frozenset(
         *("requestid", "callid", "idempotencykey", "turnbudgetms", "tokenbudget", "expectedcalls", "usertoken"),
     }
 )
-"""Names of identity and budget, which travel beside the arguments; a model may repeat them among the arguments."""
+"""Names of identity and budget fields, which are sent beside the arguments; models may repeat them as arguments."""
 NAME = re.compile("[A-Za-z_-]{2,40}")
 
 
@@ -234,7 +234,7 @@ def _validator_class() -> Any:
 
 
 class ArgumentsValidator:
-    """Compiled once for a tool. `JSON Schema Draft 2020-12` by `jsonschema`; the messages are ours."""
+    """Validator of one tool's arguments: JSON Schema Draft 2020-12 by `jsonschema`, with messages of its own."""
 
     def __init__(
         self,
@@ -243,8 +243,8 @@ class ArgumentsValidator:
         spelled: Mapping[str, Callable[[str], Any]] | None = None,
         renamed: Mapping[str, str] | None = None,
     ) -> None:
-        """`spelled` brings an argument that came as text, or as a number instead, into its one form, which is checked.
-        `renamed` has the new name of each old one that is still taken."""
+        """`spelled`: normalisers by argument, applied to text before validation; an integer given for a string counts as
+        text. `renamed`: the new names by deprecated name."""
         self._validator = _validator_class()(schema)
         self._quick_check = compile_quick_check(schema)
         self._properties: dict[str, Any] = schema["properties"]
@@ -256,7 +256,7 @@ class ArgumentsValidator:
         self._renamed = dict(renamed or {})
 
     def validate(self, given: Json) -> Json:
-        """The arguments as the tool takes them. Raises `InvalidArguments` with every violation."""
+        """Returns the arguments cleaned and with defaults. Raises `InvalidArguments` with all violations (at most 100)."""
         if holds_more_than(MOST_VALUES, given):
             fix = "use only names of the tool's schema"
             raise InvalidArguments([Violation("$", "maxProperties", "the arguments hold far too many values", fix)])
@@ -272,7 +272,7 @@ class ArgumentsValidator:
         return [v for error in self._validator.iter_errors(cleaned) for v in self._explanations.explain(error)]
 
     def list_ignored(self, given: Json) -> list[str]:
-        """Returns the names of the caller's identity among valid arguments, unless the tool takes them itself."""
+        """Returns the argument names that are identity or budget fields, unless the tool declares them itself."""
         return [name for name in map(clean_text, given) if self._names_caller(name)]
 
     def _normalise(self, cleaned: Json) -> Json:
@@ -288,12 +288,12 @@ class ArgumentsValidator:
         return meant
 
     def _as_text(self, name: str, value: Any) -> Any:
-        """Turns a number into text where text is expected: models write it as a number."""
+        """Turns an integer into text where the schema expects a string: models write it as a number."""
         number = type(value) is int and self._properties[name].get("type") == "string"
         return str(value) if number else value
 
     def _is_left_out(self, name: str, value: Any) -> bool:
-        """True for null and "", by which models leave an optional argument out; some have to name every argument."""
+        """True for null and "" in an optional argument: models send them because some must name every argument."""
         return name in self._optional and value in (None, "")
 
     def _names_caller(self, name: str) -> bool:
@@ -301,7 +301,7 @@ class ArgumentsValidator:
 
 
 def _squeeze(name: str) -> str:
-    """Returns the key of a name: `X-Session-ID`, `session_id` and `sessionId` have one."""
+    """Returns a name's lower-case letters without a leading x: `X-Session-ID`, `session_id` and `sessionId` are equal."""
     return re.sub(r"[^a-z]", "", name.lower()).removeprefix("x")
 
 
@@ -311,10 +311,10 @@ def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[ValidationEr
 
 
 def _end_pattern(pattern: str) -> str:
-    """Translates ECMA 262's `$`, the very end, for Python, whose `$` also matches before a last newline."""
+    """Anchors a final `$` at the very end, as in ECMA 262; Python's also matches before a last newline."""
     return re.sub(r"(?<!\\)\$$", r"\\Z", pattern)
 
 
 def _is_number(_: Any, value: Any) -> bool:
-    """True for finite numbers: NaN and the infinities are no JSON, but readers of JSON let them through."""
+    """True for finite numbers: NaN and the infinities are not valid JSON, but JSON readers accept them."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -1,1 +1,1 @@
-"""The shop's know-how: skills as files, the one source of instructions, prompts and loaded skills."""
+"""Skills: the shop's rules as files, the one source of the server's instructions, prompts and loadable skills."""

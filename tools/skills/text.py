@@ -1,12 +1,12 @@
-"""The know-how of the shop, read from `NAME/SKILL.md` (English) and `NAME/references/ja.md` beside this module.
+"""The shop's skills, read from `NAME/SKILL.md` (English) and `NAME/references/ja.md` (Japanese) beside this module.
 
-A section is a rule; its heading in English is the rule's name. A line in `**` is in the server's instructions too, which
-every client gets: keep it short, and name no tool in it, since any of them may be off for somebody. Lines below are
-sentences that prompts say besides. A section of numbered lines is for those who load the skill. A tool is named in braces,
-and a sentence that names one is said only to those who may call it; `<topics>` are those of the shop's policies,
-`<policy returns>` is the address of one (a sentence is left out where the shop has no such text), `<currency>` is its own,
-`<770>` such an amount in it (770 yen, $7.70), and a sentence after `<yen>` is for shops that take yen. Raise the version in
-a file's front matter with each change.
+A section is a rule; its heading in English is the rule's name. A line in `**` is also part of the server's instructions,
+which every client gets: keep it short, and name no tool in it, since any may be off for a caller. The lines below it are
+further sentences for prompts. A section of numbered lines is for callers that load the skill. A tool is named in braces, and
+a sentence that names one is left out for callers that may not use it. Placeholders: `<topics>`: topics of the shop's
+policies; `<policy returns>`: URI of one (a sentence is left out if the shop has no such text); `<currency>`: the shop's;
+`<770>`: an amount (770 yen, $7.70); a sentence after `<yen>` is for shops that take yen. Raise the version in a file's front
+matter with each change.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ TOOL = re.compile(r"\{([a-z_]+)\}")
 TOPICS, IN_YEN, CURRENCY = "<topics>", "<yen>", "<currency>"
 POLICY = re.compile("<policy ([a-z0-9-]+)>")
 AMOUNT = re.compile(r"<(\d+)>")
-"""An amount in yen; another currency has a hundredth of it."""
+"""An amount in yen; in another currency a hundredth of the number is used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """A text in both languages. `{check_inventory}` names a tool; such a text is given only to callers who may use it."""
+    """A text in both languages. `{check_inventory}` names a tool; a text with one is for callers who may use that tool."""
 
     en: str
     ja: str
@@ -48,7 +48,7 @@ class Saying:
         return set(TOOL.findall(self._choose_language(language)))
 
     def fits(self, may_use: MayUse) -> bool:
-        """True if each tool that it names is on for the caller."""
+        """True if the caller may use every tool that the text names."""
         return all(map(may_use, self.tools("en")))
 
     def _choose_language(self, language: Language) -> str:
@@ -56,15 +56,15 @@ class Saying:
 
 
 Audience = Literal["clients", "prompts", "skills"]
-"""Readers of a rule: every client; those that get a prompt or load a skill; those that load a skill alone."""
+"""Readers of a rule: every client; clients that get a prompt or load a skill; only those that load a skill."""
 NAMES = ("selling", "gifts-and-children", "orders", "when-degraded", "prices")
-"""The skills' names, which are their folders, in the order of their rules."""
+"""Names and folders of the skills, in the order of their rules."""
 BOLD, STEP = re.compile(r"\*\*(.+)\*\*"), re.compile(r"\d+\. (.+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A section of a skill. `sayings` are its sentences, or its steps where it is for `skills`."""
+    """A section of a skill. `sayings`: its sentences; its steps if the audience is `skills`."""
 
     name: str
     heading: Saying
@@ -72,11 +72,11 @@ class Rule:
     audience: Audience
 
     def text(self, language: Language, may_use: MayUse, topics: Sequence[str] = (), currency: Currency = YEN) -> str:
-        """The sayings that fit the caller, in one line; "" for none."""
+        """Returns the sayings that fit the caller, on one line; "" for none."""
         return ("" if language == "ja" else " ").join(self._list_sayings(language, may_use, topics, currency))
 
     def section(self, language: Language, may_use: MayUse, topics: Sequence[str], currency: Currency) -> str:
-        """Markdown with the sayings that fit the caller; "" for none."""
+        """Returns Markdown with the sayings that fit the caller; "" for none."""
         said = self._list_sayings(language, may_use, topics, currency)
         if self.audience == "skills":
             said = [f"{number}. {each}" for number, each in enumerate(said, 1)]
@@ -95,7 +95,7 @@ class Rule:
 
 
 def _in_currency(said: str, language: Language, currency: Currency) -> str:
-    """The sentence with the shop's currency in its blanks and in the names of fields."""
+    """Returns the sentence with the shop's currency in its placeholders and in field names."""
     own, share = f"{'in ' if language == 'en' else ''}{currency}", 100
     if currency == YEN:
         own, share = ("whole yen with tax", 1) if language == "en" else ("税込みの円", 1)
@@ -105,7 +105,7 @@ def _in_currency(said: str, language: Language, currency: Currency) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A skill. `frontmatter` is that of its file, `head` its lines."""
+    """A skill. `frontmatter`: the parsed front matter of its file; `head`: its lines."""
 
     frontmatter: Json
     head: str
@@ -117,20 +117,20 @@ class Skill:
         return str(self.frontmatter["name"])
 
     def text(self, language: Language, may_use: MayUse, topics: Sequence[str], currency: Currency = YEN) -> str:
-        """Markdown for a caller, without the front matter."""
+        """Returns Markdown for a caller, without the front matter."""
         sections = (each.section(language, may_use, topics, currency) for each in self.rules)
         return "\n\n".join([f"# {self.title.text(language)}", *filter(None, sections)]) + "\n"
 
 
 @cache
 def skills() -> Mapping[str, Skill]:
-    """Reads the skills, by name. Raises ValueError for a file that cannot be one."""
+    """Reads the skills, by name. Raises ValueError for an invalid file."""
     return {name: _skill(name) for name in NAMES}
 
 
 @cache
 def rules() -> Mapping[str, Rule]:
-    """The rules of all skills by name, in order. Raises ValueError for a name twice."""
+    """Returns the rules of all skills by name, in order. Raises ValueError for a duplicate name."""
     told = [rule for skill in skills().values() for rule in skill.rules]
     by_name = {rule.name: rule for rule in told}
     if len(by_name) < len(told):
@@ -156,7 +156,7 @@ def _skill(name: str) -> Skill:
 
 
 def _read_frontmatter(head: str) -> Json:
-    """Reads the YAML that these files use: `key: value` on a line, and below `key:` lines that are indented."""
+    """Parses the YAML subset used here: a `key: value` per line, and indented lines below `key:`."""
     read: Json = {}
     inner = read
     for key, value in (line.split(":", 1) for line in head.splitlines()):
@@ -201,13 +201,13 @@ def _both(pattern: re.Pattern[str], saying: Saying) -> Saying | None:
 NAME = "io.modelcontextprotocol/skills"
 MARKDOWN = "text/markdown"
 TTL_MS = 60_000
-"""A skill changes with the server's version, and with the tools that are on for the caller."""
+"""Milliseconds that clients may cache a skill, which depends on the server's version and the caller's tools."""
 JAPANESE = "references/ja.md"
 BESIDE = f"\nThe same in Japanese: [{JAPANESE}]({JAPANESE})\n"
 
 
 def served_skills(cover_hosts: Sequence[str] = ()) -> Extension:
-    """Reads the skills' files. Raises OSError and ValueError for files that cannot be skills."""
+    """Reads the skills' files. Raises OSError for an unreadable file, ValueError for an invalid one."""
     return Extension(
         name=NAME,
         understood=lambda declared: {} if isinstance(declared, Mapping) else None,
@@ -232,7 +232,7 @@ async def get_skill(context: ToolContext, given: Mapping[str, str]) -> Json:
 
 
 def _entry(skill: Skill, context: ToolContext) -> Json:
-    """The skill as its caller reads it: a tool that is off for them is named in none of its files."""
+    """Returns the skill's entry for its caller: none of its files names a tool that is off for them."""
     files = {_address(skill, name): text.encode() for name, text in _texts(skill, context).items()}
     return {
         "uri": _address(skill),

@@ -1,1 +1,1 @@
-"""The shop: its nouns, the ports through which they are reached, and their failures."""
+"""The shop's data models, the ports to its backends, their implementations, and their failures."""

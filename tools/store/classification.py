@@ -1,4 +1,4 @@
-"""Classification of texts: by the configured classifier, and by the local one beneath it."""
+"""Labels texts with readerships and tags: by the configured classifier, with a local one as the fallback."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from tools.store.search.text.characters import has_cjk, normalise
 from tools.store.search.text.tokens import words
 
 _ENOUGH = 5
-"""Words of content from which on a text says as much of a story as its labels were fitted on."""
+"""Content words from which on a text is full evidence; a shorter one counts in proportion."""
 _LETTERS_A_WORD = 2.5
-"""Japanese sets no spaces."""
+"""Japanese characters that count as one word: the text has no spaces."""
 _BEGINNING = 500
-"""Characters that suffice to judge a story; no more are counted, since this runs on the event loop."""
+"""Characters that are read to measure a text; no more, since this runs on the event loop."""
 _EXPLICIT = (
     r"\b(?:18\+|r-?18\+?|adults?[- ]only|hentai|erotica?|smut|porn(?:ographic)?|x[- ]rated|nsfw|for adults only)(?![a-z])"
 )
@@ -39,7 +39,7 @@ _ADULT = re.compile(rf"{_EXPLICIT}|{_EXPLICIT_JA}")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Labels that a text names. `telling`: how much of a story its words can tell, 0 to 1."""
+    """Labels that a text names. `telling`: the weight of the text as evidence, 0 to 1."""
 
     tags: frozenset[str] = frozenset()
     readerships: frozenset[str] = frozenset()
@@ -47,7 +47,7 @@ class Said:
 
 
 def telling(text: str) -> float:
-    """How much the text tells: 1 from a short sentence on. Reads only the text's beginning."""
+    """Returns how much evidence the text holds, 0 to 1: 1 from a short sentence on. Reads only the text's beginning."""
     plain = normalise(text[:_BEGINNING])
     japanese = sum(map(has_cjk, plain))
     latin = len(set(words(plain))) if japanese < len(plain) / 2 else 0
@@ -55,12 +55,12 @@ def telling(text: str) -> float:
 
 
 def is_explicit(text: str) -> bool:
-    """True if the text speaks of works for adults alone."""
+    """True if the text mentions works for adults only."""
     return _ADULT.search(normalise(text)) is not None
 
 
 def find_stated_labels(text: str) -> Said:
-    """Reads each part of the text once. Blocking: some milliseconds for 2,000 characters."""
+    """Returns the tags and readerships that the text names. Blocking: some milliseconds for 2,000 characters."""
     plain = normalise(text)
     tags = frozenset(tag for theme in ThemeTable.load().themes(text) for tag in theme.tags)
     readerships = frozenset(genre for genre, wording in GENRE_WORDINGS.items() if wording.search(plain))
@@ -68,26 +68,26 @@ def find_stated_labels(text: str) -> Said:
 
 
 SHARPNESS = 15.0
-"""The weight of a neighbour falls to a third where its likeness is 0.07 less than the nearest one's."""
+"""Exponent of a neighbour's weight: a likeness 0.07 below the nearest one's has a third of its weight."""
 
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """A vote of neighbours. `shares` are of the weight, by label. `voters`: how many voters of equal weight would be as sure
-    (Kish, "Survey Sampling", 1965)."""
+    """A weighted vote of neighbours. `shares`: each label's share of the weight. `voters`: the effective number of voters,
+    if all had equal weight (Kish, "Survey Sampling", 1965)."""
 
     shares: Mapping[str, float]
     voters: float
 
     def surprise(self, label: str, usual: float) -> float:
-        """By how many standard errors the label's share of the votes exceeds `usual`, its usual share (0 to 1); negative if
-        it is below."""
+        """Returns by how many standard errors the label's share of the votes exceeds `usual`, its share in the catalogue (0
+        to 1); negative if it is below."""
         usual = min(max(usual, 1e-6), 1 - 1e-6)
         return (self.shares.get(label, 0.0) - usual) / math.sqrt(usual * (1 - usual) / self.voters)
 
 
 def vote(voters: Sequence[tuple[float, Collection[str]]]) -> Vote | None:
-    """Counts the votes of `voters`, pairs of likeness and labels. None without voters."""
+    """Counts the votes of `voters`, pairs of likeness and labels, weighted by likeness. None without voters."""
     if not voters:
         return None
     best = max(likeness for likeness, _ in voters)
@@ -104,8 +104,8 @@ MORE_LIKELY_THAN_NOT = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """`surprise`: what a standard error above the usual share adds to the log odds; `said`: what it adds that the text says
-    the label's own name."""
+    """Coefficients of a label's log odds. `surprise`: for each standard error above its usual share; `said`: if the text
+    states the label's name."""
 
     offset: float
     surprise: float
@@ -121,8 +121,8 @@ READERSHIPS = Curve(offset=0.0, surprise=0.375, said=3.0)
 
 
 def tags(near: Sequence[Neighbour], said: Said, terms: CatalogTerms) -> dict[str, float]:
-    """Returns the confidence of each tag that a neighbour carries or the text states. A tag is kept if the text makes it
-    likelier than is usual in the catalogue, or more likely than not. The neighbours of a short text count less."""
+    """Returns the confidence of each tag that a neighbour carries or the text states, highest first. Keeps a tag if its
+    confidence exceeds its share in the catalogue, or one half. Neighbours of a short text count less."""
     found = vote([(each.likeness, each.title.tags) for each in near if each.title.tags])
     curve = TAGS if found else TAGS_BY_WORDS
     confidences = {}
@@ -137,7 +137,7 @@ def tags(near: Sequence[Neighbour], said: Said, terms: CatalogTerms) -> dict[str
 
 
 def readerships(near: Sequence[Neighbour], said: Said, terms: CatalogTerms) -> dict[str, float]:
-    """Confidences of all readerships of the catalogue; together 1. Empty without any evidence."""
+    """Returns the confidences of all readerships of the catalogue, highest first; their sum is 1. Empty without evidence."""
     found = vote([(each.likeness, (each.title.genre,)) for each in near if each.title.genre])
     if found is None and not said.readerships:
         return {}
@@ -153,7 +153,7 @@ def readerships(near: Sequence[Neighbour], said: Said, terms: CatalogTerms) -> d
 
 
 def sort_by_confidence(confidences: Mapping[str, float]) -> dict[str, float]:
-    """Equal ones by the alphabet."""
+    """Sorts labels by confidence, highest first, equal ones alphabetically."""
     return dict(sorted(confidences.items(), key=lambda each: (-each[1], each[0])))
 
 
@@ -162,7 +162,7 @@ def _surprise(found: Vote | None, label: str, usual: float) -> float:
 
 
 def _share(titles: int, every: int) -> float:
-    """Returns the share of titles with the label, smoothed by one title more with it and one without."""
+    """Returns the share of titles with the label, by Laplace smoothing: one title more with it and one without."""
     return (min(titles, every) + 1) / (every + 2)
 
 
@@ -172,33 +172,33 @@ def _logistic(log_odds: float) -> float:
 
 NEIGHBOURS = 40
 LONGEST_CHARACTERS = 500
-"""Characters of a text that are embedded: longer texts blur, and others wait for the encoder meanwhile."""
+"""Most characters of a text that are embedded: a longer text blurs its vector and delays other texts."""
 LOCAL = "local"
 UNKNOWN_TITLES = 10
-"""The assumed number of titles with a tag that the catalogue does not count."""
+"""The assumed size of a catalogue whose terms are not known; each tag that the text states is on one of its titles."""
 
 
 class LocalClassifier:
-    """A `Classifier` over a catalogue."""
+    """A `Classifier` by the titles nearest in meaning in a catalogue, and the labels that the text names."""
 
     def __init__(self, catalog: CatalogPort) -> None:
         self._catalog = catalog
         self._meant_at_all = Weights().meant_at_all
 
     async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
-        """Classifies by meaning; by words, and degraded, if the text has no vector in time. Raises BackendFailure."""
+        """Classifies by nearest titles and words; by words alone (degraded) if the vector is late. Raises BackendFailure."""
         near = await self._catalog.nearest(text[:LONGEST_CHARACTERS], NEIGHBOURS, deadline)
         if near is None and deadline.expired():
             raise TimedOut("The catalogue did not answer in time.", dependency="catalog")
         said = await asyncio.to_thread(find_stated_labels, text)
-        # Something is nearest to any text, however little of it is about manga.
+        # Any text has nearest titles, even one that is not about manga.
         voters = near if near and near[0].likeness >= self._meant_at_all else ()
         late = ("vector",) if near is None else ()
         labels = readerships(voters, said, terms), tags(voters, said, terms)
         return Classification(*labels, LOCAL, late, words_alone=not near)
 
     async def by_words(self, text: str, terms: CatalogTerms | None) -> Classification:
-        """Asks no backend. Without the catalogue's terms every theme that the text names is a tag."""
+        """Classifies by the labels that the text names; asks no backend. Without `terms` all themes of the text are tags."""
         said = await asyncio.to_thread(find_stated_labels, text)
         terms = terms or CatalogTerms(dict.fromkeys(said.tags, 1), {}, dict.fromkeys(GENRES, 1), UNKNOWN_TITLES)
         labels = readerships((), said, terms), tags((), said, terms)
@@ -210,14 +210,14 @@ class LocalClassifier:
 
 KEPT = 256
 LEAST_TITLES = 5
-"""Fewest titles of a tag that can be learned."""
+"""Fewest titles that a tag needs to be offered as a label."""
 MERITS = frozenset({"Award Winning"})
-"""Tags of a title's success, which no story tells."""
+"""Tags of a title's success, which no description shows."""
 
 
 class TextClassifier:
-    """`remote` is the configured classifier; None where that is the local one. The local answers to the latest texts are
-    kept for when there is no time to ask again."""
+    """Classifies texts by `remote`, the configured classifier, or locally if it is None. Caches the local answers to the
+    latest texts as a fallback."""
 
     def __init__(self, catalog: CatalogPort, remote: Classifier | None = None) -> None:
         self._catalog, self.remote = catalog, remote
@@ -226,11 +226,11 @@ class TextClassifier:
         self._at_hand: Lru[bytes, Classification] = Lru(KEPT)
 
     async def classify(self, text: str, deadline: Deadline) -> Classification:
-        """Classifies by the configured classifier. Raises BackendFailure."""
+        """Classifies with the configured classifier. Raises BackendFailure."""
         terms = await self._known_terms(deadline)
         if self.remote is None:
             return await self._locally(text, terms, deadline)
-        # A fallback has no time to embed: the local answer is made beside the other.
+        # A fallback has no time to embed, so the local answer is computed concurrently.
         own, theirs = await asyncio.gather(
             self._locally(text, terms, deadline), self.remote.classify(text, terms, deadline), return_exceptions=True
         )
@@ -241,7 +241,7 @@ class TextClassifier:
         return theirs
 
     async def fall_back(self, text: str) -> Classification:
-        """The kept local answer, else one by words alone. Asks no backend and raises nothing."""
+        """Returns the cached local answer, else one by words alone. Asks no backend and raises nothing."""
         return self._at_hand.use(_key(text)) or await self._local.by_words(text, self._terms)
 
     async def _locally(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
@@ -251,7 +251,7 @@ class TextClassifier:
         return found
 
     async def _known_terms(self, deadline: Deadline) -> CatalogTerms:
-        """Returns the catalogue's terms, by its last answer if it fails. Raises BackendFailure without any."""
+        """Returns the catalogue's terms, or the last known ones if it fails. Raises BackendFailure if there are none."""
         try:
             self._terms = select_offered(await self._catalog.terms(deadline))
         except BackendFailure:
@@ -261,11 +261,11 @@ class TextClassifier:
 
 
 def select_offered(terms: CatalogTerms) -> CatalogTerms:
-    """The words that a text can be labelled with."""
+    """Returns the terms with only those tags that a text can be labelled with."""
     tags = {tag: titles for tag, titles in terms.tags.items() if titles >= LEAST_TITLES and tag not in MERITS}
     return replace(terms, tags=tags)
 
 
 def _key(text: str) -> bytes:
-    """A hash: typed text is not kept."""
+    """Returns a hash, so that the cache holds no text of a customer."""
     return sha256(text.encode("utf-8", "surrogatepass")).digest()

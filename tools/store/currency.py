@@ -1,8 +1,8 @@
-"""The shop's one currency (`MANGA_CURRENCY`, ISO 4217): the names of its amounts, their form, and how they are said.
+"""The shop's one currency (`MANGA_CURRENCY`, ISO 4217): names of its amounts, their format, and their wording.
 
-Files, answers and arguments name an amount by its currency, `price_jpy` or `price_usd`, and have it in whole units with the
-currency's decimals: 693 or 7.99. Inside the server every amount is a whole number of the smallest unit, under the name that
-it has in yen. `Currency` goes from the one to the other; for yen both are the same.
+In files, answers and arguments an amount's name ends in its currency, `price_jpy` or `price_usd`, and its value is in whole
+units with the currency's decimals: 693 or 7.99. Inside the server every amount is an integer of the smallest unit, under its
+yen name. `Currency` converts between the two; for yen they are the same.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ def _table() -> Mapping[str, Any]:
 
 @cache
 def codes() -> frozenset[str]:
-    """All codes of ISO 4217 that are in use."""
+    """Returns all codes of ISO 4217 that are in use."""
     return frozenset(_table()["codes"].split())
 
 
 @dataclass(frozen=True, slots=True)
 class Currency:
-    """`code` is of ISO 4217."""
+    """A currency. `code` is its ISO 4217 code."""
 
     code: str = "JPY"
 
@@ -54,22 +54,22 @@ class Currency:
 
     @property
     def unit(self) -> int:
-        """The number of smallest units in one."""
+        """The number of smallest units in one whole unit: 1, 100 or 1,000."""
         return int(10**self.decimals)
 
     @property
     def spoken(self) -> str:
-        """The name that the reader's tables list its words by."""
+        """The currency's name in the word tables of the query reader."""
         return str(self._words.get("spoken", self.code.lower()))
 
     @property
     def bare(self) -> float:
-        """The least bare number that counts as an amount of money by its size alone."""
+        """The least number that counts as money without a currency word beside it; infinite if none does."""
         return float(self._words.get("bare", inf))
 
     @property
     def dear(self) -> float:
-        """An amount above the price of any single volume."""
+        """An amount above the price of any single volume; infinite if the table has none."""
         return float(self._words.get("dear", inf))
 
     @property
@@ -79,11 +79,11 @@ class Currency:
     # Amounts
 
     def amount(self, smallest: int) -> int | float:
-        """An amount as files and answers have it."""
+        """Converts smallest units to the value that files and answers have."""
         return smallest if self.decimals == 0 else smallest / self.unit
 
     def say(self, smallest: float, language: str = "en") -> str:
-        """An amount in words of a language: "700 yen", "$7", "$7.50", "7.50ドル"."""
+        """Words an amount of smallest units in a language: "700 yen", "$7", "$7.50", "7.50ドル"."""
         whole = smallest % self.unit == 0
         digits = f"{smallest / self.unit:,.{0 if whole else self.decimals}f}"
         words = self._words
@@ -92,7 +92,7 @@ class Currency:
         return f"{words.get('sign', f'{self.code} ')}{digits}"
 
     def parse_amount(self, text: str) -> int | None:
-        """The amount that a text is, as people write one: "$20", "20 dollars", "20.50", 20ドル; None for any other."""
+        """Parses an amount as people write it ("$20", "20 dollars", "20.50", 20ドル) to smallest units; None if it is none."""
         words = {self.code, self.spoken, f"{self.spoken}s", *(self._words.get(name, "") for name in ("sign", "ja"))} - {""}
         signs = {each[-1] for each in words if not each[-1].isalnum()}
         words_of_it = "|".join(re.escape(each) for each in sorted(words | signs, key=len, reverse=True))
@@ -105,15 +105,15 @@ class Currency:
     # Names
 
     def rename(self, text: str) -> str:
-        """A sentence with the names of fields in this currency in place of those in yen."""
+        """Replaces the yen names of fields in a sentence by this currency's."""
         return text if self.code == "JPY" else _IN_YEN.sub(lambda found: self.field(found[0]), text)
 
     def field(self, name: str) -> str:
-        """The name that an amount has outside; any other unchanged."""
+        """Returns the external name of an amount; any other name unchanged."""
         return f"{name[:-3]}{self.code.lower()}" if _is_amount(name) else name
 
     def show(self, value: Any) -> Any:
-        """An answer with the names and amounts of this currency."""
+        """Converts an answer to the external names and amounts of this currency."""
         if self.code == "JPY":
             return value
         if isinstance(value, Mapping):
@@ -126,7 +126,7 @@ class Currency:
         return self.rename(value) if isinstance(value, str) else value
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Validated arguments under the names that they have inside the server."""
+        """Converts validated arguments to the names and smallest units inside the server."""
         own = f"_{self.code.lower()}"
         if self.code == "JPY":
             return dict(given)
@@ -138,7 +138,7 @@ class Currency:
         }
 
     def adapt(self, schema: Any) -> Any:
-        """A schema with the names and amounts of this currency."""
+        """Converts a JSON Schema to the names and amounts of this currency."""
         if self.code == "JPY":
             return schema
         if isinstance(schema, Mapping):
@@ -151,7 +151,7 @@ class Currency:
         return self.rename(schema) if isinstance(schema, str) else schema
 
     def _rule(self, rule: Mapping[str, Any]) -> dict[str, Any]:
-        """The rule of one amount: a number with decimals, where the currency has them."""
+        """Converts the schema of one amount: a number with decimals, if the currency has them."""
         made = {name: self.adapt(each) for name, each in rule.items()}
         if "anyOf" in made:
             made["anyOf"] = [self._rule(each) for each in made["anyOf"]]

@@ -1,19 +1,19 @@
-"""How a call can fail, as values that a model or an agent can act on.
+"""The failures of a call, as values that a model or an agent can act on.
 
     Failure
-    ├── CallerFailure            the caller's to mend: never descends the ladder, never opens a breaker
+    ├── CallerFailure            the caller's fault: no fallback is tried, and no circuit breaker counts it
     │   ├── InvalidArguments     VALIDATION_ERROR
     │   ├── ToolNotFound         TOOL_NOT_FOUND
     │   ├── NotFound             NOT_FOUND
     │   ├── Forbidden            FORBIDDEN
-    │   ├── ClientCannot         FORBIDDEN, the client cannot be asked what the tool has to know
-    │   ├── InputRequired        never sent: the client is asked instead, and calls again
+    │   ├── ClientCannot         FORBIDDEN, the client lacks the capability to be asked a question
+    │   ├── InputRequired        no wire error: the client gets questions, and calls again with the answers
     │   └── RateLimited          RATE_LIMITED
     ├── ServerBusy               SERVER_BUSY
-    ├── BackendFailure           descends the ladder
+    ├── BackendFailure           fallbacks are tried: cached, stale or partial data
     │   ├── DependencyFailure    DEPENDENCY_FAILURE
     │   │   ├── Throttled        DEPENDENCY_FAILURE, the backend asked for fewer calls
-    │   │   └── QuestionRefused  DEPENDENCY_FAILURE, the backend would not take this one question
+    │   │   └── QuestionRefused  DEPENDENCY_FAILURE, the backend rejected this one request
     │   ├── TimedOut             TIMEOUT
     │   ├── CircuitOpen          CIRCUIT_OPEN
     │   └── BudgetExhausted      BUDGET_EXHAUSTED
@@ -30,8 +30,8 @@ from typing import Any, ClassVar
 
 
 class Failure(Exception):
-    """The base class. `code` and `name` are the wire contract; `retry_after_ms` is None where waiting does not help, and
-    `soon_ms` its default."""
+    """The base class. `code` and `name` go over the wire; `retry_after_ms` (default: `soon_ms`) is None if waiting does not
+    help."""
 
     code: ClassVar[int]
     name: ClassVar[str]
@@ -46,12 +46,12 @@ class Failure(Exception):
 
 
 class CallerFailure(Failure):
-    """The caller has to change something before trying again."""
+    """A failure that the caller has to fix before trying again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One violation of the arguments' schema: where (`$.title_ids[3]`), which rule, and how to mend it."""
+    """One violation of the arguments' schema: its `path` (`$.title_ids[3]`), the `rule`, and the `fix`."""
 
     path: str
     rule: str
@@ -85,7 +85,7 @@ class Forbidden(CallerFailure):
 
 
 class ClientCannot(Forbidden):
-    """The client cannot be asked: it would have to declare these `capabilities`."""
+    """The client cannot be asked a question: it does not declare the `capabilities` needed for that."""
 
     def __init__(self, capabilities: Sequence[str], message: str | None = None) -> None:
         self.capabilities = tuple(capabilities)
@@ -94,7 +94,7 @@ class ClientCannot(Forbidden):
 
 
 class InputRequired(CallerFailure):
-    """The client has to answer `questions`, by name, before there is a result. `answers` are those that it gave already."""
+    """The tool needs the client's answers to `questions`, by name. `answers` are those that the client has given so far."""
 
     name = "INPUT_REQUIRED"
 
@@ -113,7 +113,7 @@ class ServerBusy(Failure):
 
 
 class BackendFailure(Failure):
-    """A backend did not deliver. `dependency` names it in the store's own terms (catalog, stock, orders, profile)."""
+    """A backend did not deliver. `dependency` is its name in the store's terms (catalog, stock, orders, profile)."""
 
     retryable = True
     soon_ms: ClassVar[int | None] = 100
@@ -136,14 +136,14 @@ class DependencyFailure(BackendFailure):
 
 
 class Throttled(DependencyFailure):
-    """The backend refused for load; retry later, not at once."""
+    """The backend rejected the call because of its load: retry later, not at once."""
 
     soon_ms = 1000
 
 
 class QuestionRefused(DependencyFailure):
-    """The backend answered that this question is malformed. It may answer others, so this never opens a breaker; and asking
-    the same again does not help."""
+    """The backend rejected this one request, as malformed for instance. It may accept others, so no circuit breaker counts
+    it; repeating the request does not help."""
 
     retryable, soon_ms = False, None
 
@@ -157,7 +157,7 @@ class CircuitOpen(BackendFailure):
 
 
 class BudgetExhausted(BackendFailure):
-    """The turn is over: calling again within it cannot help, a new turn can."""
+    """The turn's budget is used up: a retry within the turn cannot succeed, one in a new turn can."""
 
     code, name, retryable, soon_ms = -32006, "BUDGET_EXHAUSTED", False, None
 

@@ -1,4 +1,4 @@
-"""A backend and its ports as calls see them: guarded by a breaker, a bulkhead, bounded retries and an attempt deadline."""
+"""Guards around a backend and its ports: a circuit breaker, a bulkhead, bounded retries and a deadline for each attempt."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from tools.store.failures import BackendFailure, CircuitOpen, DependencyFailure,
 
 T = TypeVar("T")
 ALL_BUT = 0.9
-"""A caller that left after this share of its time has waited for all of it."""
+"""Share of its limit from which on an attempt that its caller cancelled counts as timed out."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackendPolicy:
-    """The limits of a backend, in seconds. `places` calls run at once; further ones wait for a place within their deadline.
+    """The limits of a backend, in seconds. At most `places` calls run at once; others wait for a place within their
+    deadline.
 
-    An attempt that was cut off before `telling_share` of `slow_seconds` says nothing of the backend: its caller was in a
-    hurry. The share is less than 1 where a tool gives the backend less time than it may take.
-    """
+    An attempt that was cut off before `telling_share` of `slow_seconds` is no evidence of a slow backend: its caller had
+    little time. The share is below 1, since a tool may give the backend less time than `slow_seconds`."""
 
     slow_seconds: float
     attempt_seconds: float
@@ -33,9 +33,9 @@ class BackendPolicy:
     telling_share: float = 0.8
 
     def shows_slowness(self, given: float, had: float, *, left: bool) -> bool:
-        """True if an attempt that was cut off says that the backend is slow: it was `given` so many seconds and `had`
-        so many. An attempt that its caller `left` counts if it was over or slow by then: a call's deadline often
-        cancels it a moment before its own. Time beyond `given` was this process being busy."""
+        """True if an attempt that was cut off is evidence of a slow backend: its limit was `given`, it used `had` seconds.
+        One that its caller cancelled (`left`) counts only if it was slow or had used almost all of its limit, since a call's
+        deadline often ends a moment before the attempt's. Time beyond `given` is this process being busy."""
         had = min(had, given)
         if had >= self.slow_seconds:
             return True
@@ -44,7 +44,7 @@ class BackendPolicy:
 
 @dataclass(slots=True)
 class AttemptTime:
-    """One attempt's time, from when the backend is asked: waiting for a place does not count. `given` is its limit, in
+    """The time of one attempt, from when the backend is asked: waiting for a place does not count. `given` is its limit, in
     seconds."""
 
     clock: Clock
@@ -57,15 +57,14 @@ class AttemptTime:
             deadline.span.attributes["waited_ms"] = round((self.started - deadline.span.started) * 1000, 3)
 
     def had(self) -> float:
-        """Seconds used so far; none while the attempt waits for a place."""
+        """Returns the seconds used so far; 0 while the attempt waits for a place."""
         return 0.0 if self.started is None else self.clock() - self.started
 
 
 class Backend:
-    """Runs attempts at a backend so that a bad one costs its callers little and is left alone until it recovers. Only
-    failures and lateness count against it: a malformed question is the caller's fault, and an attempt cut off after hardly
-    any time says nothing. Every operation here is a read, or a write that may be repeated; a throttled one is not
-    retried."""
+    """Runs calls to a backend behind a circuit breaker, a bulkhead and bounded retries. Only failures and slowness count
+    against the backend: a malformed request is the caller's fault, and an attempt cut off early is no evidence. Every
+    operation is a read, or a write that may be repeated; a throttled one is not retried."""
 
     def __init__(
         self,
@@ -82,8 +81,8 @@ class Backend:
         self._budget = RetryBudget()
 
     async def call(self, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline, operation: str = "call") -> T:
-        """The result of the first attempt that succeeds before the deadline. `operation` names each attempt in spans. Raises
-        `BackendFailure`, or what the attempt raised."""
+        """Returns the result of the first attempt that succeeds before the deadline. `operation` names each attempt's span.
+        Raises `BackendFailure`, or any other error of the attempt."""
         self._budget.earn()
         for number in range(1, self._policy.retry.attempts + 1):
             try:
@@ -96,7 +95,7 @@ class Backend:
             except BackendFailure as failure:
                 pause = self._policy.retry.pause(number)
                 if isinstance(failure, Throttled) or not self._may_repeat(number, pause, deadline):
-                    if self.breaker.state is not BreakerState.CLOSED:  # this one has opened it: nobody is let through before
+                    if self.breaker.state is not BreakerState.CLOSED:  # the breaker admits no call sooner
                         failure.retry_after_ms = max(failure.retry_after_ms or 0, self._rest_ms())
                     raise
             await asyncio.sleep(pause)
@@ -119,7 +118,7 @@ class Backend:
         return result
 
     def _admit(self, deadline: Deadline) -> None:
-        """Raises `TimedOut` or `CircuitOpen` if the backend may not be asked."""
+        """Raises `TimedOut` or `CircuitOpen` if the backend may not be called."""
         if deadline.expired():
             raise TimedOut(f"There was no time left to ask the {self.name} backend.", dependency=self.name)
         if not self.breaker.allow_call():
@@ -144,7 +143,7 @@ class Backend:
             self.breaker.record_failure(era, fault)
 
     def _rest_ms(self) -> int:
-        """Milliseconds until the breaker lets a call through: the rest of its pause, or the time of the probe under way."""
+        """Returns the milliseconds until the breaker may admit a call: the rest of its pause, or the limit of a probe."""
         if self.breaker.state is BreakerState.OPEN:
             return self.breaker.retry_after_ms()
         return round(self._policy.attempt_seconds * 1000)
@@ -157,7 +156,7 @@ class Backend:
         except TimeoutError:
             raise TimedOut(f"The {self.name} backend did not answer in time.", dependency=self.name) from None
         except (OSError, EOFError):
-            # Adapters translate their drivers' errors; this is the network speaking past one of them.
+            # Adapters translate their drivers' errors; this is a network error that one of them let through.
             raise DependencyFailure(f"The {self.name} backend cannot be reached.", dependency=self.name) from None
 
 
@@ -171,14 +170,14 @@ GUARDED = frozenset(
     }
 )
 NAMES = frozenset({"terms", "match_names"})
-"""Calls that only help to read a search: they may have a guard of their own, so that late ones keep no search waiting."""
+"""Look-ups that only help to parse a query. They may have a guard of their own, so that slow ones do not delay searches."""
 UNGUARDED = frozenset({"health", "remember"})
-"""Health asks the backend itself: a probe that the breaker answered would never see it recover. Events of a profile are
-written behind the calls, one batch at a time, bounded and not repeated; they may take longer than a read."""
+"""Calls without a guard. `health` has to reach the backend: an open breaker would hide its recovery. `remember` writes
+profile events in the background, one bounded batch at a time and without retries; it may take longer than a read."""
 
 
 def guard_port(port: P, backend: Backend, names: Backend | None = None) -> P:
-    """The port with each call run by `backend`, and look-ups of names and terms by `names` where that is given."""
+    """Returns the port with each call run by `backend`, and look-ups of names and terms by `names` if given."""
     return cast(P, _GuardedPort(port, backend, names or backend))
 
 

@@ -1,8 +1,8 @@
-"""The names of the shop's things: readerships, audiences, the patterns of title ids and order numbers, its currency.
+"""The shop's identifiers: readerships, audiences, the patterns of title ids and order numbers, its currency.
 
-A shop states its own patterns (`MANGA_TITLE_PATTERN`, `MANGA_ORDER_PATTERN`). They are a small part of regular expressions,
-so that each is bounded, is matched in linear time, and can be read backwards: from how a customer says a number to how the
-shop writes it.
+A shop may set its own patterns (`MANGA_TITLE_PATTERN`, `MANGA_ORDER_PATTERN`). They are a small subset of regular
+expressions, so that each is bounded, is matched in linear time, and can be used to restore the shop's spelling of a number
+from the way a customer types it.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import Any
 from tools.store.currency import Currency
 
 GENRES = ("shonen", "seinen", "shojo", "josei", "kodomo")
-"""The readerships."""
+"""The readerships, each the target group of a kind of magazine."""
 AUDIENCES = ("all_ages", "teen", "older_teen", "adult")
-"""For whom a title is fit, the youngest first."""
+"""Audiences that a title may be fit for, youngest first."""
 SAFE_ID = "^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$"
-"""Safe in keys, lists and addresses: every id and number of a shop is of this form, whatever its own pattern."""
+"""The form of every id and number of a shop, whatever its own pattern: safe in keys, lists and URLs."""
 TITLE_ID = "^manga-[a-z0-9]{6,12}$"
 ORDER_ID = "^MNG-[A-Z0-9]{8}$"
-"""The demo shop's patterns. Schemas of tools state these; a registry puts a shop's own in their place."""
+"""The demo shop's patterns, which the tools' schemas state; the tool registry replaces them by a shop's own."""
 MONTH = "^[0-9-]{7}$"
-"""YYYY-MM, as far as a pattern can tell; `tools.store.models.values` knows the calendar."""
+"""YYYY-MM, loosely; `tools.store.models.values.is_month` checks the calendar."""
 SEPARATORS = re.compile("[ #./_:\\-\u2010-\u2015\u2212\u30fc]")
-"""People put these before and between the parts of a number: a Japanese keyboard has several that look like a dash."""
+"""Characters that people type before and between the parts of a number; a Japanese keyboard has several dashes."""
 LONGEST = 64
 _ELEMENT = re.compile(
     r"(?:(?P<set>\[(?:[A-Za-z0-9](?:-[A-Za-z0-9])?)+\]|\\d)|\\?(?P<literal>[A-Za-z0-9._:-]))"
@@ -53,7 +53,7 @@ class _Element:
         return f"{one}{{{self.least},{self.most}}}"
 
     def spell(self, text: str) -> str:
-        """Returns `text` in the case that the set has."""
+        """Returns `text` in the letter case that the element allows; unchanged if none matches."""
         for spelled in (text, text.upper(), text.lower()):
             if re.fullmatch(self.pattern, spelled):
                 return spelled
@@ -87,16 +87,16 @@ class IdPattern:
         return hash(self.text)
 
     def matches(self, text: str) -> bool:
-        """True if `text` is an id of this pattern, to the letter."""
+        """True if `text` matches the pattern exactly, in its letter case and with its separators."""
         return self._whole.fullmatch(text) is not None
 
     def mismatch(self, text: str, setting: str) -> str:
-        """A sentence that a file's id does not match the pattern, which `setting` states."""
+        """Returns the error text for a file's id that does not match the pattern set by `setting`."""
         return f"{text!r} is not of the shop's pattern {self.text}, which {setting} states"
 
     def normalise(self, text: str) -> str:
-        """The id as the shop writes it, from any spelling: "mng demo1001", "DEMO1001" and "#MNG‐DEMO1001" are MNG-DEMO1001.
-        Any other text is returned unchanged, and so are letters alone without the prefix: they are rather a word."""
+        """Returns the id as the shop writes it, from any spelling: "mng demo1001", "DEMO1001" and "#MNG‐DEMO1001" are
+        MNG-DEMO1001. Other text is returned unchanged; so are letters alone without the prefix: they are likely a word."""
         bare = SEPARATORS.sub("", text)
         found = self._said.fullmatch(bare)
         if found is None or not (found["prefix"] or any(map(str.isdigit, bare))):
@@ -109,8 +109,8 @@ class IdPattern:
 
 
 def _said_pattern(elements: list[_Element]) -> re.Pattern[str]:
-    """Matches an id in any case and without separators; the letters before its first set may be left out. One group for the
-    prefix, then one for each set."""
+    """Compiles a pattern of typed ids: any case, no separators, the prefix (literals before the first set) optional. Its
+    groups are the prefix, then one for each set."""
     spoken = [each for each in elements if each.is_set or not SEPARATORS.match(each.characters)]
     first = next(place for place, each in enumerate(spoken) if each.is_set)
     prefix = "".join(each.pattern for each in spoken[:first])
@@ -151,7 +151,7 @@ def _parse(body: str) -> list[_Element]:
 
 
 def _sample(element: _Element) -> str:
-    """Characters that the element allows: digits where it has them."""
+    """Returns sample characters that the element allows: digits if it has them."""
     if not element.is_set:
         return element.characters * element.least
     allowed = [each for each in "1234567890ABCDEFabcdef" if re.match(element.characters, each)]
@@ -160,14 +160,14 @@ def _sample(element: _Element) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Identifiers:
-    """The patterns of one shop, and its currency."""
+    """One shop's id patterns and currency."""
 
     titles: IdPattern = field(default_factory=lambda: IdPattern(TITLE_ID))
     orders: IdPattern = field(default_factory=lambda: IdPattern(ORDER_ID))
     currency: Currency = Currency()
 
     def adapt(self, value: Any) -> Any:
-        """A schema, description or message with this shop's patterns, examples and currency in place of the demo shop's."""
+        """Replaces the demo shop's patterns, examples and currency by this shop's in a schema, description or message."""
         return self.currency.adapt(self._adapt(value))
 
     def _adapt(self, value: Any) -> Any:

@@ -1,7 +1,7 @@
-"""The narrow doors to the backends, in the store's own terms.
+"""Ports to the backends, in the store's own terms.
 
-Every method takes the deadline of the call and either answers before it or raises. Adapters turn driver errors into
-`tools.store.failures` at their own edge, so nobody above knows which driver it was.
+Every method takes the deadline of the call and either answers before it or raises. Adapters translate driver errors into
+`tools.store.failures` themselves, so that no caller depends on a driver.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tools.store.models import (
 )
 
 MOST_RELEASES = 2_000
-"""Volumes listed for a month: in Japan some thousand manga volumes come out in one."""
+"""Most releases listed for a month: in Japan some thousand manga volumes come out in one."""
 MOST_BOUGHT = 100
 MOST_POPULAR = 500
 
@@ -43,53 +43,53 @@ class CatalogPort(Protocol):
     """Finds and describes titles."""
 
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
-        """Hits for free text in any script, best first, all satisfying the conditions."""
+        """Searches by free text in any script. Returns hits that satisfy all conditions, best first."""
         ...
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
-        """The titles that exist among `title_ids`."""
+        """Returns the titles among `title_ids` that exist, by id."""
         ...
 
     async def popular(self, conditions: Conditions, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        """The most popular titles that satisfy the conditions."""
+        """Returns the `limit` most popular titles that satisfy the conditions."""
         ...
 
     async def for_reader(self, query: ReaderQuery, deadline: Deadline) -> tuple[Title, ...]:
-        """Titles to a reader's taste, best first, all satisfying the conditions."""
+        """Recommends titles to a reader's taste, best first; all satisfy the conditions."""
         ...
 
     async def nearest(self, text: str, limit: int, deadline: Deadline) -> tuple[Neighbour, ...] | None:
-        """The titles nearest to the text in meaning, nearest first. None if the text has no vector in time; empty if the
-        catalogue has no vectors."""
+        """Returns the titles nearest to the text in meaning, nearest first. None if the text could not be embedded in time;
+        empty if the catalogue has no vectors."""
         ...
 
     async def terms(self, deadline: Deadline) -> CatalogTerms:
-        """The catalogue's own words; kept in the process, so that it is asked for them seldom."""
+        """Returns the catalogue's tags, magazines and readerships with counts; cached in the process."""
         ...
 
     async def match_names(self, names: Sequence[str], deadline: Deadline) -> dict[str, NameMatches]:
-        """The titles and authors of exactly these names, in any script; names without any are left out. 64 names at most."""
+        """Returns titles and authors by exact name, in any script, for at most 64 names; omits names without a match."""
         ...
 
     async def health(self, deadline: Deadline) -> Health: ...
 
 
 class TitlesPort(Protocol):
-    """The store's own record of each title, for when the catalogue is late or away."""
+    """The store's own record of each title: the fallback while the catalogue is slow or down."""
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
-        """The titles among `title_ids` that have a record and came in time."""
+        """Returns the titles among `title_ids` that have a record and came in time, by id."""
         ...
 
     async def popular(self, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        """The most popular titles, at most `MOST_POPULAR`, the most popular first. Empty if the records do not say."""
+        """Returns the `limit` most popular titles, at most `MOST_POPULAR`. Empty if the records do not rank them."""
         ...
 
     async def health(self, deadline: Deadline) -> Health: ...
 
 
 class StockPort(Protocol):
-    """Prices and copies."""
+    """Prices and numbers of copies."""
 
     async def availability(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage: ...
 
@@ -97,10 +97,10 @@ class StockPort(Protocol):
 
 
 class ReleasesPort(Protocol):
-    """Volumes and their days of release."""
+    """Volumes and their release dates."""
 
     async def of_month(self, month: str, deadline: Deadline) -> tuple[Release, ...]:
-        """Releases in a month of Japan's calendar (YYYY-MM), by day, then the best known first. At most
+        """Returns the releases of a month of Japan's calendar (YYYY-MM), by date, then most popular first. At most
         `MOST_RELEASES`, the earliest."""
         ...
 
@@ -108,23 +108,23 @@ class ReleasesPort(Protocol):
 
 
 class OrdersPort(Protocol):
-    """Orders, reachable only through their owner."""
+    """Orders. Each method reads the orders of one owner only."""
 
     async def order(self, owner: str, order_id: str, deadline: Deadline) -> Order | None:
-        """The owner's order, or None: not there and not theirs are one answer."""
+        """Returns the owner's order; None if it does not exist or belongs to another owner."""
         ...
 
     async def latest(self, owner: str, limit: int, deadline: Deadline) -> tuple[Order, ...]:
-        """At most `limit` of the owner's orders, latest first."""
+        """Returns at most `limit` of the owner's orders, latest first."""
         ...
 
     async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
-        """Ids of the titles the owner has bought (not cancelled, not returned), latest first."""
+        """Returns the ids of titles the owner has bought (not cancelled, not returned), latest purchase first."""
         ...
 
     async def bought(self, owner: str, title_id: str, deadline: Deadline) -> tuple[OrderLine, ...]:
-        """The owner's order lines of one title (not cancelled, not returned), of at most `MOST_BOUGHT` orders, the latest
-        first."""
+        """Returns the owner's order lines of one title (not cancelled, not returned), latest order first, from at most
+        `MOST_BOUGHT` orders."""
         ...
 
     async def health(self, deadline: Deadline) -> Health: ...
@@ -146,7 +146,7 @@ class PagesPort(Protocol):
     """Previews of volumes."""
 
     async def pages(self, title_id: str, volume: int, deadline: Deadline) -> Preview | None:
-        """The first pages of a volume, three at most; None without a preview."""
+        """Returns the first pages of a volume, three at most; None without a preview."""
         ...
 
     async def health(self, deadline: Deadline) -> Health: ...
@@ -156,14 +156,14 @@ class Classifier(Protocol):
     """Labels texts with readerships and tags."""
 
     async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
-        """The readerships and tags of the text, in the words of `terms` and no others."""
+        """Returns readerships and tags of the text with confidences, only ones that `terms` lists."""
         ...
 
     async def health(self, deadline: Deadline) -> Health: ...
 
 
 class Embedder(Protocol):
-    """Text to a vector of unit length, the same direction for the same meaning in any language."""
+    """Embeds texts as vectors of unit length: the same meaning has the same direction in any language."""
 
     @property
     def name(self) -> str:

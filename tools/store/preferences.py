@@ -1,4 +1,4 @@
-"""Reads preferences as queries are read, each text once for a while: calls of the same customer read the same ones."""
+"""Parses stated preferences as queries are parsed, and caches each text's reading, since a customer's calls share them."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ ONE_MATTER = frozenset(
         *("price", "series_price", "format"),
     }
 )
-"""Matters on which a later statement replaces an earlier one."""
+"""Conditions of which a later statement replaces an earlier one."""
 YES_OR_NO = frozenset({"in_stock", "all_volumes", "no_adult"})
 
 
 @dataclass(frozen=True, slots=True)
 class Stance:
-    """The customer's attitude in one statement. `welcome` and `welcome_genres`: named tags and readerships that are not
-    refused; `adult`: adult titles are asked for. `along`: for each phrase its first tag and the tags that often go with it
-    ("horror", and its gore): taking back a refusal of the first tag takes back those of the others, but not the other way
-    round. `freedoms`: what is said to be no requirement."""
+    """The effect of one statement. `welcome` and `welcome_genres`: tags and readerships that it names without refusing them;
+    `adult`: it asks for adult titles. `along`: for each phrase its first tag and its companions ("horror", and its gore):
+    allowing the first tag again allows the companions too, but not the other way round. `freedoms`: conditions that it says
+    are not required."""
 
     conditions: Conditions = NOTHING
     welcome: frozenset[str] = frozenset()
@@ -41,7 +41,7 @@ class Stance:
     along: tuple[tuple[str, frozenset[str]], ...] = ()
     freedoms: tuple[Freedom, ...] = ()
     taken: frozenset[str] = field(init=False)
-    """The names of the conditions that this statement replaces."""
+    """Names of the conditions that this statement replaces."""
 
     def __post_init__(self) -> None:
         own = self.conditions
@@ -55,7 +55,7 @@ class Stance:
         return bool(self.conditions.stated or self.welcome or self.welcome_genres or self.freedoms)
 
     def leaves(self, older: Conditions) -> Conditions:
-        """The parts of an earlier statement that still hold: all but those on the same matter."""
+        """Returns the earlier conditions that still hold: without those that this statement replaces or takes back."""
         tags = _less(older.without_tags, self._asked_for(older.without_tags))
         genres = _less(older.without_genres, self.welcome_genres)
         authors = tuple(name for name in older.without_authors if not _names(self.conditions.author, name))
@@ -68,11 +68,11 @@ class Stance:
         return left.but(*taken) if taken else left
 
     def _asked_for(self, unwanted: tuple[str, ...]) -> frozenset[str]:
-        """The welcome tags, with the companions (`along`) of each phrase whose first tag is unwanted."""
+        """Returns the welcome tags, with the companions (`along`) of each phrase whose first tag was unwanted."""
         return self.welcome.union(*(others for first, others in self.along if first in unwanted))
 
     def adds_to(self, older: Conditions) -> Conditions:
-        """The parts of an earlier statement that this one neither restates nor contradicts."""
+        """Returns the earlier conditions that this statement neither repeats nor contradicts."""
         own, left = self.conditions, self.leaves(older)
         return replace(
             left.but(*YES_OR_NO.intersection(own.stated)),
@@ -84,7 +84,7 @@ class Stance:
 
 
 def stance_of(reading: Reading, *, firmly: bool = False) -> Stance:
-    """The stance of a reading. Unrefused names are welcome; `firmly`: only if a word says so."""
+    """Returns the stance of a reading. Names that are not refused are welcome; `firmly`: only tags that a word endorses."""
     welcome = reading.endorsed if firmly else reading.welcome
     return Stance(
         reading.conditions,
@@ -101,7 +101,7 @@ def _less(held: tuple[str, ...], taken: frozenset[str] | tuple[str, ...]) -> tup
 
 
 def _names(author: str | None, unwanted: str) -> bool:
-    """True if the author asked for is the one ruled out, by all the words of either name."""
+    """True if the requested author is the refused one: one name has all the words of the other."""
     if author is None:
         return False
     one, other = set(normalise(author).replace(",", " ").split()), set(normalise(unwanted).replace(",", " ").split())
@@ -109,19 +109,19 @@ def _names(author: str | None, unwanted: str) -> bool:
 
 
 MOST_KEPT = 2_000
-"""Texts whose reading is kept, of some kilobytes each."""
+"""Capacity of the cache of readings, in texts; a reading takes some kilobytes."""
 MOST_TOGETHER = 500
-"""Customers whose preferences were read beside one another."""
+"""Capacity of the cache of whole preference lists, about one for each customer."""
 KEPT_SECONDS = 600.0
-"""Time for which a reading is kept: it depends on the catalogue's words, and on the year."""
+"""Lifetime of a cached reading: it depends on the catalogue's terms, and on the year."""
 NEARLY_NONE = 0.005
-"""Seconds; less time left is too little to read a preference for the first time."""
+"""Seconds; with less time left a preference that is not cached is not parsed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A preference and its reading. `holds`: the part that no later preference takes back. `of_another`: it concerns
-    somebody else ("my daughter is 8") and is no condition for the customer's titles. `unread`: there was no time."""
+    """A parsed preference. `holds`: its conditions that no later preference takes back. `of_another`: it concerns somebody
+    else ("my daughter is 8") and is no condition for the customer's titles. `unread`: there was no time to parse it."""
 
     preference: Preference
     reading: Reading
@@ -132,7 +132,7 @@ class Heard:
 
     @property
     def is_obeyed(self) -> bool:
-        """True if any part of it is a condition."""
+        """True if it states any condition."""
         return bool(self.stance.conditions.stated)
 
     @property
@@ -142,7 +142,7 @@ class Heard:
 
     @property
     def doubted(self) -> list[str]:
-        """Words of the preference that were not read for sure and are no condition."""
+        """Words of the preference whose meaning is uncertain; they state no condition."""
         return [each.words for each in self.reading.understood if not each.obeyed]
 
 
@@ -154,7 +154,7 @@ class PreferenceReader:
         self._together: Lru[tuple[Preference, ...], tuple[float, tuple[Heard, ...]]] = Lru(MOST_TOGETHER)
 
     async def all(self, preferences: Iterable[Preference], deadline: Deadline) -> tuple[Heard, ...]:
-        """Reads each preference, the oldest first; those that there is no time for are `unread`."""
+        """Parses the preferences, oldest first, or takes them from the cache; those without time left are `unread`."""
         stated = tuple(preferences)
         kept = self._together.use(stated)
         if kept is not None and kept[0] > self._clock():
@@ -162,7 +162,7 @@ class PreferenceReader:
         heard = []
         for each in stated:
             heard.append(self._recall_reading(each) or await self.read(each, deadline))
-            await asyncio.sleep(0)  # twenty at a stretch would keep everybody else waiting
+            await asyncio.sleep(0)  # twenty in a row would block the event loop
         together = _holding(heard)
         if all(each.preference.text in self._kept for each in together):
             self._together.put(stated, (self._clock() + KEPT_SECONDS, together))
@@ -178,7 +178,7 @@ class PreferenceReader:
         return heard
 
     def call(self, reading: Reading) -> Stance:
-        """The stance that the words of one call state."""
+        """Returns the stance of one call's query."""
         return stance_of(reading)
 
     def _recall_reading(self, preference: Preference) -> Heard | None:
@@ -189,7 +189,7 @@ class PreferenceReader:
 
 
 def _interpret_reading(preference: Preference, reading: Reading) -> Heard:
-    """The preference's lasting part: liked titles are no condition, and known titles may still be asked for."""
+    """Reads a lasting preference: tags and author that it asks for are no condition, and known titles stay allowed."""
     if reading.another:
         return Heard(preference, reading, Stance(), of_another=True)
     known = set(reading.known)
@@ -202,7 +202,7 @@ def _interpret_reading(preference: Preference, reading: Reading) -> Heard:
 
 
 def _holding(heard: Sequence[Heard]) -> tuple[Heard, ...]:
-    """The preferences, each with the part that no later one has taken back."""
+    """Returns the preferences in their order, each with the conditions that no later one takes back."""
     later: list[Stance] = []
     held: list[Heard] = []
     for each in reversed(heard):

@@ -1,5 +1,5 @@
-"""Stock as tools read it: five seconds old at most when live, and the last known for a quarter of an hour after. Rows are
-kept as they are on record, and read with the prices of the day."""
+"""Stock as tools read it: a cache of rows that are fresh for five seconds and a fallback for 15 minutes. Rows are cached as
+recorded; the prices of the day are computed when they are read."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from tools.store.ports import StockPort
 
 
 def price_for_day(row: Availability, day: str) -> Availability:
-    """The row with the prices of `day` (YYYY-MM-DD in Japan): a campaign that runs carries the date of its end; any other is
-    removed and the list price stands. New books have their publisher's price, whatever discount is on record. There are as
-    many new sets as copies of the scarcest volume."""
+    """Returns the row with the prices of `day` (YYYY-MM-DD in Japan). A running campaign gets its end date; any other is
+    removed and the list price applies. New books have their publisher's price, whatever discount is on record. There are at
+    most as many new sets as copies of the scarcest volume."""
     offers = tuple(_of_new_books(offer, row) if offer.format in FIXED else _offer_on_day(offer, day) for offer in row.offers)
     return row if offers == row.offers else replace(row, offers=offers)
 
@@ -63,13 +63,13 @@ def _is_reduced(offer: Offer) -> bool:
 
 
 class DayPrices:
-    """The prices of the last `capacity` titles that were read."""
+    """An LRU cache of rows with the prices of a day, for `capacity` titles."""
 
     def __init__(self, capacity: int) -> None:
         self._sold: Lru[str, tuple[Availability, str, Availability]] = Lru(capacity)
 
     def compute_sale(self, row: Availability, day: str) -> Availability:
-        """The row as it is sold on a day (YYYY-MM-DD in Japan), computed once for each row and day."""
+        """Returns the row with the prices of a day (YYYY-MM-DD in Japan), computed once for each row and day."""
         known = self._sold.use(row.title_id)
         if known is None or known[0] is not row or known[1] != day:
             known = row, day, price_for_day(row, day)
@@ -80,14 +80,14 @@ class DayPrices:
 FRESH_SECONDS = 5.0
 LAST_KNOWN_SECONDS = 15 * 60.0
 UNKNOWN_SECONDS = 30.0
-"""Titles that are not sold are asked for again after so long: a model that repeats a wrong id costs the backend nothing."""
+"""Seconds for which an id that is not sold is cached: a model that repeats a wrong id costs the backend nothing."""
 JITTER = 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class StockReading:
-    """A reading of stock: `rows` are current, `unknown` are not sold here, `unanswered` did not come in time. `asked`: the
-    backend was asked; the cache could not answer alone."""
+    """A read of stock: `rows` by title id; `unknown` ids are not sold here, `unanswered` ones did not come in time. `asked`:
+    the backend was asked, since the cache did not have all rows."""
 
     rows: dict[str, Availability]
     unknown: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class StockReading:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A kept row, None for a title that the shop does not sell. Both times are of the reader's clock."""
+    """A cache entry. `row` is None for a title that the shop does not sell; both times are seconds of the reader's clock."""
 
     row: Availability | None
     read_at: float
@@ -106,8 +106,8 @@ class _Entry:
 
 @dataclass(slots=True)
 class StockReader:
-    """A small cache before the stock port. With `fresh` off every row is asked for, and kept for when the backend is away.
-    `now` is the wall clock, `under_way` counts the reads that wait for the backend."""
+    """A cache in front of the stock port. With `fresh` off every read asks the port, and cached rows serve only as a
+    fallback. `now` is the wall clock, `under_way` counts the port's calls in progress."""
 
     port: StockPort
     clock: Clock = time.monotonic
@@ -124,7 +124,7 @@ class StockReader:
         self._prices = DayPrices(self.capacity)
 
     async def read(self, title_ids: Sequence[str], deadline: Deadline) -> StockReading:
-        """Reads stock, from the cache if fresh. Raises `BackendFailure` if no row is and the backend does not answer."""
+        """Reads stock: fresh rows from the cache, others from the port. Raises `BackendFailure` if the port fails."""
         wanted = tuple(dict.fromkeys(title_ids))
         rows = self._fresh(wanted)
         missing = [title_id for title_id in wanted if title_id not in rows]
@@ -138,7 +138,7 @@ class StockReader:
         return self._reading(wanted, rows, unanswered, asked=bool(missing))
 
     async def read_available(self, title_ids: Sequence[str], deadline: Deadline) -> StockReading:
-        """Reads as `read` does, but a backend that does not answer leaves titles unanswered instead of failing the call."""
+        """Reads as `read` does, but if the port fails returns the fresh rows, with the other titles `unanswered`."""
         try:
             return await self.read(title_ids, deadline)
         except BackendFailure:
@@ -146,12 +146,12 @@ class StockReader:
             return self._reading(title_ids, rows, tuple(i for i in title_ids if i not in rows), asked=True)
 
     def read_ahead(self, title_ids: Sequence[str], page: AvailabilityPage) -> None:
-        """Takes rows that were read behind the calls, for when the backend is away: the next call still reads live."""
+        """Caches rows that were read in the background, as a fallback only: the next call still reads live."""
         for title_id in set(title_ids).difference(page.unanswered):
             self._entries.put(title_id, _Entry(page.rows.get(title_id), self.clock(), fresh_until=-math.inf))
 
     def last_known(self, title_ids: Iterable[str]) -> dict[str, Availability]:
-        """The rows that were read within the last quarter of an hour; their `as_of` says when."""
+        """Returns the rows, by title id, that were read within the last 15 minutes; their `as_of` says when."""
         today, prices = self._today(), self._prices
         return {
             title_id: prices.compute_sale(row, today)
@@ -160,17 +160,17 @@ class StockReader:
         }
 
     def recently_read(self, most: int) -> list[Availability]:
-        """The last known rows of the titles that were read last, the last first, as they are on record."""
+        """Returns the last known rows of the `most` titles used last, most recent first, with prices as recorded."""
         lately = islice(reversed(self._entries), most)
         return [row for title_id in lately if (row := self._last_known(title_id)) is not None]
 
     def age(self, title_id: str) -> float:
-        """Seconds since the title's stock was read, by this process or another; infinite when nothing is known."""
+        """Returns the seconds since the title's stock was read, by this process or another; infinite if it is not cached."""
         entry = self._entries.peek(title_id)
         return math.inf if entry is None else self.clock() - entry.read_at
 
     def adopt(self, row: Availability, age: float) -> None:
-        """Takes a row that another process read `age` seconds ago, for when the backend is away."""
+        """Caches a row that another process read `age` seconds ago, as a fallback."""
         read_at = self.clock() - age
         entry = self._entries.peek(row.title_id)
         if age <= LAST_KNOWN_SECONDS and (entry is None or entry.read_at < read_at):
@@ -217,10 +217,10 @@ class StockReader:
         return day_in_japan(self.now()).isoformat()
 
 
-# The last known stock, in Redis, so that a new process has something to answer while the stock's backend is away.
+# A snapshot of the last known stock in Redis: the fallback of a new process while the stock backend is down.
 #
-# It holds the popular titles, asked for or not, and titles that were asked for lately. Each process adds the rows that it
-# read and takes over those of the others, so that of many processes only a few ask the backend.
+# It holds the popular titles and those read lately. Each process adds the rows it has read
+# and adopts those of the others, so that only a few of many processes ask the backend.
 
 
 logger = logging.getLogger(__name__)
@@ -230,7 +230,7 @@ ROWS_A_PART = 64
 ROUND_SECONDS = 60.0
 RETRY_SECONDS = 2.0
 WARM_SECONDS = 300.0
-"""A popular title is read again when nobody has read it for so long."""
+"""Age in seconds at which the snapshot's task reads a popular title again."""
 BATCH = 20
 PAUSE_SECONDS = 0.3
 ASK_SECONDS = 1.0
@@ -250,9 +250,8 @@ def rows_snapshot(snapshots: Snapshots, variant: str = "") -> RowsSnapshot:
 
 @dataclass(slots=True)
 class StockSnapshot:
-    """The last known stock in Redis, renewed by a task that the application owns. `port` reads stock for the snapshot alone.
-    `_written`: the ids and times that each part
-    was last seen to hold."""
+    """The last known stock in Redis, renewed by a task that the application owns. `port` serves the reads of this task
+    alone. `_written`: for each part, `as_of` by title id as last seen in Redis."""
 
     port: StockPort
     reader: StockReader
@@ -262,7 +261,7 @@ class StockSnapshot:
     _written: dict[int, dict[str, str]] = field(default_factory=dict)
 
     async def keep(self) -> None:
-        """Runs until cancelled."""
+        """Renews the snapshot every minute until cancelled; every 2 seconds while no stock of a popular title is known."""
         await run_periodically("inventory snapshot", self._round)
 
     async def _round(self) -> float:
@@ -273,7 +272,7 @@ class StockSnapshot:
         return ROUND_SECONDS if warm else RETRY_SECONDS
 
     async def recall(self) -> bool:
-        """Takes over the rows of other processes. True if Redis answered."""
+        """Adopts the rows that other processes stored. Returns True if Redis answered."""
         try:
             for part in range(PARTS):
                 rows = await self.shared.load(part) or ()
@@ -286,8 +285,8 @@ class StockSnapshot:
         return True
 
     async def warm(self) -> bool:
-        """Reads popular titles that were not read for a while, a few at a time, behind live reads. True if anything is known
-        of any of them."""
+        """Reads popular titles not read for `WARM_SECONDS`, in batches, yielding to live reads. Returns True if stock of any
+        popular title is known."""
         due = [title_id for title_id in self.popular.index.by_id if self.reader.age(title_id) > WARM_SECONDS]
         for start in range(0, len(due), BATCH):
             await self._give_way()
@@ -305,7 +304,7 @@ class StockSnapshot:
         )
 
     async def save(self) -> None:
-        """Writes the parts that have newer rows."""
+        """Writes the parts whose rows differ from those last seen in Redis."""
         for part, rows in self._parts().items():
             seen = {row.title_id: row.as_of for row in rows}
             if seen == self._written.get(part, {}):
@@ -315,7 +314,7 @@ class StockSnapshot:
                 self._written[part] = seen
 
     def _parts(self) -> dict[int, tuple[Availability, ...]]:
-        """The popular titles, then those read last, as far as they fit."""
+        """Returns the rows by part: popular titles first, then those read last, up to `ROWS_A_PART` in each."""
         popular = self.reader.last_known(tuple(self.popular.index.by_id))
         others = self.reader.recently_read(PARTS * ROWS_A_PART)
         parts: dict[int, dict[str, Availability]] = {}
@@ -326,14 +325,14 @@ class StockSnapshot:
         return {part: tuple(sorted(rows.values(), key=lambda row: row.title_id)) for part, rows in parts.items() if rows}
 
     async def _give_way(self) -> None:
-        """Waits while live reads are under way, for a second at most: under steady load there is always one."""
+        """Waits until no live read is in progress, for a second at most: under steady load there is always one."""
         for _ in range(YIELDS):
             if not self.reader.under_way:
                 return
             await asyncio.sleep(YIELD_SECONDS)
 
     def _age(self, row: Availability) -> float | None:
-        """Seconds since its `as_of`; None for a row that is too old, or of a time that cannot be."""
+        """Returns the seconds since the row's `as_of`; None if that is too old, in the future or invalid."""
         try:
             as_of = datetime.fromisoformat(row.as_of)
         except ValueError:

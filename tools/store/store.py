@@ -1,5 +1,5 @@
-"""The store as tools see it, and its releases: a month is fresh for five minutes, and stands in for a day while the
-backend is away."""
+"""The `Store` that tools get, and a cache of each month's releases: fresh for five minutes, a fallback for a day while the
+backend is down."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tools.store.stock import StockReader
 
 
 def releases_of(titles: Iterable[Title], volumes: Iterable[tuple[str, VolumeStock]]) -> Iterator[Release]:
-    """The releases of volumes of these titles; volumes without a day, or of another title, are left out."""
+    """Yields the releases of volumes of these titles. Skips volumes without a release date and volumes of other titles."""
     known = {title.title_id: title for title in titles}
     for title_id, volume in volumes:
         title = known.get(title_id)
@@ -39,13 +39,13 @@ def releases_of(titles: Iterable[Title], volumes: Iterable[tuple[str, VolumeStoc
 FRESH_SECONDS = 300.0
 LAST_KNOWN_SECONDS = 86_400.0
 MONTHS = 36
-"""Months that are kept: those to come, and a year back."""
+"""Capacity of the cache in months: the coming ones, and a year back."""
 
 
 @dataclass(slots=True)
 class ReleaseReader:
-    """A small cache before the port: a day of release changes a few times a year. With `fresh` off every month is asked for,
-    and kept for when the backend is away."""
+    """A cache in front of the releases port: release dates change a few times a year. With `fresh` off every read asks the
+    port, and cached months serve only as a fallback."""
 
     port: ReleasesPort
     clock: Clock = time.monotonic
@@ -53,7 +53,7 @@ class ReleaseReader:
     _months: Lru[str, tuple[tuple[Release, ...], float]] = field(default_factory=lambda: Lru(MONTHS))
 
     async def of_month(self, month: str, deadline: Deadline) -> tuple[Release, ...]:
-        """The releases of a month, as the port's. Raises `BackendFailure` without fresh data or an answer."""
+        """Returns the releases of a month (YYYY-MM). Raises `BackendFailure` if none are fresh and the port fails."""
         if self.fresh and (known := self._recall_recent(month, FRESH_SECONDS)) is not None:
             return known
         told = await self.port.of_month(month, deadline)
@@ -62,7 +62,7 @@ class ReleaseReader:
         return releases
 
     def last_known(self, month: str) -> tuple[Release, ...] | None:
-        """The releases of the month that were read within a day."""
+        """Returns the month's releases if they were read within a day, else None."""
         return self._recall_recent(month, LAST_KNOWN_SECONDS)
 
     def _recall_recent(self, month: str, seconds: float) -> tuple[Release, ...] | None:
@@ -72,12 +72,12 @@ class ReleaseReader:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Everything a tool may reach. All of it is guarded: a call through it ends by its deadline.
+    """The ports and readers that a tool may use. All are guarded: a call through them ends by its deadline.
 
-    `titles` reads by id, through `catalog` and `records`. `stock_port` is the port under `stock`, for its health. `reader`
-    reads shoppers' words, `preference_reader` the preferences they state, which `preferences` keeps. `classifying` finds
-    readerships and tags of a text. `adult`: where titles for adults may appear; `policies`: the shop's own texts;
-    `identifiers`: the patterns of its ids; `now`: the wall clock."""
+    `titles` reads by id, through `catalog` and `records`. `stock_port` is the port under `stock`, for health checks.
+    `reader` parses shoppers' queries, `preference_reader` stated preferences, which `preferences` stores. `classifying`
+    labels texts with readerships and tags. `adult`: where adult titles may appear; `policies`: the shop's own texts;
+    `identifiers`: its id patterns; `now`: the wall clock."""
 
     catalog: CatalogPort
     stock: StockReader

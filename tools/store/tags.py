@@ -1,7 +1,7 @@
-"""The vocabulary of tags: a shop's own spellings to one, and for whom a title with a tag is fit.
+"""The vocabulary of tags: maps each spelling to one name, and rates tags by the audience that they make a title fit for.
 
-`tags.toml` is the table; a shop extends it by a file of the same form. A tag in neither is kept as it is first written, is
-told of at a load, and makes no title fit for anybody younger.
+`tags.toml` is the shipped table; a shop extends it by a file of the same form. A tag in neither keeps its first spelling, is
+reported when a catalogue is loaded, and makes no title fit for a younger audience.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tools.store.identifiers import AUDIENCES
 
 MOST_TAGS, MOST_WORDS, LONGEST_WORD = 500, 50, 100
 LARGEST_FILE = 1024 * 1024
-"""Most bytes of the file."""
+"""Most bytes of a shop's file."""
 _BETWEEN = re.compile(r"[\s_'’・/.‐-―-]+")
 _TAIL = re.compile(r"(?<=.)(?:漫画|マンガ|もの|モノ|物|系)$")
 
@@ -33,8 +33,8 @@ class TagsFileError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A tag. `synonyms`: other spellings. `audience`: one of `AUDIENCES`, None if the tag decides none. `aversions`: words
-    of shoppers that rule it out."""
+    """A tag. `synonyms`: other spellings. `audience`: one of `AUDIENCES`; None if the tag does not decide it. `aversions`:
+    words of shoppers that exclude it."""
 
     synonyms: tuple[str, ...] = ()
     audience: str | None = None
@@ -42,7 +42,7 @@ class Tag:
 
 
 class Vocabulary:
-    """All tags by name. `own` are those that the shop's file names, as it states them; `digest` tells tables apart."""
+    """All tags by name. `own`: the entries of the shop's file; `digest`: a hash of the whole table."""
 
     def __init__(self, tags: Mapping[str, Tag], own: Mapping[str, Tag] | None = None) -> None:
         self.tags, self.own = tags, own or {}
@@ -54,12 +54,12 @@ class Vocabulary:
         self.digest = sha256(repr(sorted(tags.items())).encode()).hexdigest()[:16]
 
     def name_of(self, written: str) -> str | None:
-        """The tag that is meant; None for one that no table has."""
+        """Returns the name of the tag that has this spelling; None for an unknown one."""
         key = key_of(written)
         return self._names.get(key) or self._names.get(_TAIL.sub("", key))
 
     def list_rated(self, audience: str) -> frozenset[str]:
-        """The tags of this audience."""
+        """Returns the tags rated for this audience."""
         return self._by_audience[audience]
 
     @cached_property
@@ -67,11 +67,11 @@ class Vocabulary:
         return {each: frozenset(name for name, tag in self.tags.items() if tag.audience == each) for each in AUDIENCES}
 
     def spell_tags(self, written: Iterable[str], seen: dict[str, str]) -> tuple[str, ...]:
-        """The tags as the vocabulary spells them, each once. `seen` keeps the first spelling of each unknown tag."""
+        """Returns the tags by their names, without duplicates. `seen` keeps the first spelling of each unknown tag."""
         return tuple(dict.fromkeys(self.name_of(tag) or seen.setdefault(key_of(tag), tag.strip() or tag) for tag in written))
 
     def extend(self, own: Mapping[str, Tag]) -> Vocabulary:
-        """A copy with a shop's own tags and its additions to known ones. Raises ValueError."""
+        """Returns a copy with a shop's own tags and its additions to known ones. Raises ValueError."""
         tags = dict(self.tags)
         for name, tag in own.items():
             tags[name] = _merge_tag(name, tags[name], tag) if name in tags else tag
@@ -79,7 +79,7 @@ class Vocabulary:
 
 
 def key_of(written: str) -> str:
-    """The key of all spellings of one tag: without case, width, accents, hyphens and the plural."""
+    """Returns the look-up key of a spelling: without case, width, accents, separators and plural."""
     text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", written).casefold())
     # Japanese voicing marks are part of a letter, other marks are accents.
     text = "".join(c for c in text if not unicodedata.combining(c) or c in "\u3099\u309a")
@@ -91,13 +91,13 @@ def key_of(written: str) -> str:
 
 @cache
 def shipped() -> Vocabulary:
-    """The table of the package. The first time it reads a file."""
+    """Returns the shipped table. The first call reads a file."""
     data = tomllib.loads(files("tools.store").joinpath("tags.toml").read_text(encoding="utf-8"))
     return Vocabulary({name: _tag(rule) for name, rule in data["tags"].items()})
 
 
 def load_vocabulary(path: Path | None) -> Vocabulary:
-    """The shipped table, extended by a shop's file where there is one. Raises `TagsFileError`."""
+    """Returns the shipped table, extended by the shop's file if a path is given. Raises `TagsFileError`."""
     if path is None:
         return shipped()
     try:
@@ -127,7 +127,7 @@ def _tag(rule: Mapping[str, Any], *names: str) -> Tag:
 
 
 def _merge_tag(name: str, there: Tag, more: Tag) -> Tag:
-    """Raises ValueError for an audience that is younger than it was: a title's own `audience` says so of one title."""
+    """Adds a shop's entry to a tag. Raises ValueError for a younger audience, which only a title's `audience` may state."""
     audience = more.audience or there.audience
     if there.audience and more.audience and AUDIENCES.index(more.audience) < AUDIENCES.index(there.audience):
         raise ValueError(f"{name} is {there.audience} already, and may only be made stricter")

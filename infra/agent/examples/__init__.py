@@ -1,1 +1,1 @@
-"""What `StoreTools` does, in few lines, for agents that are not made with Strands."""
+"""Short equivalents of `StoreTools` for agents that are not made with Strands."""

@@ -1,4 +1,4 @@
-"""A shop's agent without a framework: JSON-RPC over HTTP of 2026, a turn of three seconds and three calls."""
+"""An agent without a framework: JSON-RPC over HTTP (MCP 2026-07-28), with three seconds and three calls per turn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HEADERS = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Versio
 ERA = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
 Json = dict[str, Any]
 Think = Callable[[list[Json], list[Json]], Awaitable[str | list[tuple[str, Json]]]]
-"""A model: from the messages and the tools it makes its answer, or the calls that it wants together."""
+"""A model: maps (messages, tools) to its answer, or to a list of calls to make together."""
 
 
 async def answer(url: str, think: Think, session: str, user: str, question: str) -> str:
@@ -32,7 +32,7 @@ async def answer(url: str, think: Think, session: str, user: str, question: str)
         return dict((await http.post("/mcp", json=posted, headers=named | left)).json()["result"])
 
     async def call(name: str, arguments: Json) -> Json:
-        """Calls a tool, twice if the error says so and time is left."""
+        """Calls a tool; retries once if the error is retryable and time is left."""
         result = await ask("tools/call", name=name, arguments=arguments)
         failed = result["structuredContent"].get("error", {}).get("data", {})
         wait = (failed.get("retry_after_ms") or 0) / 1000

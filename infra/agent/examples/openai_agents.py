@@ -1,4 +1,4 @@
-"""A shop's agent made with OpenAI Agents: a question is a turn of three seconds and three calls at most."""
+"""An agent made with OpenAI Agents: a question is a turn of at most three seconds and three calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECONDS, CALLS, TOKENS = 2.9, 3, 2000
 
 
 class Shop(MCPServerSse):
-    """The store in one turn, over a connection of its own, so that it is never stale and the tools are the current ones."""
+    """The store's connection for one turn, never reused, so that it is not stale and lists the current tools."""
 
     def __init__(self, url: str, session: str, user: str) -> None:
         who = {"X-Session-ID": session, "X-User-ID": user, "X-Turn-ID": uuid.uuid4().hex, "X-Token-Budget": str(TOKENS)}
@@ -29,7 +29,7 @@ class Shop(MCPServerSse):
         return {"com.mangaassist/turnBudgetMs": left, "com.mangaassist/expectedCalls": max(1, 2 - self.made)}
 
     async def call_tool(self, tool_name: str, arguments: Any, meta: Any = None) -> Any:
-        """Calls a tool, twice if the error says so and time is left."""
+        """Calls a tool; retries once if the error is retryable and time is left."""
         self.made += 1
         for last in (False, True):
             result = await super().call_tool(tool_name, arguments, meta)

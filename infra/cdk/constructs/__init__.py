@@ -1,1 +1,1 @@
-"""One concern each; none knows a stack."""
+"""CDK constructs, one concern each."""

@@ -1,4 +1,4 @@
-"""The agent's container, in a pod and in a task of its own alike: its command, settings and port."""
+"""The agent's container, the same in a pod and in a separate task: its command, settings and port."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from infra.door.api import AGENT_PORT
 AGENT = "agent"
 HEALTHY_AGENT = ("CMD", "python", "-m", "infra.agent.healthcheck")
 AGENT_STOP_SPARE_S = 20
-"""Seconds beyond the server's: the agent is stopped first, and its model talks on after the last tool."""
+"""Seconds beyond the server's: the agent is stopped first, and its model still speaks after the last tool call."""
 SOURCE = "lambda:"
-"""The prefix of a function's name that stands in place of an address."""
+"""Prefix of a Lambda function's name given in place of a URL."""
 
 
 def add_agent(
@@ -27,7 +27,7 @@ def add_agent(
     store: str,
     secrets: tuple[tuple[str, ecs.Secret], ...],
 ) -> ecs.ContainerDefinition:
-    """Adds the agent. `store` is the server's SSE address. It listens on every address of its task; only the door may reach
+    """Adds the agent. `store`: the server's SSE URL. The agent listens on every address of its task; only the door may reach
     it."""
     container = containers.add(
         Kind(
@@ -54,8 +54,7 @@ def _model(stage: Stage) -> dict[str, str]:
 
 
 def _door(stage: Stage) -> dict[str, str]:
-    """Returns the settings of the door: the believed issuer, and the function that fetches keys and posts to sockets for
-    it."""
+    """Returns the settings of the door: the trusted issuer, and the function that fetches keys and posts to sockets."""
     return {
         "AGENT_JWT_ISSUER": stage.door.issuer,
         "AGENT_JWT_AUDIENCE": ",".join(stage.door.audiences),

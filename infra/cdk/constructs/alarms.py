@@ -1,4 +1,4 @@
-"""The alarms and the dashboard of the service, from their definitions in infra/alarms and infra/dashboards."""
+"""Creates the service's alarms and dashboard from their definitions in infra/alarms and infra/dashboards."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GIB = 2**30
 
 
 class Alarms(Construct):
-    """The alarms. `rollback` names those that end a deployment; a service has to wait for `made`."""
+    """The service's alarms. `rollback`: names of those that roll a deployment back. The service depends on `made`."""
 
     def __init__(self, scope: Construct, stage: Stage, foundation: Foundation, balancer: Balancer | None = None) -> None:
         super().__init__(scope, "Alarms")

@@ -1,5 +1,5 @@
-"""The load balancer of the shared service: inside the network, over TLS, without sticky sessions, with a long idle timeout
-for streams."""
+"""Load balancer of the shared service: inside the network, over TLS, without sticky sessions, with a long idle timeout for
+streams."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from infra.cdk.constructs.network import Network
 
 PORT = 8080
 IDLE_SECONDS = 60
-"""Longer than the 15 seconds between two signs of life on a stream, shorter than the 75 that the server keeps an idle
-connection (server/commands/serve.py): where the server closes first, a request that is just being sent is lost."""
+"""Idle timeout: longer than the 15 seconds between heartbeats on a stream, shorter than the 75 that the server keeps an idle
+connection (server/commands/serve.py): if the server closed first, a request being sent would be lost."""
 DRAIN_SPARE_S = 20
-"""Seconds beyond a turn: open streams end with the task, and their agents connect to another one."""
+"""Seconds beyond the tasks' stop time: open streams end with the task, and their agents reconnect to another."""
 
 
 class Balancer(Construct):
-    """The balancer. `group` is the security group of the tasks behind it, `balancer` the address of agents."""
+    """The load balancer. `group`: security group of the tasks behind it; `balancer`: the resource that agents connect to."""
 
     def __init__(self, scope: Construct, stage: Stage, network: Network, logs: s3.IBucket) -> None:
         super().__init__(scope, "Balancer")
@@ -51,7 +51,7 @@ class Balancer(Construct):
 
     @property
     def dimensions(self) -> dict[str, str]:
-        """The dimensions of its target group's metrics in CloudWatch."""
+        """CloudWatch dimensions of its target group's metrics."""
         balancer = self.balancer.load_balancer_full_name
         return {"TargetGroup": self.target.target_group_full_name, "LoadBalancer": balancer}
 
@@ -74,8 +74,8 @@ class Balancer(Construct):
         return balancer
 
     def _target(self) -> elb.ApplicationTargetGroup:
-        """Makes the target group. A request goes to the task with the fewest open ones, streams included; any task takes
-        any."""
+        """Makes the target group. A request goes to the task with the fewest open requests, streams included; any task can
+        serve any request."""
         seconds = self._stage.stop_seconds + DRAIN_SPARE_S
         return elb.ApplicationTargetGroup(
             self,

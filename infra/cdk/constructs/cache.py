@@ -1,5 +1,5 @@
-"""Session memory: ElastiCache Serverless for Valkey, over TLS, with a user that signs in by its role and has the server's
-commands alone."""
+"""Session memory: ElastiCache Serverless for Valkey, over TLS, with a user that authenticates by IAM and may use only the
+server's commands."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ ACCESS = (
     "on ~manga:* resetchannels &manga:* -@all +@read +@write +@scripting +@connection +@pubsub -@admin -@dangerous"
     " +time +info +cluster|slots +cluster|shards +cluster|info +cluster|nodes -function -script|flush"
 )
-"""The user's rules, as Redis writes them (redis.io, "ACL"): names that begin with `manga:`, and nothing that empties."""
+"""The user's ACL rules (redis.io, "ACL"): keys and channels that begin with `manga:`, and no command that deletes all."""
 
 
 class Cache(Construct):
-    """The cache. `url` is for MANGA_REDIS_URL; `connectable` are the resources of elasticache:Connect."""
+    """The cache. `url`: value of MANGA_REDIS_URL; `connectable`: ARNs for elasticache:Connect."""
 
     def __init__(self, scope: Construct, stage: Stage, network: Network, keys: Keys) -> None:
         super().__init__(scope, "Cache")

@@ -1,5 +1,5 @@
-"""The common parts of containers: an unprivileged user, a read-only root, and a log that drops lines rather than wait,
-unless none may be lost."""
+"""Common parts of containers: an unprivileged user, a read-only root, and a log driver that drops lines rather than blocks,
+except for a log that must not lose any."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from infra.cdk.constructs.keys import Keys
 from infra.cdk.removal import removal
 
 USER = "10001"
-"""The user of both Dockerfiles."""
+"""User id in both Dockerfiles."""
 TMP = "/tmp"
 OPEN_FILES = 65_536
 LOG_BUFFER = 25
-"""MiB of lines that wait for CloudWatch. Lines without room are lost; with a blocking driver a full buffer would stop the
+"""MiB of log lines that wait for CloudWatch. Further lines are dropped; with a blocking driver a full buffer would stop the
 process at its next line."""
 RESTART_SECONDS = 60
 WRONG_SETTING = 2
-"""The exit status of a wrong setting, which no restart mends."""
+"""Exit status of an invalid setting, after which a restart is useless."""
 HEALTHY = ["CMD", "python", "-m", "server.commands.healthcheck"]
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The particulars of a container. `essential` ends the task with it. `log` is a log of its own, whose driver waits for
-    room and loses nothing, so that its writer waits too."""
+    """Parameters of a container. `essential`: the task ends with it. `log`: a separate log group with a blocking driver,
+    which loses nothing but makes the writer wait."""
 
     name: str
     repository: ecr.IRepository
@@ -53,7 +53,7 @@ class Kind:
 
 
 class Containers(Construct):
-    """Adds containers to one task definition, whose log group is their own."""
+    """Adds containers to one task definition, which has its own log group."""
 
     def __init__(self, scope: Construct, stage: Stage, task: ecs.FargateTaskDefinition, keys: Keys) -> None:
         super().__init__(scope, "Containers")
@@ -91,15 +91,15 @@ class Containers(Construct):
             stop_timeout=cdk.Duration.seconds(kind.stop_seconds) if kind.stop_seconds else None,
             port_mappings=[ecs.PortMapping(container_port=kind.port)] if kind.port else None,
             logging=self._routing(kind),
-            # In its place, without a new task. One that ends again within a minute ends the task, if it is essential.
+            # Restarts in place, without a new task. A second exit within a minute ends the task, if essential.
             enable_restart_policy=kind.restarts or None,
             restart_attempt_period=cdk.Duration.seconds(RESTART_SECONDS) if kind.restarts else None,
             restart_ignored_exit_codes=[WRONG_SETTING] if kind.restarts else None,
         )
 
     def volume(self, name: str) -> str:
-        """Adds an empty volume for the task's life: Fargate has no tmpfs. It takes owner and rights from the image's VOLUME;
-        without one it is root's, and no other user can write."""
+        """Adds an empty volume that lives as long as the task: Fargate has no tmpfs. Owner and mode come from the image's
+        VOLUME; without one it is root's, and no other user can write."""
         self._task.add_volume(name=name)
         return name
 
@@ -109,7 +109,7 @@ class Containers(Construct):
         return linux
 
     def _routing(self, kind: Kind) -> ecs.LogDriver:
-        """Returns the log driver with its mode stated, since the default is the account's."""
+        """Returns the log driver with an explicit mode, since the default is a setting of the account."""
         if kind.log is not None:
             return ecs.LogDrivers.aws_logs(stream_prefix=kind.name, log_group=kind.log, mode=ecs.AwsLogDriverMode.BLOCKING)
         return ecs.LogDrivers.aws_logs(

@@ -1,5 +1,5 @@
-"""The customers' only way in: HTTPS with server-sent events, and sockets. Both lead to the agent's port, none to the
-server."""
+"""The customers' only entry points: HTTPS with server-sent events, and WebSockets. Both lead to the agent's port, neither to
+the server."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from infra.door.api import AGENT_PORT
 
 
 class Door(Construct):
-    """The door. `group` is the security group of the tasks behind it."""
+    """Both entry points. `group`: security group of the tasks behind them."""
 
     def __init__(self, scope: Construct, stage: Stage, network: Network, keys: Keys, secret_arn: str) -> None:
         super().__init__(scope, "Door")

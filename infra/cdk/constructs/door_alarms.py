@@ -1,4 +1,4 @@
-"""The alarms of the door, from their definitions in infra/alarms."""
+"""Creates the door's alarms from their definitions in infra/alarms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from infra.cdk.stacks.foundation import Foundation
 
 
 class DoorAlarms(Construct):
-    """The alarms of the door. `rollback` names those that end a deployment of agents; its service has to wait for them."""
+    """The door's alarms. `rollback`: names of those that roll agents back; their service depends on all of them."""
 
     def __init__(self, scope: Construct, stage: Stage, foundation: Foundation, door: Door) -> None:
         super().__init__(scope, "DoorAlarms")

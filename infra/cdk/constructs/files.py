@@ -1,4 +1,4 @@
-"""The bucket of files that are fetched whole: the standby catalogue and preview pages; and the bucket of its access logs."""
+"""The bucket of files that are fetched whole (standby catalogue, preview pages, shop's own), and that of its access logs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from infra.cdk.removal import removal
 STANDBY = "standby/catalogue.bundle"
 PAGES = "pages"
 SHOP = "shop"
-"""The folder of the shop's own files: policies, tags."""
+"""Folder of the shop's own files: policies, tags."""
 ON_BUCKETS = ["s3:ListBucket"]
 ON_OBJECTS = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject"]
 
@@ -25,7 +25,7 @@ class Files(Construct):
     def __init__(self, scope: Construct, stage: Stage, network: Network, keys: Keys) -> None:
         super().__init__(scope, "Files")
         self._stage = stage
-        # Balancers can write to buckets with S3's own key only.
+        # Load balancers can write only to buckets encrypted with S3's own key.
         self.logs = self._bucket("Logs", s3.BucketEncryption.S3_MANAGED, None)
         expire = cdk.Duration.days(stage.log_days)
         self.logs.add_lifecycle_rule(expiration=expire, abort_incomplete_multipart_upload_after=cdk.Duration.days(1))
@@ -49,8 +49,8 @@ class Files(Construct):
         return f"s3://{self.shop.bucket_name}/{SHOP}/{name}"
 
     def _only_through(self, network: Network) -> None:
-        """Admits reads and writes through the network's own gateway alone, and lets the gateway reach this bucket alone: a
-        stolen key is of no use outside. Publishers of pages may come from outside."""
+        """Denies reads and writes except through the network's own gateway endpoint, and lets that endpoint reach only this
+        bucket, so that stolen credentials are useless outside. Publishers of pages may come from outside."""
         both = [self.shop.bucket_arn, self.shop.arn_for_objects("*")]
         network.s3.add_to_policy(network.through([*ON_BUCKETS, *ON_OBJECTS], both))
         conditions: dict[str, dict[str, object]] = {"StringNotEquals": {"aws:SourceVpce": network.s3.vpc_endpoint_id}}

@@ -1,4 +1,4 @@
-"""The firewall before the door's balancer: refuses bad addresses, known attacks, floods and large bodies."""
+"""Web application firewall of the door's load balancer: refuses bad addresses, known attacks, floods and large bodies."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from infra.cdk.removal import removal
 
 MANAGED = (
     ("Addresses", "AWSManagedRulesAmazonIpReputationList", ()),
-    # Of a body it knows the first 8 KB, which a question may have: ours is the rule of size.
+    # WAF sees only the first 8 KB of a body, and a question may be longer: `_large` limits the size.
     ("Common", "AWSManagedRulesCommonRuleSet", ("SizeRestrictions_BODY",)),
     ("KnownInputs", "AWSManagedRulesKnownBadInputsRuleSet", ()),
 )
 DIGITS = 5
-"""Of a length: what has more is 100 KB or longer. The agent counts the bytes of what is shorter, up to its 16 KB."""
+"""Most digits of a Content-Length: more mean 100 KB or longer. The agent itself limits shorter bodies to 16 KB."""
 WINDOW_SECONDS = 300
 REDACTED = ("authorization", "cookie")
 
 
 class Firewall(Construct):
-    """The firewall. It logs refused requests for two weeks, with their address and without tokens and queries."""
+    """The firewall. It logs refused requests for two weeks, with their IP address and without tokens and queries."""
 
     def __init__(self, scope: Construct, stage: Stage, keys: Keys, balancer_arn: str) -> None:
         super().__init__(scope, "Firewall")
@@ -102,7 +102,7 @@ class Firewall(Construct):
         log = logs.LogGroup(
             self,
             "Log",
-            log_group_name=f"aws-waf-logs-{stage.prefix}-door",  # WAF writes to names that begin so, and to no other
+            log_group_name=f"aws-waf-logs-{stage.prefix}-door",  # WAF requires this prefix
             retention=logs.RetentionDays.TWO_WEEKS,
             encryption_key=keys.shop,
             removal_policy=removal(stage),
@@ -153,7 +153,7 @@ class Firewall(Construct):
 
 
 def _seen(name: str) -> waf.CfnWebACL.VisibilityConfigProperty:
-    """Counts matches in a metric, without samples, which would have headers."""
+    """Counts matches in a metric, without samples, since samples contain headers."""
     return waf.CfnWebACL.VisibilityConfigProperty(
         cloud_watch_metrics_enabled=True, metric_name=name, sampled_requests_enabled=False
     )

@@ -1,9 +1,9 @@
 """The flags document, which decides for whom each tool is on: in AppConfig, rolled out in steps. Tasks read it from
-AppConfig's agent beside them.
+AppConfig's agent, a sidecar.
 
 AppConfig validates by JSON Schema draft 4, which covers most of the flags' schema of 2020-12: a document that it rejects is
-never deployed. The server checks the whole schema, and keeps the last valid document. A valid document that does harm is
-rolled back by the alarms that roll a release back.
+never deployed. The server checks the whole schema, and keeps the last valid document. A valid but harmful document is rolled
+back by alarms like those that roll a release back.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from server.config.settings import ROOT
 
 PORT = 2772
 NO_FLAGS = "{}"
-"""A document that leaves every tool at its default."""
+"""Document that leaves every tool at its default."""
 SCHEMA = Path("server/flags/schema.json")
 DRAFT = "http://json-schema.org/draft-04/schema#"
 NEWER = ("propertyNames", "if", "then", "dependentSchemas", "default", "description", "title")
@@ -32,7 +32,7 @@ NEWER = ("propertyNames", "if", "then", "dependentSchemas", "default", "descript
 
 
 def draft_4(schema: Any) -> Any:
-    """Returns the schema without keywords that draft 4 lacks; names below `properties` are no keywords."""
+    """Returns the schema without the keywords of `NEWER`; names below `properties` are not keywords."""
     if isinstance(schema, list):
         return [draft_4(each) for each in schema]
     if not isinstance(schema, dict):
@@ -45,7 +45,7 @@ def draft_4(schema: Any) -> Any:
 
 
 class Flags(Construct):
-    """The flags. `url` is for MANGA_FLAGS_URL, `arn` the resource that the agent reads."""
+    """The flags. `url`: value of MANGA_FLAGS_URL; `arn`: resource that AppConfig's agent reads."""
 
     def __init__(self, scope: Construct, stage: Stage) -> None:
         super().__init__(scope, "Flags")
@@ -74,7 +74,7 @@ class Flags(Construct):
         )
 
     def _monitors(self, stage: Stage) -> list[appconfig.CfnEnvironment.MonitorsProperty]:
-        """Makes alarms of the flags' own, since those of the service are made later."""
+        """Makes separate alarms for the flags, since those of the service are made later."""
         role = iam.Role(
             self,
             "Monitor",
@@ -106,7 +106,7 @@ class Flags(Construct):
         environment: appconfig.CfnEnvironment,
         profile: appconfig.CfnConfigurationProfile,
     ) -> None:
-        """Deploys a first document: without one the agent has none to serve."""
+        """Deploys a first document, without which AppConfig's agent has none to serve."""
         bake = stage.flags_bake_minutes
         strategy = appconfig.CfnDeploymentStrategy(
             self,

@@ -1,5 +1,5 @@
-"""The two functions of the door, outside of the network and without a right to the shop's data: one verifies tokens, the
-other posts to sockets and fetches keys. The template contains their code, as it is in infra/door."""
+"""The door's two Lambda functions, outside the network and without access to the shop's data: one verifies tokens, the other
+posts to sockets and fetches keys. The template contains their code from infra/door."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from server.config.settings import ROOT
 
 SECONDS = 10
 MEMORY = 256
-"""MiB; Lambda allots processor time by it."""
+"""MiB; Lambda allots CPU in proportion."""
 
 
 class Sockets(Construct):
-    """The table of a customer's open sockets, which bounds their number: hashes and ids, which expire after two hours."""
+    """Table of each customer's open sockets, which limits their number: hashes and ids, which expire after two hours."""
 
     def __init__(self, scope: Construct, stage: Stage) -> None:
         super().__init__(scope, "Sockets")
@@ -48,7 +48,7 @@ class Sockets(Construct):
 
 
 class Function(Construct):
-    """A file of infra/door as a function, with a role of its own and a log without names. `arn` is the function's."""
+    """A file of infra/door as a Lambda function, with its own role and a log without names. `arn`: the function's ARN."""
 
     def __init__(
         self,

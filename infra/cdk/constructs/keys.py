@@ -1,4 +1,4 @@
-"""The account's own encryption keys: a copy of the data is unreadable without them."""
+"""The account's own KMS keys, without which a copy of the data is unreadable."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from infra.cdk.removal import removal
 
 
 class Keys(Construct):
-    """The keys: `personal` for orders, profiles and secrets, `audit` for the log of who saw which order, `shop` for all
-    else, logs among them. A reader of one need not be a reader of the others."""
+    """The keys: `personal` for orders, profiles and secrets, `audit` for the log of access to orders, `shop` for everything
+    else, including logs. Access to one does not imply access to the others."""
 
     def __init__(self, scope: Construct, stage: Stage) -> None:
         super().__init__(scope, "Keys")

@@ -1,5 +1,5 @@
-"""A network whose tasks have no way to the internet: they reach AWS over endpoints, each limited to the actions that this
-stage needs, on this account's resources. The internet gateway serves the customers' balancer, in subnets of its own."""
+"""A network whose tasks have no internet access: they reach AWS over VPC endpoints, each limited to the actions that this
+stage needs, on this account's resources. The internet gateway serves the customers' load balancer only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CACHE_PORTS = (6379, 6380)
 PULL = ("ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer", "ecr:BatchCheckLayerAvailability")
 SPANS = "Spans"
 TOKEN = ("ecr:GetAuthorizationToken",)
-"""The action without a resource."""
+"""Action that cannot be limited to a resource."""
 ENDPOINTS: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
     "EcrApi": ("ecr.api", {"ecr:repository/{prefix}/*": PULL, "": TOKEN}),
     "EcrDocker": ("ecr.dkr", {"ecr:repository/{prefix}/*": PULL, "": TOKEN}),
@@ -34,8 +34,8 @@ ENDPOINTS: dict[str, tuple[str, dict[str, tuple[str, ...]]]] = {
     "Functions": ("lambda", {"lambda:function:{prefix}-outside": ("lambda:InvokeFunction",)}),
     SPANS: ("xray", {"": ("xray:PutTraceSegments", "xray:PutTelemetryRecords")}),
 }
-"""The endpoints of the tasks: each service, and the actions that its endpoint admits, by the resource behind region and
-account. S3 (the layers of images, too) and DynamoDB have gateways, which cost nothing."""
+"""Interface endpoints of the tasks: each service, and the actions that its endpoint policy allows, by resource (without
+region and account). S3 (image layers, too) and DynamoDB have gateway endpoints, which cost nothing."""
 
 
 INSIDE = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
@@ -47,8 +47,8 @@ def endpoints(stage: Stage) -> dict[str, tuple[str, dict[str, tuple[str, ...]]]]
 
 
 class Network(Construct):
-    """The network. `tasks`, `agents`, `cache` and `endpoints` are security groups; `s3` is a gateway. Rules of who may reach
-    whom are made here and nowhere else."""
+    """The network. `tasks`, `agents`, `cache` and `endpoints`: security groups; `s3`: a gateway endpoint. The rules between
+    these groups are made here."""
 
     def __init__(self, scope: Construct, stage: Stage, keys: Keys) -> None:
         super().__init__(scope, "Network")
@@ -77,7 +77,7 @@ class Network(Construct):
         return [subnet.subnet_id for subnet in self.vpc.isolated_subnets]
 
     def through(self, actions: list[str], resources: list[str]) -> iam.PolicyStatement:
-        """Returns a statement that admits principals of this account alone: another account's keys are of no use from
+        """Returns a statement that allows only principals of this account: credentials of another account are useless from
         inside."""
         return iam.PolicyStatement(
             principals=[iam.AnyPrincipal()],
@@ -104,7 +104,7 @@ class Network(Construct):
         return ec2.SecurityGroup(self, name, vpc=self.vpc, description=what, allow_all_outbound=False)
 
     def _to_aws(self, group: ec2.SecurityGroup, *prefixes: str) -> None:
-        """Lets a group reach the endpoints, and the addresses of gateways, which have no group."""
+        """Lets a group reach the interface endpoints, and the prefix lists of gateway endpoints, which have no group."""
         https = ec2.Port.tcp(HTTPS)
         for peer in (self.endpoints, *(ec2.Peer.prefix_list(each) for each in prefixes)):
             group.add_egress_rule(peer, https, "Services of AWS")
@@ -112,7 +112,7 @@ class Network(Construct):
 
     def _gateway(self, name: str, service: ec2.GatewayVpcEndpointAwsService) -> ec2.GatewayVpcEndpoint:
         gateway = self.vpc.add_gateway_endpoint(name, service=service, subnets=[INSIDE])
-        if name == "S3":  # the registry's own bucket, by addresses that the registry has signed
+        if name == "S3":  # ECR's own bucket, by URLs that ECR has signed
             layers = f"arn:{self._stack.partition}:s3:::prod-{self._stage.region}-starport-layer-bucket/*"
             gateway.add_to_policy(
                 iam.PolicyStatement(principals=[iam.AnyPrincipal()], actions=["s3:GetObject"], resources=[layers])
@@ -142,7 +142,7 @@ class Network(Construct):
             encryption_key=keys.shop,
             removal_policy=removal(stage),
         )
-        # Refused connections alone: all of them would cost more than the tasks, and tell less.
+        # Only refused connections: logging all of them would cost more than the tasks.
         self.vpc.add_flow_log(
             "Refused",
             destination=ec2.FlowLogDestination.to_cloud_watch_logs(group),

@@ -1,4 +1,4 @@
-"""The rights of each role, as statements: the actions that the adapters perform, on the resources that they use."""
+"""IAM policy statements of each role: the actions that the adapters perform, on the resources that they use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from infra.cdk.constructs.search import Search
 from infra.cdk.constructs.tables import Tables
 from tools.store.backends.dynamodb.tables import ORDERS, PROFILE, RELEASES, STOCK, TITLES, Table
 
-# As tools/store/backends/dynamodb asks: what the doctor describes is in it, since the doctor runs in the server's container.
+# Actions of tools/store/backends/dynamodb, and of the doctor command, which runs in the server's container.
 READ_BY_KEY = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:DescribeTable")
 QUERIED = ("dynamodb:GetItem", "dynamodb:Query", "dynamodb:DescribeTable")
 REMEMBERED = (
@@ -43,12 +43,12 @@ def reads_the_store(tables: Tables) -> list[iam.PolicyStatement]:
 
 
 def writes_the_store(tables: Tables) -> list[iam.PolicyStatement]:
-    """Allows writing the catalogue's tables; customers' tables are not the seed's."""
+    """Allows writing the catalogue's tables, but not the customers'."""
     return [allow("SeedTheStore", SEEDED, _arns(tables, (table for table in tables.of if not table.personal)))]
 
 
 def uses_keys(keys: Keys, region: str, *services: str) -> iam.PolicyStatement:
-    """Allows using the keys through these services alone, not directly."""
+    """Allows using the keys only through these services."""
     return iam.PolicyStatement(
         sid="KeysThroughTheirServices",
         actions=list(KEY_USE),
@@ -58,7 +58,7 @@ def uses_keys(keys: Keys, region: str, *services: str) -> iam.PolicyStatement:
 
 
 def searches(search: Search) -> iam.PolicyStatement:
-    """Allows requests to the collection, whose own policy decides on documents and indices."""
+    """Allows requests to the collection; its own access policy decides on documents and indices."""
     return allow("Search", ("aoss:APIAccessAll",), (search.arn,))
 
 
@@ -67,7 +67,7 @@ def remembers(cache: Cache) -> iam.PolicyStatement:
 
 
 def fetches(files: Files, names: Sequence[str]) -> list[iam.PolicyStatement]:
-    """Allows reading pages, the standby, and these files of the shop's."""
+    """Allows reading pages, the standby bundle, and these files of the shop's."""
     bucket = files.shop.bucket_arn
     listed = allow("ListPages", ("s3:ListBucket",), (bucket,))
     listed.add_condition("StringLike", {"s3:prefix": [f"{PAGES}/*", STANDBY]})
@@ -93,7 +93,7 @@ def classifies(stack: cdk.Stack, model: str | None) -> list[iam.PolicyStatement]
 
 
 def speaks_outside(stack: cdk.Stack, function: str) -> iam.PolicyStatement:
-    """Allows invoking the function of this name, which is made later."""
+    """Allows invoking the function of this name, which is created later."""
     arn = stack.format_arn(
         service="lambda", resource="function", resource_name=function, arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME
     )
@@ -101,12 +101,12 @@ def speaks_outside(stack: cdk.Stack, function: str) -> iam.PolicyStatement:
 
 
 def tells_of_spans() -> iam.PolicyStatement:
-    """Allows sending spans to X-Ray, whose segments have no resource."""
+    """Allows sending spans to X-Ray, whose actions have no resource."""
     return allow("Spans", ("xray:PutTraceSegments", "xray:PutTelemetryRecords"), ("*",))
 
 
 def tells_of_metrics(stack: cdk.Stack, log: str) -> iam.PolicyStatement:
-    """Allows writing the log of this name, which is made later."""
+    """Allows writing the log group of this name, which is created later."""
     streams = f"{log}:log-stream:*"
     arn = stack.format_arn(
         service="logs", resource="log-group", resource_name=streams, arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME

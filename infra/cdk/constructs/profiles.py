@@ -1,7 +1,7 @@
-"""Tells each container of the pod its role: one AWS config file, written before any of them starts.
+"""Gives each container of the pod its role: one AWS config file, written before any of them starts.
 
-botocore takes a role to assume from a profile alone, and the file names the account, which no image knows. So a container
-that runs once writes it to a volume that the others may only read.
+botocore takes a role to assume only from a profile, and the file contains the account id, which images do not know. So a
+container that runs once writes it to a volume that the others mount read-only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WRITE = f'umask 022 && printf "%s" "$AWS_CONFIG" > /tmp/{FILE}'
 
 
 class Profiles:
-    """The file. `give` makes a container wait for it, and use one of its profiles."""
+    """The config file. `give` makes a container wait for it, and use one of its profiles."""
 
     def __init__(
         self, stage: Stage, containers: Containers, repositories: Repositories, roles: Mapping[str, iam.IRole]

@@ -1,4 +1,4 @@
-"""The repositories of images: the network cannot reach a public registry, so AWS's own images have copies here too."""
+"""ECR repositories of images: the network cannot reach a public registry, so AWS's own images are copied here too."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from infra.cdk.constructs.keys import Keys
 from infra.cdk.removal import removal
 
 KEPT = 30
-"""Releases kept to roll back to."""
+"""Images kept in each repository, to roll back to."""
 FLAGS_AGENT = "2.0.9210"
-"""The tag that the copy of public.ecr.aws/aws-appconfig/aws-appconfig-agent:2.x is pushed by; tags do not change here."""
+"""Tag of the copy of public.ecr.aws/aws-appconfig/aws-appconfig-agent:2.x; tags are immutable here."""
 
 COLLECTOR = "v0.49.0"
-"""The same of public.ecr.aws/aws-observability/aws-otel-collector, by its own tag."""
+"""Tag of the copy of public.ecr.aws/aws-observability/aws-otel-collector, the same as there."""
 
 
 class Repositories(Construct):
-    """The repositories. Their tags are immutable."""
+    """The repositories, with immutable tags."""
 
     def __init__(self, scope: Construct, stage: Stage, keys: Keys) -> None:
         super().__init__(scope, "Repositories")

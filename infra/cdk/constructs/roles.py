@@ -1,7 +1,7 @@
-"""The rights of each part. Behind a wall server and agent are tasks of their own, with a role each. Containers of a Fargate
-task share one task role, so in the pod that role may do nothing but become others: the server's, the agent's, the flags
-agent's and the collector's, and each container is told which is its own. That keeps an honest container to its own rights
-and names it in CloudTrail, and is no wall: whoever takes over one container can become any of them.
+"""IAM roles of each part. In a walled stage server and agent are separate tasks, with a role each. Containers of a Fargate
+task share one task role, so in the pod that role may only assume others: the server's, the agent's, the flags agent's and
+the collector's; each container is configured with its own. That keeps a correct container to its own rights and names it in
+CloudTrail, but does not isolate: an attacker in one container can assume any of them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from infra.cdk.constructs.tables import Tables
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """The resources that roles have rights to."""
+    """Resources that roles have access to."""
 
     keys: Keys
     tables: Tables
@@ -39,7 +39,7 @@ class Data:
 
 
 class Roles(Construct):
-    """The roles. `service` is the task role of the service."""
+    """The roles. `service`: task role of the service."""
 
     def __init__(self, scope: Construct, stage: Stage, data: Data) -> None:
         super().__init__(scope, "Roles")
@@ -83,7 +83,7 @@ class Roles(Construct):
         return self._role("pod", tasks, (may.allow("BecomeOneOfThem", ("sts:AssumeRole",), arns),))
 
     def _one_of(self, *names: str) -> iam.PrincipalBase:
-        """Returns the roles of these names, by a condition: a principal that does not exist yet would be refused."""
+        """Returns the roles of these names by a condition, since IAM refuses a principal that does not exist yet."""
         arns = [
             self._stack.format_arn(service="iam", region="", resource="role", resource_name=f"{self._stage.prefix}-{name}")
             for name in names
@@ -107,7 +107,7 @@ class Roles(Construct):
 
 
 def _ecs(stack: cdk.Stack) -> iam.PrincipalBase:
-    """Returns ECS for this account's tasks: another account's may not start with these roles (the confused deputy)."""
+    """Returns the ECS principal limited to this account's tasks, against the confused deputy problem."""
     here = stack.format_arn(service="ecs", resource="*")
     conditions = {"StringEquals": {"aws:SourceAccount": stack.account}, "ArnLike": {"aws:SourceArn": here}}
     return iam.PrincipalWithConditions(iam.ServicePrincipal("ecs-tasks.amazonaws.com"), conditions)

@@ -1,4 +1,4 @@
-"""The number of tasks follows their work, not their connections: an open stream costs next to nothing."""
+"""Scales the number of tasks by their work, not by their connections: an open stream costs next to nothing."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from server.telemetry.service_levels import UNDER_WAY
 
 CPU = "ECSServiceAverageCPUUtilizationHighResolution"
 CALLS = UNDER_WAY.name
-"""Each task says what it has, once a second, so the average is that of a task. CloudFormation has no word for the period of
-a metric of one's own: it is a minute."""
+"""Metric of concurrent calls. Each task reports its number once a second, so the average is that of a task. CloudFormation
+cannot state the period of a custom metric: it is a minute."""
 OUT_S, IN_S = 30, 300
-"""Quick to add, slow to take away: a task that is stopped asks its agents to connect anew."""
+"""Cooldowns in seconds: quick to add tasks, slow to remove them, since agents of a stopped task have to reconnect."""
 
 
 def scale(scope: Construct, stage: Stage, name: str, service: ecs.FargateService, bounds: Scaling) -> None:
-    """Scales by processor time, and by calls under way if there is a server in the task."""
+    """Scales by CPU, and by concurrent calls if there is a server in the task."""
     target = scaling.CfnScalableTarget(
         scope,
         "Tasks",

@@ -1,7 +1,7 @@
 """The catalogue's search: a vector collection of OpenSearch Serverless and its three policies.
 
-A collection group states the least and the most compute units. Without one both are the account's, whose least is none: a
-first request after a pause then takes 10 to 30 seconds. The seed makes the index, from its one definition.
+A collection group states the least and the most compute units. Without one the account's limits apply, and its least is
+zero: the first request after a pause then takes 10 to 30 seconds. The seed creates the index.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ ALIASES = (
     "aoss:DescribeCollectionItems",
     "aoss:DeleteCollectionItems",
 )
-"""The rights to move the alias, which are the seed's; searching only follows it."""
+"""Actions that move the alias, for the seed only; searches just follow the alias."""
 REDUNDANT, SINGLE = "ENABLED", "DISABLED"
 
 
 class Search(Construct):
-    """The collection. `url` is for MANGA_CATALOG_URL, `arn` the resource of aoss:APIAccessAll, `group_…` identify its
-    capacity. Nobody may read until `let_in`."""
+    """The collection. `url`: value of MANGA_CATALOG_URL; `arn`: resource of aoss:APIAccessAll; `group_name` and `group_id`
+    identify its capacity. Nobody has access until `let_in`."""
 
     def __init__(self, scope: Construct, stage: Stage, network: Network, keys: Keys) -> None:
         super().__init__(scope, "Search")
@@ -66,7 +66,7 @@ class Search(Construct):
         self.url = f"aoss+{collection.attr_collection_endpoint}"
 
     def let_in(self, readers: Sequence[str], writers: Sequence[str]) -> None:
-        """Admits readers and writers by their roles' ARNs, and nobody else, not even the account's administrators."""
+        """Gives access to readers and writers, by role ARN, and to nobody else, not even the account's administrators."""
         index = f"index/{self.name}/{ALIAS}*"
         rules = [
             {"Rules": [_rule("index", index, READ)], "Principal": list(readers), "Description": "Searches"},

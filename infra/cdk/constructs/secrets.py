@@ -1,7 +1,7 @@
-"""Two secrets: the bearer that proves an agent to the server, and the one that proves the door to an agent.
+"""Two secrets: the bearer token by which a server authenticates agents, and the secret by which agents authenticate the
+door.
 
-They are generated here, and no person has to see them: ECS hands them to both sides, CloudFormation the second to API
-Gateway."""
+Both are generated and never shown: ECS injects them, and CloudFormation gives the second one to API Gateway."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Secrets(Construct):
         return made
 
     def token_read_by(self, scope: Construct, role: iam.IRole) -> secretsmanager.ISecret:
-        """Returns the token for a stack that is deployed later, by its ARN alone: else its key would name the reader, and
-        wait for it."""
+        """Returns the token for a stack deployed later, by ARN only: otherwise the key's policy would name the reader, and
+        depend on that stack."""
         self._let_use_key(role)
         return secretsmanager.Secret.from_secret_complete_arn(scope, "Token", self.token.secret_arn)
 

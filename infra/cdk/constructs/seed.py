@@ -1,5 +1,4 @@
-"""The load of the catalogue, as a task that runs once, inside the network: nothing else can reach the index and the
-cache."""
+"""Task that loads the catalogue once, inside the network, since the index cannot be reached from outside."""
 
 from __future__ import annotations
 
@@ -14,13 +13,13 @@ from infra.cdk.constructs.surroundings import region, settings
 from infra.cdk.constructs.task import fargate_task
 
 SIZE = TaskSize(cpu=1024, memory=4096, server_cpu=960, server_memory=3712, agent_cpu=0, agent_memory=0)
-"""The size of the task, which computes the vectors of a whole catalogue."""
+"""Size of the task, which computes the vectors of a whole catalogue."""
 UNUSED = ("MANGA_FLAGS_URL", "MANGA_REDIS_URL", "MANGA_PAGES_URL", "MANGA_EMF", "MANGA_AUDIT", "MANGA_AUDIT_LOG")
 """Settings that the seed does not read."""
 
 
 class Seed(Construct):
-    """The task. `aws ecs run-task` starts it (infra/cdk/README.md); a second run writes nothing that is there already."""
+    """The task, started by `aws ecs run-task` (infra/cdk/README.md); a second run writes only what is not there yet."""
 
     def __init__(self, scope: Construct, stage: Stage, data: Data, repositories: Repositories, roles: Roles) -> None:
         super().__init__(scope, "Seed")

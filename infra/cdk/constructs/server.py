@@ -1,5 +1,5 @@
-"""The containers of both shapes: the server, AppConfig's agent with its flags, and the audit's, which carries the lines on
-who saw which order to a log of its own."""
+"""Containers of both deployment shapes: the server, AppConfig's agent with its flags, and the audit container, which copies
+the lines on access to orders to a separate log group."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ POLL_SECONDS = 15
 AUDIT_NAME = "audit"
 AUDIT_MEMORY = 64
 CARRY = f"mkfifo -m 600 {PIPE} 2>/dev/null; exec cat <>{PIPE}"
-"""Opened for both, so that a server that goes does not end it. As the first process it does not hear SIGTERM, and carries
-what is in the pipe until it is killed."""
+"""Audit command. Opens the pipe for reading and writing, so that a server's end does not end it. As PID 1 it ignores
+SIGTERM, and copies the rest of the pipe until it is killed."""
 CARRIES_ON_S = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The particulars of a shape: size, settings, secrets, and whether it is reached from outside of the task."""
+    """Parameters of a deployment shape: size, settings, secrets, and the port if it is reachable from outside the task."""
 
     size: TaskSize
     environment: dict[str, str]
@@ -42,7 +42,7 @@ class Shape:
 def add_server(
     stage: Stage, containers: Containers, repositories: Repositories, data: Data, roles: Roles, shape: Shape
 ) -> ecs.ContainerDefinition:
-    """Adds the server and its helpers."""
+    """Adds the server and its sidecars. Returns the server."""
     audit = _audit(stage, containers, repositories, data)
     flags = _flags_agent(stage, containers, repositories, data, roles)
     container = containers.add(
@@ -67,10 +67,10 @@ def add_server(
 
 
 def _audit(stage: Stage, containers: Containers, repositories: Repositories, data: Data) -> ecs.ContainerDefinition:
-    """Reads the audit from a pipe and writes it to its log, whose driver waits for room. Where the log is away the pipe is
-    full, and the server, which shows no order without its line, says that lines are lost. It is the first to mount the
-    volumes of others, since an empty volume takes its rights from the VOLUME of the image that mounts it first, and that of
-    the flags agent, which is not ours, has none."""
+    """Adds the container that copies the audit from a pipe to its log group, with a blocking driver. If the log fails, the
+    pipe fills up, and the server, which shows no order without its audit line, reports lost lines. It mounts the other
+    containers' volumes first, since an empty volume takes owner and mode from the VOLUME of the first image that mounts it,
+    and the image of AppConfig's agent has none."""
     container = containers.add(
         Kind(
             name=AUDIT_NAME,
@@ -94,7 +94,7 @@ def _audit(stage: Stage, containers: Containers, repositories: Repositories, dat
 def _flags_agent(
     stage: Stage, containers: Containers, repositories: Repositories, data: Data, roles: Roles
 ) -> ecs.ContainerDefinition:
-    """Adds AppConfig's agent. The task goes on without it, with the last flags."""
+    """Adds AppConfig's agent. If it stops, the task continues with the last flags."""
     container = containers.add(
         Kind(
             name=FLAGS_NAME,

@@ -1,4 +1,4 @@
-"""A service: its tasks, and how a release replaces the last without a failed turn."""
+"""An ECS service: its tasks, and how a release replaces the previous one without a failed turn."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from infra.cdk.constructs.network import Network
 from infra.cdk.constructs.scaling import scale
 
 FINE = {"MetricConfigurations": [{"MetricNames": ["CPUUtilization"], "ResolutionSeconds": 20}]}
-"""Metrics of 20 seconds, to scale by (ECS Developer Guide, "Faster auto scaling"); this CDK has no property for it."""
+"""CPU metric every 20 seconds, to scale by (ECS Developer Guide, "Faster auto scaling"); CDK has no property for it yet."""
 
 
 class Service(Construct):
-    """The service. All tasks of a release are healthy before one of the last is stopped. The circuit breaker rolls back a
-    release whose tasks do not start, the alarms one whose tasks start and serve badly."""
+    """The service. All tasks of a release are healthy before one of the previous release is stopped. The circuit breaker
+    rolls back a release whose tasks do not start, the alarms one whose tasks start but answer badly."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The shop's own files, which a container that runs once fetches from the bucket before the server starts."""
+"""The shop's own files, fetched from the bucket by a container that runs once, before the server starts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOLDER = "/shop"
 
 
 def stated_files(stage: Stage) -> dict[str, str]:
-    """Returns the settings that name a file of the shop's, with the path at which the server finds it."""
+    """Returns the settings that name a file of the shop, with the path at which the server finds it."""
     named = {"MANGA_POLICIES_FILE": stage.policies_file, "MANGA_TAGS_FILE": stage.tags_file}
     return {name: f"{FOLDER}/{file[3:]}" if file.startswith("s3:") else file for name, file in named.items() if file}
 
@@ -32,7 +32,7 @@ def add_files(
     reader: ecs.ContainerDefinition,
     environment: dict[str, str],
 ) -> ecs.ContainerDefinition | None:
-    """Adds the container that fetches them for `reader`, with `environment` beside its own; None without such files."""
+    """Adds the container that fetches the files for `reader`, with `environment`; None if the bucket has none."""
     if not (names := fetched(stage)):
         return None
     container = containers.add(

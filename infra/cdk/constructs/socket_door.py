@@ -1,4 +1,4 @@
-"""The door for sockets: a WebSocket API whose messages reach the agent over a link of its own, at no public address."""
+"""WebSocket entry point: an API Gateway API whose messages reach the agent over a VPC link, without a public address."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from infra.door.limits import SECONDS_OF_BURST
 PATH = "/door"
 STAGE = "v1"
 HANDED_OVER_MS = 5000
-"""Time for the agent to take a message; it answers later."""
+"""Milliseconds for the agent to accept a message; it answers later, through the callback."""
 
 
 class SocketDoor(Construct):
@@ -56,7 +56,7 @@ class SocketDoor(Construct):
 
     @property
     def dimensions(self) -> dict[str, str]:
-        """The dimensions of its messages' metrics in CloudWatch."""
+        """CloudWatch dimensions of the API's metrics."""
         return {"ApiId": self.api.ref, "Stage": STAGE}
 
     @property
@@ -78,8 +78,8 @@ class SocketDoor(Construct):
         )
 
     def _linked(self, network: Network, behind: ec2.SecurityGroup) -> elb.NetworkLoadBalancer:
-        """Makes the link's balancer, inside the network; its group admits nothing, and API Gateway's link is exempt from
-        it."""
+        """Makes the link's load balancer, inside the network. Its security group admits nothing; API Gateway's link is
+        exempt from it."""
         group = ec2.SecurityGroup(
             self, "Link", vpc=network.vpc, description="The link of the sockets", allow_all_outbound=False
         )
@@ -173,8 +173,8 @@ class SocketDoor(Construct):
             acknowledge(each, "AwsSolutions-APIG4", why)
 
     def _to_agents(self, secret_arn: str) -> api.CfnIntegration:
-        """Makes the integration, with the secret that CloudFormation resolves: readers of the API's definition can see it,
-        but nobody can send it from outside, since a message has no headers."""
+        """Makes the integration, with a secret that CloudFormation resolves: readers of the API's definition can see it, but
+        no client can send it, since a WebSocket message has no headers."""
         link = rest.CfnVpcLink(
             self, "VpcLink", name=f"{self._stage.prefix}-door", target_arns=[self._balancer.load_balancer_arn]
         )
@@ -256,7 +256,7 @@ class SocketDoor(Construct):
 
 
 class GatewayLog(Construct):
-    """The role with which API Gateway writes the logs of an account and region. It outlives the stage: other APIs may use
+    """Role with which API Gateway writes the logs of an account and region. It outlives the stage, since other APIs may use
     it."""
 
     def __init__(self, scope: Construct) -> None:

@@ -1,4 +1,4 @@
-"""The environment of the server's container: its settings, as Settings reads them, and its region."""
+"""Environment of the server's container: its MANGA_* settings, and its region."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from infra.cdk.constructs.roles import Data
 from infra.cdk.constructs.shop_files import stated_files
 
 AUDIT = "audit"
-"""The volume of the audit's pipe, and the folder that it is in."""
+"""Volume of the audit's pipe, and its folder in the containers."""
 PIPE = f"/{AUDIT}/orders"
 
 
 def settings(stage: Stage, data: Data) -> dict[str, str]:
-    """Returns the MANGA_* settings of both shapes."""
+    """Returns the MANGA_* settings common to both deployment shapes."""
     standby = {"MANGA_STANDBY_URL": data.files.standby_url} if stage.standby != "off" else {}
     patterns = {"MANGA_ORDER_PATTERN": stage.order_pattern, "MANGA_TITLE_PATTERN": stage.title_pattern}
     return {
@@ -38,6 +38,6 @@ def settings(stage: Stage, data: Data) -> dict[str, str]:
 
 
 def region(stage: Stage) -> dict[str, str]:
-    """Returns botocore's region: ECS sets only AWS_REGION, which it does not read. Without it a role would be requested at
-    an address outside of the network."""
+    """Returns botocore's region settings: ECS sets only AWS_REGION, which botocore does not read. Without them it would call
+    STS at an address outside the network."""
     return {"AWS_DEFAULT_REGION": stage.region, "AWS_STS_REGIONAL_ENDPOINTS": "regional"}

@@ -1,4 +1,4 @@
-"""The DynamoDB tables, made from the definitions that adapters, seed and doctor read."""
+"""The DynamoDB tables, made from the definitions shared with adapters, seed and doctor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tools.store.backends.dynamodb.tables import BILLING_MODE, TABLES, Index, Ta
 
 
 class Tables(Construct):
-    """The tables. `of` has each by its definition."""
+    """The tables. `of`: the table resources by definition."""
 
     def __init__(self, scope: Construct, stage: Stage, keys: Keys) -> None:
         super().__init__(scope, "Tables")
@@ -51,7 +51,7 @@ class Tables(Construct):
         return made
 
     def _bound(self) -> dynamodb.CfnTable.OnDemandThroughputProperty:
-        """Returns the bound of a table or an index: an index without one is unbounded."""
+        """Returns the throughput limit of a table or an index; an index without its own is unlimited."""
         bounds = self._stage.bounds
         return dynamodb.CfnTable.OnDemandThroughputProperty(
             max_read_request_units=bounds.most_read_units, max_write_request_units=bounds.most_write_units

@@ -1,4 +1,4 @@
-"""The health check by which a balancer finds agents that can answer."""
+"""Health check by which load balancers find agents that can answer."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from aws_cdk import aws_elasticloadbalancingv2 as elb
 
 
 def agents_health(protocol: elb.Protocol) -> elb.HealthCheck:
-    """Makes the check. An agent without its store is healthy: it tells customers so, and another would not reach it
-    either."""
+    """Makes the check. An agent without its store is healthy: it tells customers so, and another agent would not reach the
+    store either."""
     return elb.HealthCheck(
         path="/healthz",
         protocol=protocol,

@@ -1,4 +1,4 @@
-"""A Fargate task, before it has containers."""
+"""Creates a Fargate task definition without containers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from infra.cdk.config import TaskSize
 
 
 def fargate_task(scope: Construct, family: str, size: TaskSize, role: iam.IRole) -> ecs.FargateTaskDefinition:
-    """Its containers share the size, the network and the task role."""
+    """Makes the task definition, whose containers share its size, network and task role."""
     task = ecs.FargateTaskDefinition(
         scope,
         "Task",

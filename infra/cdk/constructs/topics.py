@@ -1,4 +1,4 @@
-"""The notification topics: for pages, and for tickets, which the account's budget uses too."""
+"""SNS topics for pages and for tickets; the account's budget notifies the latter."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EARLY_PERCENT = 80
 
 
 class Topics(Construct):
-    """The topics, with a subscription each. An address of mail has to confirm it once."""
+    """The topics, with a subscription each. An e-mail address has to confirm its subscription once."""
 
     def __init__(self, scope: Construct, stage: Stage, keys: Keys) -> None:
         super().__init__(scope, "Topics")

@@ -1,1 +1,1 @@
-"""The stacks: each is deployed and rolled back as a whole."""
+"""CDK stacks, each deployed and rolled back as a whole."""

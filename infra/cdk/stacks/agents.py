@@ -1,4 +1,4 @@
-"""The agents behind the wall: tasks of their own, which customers reach by the door, and which call the shared service."""
+"""Stack of the agents in a walled stage: tasks of their own, reached through the door, which call the shared server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Agents(StageStack):
         door = Door(self, stage, network, foundation.keys, foundation.secrets.door.secret_arn)
         task = self._task(stage, foundation)
         alarms = DoorAlarms(self, stage, foundation, door)
-        # Not to be changed from here: what lets the door in is a rule of the other group.
+        # Immutable here: the rule that admits the door belongs to the other group.
         agents = ec2.SecurityGroup.from_security_group_id(
             self, "AgentsGroup", network.agents.security_group_id, mutable=False
         )

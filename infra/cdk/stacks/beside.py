@@ -1,4 +1,4 @@
-"""The service of the pod: everything that a release changes, so that its rollback is one stack's."""
+"""Stack of the pod's service: everything that a release changes, so that a rollback is one stack's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Beside(StageStack):
         door = Door(self, stage, network, foundation.keys, secrets.door.secret_arn)
         pod = Pod(self, stage, foundation.data, foundation.repositories, foundation.roles, secrets)
         alarms, of_the_door = Alarms(self, stage, foundation), DoorAlarms(self, stage, foundation, door)
-        # Not to be changed from here: what lets the door in is a rule of the other group.
+        # Immutable here: the rule that admits the door belongs to the other group.
         tasks = ec2.SecurityGroup.from_security_group_id(self, "TasksGroup", network.tasks.security_group_id, mutable=False)
         rollback = (*alarms.rollback, *of_the_door.rollback)
         groups = (tasks, door.group)

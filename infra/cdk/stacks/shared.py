@@ -1,4 +1,4 @@
-"""The shape with a wall: the server as a service of its own, for agents of other tasks, and the seed."""
+"""Stack of the server in a walled stage: a separate service for agents of other tasks, and the seed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Shared(StageStack):
         balancer = Balancer(self, stage, foundation.network, foundation.data.files.logs)
         task = self._task(stage, foundation)
         alarms = Alarms(self, stage, foundation, balancer)
-        # Not to be changed from here: what lets the balancer in is a rule of the other group.
+        # Immutable here: the rule that admits the load balancer belongs to the other group.
         tasks = ec2.SecurityGroup.from_security_group_id(
             self, "TasksGroup", foundation.network.tasks.security_group_id, mutable=False
         )
@@ -41,13 +41,13 @@ class Shared(StageStack):
         self._name(stage, foundation, balancer)
 
     def _name(self, stage: Stage, foundation: Foundation, balancer: Balancer) -> None:
-        """Names the service for agents of this network; no other client has to know it."""
+        """Makes a private DNS name of the service, for agents of this network."""
         zone = route53.PrivateHostedZone(self, "Zone", zone_name=stage.shared.domain, vpc=foundation.network.vpc)
         target = route53.RecordTarget.from_alias(targets.LoadBalancerTarget(balancer.balancer))
         route53.ARecord(self, "Name", zone=zone, target=target)
 
     def _task(self, stage: Stage, foundation: Foundation) -> ecs.FargateTaskDefinition:
-        """Makes the task, whose role is the server's own: a wall separates it from the agent's."""
+        """Makes the task, whose role is the server's own, separate from the agent's."""
         task = fargate_task(self, stage.service, stage.shared_size, foundation.roles.service)
         containers = Containers(self, stage, task, foundation.keys)
         token = ecs.Secret.from_secrets_manager(foundation.secrets.token_read_by(self, task.obtain_execution_role()))

@@ -1,4 +1,4 @@
-"""The common parts of a stage's stacks."""
+"""Base of a stage's stacks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from infra.cdk.config import Stage
 
 
 class StageStack(cdk.Stack):
-    """A stack named after its stage, in its region, and without the bootstrap's version, which only an account could
-    tell."""
+    """A stack named after its stage, in its region, without the check of the bootstrap version, which would need an
+    account."""
 
     def __init__(
         self, scope: Construct, stage: Stage, name: str, description: str, *, protected: bool | None = None

@@ -1,1 +1,1 @@
-"""HTTP: routes, transports, and what every request passes first."""
+"""HTTP: routes, transports, and the checks that every request passes first."""

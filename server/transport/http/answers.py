@@ -1,7 +1,7 @@
-"""JSON-RPC errors over HTTP, and streams that end before they have answered.
+"""JSON-RPC errors over HTTP, also for SSE streams that end before they have answered.
 
-The SDK ends the streams of an ending session as if all were said. Their clients would wait for an answer that does not come,
-or take the empty stream for one.
+When a session ends, the SDK closes its streams as if they were complete. Their clients would wait for an answer that never
+comes, or take the empty stream for one.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def refusal(code: int, message: str, status: int = 400) -> JSONResponse:
 
 
 def refuse_unless_initialize(body: bytes | None, posted: Posted | None) -> JSONResponse | None:
-    """Returns None for a request that begins a session. `body` is None for a request without one."""
+    """Returns the refusal of a request without a session; None if it is an `initialize`. `body` is None without a body."""
     if posted is not None and posted.method == "initialize":
         return None
     if body is not None and posted is None:
@@ -47,8 +47,8 @@ def refuse_unless_initialize(body: bytes | None, posted: Posted | None) -> JSONR
 
 
 class PlainRefusals:
-    """A `send` that replaces the validator's words in a 400. The head of that response is held back until its body is known,
-    since it states the length."""
+    """An ASGI `send` that replaces the SDK validator's text in a 400, since it repeats the request. Holds back the response
+    head until the body, whose length it states, is known."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -68,7 +68,7 @@ class PlainRefusals:
 
 
 def _plain_words(body: bytes) -> bytes:
-    """Replaces errors in which the SDK repeats the request; other bodies stay as they are."""
+    """Replaces error texts in which the SDK repeats the request; other bodies stay as they are."""
     try:
         answer: Any = json.loads(body)
         message = answer["error"]["message"]
@@ -82,14 +82,14 @@ def _plain_words(body: bytes) -> bytes:
 
 
 ANSWER = re.compile(rb'(?:^|\n)data: ?\{"jsonrpc": ?"2\.0", ?"id": ?(\d+|"(?:[^"\\]|\\.)*"), ?"(?:result|error)"')
-"""The beginning of an event that answers a request, as this server writes it."""
+"""Matches the beginning of an SSE event that answers a request, as this server writes it; group 1 is the id."""
 ENDED = "The server has ended before it answered."
 END_SECONDS = 0.1
 
 
 class AnsweredSend:
-    """A `send` for the response to the request `number`, None for a message that is no request. A stream that would end
-    without the answer ends with an error."""
+    """An ASGI `send` for the response to the request with id `number` (None: the message is no request). Adds an error event
+    to an SSE stream that would end without the answer."""
 
     def __init__(self, send: Send, number: RequestId | None) -> None:
         self._send = send
@@ -112,23 +112,23 @@ class AnsweredSend:
         """Ends a stream that an exception or a cancellation has interrupted."""
         if self._is_stream and not self._is_whole:
             with suppress(TimeoutError):
-                async with asyncio.timeout(END_SECONDS):  # a client that reads nothing does not read the end either
+                async with asyncio.timeout(END_SECONDS):  # a client that does not read would block it
                     await self({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 LONGEST_BEGINNING = 1024
-"""Bytes of a line within which it says which request it answers."""
+"""Bytes kept of each line: enough to contain the id of the request that it answers."""
 
 
 class Unanswered:
-    """The requests of one POST, perhaps a batch, that have no whole answer on its stream yet."""
+    """The requests of one POST, single or batch, whose answers have not completely passed on its SSE stream yet."""
 
     def __init__(self, body: bytes) -> None:
         self._ids = {json.dumps(number): number for number in _request_ids(body)}
         self._line = b""
 
     def see(self, piece: bytes) -> None:
-        """Takes the next piece of the stream, wherever it was cut. An answer counts at the end of its line."""
+        """Reads the next chunk of the stream, which may end anywhere. An answer counts once its line is complete."""
         first, *rest = piece.split(b"\n")
         self._line += first[: LONGEST_BEGINNING - len(self._line)]
         for line in rest:
@@ -137,7 +137,7 @@ class Unanswered:
             self._line = line[:LONGEST_BEGINNING]
 
     def errors(self, why: str) -> bytes:
-        """Returns the events that answer the rest."""
+        """Returns SSE events that answer the remaining requests with an error whose message is `why`."""
         events = b"".join(frame_event(_error(number, why)) for number in self._ids.values())
         return b"\r\n\r\n" + events if self._line and events else events
 
@@ -147,7 +147,7 @@ def is_stream(headers: Iterable[tuple[bytes, bytes]]) -> bool:
 
 
 def error_of(body: bytes, why: str) -> bytes | None:
-    """Answers a single request by an error; returns None for anything else."""
+    """Returns the JSON-RPC error for a body with a single request; None for any other body."""
     ids = [] if body.lstrip()[:1] == b"[" else _request_ids(body)
     return _error(ids[0], why) if ids else None
 

@@ -48,17 +48,17 @@ from tools.store.failures import BackendFailure, Failure, Forbidden, InvalidArgu
 Json = dict[str, Any]
 LONGEST_QUERY = 500
 MOST_BEARING = 5
-"""Calls that bear on a query, by default."""
+"""Number of calls relevant to a query, by default."""
 GOES_BY_ITSELF = "The session's memory cannot be reached. Try again; it expires by itself after 30 minutes."
 NOT_READ = "The session's memory cannot be reached. Try again in a moment."
 
 
 class Sessions:
-    """For callers that may call tools in the session. Each user reads and ends a part of their own; an unused one is empty.
+    """Serves `/sessions/{session}` to callers that may call tools in it. Each user has a separate part, empty at first.
 
-    GET reads it back: `?query=` selects the calls that bear on it, `?calls=` limits them (1 to 20). DELETE removes what is
-    remembered under the session for that user. The long-term profile is the user's and stays; its events expire half a year
-    after they happened (`session.profile.KEPT_DAYS`, the TTL of the table)."""
+    GET returns the history: `?query=` selects the calls relevant to it, `?calls=` limits them (1 to 20). DELETE removes what
+    the session remembers for that user. The long-term profile of the user stays; its events expire half a year after they
+    happened (`session.profile.KEPT_DAYS`, the TTL of the table)."""
 
     def __init__(self, identifier: Identifier, limits: CallerLimits, memory: SessionMemory, now: Now) -> None:
         self._identifier = identifier
@@ -173,33 +173,33 @@ def status_of(states: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 class Addon:
-    """A capability that is served beside MCP."""
+    """A capability served next to MCP by the same HTTP server."""
 
     def routes(self) -> list[BaseRoute]:
-        """Returns its routes, which are behind the same gate."""
+        """Returns the addon's routes, which are behind the same gate."""
         return []
 
     def wrap(self, asgi: ASGIApp) -> ASGIApp:
-        """Returns what serves the requests of both."""
+        """Returns an application that serves the addon's requests and passes all others to `asgi`."""
         return asgi
 
     async def close_all(self) -> None:
-        """Ends open connections."""
+        """Closes the addon's open connections."""
 
 
 class Upgrades(Addon):
-    """Requests that become connections of another protocol. `most` is the number of those, beside HTTP's."""
+    """Connections that switch from HTTP to another protocol. `most` is their maximum, in addition to HTTP's."""
 
     most: int = 0
 
     def options(self, connections: Connections) -> dict[str, Any]:
-        """Returns options of uvicorn."""
+        """Returns options for uvicorn."""
         return {"ws": "none"}
 
 
 @dataclass(frozen=True, slots=True)
 class HttpApp:
-    """The application: `asgi` serves; the rest is for starting and stopping it. `addons` contain the `upgrades`."""
+    """The HTTP application: `asgi` serves; the rest is for starting and stopping it. `addons` include the `upgrades`."""
 
     asgi: Starlette
     streams: SseStreams
@@ -208,14 +208,14 @@ class HttpApp:
     addons: Sequence[Addon]
 
     def whole(self) -> ASGIApp:
-        """Returns what serves MCP and all addons."""
+        """Returns the application that serves MCP and all addons."""
         whole: ASGIApp = self.asgi
         for addon in self.addons:
             whole = addon.wrap(whole)
         return whole
 
     async def close_all(self) -> None:
-        """Closes all together: each refuses new work, and gives accepted work a moment."""
+        """Closes sessions, streams and addons concurrently: each refuses new work, and gives accepted work a moment."""
         addons = (addon.close_all() for addon in self.addons)
         await asyncio.gather(self.endpoint.sessions.close_all(), self.streams.close_all(), *addons)
 
@@ -228,8 +228,8 @@ def http_app(
     upgrades: Upgrades | None = None,
     addons: Sequence[Addon] = (),
 ) -> HttpApp:
-    """Assembles the application. `port` is the one that is listened on, which MANGA_PORT=0 leaves open until then; `probes`
-    may answer for more than this process."""
+    """Assembles the application. `port` is the port in use, which MANGA_PORT=0 leaves to the system; `probes` may report on
+    more than this process."""
     probes = probes or Probes(app.lifecycle, app.dependencies, app.metrics)
     upgrades = upgrades or Upgrades()
     addons = (*addons, upgrades)

@@ -1,4 +1,4 @@
-"""Where a client gets a token (RFC 9728; MCP, basic/authorization), and how HTTP refuses one that lacks a scope."""
+"""OAuth over HTTP: the metadata on where to get a token (RFC 9728; MCP, basic/authorization), and the check of scopes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tools.store.failures import Failure
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
 RESOURCES = ("", "/mcp", "/sse")
-"""Paths that are resources of their own to a client configured with their address; the first is the whole server."""
+"""Paths that are OAuth resources, each for clients configured with its address; the first is the whole server."""
 CACHE_SECONDS = 3600
 
 
 class Challenge:
-    """The value of WWW-Authenticate (RFC 6750, section 3). With an issuer it says where tokens come from, and the scopes to
-    ask for. `scopes` returns those of the present tools, resources and prompts."""
+    """Builds the WWW-Authenticate header (RFC 6750, section 3). With an issuer it has the metadata's address and the scopes
+    to request. `scopes` returns the scopes of the current tools, resources and prompts."""
 
     def __init__(self, issuer: str | None = None, scopes: Callable[[], Iterable[str]] = tuple, shop: str = "") -> None:
         self._issuer = issuer
@@ -36,21 +36,21 @@ class Challenge:
         self._shop = shop
 
     def for_token(self, scope: Scope, error: str | None) -> str:
-        """Challenges a token that proves nobody; `error` is None for a request without one."""
+        """Returns the challenge for an invalid token (`error` says why), or for a missing one (`error` is None)."""
         fields = {} if error is None else _error("invalid_token", error)
         if self._issuer:
             fields |= self._metadata(scope) | {"scope": " ".join(as_issued(each, self._issuer) for each in self._scopes())}
         return _join(fields)
 
     def for_scope(self, scope: Scope, wanted: str) -> str:
-        """Challenges a token without the scope `wanted`."""
+        """Returns the challenge for a token without the scope `wanted`."""
         fields = _error("insufficient_scope", f"This needs the scope {wanted}.")
         if self._issuer:
             return _join(fields | self._metadata(scope) | {"scope": as_issued(wanted, self._issuer)})
         return _join(fields | {"scope": wanted})
 
     async def document(self, request: Request) -> Response:
-        """Answers with the metadata of one of the resources."""
+        """Serves the metadata of the resource that the path names."""
         assert self._issuer is not None
         document = {
             "resource": _origin(request.scope) + request.url.path.removeprefix(WELL_KNOWN),
@@ -59,7 +59,7 @@ class Challenge:
             "bearer_methods_supported": ["header"],
             "resource_name": f"{self._shop} tools",
         }
-        # It depends on the host name that the client used.
+        # Private, since it depends on the host name that the client used.
         return JSONResponse(document, headers={"Cache-Control": f"private, max-age={CACHE_SECONDS}"})
 
     def _metadata(self, scope: Scope) -> dict[str, str]:
@@ -68,7 +68,7 @@ class Challenge:
 
 
 def _origin(scope: Scope) -> str:
-    """Returns the origin of a request, by its checked Host and the scheme, which a trusted proxy may state."""
+    """Returns a request's origin (scheme and host), by its validated Host; a trusted proxy may state the scheme."""
     return f"{scope['scheme']}://{Headers(scope=scope)['host']}"
 
 
@@ -81,9 +81,9 @@ def _join(fields: dict[str, str]) -> str:
 
 
 class ScopeCheck:
-    """Refuses a bearer without the scope of what it asks for (MCP, basic/authorization, scope challenge; RFC 6750, section
-    3.1). A token in `_meta` is refused by the call's answer instead; so is a bearer on an SSE stream, whose clients stop
-    posting after a refused POST (mcp 1.x and 2.x)."""
+    """Refuses a bearer token that lacks the scope of the requested tool, resource or prompt (MCP, basic/authorization, scope
+    challenge; RFC 6750, section 3.1). A token in `_meta` is refused in the call's answer instead; so is a bearer on an SSE
+    stream, whose clients stop posting after a refused POST (mcp 1.x and 2.x)."""
 
     def __init__(
         self, identifier: Identifier, registry: Registry, primitives: PrimitiveRegistry, challenge: Challenge
@@ -94,7 +94,7 @@ class ScopeCheck:
         self._challenge = challenge
 
     async def refusal(self, scope: Scope, posted: Posted) -> Response | None:
-        """Returns 403; None if this bearer has the scope, or if the request is refused for another reason."""
+        """Returns the 403 response; None if the bearer has the scope or none is needed, or another check will refuse."""
         requested, meta = self._find(posted.method, posted.params), posted.params.get("_meta")
         if requested is None or not (wanted := requested.tool.scope):
             return None

@@ -1,4 +1,4 @@
-"""Reading requests' bodies within bounds, in fair turns."""
+"""Reads request bodies, limited in size and scheduled fairly among their senders."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from server.transport.messages import NO_EXTENSIONS, Extensions, Posted, find_ex
 
 MOST_HEADERS = 100
 MOST_HEADER_BYTES = 16 * 1024
-"""A token, baggage and what proxies add fit several times over."""
+"""Maximum bytes of all headers: several times a token, baggage and what proxies add."""
 MOST_TARGET_BYTES = 8 * 1024
 
 AT_ONCE = 6
-"""Messages of one holder in a round. Calls that go on together share round trips to Redis: one by one, each would cost half
-as much again. Each keeps the others waiting for a millisecond or two."""
+"""Messages of one holder per round of the event loop. Calls that pass together share round trips to Redis: one by one, each
+would cost half as much again. Each delays the other holders by a millisecond or two."""
 STATED = tuple(
     re.compile(rb'"com\.mangaassist/%b"[ \t\r\n]{0,8}:[ \t\r\n]{0,8}"((?:[^"\\]|\\.){1,512})"' % name)
     for name in (b"userId", b"sessionId")
 )
-"""Matches a message's stated user, or its session. It cannot match within a JSON string: quotes are escaped there."""
+"""Patterns of a message's stated user or session. They cannot match within a JSON string: quotes are escaped there."""
 
 
 def customer_of_message(body: bytes | bytearray, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Returns the stated user or session of a message, b"" without one. It is used for turns only, and proves nothing."""
+    """Returns the user or session that message or headers state, else b"". It is unverified: only for fair queueing."""
     for stated in STATED:
         if found := stated.search(body):
             return found[1]
@@ -38,9 +38,9 @@ def customer_of_message(body: bytes | bytearray, headers: Iterable[tuple[bytes, 
 
 
 class FairQueue:
-    """Lets a few messages of each holder pass in each round of the event loop, in their order; the customers of one holder
-    take turns. A holder that sends hundreds at once delays itself alone (fair queueing; Nagle, RFC 970; Demers, Keshav and
-    Shenker, SIGCOMM 1989)."""
+    """Passes a few messages of each holder per round of the event loop, in order; the customers of one holder alternate. A
+    holder that sends hundreds at once delays only itself (fair queueing; Nagle, RFC 970; Demers, Keshav and Shenker, SIGCOMM
+    1989)."""
 
     def __init__(self) -> None:
         self._passed: Counter[str] = Counter()
@@ -49,7 +49,7 @@ class FairQueue:
         """Waiting messages by holder and customer, the next customer first."""
 
     async def wait_turn(self, holder: str, customer: bytes = b"") -> None:
-        """Returns when a message of this holder's customer may pass."""
+        """Waits until a message of this holder and customer may pass."""
         loop = asyncio.get_running_loop()
         if not self._passed:
             loop.call_soon(self._end_round)
@@ -68,7 +68,7 @@ class FairQueue:
             asyncio.get_running_loop().call_soon(self._end_round)
 
     def _pass_next(self, holder: str, waiting: dict[bytes, deque[asyncio.Future[None]]]) -> None:
-        """Passes the first that still wait, one of each customer in turn."""
+        """Passes the holder's next messages, one of each customer in turn; skips cancelled ones."""
         while waiting and self._passed[holder] < AT_ONCE:
             customer = next(iter(waiting))
             turns = waiting.pop(customer)
@@ -87,8 +87,8 @@ Headers = Iterable[tuple[bytes, bytes]]
 
 
 class UnfinishedMessages:
-    """Bytes of incomplete messages, at most `most` together. One holder may have as much of that as is left over, which is
-    half when it is alone and a third beside another: there is always room for one more (dynamic thresholds; Choudhury and
+    """Counts the bytes of incomplete messages, at most `most` in total. One holder may have as many as are still free: half
+    when it is alone, a third beside one other. So there is always room for a new holder (dynamic thresholds; Choudhury and
     Hahne, IEEE/ACM Transactions on Networking 6, 1998)."""
 
     def __init__(self, most: int) -> None:
@@ -96,7 +96,7 @@ class UnfinishedMessages:
         self._held: Counter[Hashable] = Counter()
 
     def hold(self, holder: Hashable, size: int) -> bool:
-        """Counts new bytes, or with a negative size fewer. Returns False when they exceed the holder's share."""
+        """Adds `size` bytes, which may be negative. Returns False if they exceed the holder's share."""
         self._held[holder] += size
         self._room -= size
         if not self._held[holder]:
@@ -108,7 +108,7 @@ class UnfinishedMessages:
 
 
 class Bodies(UnfinishedMessages):
-    """Reads bodies of at most `most` bytes each, and of 256 times as many together: many slow ones add up."""
+    """Reads bodies of at most `most` bytes each, and 256 times that in total: many slow uploads add up."""
 
     def __init__(self, most: int) -> None:
         super().__init__(TOGETHER * most)
@@ -116,7 +116,7 @@ class Bodies(UnfinishedMessages):
         self._queue = FairQueue()
 
     async def read(self, receive: Receive, holder: str, headers: Headers = ()) -> bytes | Response:
-        """Returns the body once it is its turn, or the refusal. Its values and depth are bounded too."""
+        """Returns the body when its turn has come, or the refusal. Its number of values and depth are limited too."""
         body = bytearray()
         try:
             while True:
@@ -137,12 +137,12 @@ class Bodies(UnfinishedMessages):
             self.hold(holder, -len(body))
 
     async def wait_turn(self, holder: str, customer: bytes = b"") -> None:
-        """Returns when a message of this holder's customer may pass."""
+        """Waits until a message of this holder and customer may pass."""
         await self._queue.wait_turn(holder, customer)
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:
-    """Returns a `receive` that yields this body first, and then whatever the client sends."""
+    """Returns a `receive` that yields this body first, and then the client's further messages."""
     unread = [body]
 
     async def receiving() -> Message:
@@ -152,19 +152,19 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
 
 
 MOST_BYTES = 32 * 1024
-"""Most bytes of a message that is no call: a token, baggage and a client's self-description."""
+"""Maximum bytes of a message that is not a tool call: room for a token, baggage and the client's self-description."""
 
 
 class Admission:
-    """Refuses messages that are too long for their method, and subscriptions beyond the limit. `extensions` are those that a
-    client may declare to some purpose."""
+    """Refuses messages that are too long for their method, and subscriptions beyond the limit. `extensions` are the
+    server's, which a client may declare."""
 
     def __init__(self, subscriptions: Subscriptions, extensions: Extensions = NO_EXTENSIONS) -> None:
         self._subscriptions = subscriptions
         self.extensions = extensions
 
     def refusal(self, scope: Scope, posted: Posted) -> Response | None:
-        """Returns None for a message that may pass."""
+        """Returns the refusal, or None for a message that may pass."""
         if posted.method == "tools/call":
             return None
         if posted.size > MOST_BYTES:

@@ -1,5 +1,5 @@
-"""HTTP connections: plain requests by httptools, all others by h11, a strict parser; the count of all connections, and
-their time limits."""
+"""HTTP connections: simple requests are parsed by httptools, all others by h11, which is strict. Counts all connections and
+enforces their time limits."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from server.transport.http.bodies import MOST_HEADER_BYTES, MOST_HEADERS, MOST_TARGET_BYTES
 
 MOST_HEAD_BYTES = MOST_HEADER_BYTES + MOST_TARGET_BYTES
-"""Most bytes of an incomplete head, or of trailers after the last chunk."""
+"""Maximum bytes of an incomplete request head, or of trailers after the last chunk."""
 PIECE_BYTES = 8 * 1024
-"""h11 bounds incomplete heads only, so it is fed small pieces."""
+"""Bytes passed to h11 at once, small because h11 limits only incomplete heads."""
 MOST_CHUNKS = 128
-"""In one body. Each takes 10 µs: single bytes as chunks cost a hundred times as much, before any token is checked."""
+"""Maximum chunks of one body, at 10 µs each: one-byte chunks cost a hundred times as much, before any token is checked."""
 MOST_LINES = MOST_HEADERS + 2
 HEAD_END = re.compile(rb"\n\r?\n")
 
 
 class StrictParser(h11.Connection):
-    """h11's parser, stricter. `refused` is status and reason for a request that h11 alone would accept."""
+    """h11's parser with further limits. `refused` is (status, reason) of a request that h11 alone would accept."""
 
     def __init__(self) -> None:
         super().__init__(h11.SERVER, MOST_HEAD_BYTES)
@@ -67,17 +67,17 @@ def _too_many_lines(received: bytes) -> bool:
 
 
 REQUEST_SECONDS = 30.0
-"""Seconds from the connection, or the first byte of a later request, to the end of the body: a megabyte at 35 KB/s."""
+"""Timeout in seconds from the connection, or the first byte of a later request, to the body's end: 1 MB at 35 KB/s."""
 ANSWER_SECONDS = 30.0
-"""How long bytes of an answer may stay unread."""
+"""Timeout in seconds of a client that does not read its answer."""
 FOR_PROBES = 8
-"""Connections beyond all others: a full server still answers its probes."""
+"""Connections beyond the maximum, for probes alone, so that a full server still answers them."""
 
 
 class Connections:
-    """The open connections, at most `most` and a few for probes. A new one replaces the one that has kept the server waiting
-    the longest: for another request, for the rest of one, or to read an answer. So idle and silent connections keep nobody
-    out, and a client that was just answered stays before one that never asked."""
+    """The open connections: at most `most`, and a few for probes. When they are full, a new one replaces the one that has
+    kept the server waiting the longest: for a new request, for the rest of one, or to read an answer. So idle and silent
+    connections keep nobody out, and a client that was just answered stays longer than one that never sent a request."""
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.most = most
@@ -91,7 +91,7 @@ class Connections:
         return len(self._open)
 
     def count_held(self) -> int:
-        """Counts the connections that would not be replaced."""
+        """Returns the number of connections that a new one cannot replace."""
         return len(self._open) - len({*self._idle, *self._incomplete, *self._unread})
 
     def add(self, connection: CountedConnection) -> None:
@@ -110,21 +110,21 @@ class Connections:
         self.mark_incomplete(connection)
 
     def mark_idle(self, connection: CountedConnection) -> None:
-        """Notes that the connection has its answer; keep-alive bounds how long it stays."""
+        """Marks a connection as answered and idle; the keep-alive timeout limits how long it stays."""
         self._idle[connection] = self._clock()
 
     def mark_incomplete(self, connection: CountedConnection) -> None:
-        """Notes that the client owes a request, or the rest of one."""
+        """Marks a connection as waiting for a request, or the rest of one."""
         self._idle.pop(connection, None)
         self._incomplete.setdefault(connection, self._clock())
 
     def mark_complete(self, connection: CountedConnection) -> None:
-        """Notes that the request is complete."""
+        """Marks a connection as having sent its whole request."""
         self._idle.pop(connection, None)
         self._incomplete.pop(connection, None)
 
     def mark_unread(self, connection: CountedConnection) -> None:
-        """Notes that the client reads its answer more slowly than it is written."""
+        """Marks a connection whose client reads its answer more slowly than it is written."""
         self._unread.setdefault(connection, self._clock())
 
     def mark_read(self, connection: CountedConnection) -> None:
@@ -136,11 +136,11 @@ class Connections:
         self.mark_read(connection)
 
     def close_overdue(self) -> None:
-        """Ends connections that took too long; to be called every second or so."""
+        """Closes connections past `REQUEST_SECONDS` or `ANSWER_SECONDS`; to be called about once a second."""
         for connection in _find_overdue(self._incomplete, self._clock() - REQUEST_SECONDS):
             connection.time_out()
             self.mark_complete(connection)
-            self.mark_unread(connection)  # the message may stay unread as well
+            self.mark_unread(connection)  # what time_out has sent may stay unread as well
         for connection in _find_overdue(self._unread, self._clock() - ANSWER_SECONDS):
             connection.drop()
             self.mark_read(connection)
@@ -151,7 +151,7 @@ def _find_overdue(since: OrderedDict[CountedConnection, float], latest: float) -
 
 
 UNFINISHED = (h11.IDLE, h11.SEND_BODY)
-"""States of a client whose request is not whole."""
+"""h11 states of a client whose request is incomplete."""
 NO_ROOM = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 REFUSED = b"HTTP/1.1 %d %b\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\n\r\n%b"
 TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
@@ -160,8 +160,8 @@ FULL = Response(status_code=503, headers={"Retry-After": "1", "Connection": "clo
 
 
 class CountedConnection(asyncio.Protocol):
-    """The reports of all kinds of connections to `Connections`. Nothing is buffered for writing beyond one message: unread
-    bytes stay with their sender. `known_as` is the connection that is counted, where another was before this one."""
+    """Reports the state of every kind of connection to `Connections`. Writes are not buffered beyond one message, so that a
+    slow reader slows its sender (backpressure). `known_as` is the counted connection that this one replaces, if any."""
 
     transport: asyncio.Transport
     app: Any
@@ -193,15 +193,15 @@ class CountedConnection(asyncio.Protocol):
         super().connection_lost(exc)
 
     def time_out(self) -> None:
-        """Answers that the request took too long, and closes."""
+        """Sends that the request took too long, and closes the connection."""
         raise NotImplementedError("each kind of connection does it in its own protocol")
 
     def drop(self) -> None:
-        """Closes at once."""
+        """Closes the connection at once, without an answer."""
         self.transport.abort()
 
     def refuse(self) -> None:
-        """Answers that there is no room, and closes."""
+        """Sends a 503 and closes the connection."""
         self.transport.write(NO_ROOM)
         self.transport.close()
 
@@ -215,7 +215,7 @@ class CountedConnection(asyncio.Protocol):
 
 
 class HttpConnection(CountedConnection, H11Protocol):
-    """uvicorn's connection with a strict parser."""
+    """uvicorn's h11 connection, with the strict parser."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
@@ -233,11 +233,11 @@ class HttpConnection(CountedConnection, H11Protocol):
             self._all.mark_complete(self._known_as)
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
-        if self.app is not self.config.loaded_app:  # it serves probes only
+        if self.app is not self.config.loaded_app:  # this connection serves probes only
             self.refuse()
             return
         self._is_upgraded = True
-        self._all.remove(self._known_as)  # the WebSocket is counted by itself
+        self._all.remove(self._known_as)  # the WebSocket counts as a connection of its own
         super().handle_websocket_upgrade(event)
 
     def on_response_complete(self) -> None:
@@ -249,7 +249,7 @@ class HttpConnection(CountedConnection, H11Protocol):
                 self._all.mark_incomplete(self._known_as)
 
     def send_400_response(self, msg: str) -> None:
-        """Says why the request is refused, unless an answer has begun, and closes. The application is told of the end."""
+        """Sends why the request is refused, unless an answer has begun, and closes. The application sees a disconnect."""
         status, sentence = self._parser.refused or (400, msg)
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.write(REFUSED % (status, STATUS_PHRASES[status], len(sentence), sentence.encode("ascii")))
@@ -266,38 +266,38 @@ class HttpConnection(CountedConnection, H11Protocol):
         self.transport.close()
 
 
-# HTTP connections whose plain requests are parsed in C (httptools), at a fifth of h11's cost for a cached call.
+# HTTP connections whose plain (simple) requests are parsed in C by httptools, at a fifth of h11's cost for a cached call.
 #
-# Only requests that both parsers read alike go this way: a whole head with one Host, at most a Content-Length, and
-# nothing behind the body. Everything else, including what httptools refuses, is given to h11 from the first byte of the
-# request on, with the rest of the connection. So nothing passes that h11 with our bounds (`connection.py`) would refuse.
+# Plain are requests that both parsers read alike: a complete head with one Host, no body or a Content-Length, and
+# nothing after the body. All others, including those that httptools refuses, are passed to h11 from the first byte of the
+# request on, with the rest of the connection. So every request is refused that h11 with our limits would refuse.
 
 
 PLAIN_HEAD_END = b"\r\n\r\n"
 NOT_PLAIN = frozenset({b"transfer-encoding", b"upgrade", b"expect", b"te", b"trailer", b"proxy-connection"})
-"""httptools takes the last one for Connection."""
+"""Headers whose requests are for h11; httptools takes the last one for Connection."""
 MOST_DIGITS = 20
-"""Most digits of a length, as in h11."""
+"""Maximum digits of a Content-Length, as in h11."""
 
 
 class NotPlain(Exception):
-    """A request for h11."""
+    """Raised for a request that is for h11."""
 
 
 class PlainRequests(CountedConnection, HttpToolsProtocol):
-    """Serves plain requests. From the first other request on its `successor` serves the connection."""
+    """Serves plain requests. From the first other request on, its `successor` (h11) serves the connection."""
 
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self._made_of = args, named
         self._head = b""
-        """The bytes with a request's head, while it begins."""
+        """The bytes that contain a request's head, while it is parsed."""
         self._behind = 0
-        """Bytes that came behind the head."""
+        """Number of bytes received after the head."""
         self._missing = 0
-        """Bytes of a body that are still to come."""
+        """Number of bytes of the body still to come."""
         self._held = b""
-        """Bytes behind an unanswered request."""
+        """Bytes received after an unanswered request (pipelining)."""
         self.successor: HttpConnection | None = None
 
     def data_received(self, data: bytes) -> None:
@@ -326,7 +326,7 @@ class PlainRequests(CountedConnection, HttpToolsProtocol):
         self.data_received(data)
 
     def _begin(self, data: bytes) -> None:
-        """Begins the request that begins with `data`, or leaves it to h11."""
+        """Starts the request at the beginning of `data`, or hands it over to h11."""
         end = data.find(PLAIN_HEAD_END, 0, MOST_HEAD_BYTES)
         if end < 0 or any(data.find(fold, 0, end) >= 0 for fold in (b"\n ", b"\n\t")):
             self._hand_over(data)
@@ -338,7 +338,7 @@ class PlainRequests(CountedConnection, HttpToolsProtocol):
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             self._hand_over(data)
         else:
-            if self.cycle is before:  # blank lines, of which httptools says nothing, and perhaps a part of a head
+            if self.cycle is before:  # blank lines, which httptools skips silently, and perhaps a part of a head
                 self._hand_over(data)
         self._head = b""
 
@@ -346,15 +346,15 @@ class PlainRequests(CountedConnection, HttpToolsProtocol):
         super().on_header(name, value.rstrip(b" \t"))
 
     def on_headers_complete(self) -> None:
-        """Begins a plain request. Raises `NotPlain` for another one, of which nothing has begun then."""
+        """Starts a plain request. Raises `NotPlain` for any other, before anything of it has started."""
         names = [name for name, _ in self.headers]
         if len(names) > MOST_HEADERS or names.count(b"host") != 1 or not NOT_PLAIN.isdisjoint(names):
             raise NotPlain
         if not self.url.startswith(b"/") or b"#" in self.url or self.parser.should_upgrade():
             raise NotPlain
         method = self.parser.get_method()
-        # httptools accepts blank lines before the request line, and several blanks in it. Its answer to a HEAD tells less
-        # of the body than h11's.
+        # httptools accepts blank lines before the request line, and several spaces in it. Its answer to a HEAD has fewer
+        # headers about the body than h11's.
         if method == b"HEAD" or not self._head.startswith(b"%b %b HTTP/1.1\r\n" % (method, self.url)):
             raise NotPlain
         written = next((value for name, value in self.headers if name == b"content-length"), b"0")
@@ -370,7 +370,7 @@ class PlainRequests(CountedConnection, HttpToolsProtocol):
         self.connections.discard(self)
         successor.connection_made(self.transport)
         self.transport.set_protocol(successor)
-        if self.flow.write_paused:  # the transport says it once
+        if self.flow.write_paused:  # the transport calls pause_writing once
             successor.pause_writing()
         successor.data_received(data)
 

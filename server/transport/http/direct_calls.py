@@ -1,8 +1,8 @@
-"""Plain tool calls and tool lists of both eras on a short way past the SDK's queue, task group and models, which cost more
-than the call.
+"""The fast path for plain tool calls and tool lists of both eras, past the SDK's queue, task group and models, which cost
+more than the call.
 
-Only plain calls of handshake connections go it; everything else goes the SDK's way. Identity, progress, questions to the
-client, cancellation and the end of the stream are the same on both.
+Everything but plain calls goes through the SDK. Identity, progress, questions to the client, cancellation and the end of the
+stream are the same on both paths.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ Params = Mapping[str, Any]
 CALL, LIST = "tools/call", "tools/list"
 TOKEN = "progressToken"  # noqa: S105
 CLOSED_SECONDS = 1.0
-"""Seconds in which a call cut off by the end of its stream may tell its client."""
+"""Seconds for sending the error of a call that the end of its stream has cut off."""
 CLOSED = to_json({"code": types.CONNECTION_CLOSED, "message": "Connection closed"})
 
 
 @dataclass(frozen=True, slots=True)
 class DirectTools:
-    """The tools for direct calls. `call` and `list` answer by JSON, and raise nothing but `MCPError`. `is_known` is True for
-    every tool that ever was, `may_ask` for one that may ask its client between two calls."""
+    """The tools on the fast path. `call` and `list` return the result as JSON, and raise only `MCPError`. `is_known` is True
+    for every tool registered so far, even if withdrawn; `may_ask` for a tool that may ask its client questions."""
 
     call: Callable[[Context, str, Json], Awaitable[bytes]]
     list: Callable[[Context], Awaitable[bytes]]
@@ -67,7 +67,7 @@ class DirectTools:
         return await self.call(ctx, params["name"], params.get("arguments", {}))
 
     def is_plain(self, method: str, params: Params) -> bool:
-        """True for the parameters of a call or list that the SDK would accept, without any others."""
+        """Returns True for params of a call or list that the SDK would accept, with no further members."""
         if method == LIST:
             return params.keys() <= {"_meta"} and _is_plain_meta(params)
         if method != CALL or not params.keys() <= {"name", "arguments", "_meta"}:
@@ -85,7 +85,7 @@ def _is_plain_meta(params: Params) -> bool:
 
 
 class Exchange:
-    """The way back to the sender of a request, as the SDK's session uses it (`DispatchContext`)."""
+    """The channel back to the sender of a request, in the form that the SDK's session uses (`DispatchContext`)."""
 
     transport = TransportContext(kind="jsonrpc", can_send_request=True)
 
@@ -132,7 +132,7 @@ class Exchange:
 
 
 class DirectCalls:
-    """The calls of one stream. Each is a task of its own, which ends with the stream."""
+    """The direct calls of one stream. Each runs in its own task, which ends with the stream."""
 
     def __init__(self, tools: DirectTools, connection: Connection, outgoing: Outgoing, lifespan: Any) -> None:
         self._tools = tools
@@ -142,7 +142,7 @@ class DirectCalls:
         self._under_way: dict[types.RequestId, tuple[Exchange, asyncio.Task[None]]] = {}
 
     def take(self, message: SessionMessage) -> bool:
-        """Begins a plain call in the caller's context. Returns False for everything else."""
+        """Starts a plain call in the current context, and returns True. Returns False for every other message."""
         request, metadata = message.message, message.metadata
         if isinstance(request, types.JSONRPCNotification):
             self._cancel(request)
@@ -161,7 +161,7 @@ class DirectCalls:
 
     async def aclose(self) -> None:
         """Cancels the calls under way, and waits for their end."""
-        await asyncio.sleep(0)  # a task that has not begun would end without a word to its client
+        await asyncio.sleep(0)  # a cancelled task that has not started would send its client no error
         tasks = [task for _, task in self._under_way.values()]
         for task in tasks:
             task.cancel()
@@ -174,7 +174,7 @@ class DirectCalls:
         exchange, task = self._under_way.get(number) or next(as_text, (None, None))
         if exchange is not None and task is not None and not exchange.is_closed:
             exchange.cancel_requested.set()
-            # Later: a task of the same batch may not have begun, and only one that has begun reports its end.
+            # Later: a task of the same batch may not have started, and only a started one reports its end.
             asyncio.get_running_loop().call_soon(task.cancel)
 
     async def _answer(self, exchange: Exchange, method: str, params: Params) -> None:
@@ -207,17 +207,17 @@ class DirectCalls:
                 await self._outgoing.answer(exchange.request_id, b"error", CLOSED)
 
 
-# Plain calls and tool lists of the 2026 era on the short way of `direct_calls`, after every check of the SDK.
+# The fast path for plain calls and tool lists of the 2026 era over Streamable HTTP, after the same checks as the SDK's.
 #
-# Whatever the SDK would refuse is left to it.
+# Requests that the SDK would refuse are left to it.
 
 
 PING_SECONDS = 15.0
-"""Seconds of silence after which a response becomes a stream that is kept alive, as in the SDK."""
+"""Seconds of silence after which a response becomes an SSE stream, kept alive by pings, as in the SDK."""
 
 
 class SingleResponse:
-    """The response to one request: JSON, or a stream once anything precedes the answer."""
+    """The response to one request: JSON, or an SSE stream once an event precedes the answer."""
 
     def __init__(self, number: types.RequestId, send: Send) -> None:
         self._number = number
@@ -227,7 +227,7 @@ class SingleResponse:
         self.is_ended = False
 
     async def write(self, event: bytes) -> None:
-        """Writes an event before the answer; after it nothing is written."""
+        """Writes an SSE event before the answer; does nothing after it."""
         async with self._writing:
             if self.is_ended:
                 return
@@ -237,7 +237,7 @@ class SingleResponse:
             await self._send({"type": "http.response.body", "body": event, "more_body": True})
 
     async def end(self, member: bytes, status: int) -> None:
-        """Answers by a member `"result": …` or `"error": …`. A stream has its status already."""
+        """Sends the answer: `member` is `"result": …` or `"error": …`. `status` is unused once a stream has begun."""
         body = b'{"jsonrpc":"2.0","id":%b,%b}' % (to_json(self._number), member)
         async with self._writing:
             self.is_ended = True
@@ -250,7 +250,7 @@ class SingleResponse:
 
 
 class OneWayExchange(Exchange):
-    """An exchange that can notify the client, but not ask it."""
+    """An exchange that can notify the client, but not ask it questions."""
 
     can_send_request = False
 
@@ -270,15 +270,15 @@ class OneWayExchange(Exchange):
 
 
 class PlainCalls:
-    """Serves plain calls for `mcp`, whose tools are `tools`."""
+    """Serves the plain calls of the 2026 era to `mcp` with `tools`."""
 
     def __init__(self, mcp: Server[Any], tools: DirectTools) -> None:
         self._mcp = mcp
         self._tools = tools
-        self._security = TransportSecurityMiddleware()  # without settings, like the manager's
+        self._security = TransportSecurityMiddleware()  # without settings, as in the SDK's session manager
 
     async def serve(self, posted: Posted, scope: Scope, receive: Receive, send: Send) -> bool:
-        """Answers a plain call. Returns False for everything else, and then nothing was read or sent."""
+        """Answers a plain call. Returns False for every other request, without having read or sent anything."""
         http = Request(scope)
         message = _plain_request(posted) if await self._is_post(http) else None
         route = self._find_route(message, http.headers) if message else None
@@ -295,7 +295,7 @@ class PlainCalls:
         try:
             await self._answer(context, params, response)
         except asyncio.CancelledError:
-            # A client that has gone is no failure. A cancellation by the server in the same moment stays.
+            # A disconnected client is no failure. A cancellation by the server at the same moment is still raised.
             if not has_gone.is_set() or task.uncancel():
                 raise
         finally:
@@ -303,12 +303,12 @@ class PlainCalls:
         return True
 
     async def _is_post(self, http: Request) -> bool:
-        """True for a POST of JSON that accepts both kinds of answers."""
+        """Returns True for a POST of JSON whose client accepts both JSON and SSE."""
         refused = await self._security.validate_request(http, is_post=True)
         return http.method == "POST" and refused is None and all(check_accept_headers(http))
 
     def _find_route(self, message: Json, headers: Mapping[str, str]) -> InboundModernRoute | None:
-        """Returns the SDK's route; None for a request that it would refuse or that needs more than a call."""
+        """Returns the SDK's route; None for a request that it would refuse, that is not plain, or that may ask questions."""
         method, params = message["method"], message["params"]
         is_call = method == CALL
         if not self._tools.is_plain(method, params) or (is_call and self._tools.may_ask(params["name"])):
@@ -340,7 +340,7 @@ class PlainCalls:
 
 
 async def _watch(response: SingleResponse, receive: Receive, task: asyncio.Task[Any], has_gone: asyncio.Event) -> None:
-    """Cancels a call whose client has gone, and keeps the connection of one that waits."""
+    """Cancels the call of a client that disconnects; until then sends pings, so that the connection is kept."""
     while not has_gone.is_set():
         try:
             async with asyncio.timeout(PING_SECONDS):
@@ -353,7 +353,7 @@ async def _watch(response: SingleResponse, receive: Receive, task: asyncio.Task[
 
 
 def _plain_request(posted: Posted) -> Json | None:
-    """Returns the message of a call or list without other members. JSON that only the SDK reads is left to it."""
+    """Returns the message if it is a call or list without further members; JSON that only the SDK can read is left to it."""
     message, number = posted.message, posted.number
     if message is None or not posted.is_strict or message.keys() != {"jsonrpc", "id", "method", "params"}:
         return None

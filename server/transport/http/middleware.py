@@ -1,4 +1,4 @@
-"""The gate that every HTTP request passes before it is routed, as pure ASGI."""
+"""The ASGI middleware that every HTTP request passes before it is routed."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from server.transport.http.slots import holder_of
 
 
 class AllowedOrigins:
-    """Allowed hosts: `name` without a port or with the server's own, `name:*` with any port, `name:1234` with that one."""
+    """Allowed hosts: `name` without a port or with the server's own, `name:*` with any port, `name:1234` with that port."""
 
     def __init__(self, host: str, port: int, further: Sequence[str] = ()) -> None:
-        # Listening everywhere is no name to be called by.
+        # The address for listening on all interfaces is not a host name.
         own = () if host in ("0.0.0.0", "::") else (f"[{host}]" if ":" in host else host,)  # noqa: S104
         self._any_port = {"127.0.0.1", "localhost", "[::1]", *(each[:-2] for each in further if each.endswith(":*"))}
         self._exact = {variant for name in own for variant in (name, f"{name}:{port}")}
@@ -42,7 +42,7 @@ class AllowedOrigins:
         return header in self._exact or (name in self._any_port and (port == "" or port.isdigit()))
 
     def origin(self, header: str | None) -> bool:
-        """True without an Origin, which is no browser, and for http or https on an allowed host."""
+        """Returns True without an Origin (not a browser), and for http or https on an allowed host."""
         if not header:
             return True
         try:
@@ -66,14 +66,14 @@ STOPPING = "The server is stopping."
 PROBES = ("/healthz", "/readyz")
 OPEN_PATHS = (*PROBES, "/metrics")
 Shortcuts = Mapping[tuple[str, str], ASGIApp]
-"""Applications by method and path that skip Starlette's routing and error handling, which every call would pay for. What
-they do not foresee uvicorn answers with 500."""
+"""Applications by (method, path) that bypass Starlette's routing and error handling, to save their cost on every call. Their
+unexpected exceptions are answered by uvicorn with 500."""
 
 
 class Gate:
-    """Notes the arrival of a request, where a turn's clock starts, and checks, in this order: the size of its head, whether
-    the server stops, Host and Origin, and the bearer. `refused` is called with the outcome of every refusal, whoever makes
-    it."""
+    """Records a request's arrival, where its turn's clock starts, and checks, in this order: the size of its head, whether
+    the server is stopping, Host and Origin, and the bearer token. `refused` is called with "http_STATUS" for every response
+    of 400 or above, also of the applications behind it."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class Gate:
             app = self._shortcuts.get((scope["method"], scope["path"]), self._app)
         try:
             await app(scope, receive, counting_send)
-        except asyncio.CancelledError:  # uvicorn cancels what outlasts its patience at the end, and would answer 500
+        except asyncio.CancelledError:  # at shutdown uvicorn cancels late requests, and would answer 500
             if has_begun or not self._lifecycle.draining:
                 raise
             await busy(STOPPING)(scope, receive, counting_send)
@@ -124,7 +124,7 @@ class Gate:
             return plain(414, f"An address has at most {MOST_TARGET_BYTES} bytes.")
         if len(headers) > MOST_HEADERS or sum(len(name) + len(value) for name, value in headers) > MOST_HEADER_BYTES:
             return plain(431, f"A request has at most {MOST_HEADERS} headers with {MOST_HEADER_BYTES} bytes.")
-        fields = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(headers)}  # the first counts
+        fields = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(headers)}  # first one wins
         opens_session = path not in OPEN_PATHS and not path.startswith("/messages") and "mcp-session-id" not in fields
         if opens_session and self._lifecycle.draining:
             return busy(STOPPING)
@@ -140,14 +140,14 @@ class Gate:
             if (refusal := await self._authenticate(scope, bearer_of(fields))) is not None:
                 await self._queue.wait_turn(holder_of(scope))
                 return refusal
-        # A POST waits for its turn once its body is whole (`Bodies`); a liveness probe for none.
+        # A POST waits for its turn once its body is complete (`Bodies`); a liveness probe does not wait.
         if scope["method"] != "POST" and path != "/healthz":
             await self._queue.wait_turn(holder_of(scope))
         return None
 
     async def _authenticate(self, scope: Scope, bearer: str | None) -> Response | None:
-        """Returns None when the request is let in, with its principal in the scope: that of each POST is compared with that
-        of its stream."""
+        """Returns the refusal (401 or 503), or None. Puts the principal into the scope, where each POST's is compared with
+        its stream's."""
         try:
             principal = await self._identifier.admit(bearer)
         except Unproven as unproven:
@@ -162,5 +162,5 @@ class Gate:
 
 @lru_cache(maxsize=1024)
 def _user(principal: str) -> AuthenticatedUser:
-    """Returns the principal as the SDK compares it, by name and without its token."""
+    """Returns the principal in the form that the SDK compares, without its token."""
     return AuthenticatedUser(AccessToken(token="", client_id=principal, scopes=[]))

@@ -1,4 +1,4 @@
-"""How a request finds its session where several processes hold sessions."""
+"""Routes requests to the process that holds their session, where several processes hold sessions."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive
 
 Read = Callable[[Receive, str, Iterable[tuple[bytes, bytes]]], Awaitable[bytes | Response]]
-"""Reads a whole body for a holder within bounds, or returns the refusal (`bodies.Bodies.read`)."""
+"""Reads a whole body for a holder within limits, or returns the refusal (`bodies.Bodies.read`)."""
 
 
 class Reach:
-    """A process alone: it serves the sessions that it holds. `own` is its name among several."""
+    """Request routing of a single process, which serves its own sessions. `own` is its name among several, else None."""
 
     @property
     def own(self) -> str | None:
         return None
 
     def others(self) -> set[str]:
-        """Returns the other processes that are known, without asking them."""
+        """Returns the names of the other known processes, without a round trip."""
         return set()
 
     async def new_name(self) -> str:
-        """Returns a name for a new stream. Where several processes serve sessions, first waits a moment until the others can
+        """Returns a name for a new stream. If several processes serve sessions, first waits a moment until the others can
         reach this one."""
         return secrets.token_hex(16)
 
     def wrap_messages(self, own: ASGIApp, read: Read) -> ASGIApp:
-        """Wraps the application for messages of SSE streams."""
+        """Wraps the application for messages to SSE streams; among several processes, to forward messages of the others."""
         return own
 
     def wrap_sessions(self, own: ASGIApp, read: Read) -> ASGIApp:
-        """Wraps the application for Streamable HTTP."""
+        """Wraps the application for Streamable HTTP; among several processes, to forward requests of the others."""
         return own

@@ -1,4 +1,4 @@
-"""A limited number of slots, shared fairly among their holders, and subscriptions, which take such slots."""
+"""A limited number of slots, shared fairly among their holders; and subscriptions, each of which takes a slot."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ LONGEST_CUSTOMER = 512
 
 
 def holder_of(scope: Scope) -> str:
-    """Returns the proven principal; without authentication the address of the request. All of loopback is one holder: the
-    agent of the same task, which may use everything."""
+    """Returns the holder of a request's slots: the authenticated principal, else the client's address. All loopback
+    addresses are one holder: the agent on the same host, which may use everything."""
     user = scope.get("user")
     if isinstance(user, AuthenticatedUser):
         return f"principal {user.access_token.client_id}"
@@ -40,14 +40,14 @@ def holder_of(scope: Scope) -> str:
 
 
 def customer_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Returns the user or session that the headers of a request state, b"" without one. It proves nothing, and only shares
-    out what its holder has."""
+    """Returns the user or session that the headers of a request state, b"" without one. It is unverified, and only divides
+    what its holder has."""
     stated = {name: value for name, value in headers if name in STATED_IN_HEADERS}
     return next((stated[name][:LONGEST_CUSTOMER] for name in STATED_IN_HEADERS if name in stated), b"")
 
 
 def owner_of(scope: Scope) -> AuthorizationContext | None:
-    """Returns the proven principal as the SDK compares them, None without authentication."""
+    """Returns the authenticated principal in the form that the SDK compares; None without authentication."""
     user = scope.get("user")
     return authorization_context(user) if isinstance(user, AuthenticatedUser) else None
 
@@ -57,12 +57,12 @@ def _loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:
-        return True  # a socket that is no address, such as a Unix one
+        return True  # not an IP address, such as a Unix socket
 
 
 @dataclass(slots=True, eq=False)
 class Slot:
-    """A place of a holder's customer. `used` is set once something was done in it."""
+    """A slot held for one of its holder's customers. `used` is True once it has served something."""
 
     holder: str
     customer: bytes = b""
@@ -70,7 +70,7 @@ class Slot:
     last_used: float = 0.0
 
     def busy(self) -> bool:
-        """True if something is under way in this slot that would be lost if the slot were given up."""
+        """Returns True if something is under way in this slot that would be lost if the slot were given up."""
         return False
 
 
@@ -78,11 +78,11 @@ P = TypeVar("P", bound=Slot)
 
 
 class Slots(Generic[P]):
-    """At most `most`; a single holder may have them all. When there is no room for one more:
+    """At most `most` slots; a single holder may have them all. When all are taken, a new one displaces
 
-    - a holder of more slots than the newcomer would have gives one up at once (max-min fairness, in whole slots), or else a
-      customer of the same holder does: the longest unused of the customer with the most, first one with nothing under way;
-    - else any slot yields that was idle for `idle_seconds`, or unused since its beginning for `unused_seconds`.
+    - at once, a slot of the holder with the most, if that has more than the new one's holder would have (max-min fairness),
+      else of the same holder's customer with the most, by the same rule: an idle slot first, the least recently used first;
+    - else a slot that was idle for `idle_seconds`, or never used for `unused_seconds`.
     """
 
     def __init__(self, most: int, unused_seconds: float, idle_seconds: float, clock: Clock = time.monotonic) -> None:
@@ -104,7 +104,7 @@ class Slots(Generic[P]):
         return len(self._taken) < self.most or self._yielding(holder, customer) is not None
 
     def take(self, slot: P) -> P | None:
-        """Returns the slot that has to end for this one; it is no longer counted. Raises `NoRoom`."""
+        """Takes a slot. Returns the displaced one, which the caller has to end; it is released already. Raises `NoRoom`."""
         ended = None
         if len(self._taken) >= self.most:
             ended = self._yielding(slot.holder, slot.customer)
@@ -125,7 +125,7 @@ class Slots(Generic[P]):
             self._none_taken.set()
 
     async def wait_until_free(self, seconds: float) -> None:
-        """Waits until none is taken, so many seconds at most."""
+        """Waits until no slot is taken, for at most `seconds`."""
         with anyio.move_on_after(seconds):
             await self._none_taken.wait()
 
@@ -145,7 +145,7 @@ class Slots(Generic[P]):
 
 
 class NoRoom(Exception):
-    """Every slot is taken, and none has to yield."""
+    """Raised when every slot is taken and none can be displaced."""
 
 
 METHOD = "subscriptions/listen"
@@ -161,8 +161,8 @@ class _Subscription(Slot):
 
 
 class Subscriptions:
-    """The open subscriptions. Each has an SDK handler of its own, so that it can end alone, with a result as the protocol
-    asks. It may be silent for ever, and yields only to a holder of fewer. `is_watchable` selects resources with updates."""
+    """The open subscriptions. Each has its own SDK handler, so that it can be ended alone, with the result that MCP wants.
+    Idle ones stay open, and are displaced only for a holder of fewer. `is_watchable` selects the URIs with updates."""
 
     def __init__(self, most: int = MOST_SUBSCRIPTIONS, is_watchable: Callable[[str], bool] = lambda uri: True) -> None:
         self._is_watchable = is_watchable
@@ -180,7 +180,7 @@ class Subscriptions:
         params: types.SubscriptionsListenRequestParams,
         bus: SubscriptionBus,
     ) -> types.SubscriptionsListenResult:
-        """Passes on the events of `bus` until either side ends the subscription."""
+        """Sends the events of `bus` to the client until either side ends the subscription."""
         honoured = self._select(params)
         scope: Scope = {"headers": ()} if ctx.request is None else ctx.request.scope
         handler = ListenHandler(bus, max_subscriptions=1)
@@ -188,7 +188,7 @@ class Subscriptions:
         try:
             ended = self._slots.take(subscription)
         except NoRoom:
-            raise MCPError(types.INTERNAL_ERROR, FULL) from None  # where HTTP has not said 503 before
+            raise MCPError(types.INTERNAL_ERROR, FULL) from None  # if HTTP has not answered 503 before
         if ended is not None:
             ended.handler.close()
         try:
@@ -197,7 +197,7 @@ class Subscriptions:
             self._slots.release(subscription)
 
     def _select(self, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenRequestParams:
-        """Returns the acknowledged subscriptions. Raises for more than the limit."""
+        """Returns the params with watchable resources only. Raises `MCPError` beyond the limits."""
         uris = params.notifications.resource_subscriptions or ()
         if len(uris) > MOST_URIS or any(len(uri) > LONGEST_URI for uri in uris):
             raise MCPError(types.INVALID_PARAMS, ASK_FOR_LESS)

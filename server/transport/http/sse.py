@@ -1,4 +1,4 @@
-"""SSE streams (MCP 2024-11-05, HTTP with SSE): how each opens, is posted to, kept alive and ended. WebSockets share it."""
+"""SSE streams (MCP 2024-11-05, HTTP with SSE): opening, posting, keep-alive and end. WebSockets share the base class."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from server.transport.http.streams import HEADERS, MESSAGES, STREAM, Incoming, O
 from session.resilience.clocks import Clock
 
 END_SECONDS = 2.0
-"""Seconds for cut-off calls to end; longer than one waits to tell its client (`direct_calls.CLOSED_SECONDS`)."""
+"""Seconds for cancelled calls to end; more than each may take to send its error (`direct_calls.CLOSED_SECONDS`)."""
 OTHER_ERA = (
     "this connection serves the handshake protocol era; requests carrying the 2026-07-28 envelope are not accepted on it"
 )
-"""The refusal of a request of the other era, in the SDK's words."""
+"""The refusal of a 2026 request on a handshake connection, in the SDK's words."""
 
 
 async def converse(mcp: Server[Any], direct: DirectTools | None, incoming: Incoming, outgoing: Outgoing) -> None:
-    """Serves one client until it has gone. A conversation that opens with a handshake is served as the SDK's `Server.run`
-    does, except for the calls that `direct` takes; others are left to the SDK."""
+    """Serves one client until it disconnects. A conversation of the handshake era is served as by the SDK's `Server.run`,
+    except for the calls that `direct` takes; others are left to the SDK."""
     options = mcp.create_initialization_options()
     opening = await incoming.opening() if direct is not None else None
     if direct is None or opening is None or (opening.method != "initialize" and _has_envelope(opening.params)):
@@ -69,29 +69,29 @@ async def converse(mcp: Server[Any], direct: DirectTools | None, incoming: Incom
             await dispatcher.run(on_request, runner.on_notify)
         finally:
             incoming.take_directly = None
-            # Where the whole conversation is cancelled, its end is not.
+            # Shielded: the cleanup runs even if the whole conversation is cancelled.
             with anyio.move_on_after(END_SECONDS, shield=True):
                 await calls.aclose()
             await aclose_shielded(connection)
 
 
 def _has_envelope(params: Mapping[str, Any] | None) -> bool:
-    """True for a request of the 2026 era."""
+    """Returns True for a request of the 2026 era, whose `_meta` states its version."""
     meta = (params or {}).get("_meta")
     return isinstance(meta, Mapping) and types.PROTOCOL_VERSION_META_KEY in meta
 
 
 PING_SECONDS = 15.0
-"""Interval of pings on a silent stream: proxies keep it, and a client that has gone is noticed."""
+"""Seconds between pings: proxies keep a silent stream open, and a disconnected client is noticed."""
 FINISH_SECONDS = 0.5
 UNUSED_SECONDS, IDLE_SECONDS = 60.0, 30 * 60.0
-"""Without room for another stream, one yields that was never posted to for a minute, or not for half an hour (`Slots`)."""
+"""Seconds after which a stream that was never posted to, or not lately, can be displaced by a new one (`Slots`)."""
 
 
 @dataclass(eq=False)
 class Streams:
-    """At most `most` open streams: each holds a socket and a few tasks as long as its client likes. `direct` takes calls
-    past the SDK's dispatcher."""
+    """At most `most` open streams: each holds a socket and a few tasks as long as its client likes. `direct` takes plain
+    calls on the fast path past the SDK's dispatcher."""
 
     mcp: Server[Any]
     most: int
@@ -109,7 +109,7 @@ class Streams:
         return len(self._slots)
 
     async def close_all(self) -> None:
-        """Ends every stream: refuses new messages, and answers accepted ones within a moment."""
+        """Ends every stream: refuses new messages, and waits up to 0.3 s for the answers to accepted ones."""
         self._is_closed = True
         await wait_until_idle(lambda: any(stream.busy() for stream in self._slots))
         for stream in self._slots:
@@ -117,7 +117,7 @@ class Streams:
 
     @contextmanager
     def _holding_slot(self, stream: Stream) -> Iterator[None]:
-        """Takes a slot; ends the stream that has to yield it. Raises `NoRoom`."""
+        """Holds a slot during the block; ends the stream that it displaces. Raises `NoRoom`."""
         if (ended := self._slots.take(stream)) is not None:
             ended.scope.cancel()
         try:
@@ -127,22 +127,22 @@ class Streams:
             self._slots.release(stream)
 
     async def _converse(self, stream: Stream, *work: Coroutine[Any, Any, None]) -> None:
-        """Serves a stream, with `work` beside it, and then ends the response."""
+        """Serves a stream, with the `work` coroutines beside it, and then ends the response."""
         tasks = [asyncio.create_task(each, name="stream") for each in work]
         try:
-            with stream.scope:  # only the conversation is cancelled; the stream then ends as a response should
+            with stream.scope:  # cancels the conversation alone; the response then ends normally
                 await converse(self.mcp, self.direct, stream.incoming, stream.outgoing)
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            with anyio.move_on_after(FINISH_SECONDS):  # a client that reads nothing does not read the end either
+            with anyio.move_on_after(FINISH_SECONDS):  # a client that does not read would block it
                 await stream.outgoing.finish()
 
 
 @dataclass(eq=False)
 class SseStreams(Streams):
-    """The SSE streams. `new_name` names one that opens."""
+    """The SSE streams. `new_name` returns the name of a new one."""
 
     new_name: Callable[[], Awaitable[str]] = field(default_factory=lambda: Reach().new_name)
 
@@ -151,7 +151,7 @@ class SseStreams(Streams):
         self._open: dict[str, Stream] = {}
 
     async def open(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one stream, as long as its client stays."""
+        """Opens one stream, and serves it until its client disconnects."""
         holder, customer, name = holder_of(scope), customer_of(scope["headers"]), await self.new_name()
         if self._is_closed or not self._slots.is_open_to(holder, customer):
             await busy("There are as many open streams as this server serves.")(scope, receive, send)
@@ -171,14 +171,14 @@ class SseStreams(Streams):
                     self._open.pop(name, None)
 
     async def post(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Accepts one message of a client with an open stream, or a batch. The answer comes on the stream; the response is
-        202, or an error."""
+        """Accepts a message, or a batch, posted to an open stream. The response is 202 or an error; the answers are sent on
+        the stream."""
         try:
             name, stream = self._find(scope)
             body = await self.bodies.read(receive, holder_of(scope), scope["headers"])
             if isinstance(body, Response):
                 raise Refused(body)
-            if self._open.get(name) is not stream:  # it has ended while the body came: nothing would answer
+            if self._open.get(name) is not stream:  # it ended while the body was read: nothing would answer
                 raise Refused(plain(404, "There is no such session."))
             scope[STREAM] = name
             admitted = admit(body, stream, scope, self.admission)
@@ -193,10 +193,10 @@ class SseStreams(Streams):
     async def close_all(self) -> None:
         self._open.clear()
         await super().close_all()
-        await asyncio.sleep(0)  # the last bytes leave
+        await asyncio.sleep(0)  # lets the last bytes be sent
 
     def _find(self, scope: Scope) -> tuple[str, Stream]:
-        """Finds the stream that the query names. Raises `Refused`."""
+        """Returns the name and the stream that the query names. Raises `Refused`."""
         if scope["method"] != "POST":
             raise Refused(plain(405, "Only POST is served here.", {"Allow": "POST"}))
         if not Headers(scope=scope).get("content-type", "").lower().startswith("application/json"):
@@ -212,7 +212,7 @@ class SseStreams(Streams):
 
 def _session_id(query: bytes) -> str | None:
     name, _, value = query.partition(b"=")
-    if name == b"session_id" and value.isalnum():  # the usual query
+    if name == b"session_id" and value.isalnum():  # fast path for the usual query
         return value.decode("ascii")
     values = parse_qs(query.decode("latin-1")).get("session_id")
     return values[0] if values else None

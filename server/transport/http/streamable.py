@@ -1,4 +1,4 @@
-"""/mcp: Streamable HTTP in both eras, batches in it, and SSE streams for clients that are configured with this address."""
+"""`/mcp`: Streamable HTTP in both eras, batches, and SSE streams for clients that are configured with this address."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ ACCEPTED = 202
 async def serve_batch(
     body: bytes, serve_one: ServeOne, wait_turn: Callable[[], Awaitable[None]], scope: Scope, receive: Receive, send: Send
 ) -> None:
-    """Answers with a stream of events, or with 202 where nothing needs an answer. A batch of which nothing is served gets
-    400 and the error of each entry. `wait_turn` is awaited before each message."""
+    """Serves the messages of a batch one after another. Responds with an SSE stream of the answers, with 202 if there are
+    none, or with 400 and the errors if no entry is a valid message. `wait_turn` is awaited before each message."""
     try:
         entries = split_batch(body)
     except InvalidBatch as invalid:
@@ -89,7 +89,7 @@ class _BatchResponse:
         await self._send({"type": "http.response.body", "body": events, "more_body": True})
 
     async def wait_read(self) -> None:
-        """Waits until the socket has taken the written bytes: the server waits before each piece, an empty one too."""
+        """Waits until the socket has taken the written bytes: uvicorn waits before each piece, even an empty one."""
         if self.has_begun:
             await self.write(b"")
 
@@ -98,7 +98,7 @@ class _BatchResponse:
 
 
 class _PartSend:
-    """A `send` for the response to message `number` of a batch: its events pass, and a refusal becomes one."""
+    """An ASGI `send` for the response to message `number` of a batch: passes SSE events on, turns JSON into an event."""
 
     def __init__(self, response: _BatchResponse, number: Any) -> None:
         self._response = response
@@ -136,13 +136,13 @@ def _dump_error(error: types.JSONRPCError) -> Json:
 
 
 MOST_SESSIONS = 2000
-"""A session holds some 40 KB."""
+"""Maximum sessions; each holds some 40 KB."""
 
 
 class McpEndpoint:
-    """The endpoint. `manager`, the SDK's, has to be entered once, as long as the app serves. `scopes` is None where no
-    bearer has any; `session_streams` learns of the streams of sessions; `direct` takes plain calls of 2026 past the SDK's
-    dispatcher."""
+    """The application of `/mcp`. `manager` is the SDK's, whose `run()` must be entered once while the app serves. `scopes`
+    is None where bearers have no scopes; `session_streams` is told which sessions have a stream; `direct` takes plain calls
+    of 2026 past the SDK's dispatcher."""
 
     def __init__(
         self,
@@ -171,10 +171,10 @@ class McpEndpoint:
             await self._streams.open(scope, receive, send)
             return
         if scope["method"] != "POST":
-            # Other bodies mean nothing: the SDK would read and keep them, uncounted.
+            # Other methods have no body: the SDK would read and keep one, outside our limits.
             await self._pass_on(None, None, scope, replay_body(b"", receive), PlainRefusals(send))
             return
-        # Not left to the SDK, which logs a traceback for each client that leaves before the end of its body.
+        # Read here, since the SDK logs a traceback for each client that disconnects within its body.
         body = await self._bodies.read(receive, holder_of(scope), scope["headers"])
         if isinstance(body, Response):
             await body(scope, receive, send)
@@ -185,7 +185,7 @@ class McpEndpoint:
             await self._serve_one(body, scope, receive, send)
 
     async def _serve_one(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serves one message."""
+        """Serves or refuses one message."""
         send = notifying_send(scope, PlainRefusals(send))
         posted = Posted.from_body(body)
         if posted is not None:
@@ -222,11 +222,11 @@ class McpEndpoint:
 
 
 def _version(headers: Headers) -> str:
-    """Returns the version in the header; the oldest without one, since versions with batches send no such header."""
+    """Returns the version in the header; the SDK's default without one, since versions with batches send no such header."""
     return headers.get("mcp-protocol-version", DEFAULT_NEGOTIATED_VERSION)
 
 
 def _wants_sse(method: str, headers: Headers) -> bool:
-    """True for a GET of an SSE client: those of Streamable HTTP name a session, or at least a protocol version."""
+    """Returns True for a GET of an SSE client; those of Streamable HTTP name a session, or at least a protocol version."""
     is_streamable = "mcp-session-id" in headers or "mcp-protocol-version" in headers
     return method == "GET" and not is_streamable and "text/event-stream" in headers.get("accept", "")

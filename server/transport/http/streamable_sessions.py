@@ -1,4 +1,4 @@
-"""The sessions of the 2025 era as the edge counts them; the SDK runs them."""
+"""Limits the sessions of the 2025 era over Streamable HTTP; the SDK runs them."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from server.transport.messages import DUPLICATE_ID, Posted
 from session.resilience.clocks import Clock
 
 UNUSED_SECONDS, IDLE_SECONDS = 10.0, 60.0
-"""Without room for another session, one yields in which nothing was done for so long: its client gets 404 and opens a new
-one (MCP, basic/transports, session management)."""
+"""Seconds after which a session never used, or not lately, can be displaced by a new one: its client gets 404 and opens a
+new session (MCP, basic/transports, session management)."""
 ENDING_SECONDS = 5.0
-"""Seconds for the work of a session that ends: the longest call."""
+"""Seconds that an ending session waits for its requests: the longest call."""
 MOST_UNDER_WAY = 256
 ID = b"mcp-session-id"
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class _Session(Slot):
-    """Without a `name` it is being opened. `posts` are under way in it; `quiet` is set while there are none."""
+    """A session, unnamed while it is being opened. `posts` counts POSTs under way; `quiet` is set while it is 0."""
 
     name: str = ""
     batches: bool = False
     user: AuthenticatedUser | None = None
     posts: int = 0
     under_way: dict[str, tuple[types.RequestId, asyncio.Event]] = field(default_factory=dict)
-    """Requests under way by the id as the SDK compares it: the id itself, and an event that is set at the end."""
+    """Requests under way, by the id as text, as the SDK compares ids: the id itself, and an event that is set at the end."""
     is_ending: bool = False
     quiet: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -68,7 +68,7 @@ class _Session(Slot):
 
 
 class Sessions:
-    """Holds at most `most` sessions. Ends one as its client would, by a DELETE. `streams` learns which have a stream."""
+    """At most `most` sessions. One is ended as by its client, with a DELETE. `streams` is told of each session's stream."""
 
     def __init__(
         self, sdk: ASGIApp, most: int, clock: Clock = time.monotonic, streams: SessionStreams | None = None
@@ -82,12 +82,12 @@ class Sessions:
         return len(self._slots)
 
     def has_batches(self, scope: Scope) -> bool:
-        """True if the caller's session that a request names has batches."""
+        """Returns True if the request names a session of its caller whose version has batches."""
         session = self._find(scope)
         return session is not None and session.batches
 
     async def open(self, scope: Scope, receive: Receive, send: Send, *, batches: bool = False) -> None:
-        """Passes an initialize on, and keeps the session that it opens."""
+        """Passes an `initialize` to the SDK, and keeps the session that it opens."""
         session = _Session(
             holder=holder_of(scope), customer=customer_of(scope["headers"]), user=scope.get("user"), batches=batches
         )
@@ -110,11 +110,11 @@ class Sessions:
         finally:
             if not session.name:
                 self._slots.release(session)
-            elif session not in self._slots:  # it had to yield before it had a name to be ended by
+            elif session not in self._slots:  # it was displaced before it had a name
                 await self._end(session)
 
     async def serve(self, posted: Posted | None, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes a request on that names a session. `posted` is None for one without a message."""
+        """Passes a request that names a session to the SDK. `posted` is None for a request without a message."""
         session = self._find(scope)
         if session is None:
             await self._sdk(scope, receive, send)  # answers 404
@@ -139,7 +139,7 @@ class Sessions:
             self._slots.use(session)
 
     async def close_all(self) -> None:
-        """Ends every session: refuses new messages, and answers accepted ones within a moment."""
+        """Ends every session: refuses new messages, and waits up to 0.3 s for the answers to accepted ones."""
         for session in self._named.values():
             session.is_ending = True
         await wait_until_idle(lambda: any(session.busy() for session in self._named.values()))
@@ -151,8 +151,8 @@ class Sessions:
         return session if session is not None and owner_of({"user": session.user}) == owner_of(scope) else None
 
     async def _serve_stream(self, session: _Session, scope: Scope, receive: Receive, send: Send) -> None:
-        """Passes a GET on, and tells `streams` how long the SDK answers it with a stream: it refuses a second one. No
-        events are kept for Last-Event-ID, which the SDK would answer with HTTP 500."""
+        """Passes a GET to the SDK, and tells `streams` while the SDK answers it with a stream: it refuses a second one.
+        Drops Last-Event-ID, which the SDK would answer with HTTP 500, since no events are kept for a replay."""
         send = self._forgetting_send(session, send)
         headers = [each for each in scope["headers"] if each[0] != b"last-event-id"]
         is_open = False
@@ -171,7 +171,7 @@ class Sessions:
                 self._streams.close(session.name)
 
     async def _end(self, session: _Session, send: Send | None = None) -> None:
-        """Ends it by a request of our own: a client's body that never comes might keep the SDK from it."""
+        """Ends a session by a DELETE made here: for the client's own, the SDK might wait for a body that never comes."""
 
         async def receive() -> Message:
             return {"type": "http.disconnect"}
@@ -191,7 +191,7 @@ class Sessions:
         self._slots.release(session)
 
     def _forgetting_send(self, session: _Session, send: Send) -> Send:
-        """Returns a `send` that forgets the session at a 404, with which the SDK answers for one that it has ended."""
+        """Returns a `send` that forgets the session at a 404, the SDK's answer for a session that it has ended."""
 
         async def sending(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] == 404:
@@ -202,8 +202,8 @@ class Sessions:
 
 
 async def _wait_for_id(session: _Session, posted: Posted | None) -> JSONResponse | None:
-    """Refuses an id that is in use: the SDK answers the later of two such requests, and keeps the connection of the earlier
-    for good. It takes 7 and "7" for one, so of these the later waits."""
+    """Refuses an id that is in use: the SDK answers the later of two such requests, and keeps the earlier's connection open
+    for ever. The SDK takes 7 and "7" for the same id, so of these the later waits. Returns the refusal, or None."""
     number = posted.number if posted is not None else None
     while number is not None and (other := session.under_way.get(str(number))) is not None:
         if other[0] == number:

@@ -1,8 +1,8 @@
-"""One stream of messages, over SSE or a WebSocket: what its client posts is bounded, read once and queued; what the server
-says is written at once.
+"""One stream of messages, over SSE or a WebSocket: the client's messages are limited, parsed once and queued; the server's
+are written at once.
 
-Not the SDK's `SseServerTransport`: it passes each answer through two more tasks and three streams, and formats every message
-for a debug log, which together are a quarter of a cached call's cost.
+It replaces the SDK's `SseServerTransport`, which passes each answer through two more tasks and three streams, and formats
+every message for a debug log: together a quarter of a cached call's cost.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ from server.transport.messages import (
 MESSAGES = "/messages/"
 """The path that a stream's messages are posted to."""
 MOST_UNREAD = 256
-"""Messages of a stream that wait for the server, and requests under way; the server reads at once, so these are a flood."""
+"""Maximum queued messages of a stream, and maximum requests under way; the server reads at once, so more are a flood."""
 MOST_UNREAD_BYTES = 2**18
-"""Most unread bytes of a stream, beyond the megabytes that the socket holds."""
+"""Maximum bytes of a stream that its client has not read, beyond the megabytes that the socket holds."""
 MOST_AT_WORK = 32
-"""Most requests of one stream with long answers that run at once; others wait."""
+"""Maximum direct calls of one stream that run at once; others wait."""
 MOST_LEADING = 8
-"""Messages before the first request."""
+"""Maximum messages kept from before the first request."""
 HEADERS = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
@@ -80,13 +80,13 @@ class _Closing:
 
 
 class Incoming(_Closing):
-    """The messages of the client. `last_context` is the context of the POST that brought the message last read; `ready` is
-    awaited before each message is read."""
+    """The queue of the client's messages. `last_context` is the context of the POST that brought the message last read;
+    `ready` is awaited before each message is read."""
 
     def __init__(self) -> None:
         self.ready: Callable[[], Awaitable[object]] | None = None
         self.take_directly: Callable[[SessionMessage], bool] | None = None
-        """Receives each new message first; a message that it takes is not queued."""
+        """Called with each new message; if it returns True, the message is not queued."""
         self._unread: asyncio.Queue[Unread] = asyncio.Queue()
         self._leading: deque[Unread] = deque()
         self.last_context: contextvars.Context | None = None
@@ -99,8 +99,8 @@ class Incoming(_Closing):
             self._unread.put_nowait((contextvars.copy_context(), message))
 
     async def opening(self) -> types.JSONRPCRequest | None:
-        """Returns the first request; None where the client leaves without one. It will be read again, as will a few
-        messages before it."""
+        """Returns the first request; None if the client leaves without one. It stays in the queue, as do a few messages
+        before it."""
         while (item := await self._unread.get()) is not None:
             message = item[1].message
             is_request = isinstance(message, types.JSONRPCRequest)
@@ -132,7 +132,7 @@ class Incoming(_Closing):
 
 
 class Outgoing(_Closing):
-    """The messages of the server, each an event, written as the socket takes them."""
+    """The server's messages, each sent as an event when the socket takes it."""
 
     _frame: Callable[[bytes], bytes] = staticmethod(frame_event)
 
@@ -143,7 +143,7 @@ class Outgoing(_Closing):
         """Ids of requests that are neither answered nor cancelled."""
         self.unread_bytes = 0
         self.all_read = asyncio.Event()
-        """Set while the client has read everything."""
+        """Set while no bytes wait to be written."""
         self.all_read.set()
         self._writing = asyncio.Lock()
         self._at_work = asyncio.Semaphore(MOST_AT_WORK)
@@ -153,7 +153,7 @@ class Outgoing(_Closing):
         await self.write(b"event: endpoint\r\ndata: %b\r\n\r\n" % endpoint.encode())
 
     async def send(self, item: SessionMessage) -> None:
-        """Sends a message of the server. Raises `anyio.ClosedResourceError` after the end."""
+        """Sends a message of the server. Raises `anyio.ClosedResourceError` after `aclose`."""
         if self._closed:
             raise anyio.ClosedResourceError
         await self.write(self._frame(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode()))
@@ -162,8 +162,8 @@ class Outgoing(_Closing):
             notify_sent()
 
     async def answer(self, number: types.RequestId, name: bytes, value: bytes) -> None:
-        """Answers a request by its result or error, as `name` says; `value` is JSON. It is framed when its turn comes, so
-        that many waiting answers can share one text."""
+        """Answers request `number` with the JSON `value`; `name` is "result" or "error". The answer is framed only when it
+        is written, so that many waiting answers can share one `value`."""
         async with self._turn(len(value)):
             await self._write(self._frame(b'{"jsonrpc":"2.0","id":%b,"%b":%b}' % (to_json(number), name, value)))
         self.under_way.discard(number)
@@ -175,14 +175,14 @@ class Outgoing(_Closing):
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[None]:
-        """Waits until another request may begin, and counts it until its end."""
+        """Limits concurrent requests: waits for a place and until all output is read, and holds the place in the block."""
         async with self._at_work:
             await self.all_read.wait()
             yield
 
     @asynccontextmanager
     async def _turn(self, size: int) -> AsyncIterator[None]:
-        """Counts bytes as unread until they are written; one writer at a time."""
+        """Counts `size` bytes as unread until the end of the block, which holds the write lock."""
         self.unread_bytes += size
         self.all_read.clear()
         try:
@@ -200,21 +200,21 @@ class Outgoing(_Closing):
         self._closed = True
 
     async def finish(self) -> None:
-        """Ends the response, however this was closed."""
+        """Ends the response, whether or not this was closed before."""
         self._closed = True
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 STREAM = "manga.stream"
-"""Key of the stream's name in the scope of a POST."""
+"""Scope key of the stream's name in a POST."""
 TRANSPORT = "manga.transport"
-"""Key of the transport in a scope, if it is not SSE."""
+"""Scope key of the transport, if it is not SSE."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Stream(Slot):
-    """An open stream. `owner` is the principal that opened it; `batches` is True if the agreed version has them; cancelling
-    `scope` ends the conversation."""
+    """An open stream. `owner` is the principal that opened it; `batches` is True if its protocol version has them;
+    cancelling `scope` ends the conversation."""
 
     owner: AuthorizationContext | None
     incoming: Incoming
@@ -226,25 +226,25 @@ class Stream(Slot):
         return bool(self.outgoing.under_way)
 
     async def put(self, admitted: Admitted) -> None:
-        """Gives the server its messages, and then the client the errors."""
+        """Queues the messages for the server, and then sends the errors to the client."""
         for message in admitted:
             if isinstance(message, SessionMessage):
                 self.incoming.put(message)
         for error in admitted:
             if isinstance(error, types.JSONRPCError):
-                with suppress(anyio.ClosedResourceError):  # it has ended meanwhile
+                with suppress(anyio.ClosedResourceError):  # the stream has ended meanwhile
                     await self.outgoing.send(SessionMessage(error))
 
 
 class Refused(Exception):
-    """A message is not taken; `response` says why."""
+    """Raised for a message that is not accepted; `response` is the refusal over HTTP."""
 
     def __init__(self, response: Response) -> None:
         super().__init__()
         self.response = response
 
     def error(self, body: bytes) -> types.JSONRPCError:
-        """Returns the same as an answer to the message in `body`; without its id where another request has it."""
+        """Returns the refusal as an error that answers the message in `body`; without an id that another request uses."""
         sentence = bytes(self.response.body).decode().strip()
         number = None if sentence == DUPLICATE_ID else read_id(body)
         return error_for(
@@ -253,12 +253,12 @@ class Refused(Exception):
 
 
 Admitted = list[SessionMessage | types.JSONRPCError]
-"""Messages for the server, and errors that answer the others."""
+"""Messages for the server, and the errors that answer the other entries of a batch."""
 
 
 def admit(body: bytes, stream: Stream, scope: Scope, admission: Admission) -> Admitted:
-    """Admits a message, or a batch, that is within the bounds of a message. Its requests are under way from now on. Raises
-    `Refused` when nothing of it is admitted."""
+    """Admits a message, or a batch, of limited size. Its requests are under way from now on. Raises `Refused` for a refused
+    message or a batch refused as a whole; other refused entries of a batch become errors."""
     if not (stream.batches and is_array(body)):
         _check_room(stream, 1)
         return [_admit_one(body, stream, scope, admission)]
@@ -306,7 +306,7 @@ def _admit_one(body: bytes, stream: Stream, scope: Scope, admission: Admission) 
 
 
 def _begin(request: types.JSONRPCRequest, outgoing: Outgoing, metadata: ServerMessageMetadata) -> None:
-    """Notes that a request is under way, until it is answered or cancelled. Raises `Refused`."""
+    """Registers a request as under way until it is answered or cancelled. Raises `Refused`."""
     number = request.id
     if outgoing.unread_bytes >= MOST_UNREAD_BYTES:
         raise Refused(busy("This session has too many answers waiting to be read."))

@@ -1,1 +1,1 @@
-"""Sessions on any replica: a request that reaches another process than the one that holds its session is passed on to it."""
+"""The relay: a request that reaches a process other than the one that holds its session is forwarded to that one."""

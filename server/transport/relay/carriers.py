@@ -1,8 +1,8 @@
-"""The carriers of the relay. Over Redis: a channel for each process, and a key while it lives. A process has ended when its
-key is gone and nobody listens on its channel: a Redis that takes no writes loses the keys of living processes. Between
-processes of one machine: a folder of Unix sockets.
+"""Two carriers of the relay. `RedisRelay`: a channel for each process, and a key that it keeps alive. A process has ended
+when its key is gone and its channel has no subscriber; the key alone is not enough, since a Redis that accepts no writes
+loses the keys of living processes. `SocketRelay`: a folder of Unix sockets, between the processes of one machine.
 
-PUBLISH returns the number of receivers. In a cluster that is true of sharded channels only (Redis documentation, "Redis
+PUBLISH returns the number of receivers. In a cluster that is true only of sharded channels (Redis documentation, "Redis
 Pub/Sub", sharded Pub/Sub; Redis 7, Valkey 8).
 """
 
@@ -30,12 +30,12 @@ LENGTH = struct.Struct(">I")
 LARGEST_FRAME = 2**27
 CONNECT_SECONDS = 0.08
 MOST_UNSENT_BYTES = 2**23
-"""Most unsent bytes for a process that does not read."""
+"""Maximum bytes buffered for a process that does not read; further messages fail."""
 
 
 class SocketRelay(Relay):
-    """A relay between the processes of one machine: each listens on a Unix socket in `folder`, which is created, where it is
-    missing, for its owner alone (0700). The process that opens a connection sends on it."""
+    """A relay between the processes of one machine: each listens on a Unix socket in `folder`, which is created if missing,
+    with mode 0700. A connection carries messages only from the process that opened it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -132,17 +132,17 @@ TRIP_SECONDS = 0.5
 ALIVE_SECONDS = 1.5
 REFRESH_SECONDS = 0.4
 SETTLED_SECONDS = 2 * ALIVE_SECONDS
-"""Seconds after an outage of Redis in which no process counts as ended: its key may have gone with the outage."""
+"""Seconds after an outage of Redis in which no process counts as ended: its key may have expired in the outage."""
 SEARCH_SECONDS, AGAIN_SECONDS = 0.06, 0.02
-"""How long, and how often, a process that does not receive is tried: it may be subscribing again."""
+"""Total and interval, in seconds, of retries to a process that does not receive: it may be subscribing again."""
 LARGEST_MESSAGE = 2**15
-"""In bytes; larger messages wait in a key that expires. Redis bounds a backlog by 8 MB (client-output-buffer-limit)."""
+"""Maximum bytes; larger ones are stored under an expiring key: Redis limits a backlog (client-output-buffer-limit, 8 MB)."""
 KEPT_MS = 10_000
 POINTER, NOTHING = b"@", b""
 
 
 class RedisRelay(Relay):
-    """A relay over a Redis or a cluster, whose messages are sealed if there is a `seal`."""
+    """A relay over a Redis or a cluster; with a `seal` its messages are encrypted."""
 
     def __init__(self, redis: Redis, clock: Clock, seal: Seal | None = None) -> None:
         super().__init__()
@@ -163,12 +163,12 @@ class RedisRelay(Relay):
         if self._seal is not None:
             message = self._seal.seal(to, message)
         if len(message) > LARGEST_MESSAGE:
-            await self._publish_heard(to, NOTHING)  # or requests to made-up names would fill Redis
+            await self._publish_heard(to, NOTHING)  # checked first, or requests to made-up names would fill Redis
             message = await self._store(to, message)
         await self._publish_heard(to, message)
 
     async def _publish_heard(self, to: str, message: bytes) -> None:
-        """Publishes a message until that process receives it. Raises `Gone`, `Unsure` or `Unreached`."""
+        """Publishes a message, again until that process receives it. Raises `Gone`, `Unsure` or `Unreached`."""
         command = Command((self._publish, relay(to), message))
         give_up = self._clock() + SEARCH_SECONDS
         while not await self._run(command):
@@ -198,7 +198,7 @@ class RedisRelay(Relay):
         }
 
     def _has_ended(self, name: str, keys: Reply | Exception, receivers: Reply | Exception) -> bool:
-        """True if its key and listener are gone; for `ALIVE_SECONDS` or more if this process cannot keep its own key."""
+        """True if its key and subscriber are gone: for over `ALIVE_SECONDS` if this process cannot keep its own key."""
         if (keys, receivers) != (0, 0):
             self._silent_since.pop(name)
             return False

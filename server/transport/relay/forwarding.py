@@ -1,4 +1,4 @@
-"""Requests of this process's clients that another process answers: each is forwarded, and its answer passed back."""
+"""Forwards requests of this process's clients to the process that holds their session, and passes the answers back."""
 
 from __future__ import annotations
 
@@ -41,35 +41,35 @@ from server.transport.relay.port import (
 from session.resilience.tasks import Tasks
 
 MOST_UNREAD_BYTES = 2**20
-"""Most unread bytes of an answer, beyond the socket's; then the answer is cut off."""
+"""Maximum bytes of an answer that its client has not read, beyond the socket's; then the answer is cut off."""
 WINDOW = 16
-"""Parts, a quarter of a megabyte together, that an owner sends ahead of what the client has taken (backpressure)."""
+"""Maximum parts (256 KB together) that an owner may send ahead of what the client has taken (backpressure)."""
 ANSWER_SECONDS = 120.0
-"""Twice the longest call."""
+"""Timeout in seconds of the first part, once the owner has taken the request: twice the longest call."""
 
 
 class Lost(Exception):
-    """The rest of the answer will not arrive."""
+    """Raised when the rest of the answer will not arrive."""
 
 
 class Answer:
-    """The parts of one answer, in order and each once. `sent` is set once the request may have reached its owner."""
+    """The parts of one answer, in order and each once. `sent` is True once the request may have reached its owner."""
 
     def __init__(self, owner: str) -> None:
         self.owner = owner
         self.sent = False
         self.is_whole = False
         self.begun = asyncio.Event()
-        """Set by the first sign of the owner, or when the answer is lost."""
+        """Set by the first frame of the owner, or when the answer is lost."""
         self._parts: asyncio.Queue[Part | None] = asyncio.Queue()
-        """None stands where the rest is lost."""
+        """None marks that the rest is lost."""
         self._next_order = 0
         self._unread_bytes = 0
         self._lost = False
 
     def add(self, part: Part) -> None:
         if self._lost or part.order < self._next_order:
-            return  # sent again because its sender could not tell whether it had arrived
+            return  # a duplicate: its sender could not tell whether it had arrived
         if part.order > self._next_order or self._unread_bytes > MOST_UNREAD_BYTES:
             self.lose()
             return
@@ -95,7 +95,7 @@ class Answer:
 AWAY = "The process that holds this session does not answer."
 LOST_IT = "The process that held this session has ended before it answered."
 AGAIN_SECONDS = 1.0
-"""A request without a sign of its owner is sent again after this time: it may have been lost on the way."""
+"""Seconds without a frame of the owner after which a request is sent again: it may have been lost."""
 LEAVE_SECONDS, LEAVE_AGAIN_SECONDS = 10.0, 0.2
 ACCEPTED = 202
 SECRET = (b"authorization", b"proxy-authorization", b"cookie")
@@ -103,8 +103,8 @@ USER_TOKEN = f"{PREFIX}userToken"
 
 
 class Forwarder:
-    """Forwards requests under numbers of its own. An answer is awaited while its owner lives; a first sign of the owner for
-    `patience_seconds`, since a request may be lost unnoticed. `identifier` proves the caller here: no token is forwarded."""
+    """Forwards requests, each under its own number. Waits `patience_seconds` for the owner's first frame, since a request
+    may get lost, and then as long as the owner lives. `identifier` authenticates the caller here: no token is forwarded."""
 
     def __init__(self, relay: Relay, patience_seconds: float, metrics: RelayMetrics, identifier: Identifier) -> None:
         self._relay = relay
@@ -125,11 +125,11 @@ class Forwarder:
         try:
             ask = await self._ask(number, to, body, scope)
             passing = self._pass_back(ask, answer, body, send)
-            # A message is accepted or refused at once, and an accepted one stays so when its client leaves.
+            # A message to an SSE stream is accepted or refused at once, and stays accepted when its client leaves.
             await (passing if to == MESSAGES else _while_connected(receive, asyncio.ensure_future(passing)))
         except Gone:
             outcome = GONE
-            not_found = refusal(INVALID_REQUEST, "Session not found", 404)  # as the owner would say it
+            not_found = refusal(INVALID_REQUEST, "Session not found", 404)  # as the owner would respond
             await (not_found if to == SESSIONS else plain(404, "There is no such session."))(scope, receive, send)
         except Unreached:
             outcome = UNREACHED
@@ -150,7 +150,7 @@ class Forwarder:
             answer.begun.set()
 
     def add_part(self, part: Part) -> None:
-        """Adds a part to its answer. The sender of a part without a waiting answer is notified."""
+        """Adds a part to its answer; if nobody waits for the answer any more, notifies the sender."""
         answer = self._open.get(part.number)
         if answer is not None and answer.owner == part.sender:
             answer.add(part)
@@ -162,20 +162,20 @@ class Forwarder:
         return {answer.owner for answer in self._open.values()}
 
     def lose(self, owner: str | None = None) -> None:
-        """Gives up the answers that this owner still owes; with None all answers."""
+        """Gives up the answers of this owner that are not complete; with None those of all owners."""
         for answer in self._open.values():
             if owner is None or answer.owner == owner:
                 answer.lose()
 
     async def aclose(self) -> None:
-        """Gives pending notices to owners a quarter of a second."""
+        """Gives pending `Left` frames a quarter of a second to be sent."""
         await self._leaving.aclose(0.25)
 
     def _leave(self, owner: str, left: Left) -> None:
         self._leaving.start(self._send_left(owner, left.encode()), "relay-leave")
 
     async def _send_left(self, owner: str, message: bytes) -> None:
-        """Repeats it until it arrives: an owner that does not know keeps a stream that its client opens anew elsewhere."""
+        """Sends a `Left` frame until it arrives: else the owner would keep a stream that blocks the client's next one."""
         with suppress(TimeoutError, Gone):
             async with asyncio.timeout(LEAVE_SECONDS):
                 await self._relay.send_until_received(owner, message, LEAVE_AGAIN_SECONDS)
@@ -203,8 +203,8 @@ class Forwarder:
         )
 
     async def _first_part(self, ask: Ask, answer: Answer) -> Part:
-        """Sends the request, repeatedly until its arrival is known; its owner runs it once. Raises `Gone`, `Lost`, or
-        `Unreached` without a sign of the owner."""
+        """Sends the request, again until its arrival is known (the owner runs it once), and returns the first part of the
+        answer. Raises `Gone`, `Lost`, or `Unreached` without a frame of the owner."""
         message = ask.encode()
         give_up = time.monotonic() + self._patience_seconds
         while True:
@@ -227,8 +227,8 @@ class Forwarder:
                 raise Unreached
 
     async def _pass_back(self, ask: Ask, answer: Answer, body: bytes, send: Send) -> None:
-        """Raises `Lost`, `Gone` or `Unreached` where nothing has arrived. An answer that is lost later ends with errors for
-        all requests in `body` that are still open: a stream that just ended would leave its client waiting."""
+        """Passes the answer to the client. Raises `Lost`, `Gone` or `Unreached` if nothing has arrived. An answer lost later
+        ends with errors for all unanswered requests in `body`: a stream that just ended would leave its client waiting."""
         part = await self._first_part(ask, answer)
         await send({"type": "http.response.start", "status": part.status, "headers": part.headers})
         unanswered = Unanswered(body if is_stream(part.headers) else b"")
@@ -240,7 +240,7 @@ class Forwarder:
                 if not part.more:
                     return
                 if (part.order + 1) % (WINDOW // 2) == 0:
-                    with suppress(Unreached):  # the next one makes it good; without any the owner gives up in time
+                    with suppress(Unreached):  # a later one makes up for it; without any the owner times out
                         progress = Progress(self._relay.own, ask.number, part.order + 1)
                         await self._relay.send(answer.owner, progress.encode())
                 part = await answer.next_part()
@@ -265,8 +265,8 @@ async def _while_connected(receive: Receive, passing: asyncio.Future[None]) -> N
 
 
 def unavailable(to: str, body: bytes, why: str) -> Response:
-    """Answers each request of Streamable HTTP in `body` with a JSON-RPC error: a client of mcp 1.x whose POST fails posts
-    nothing more, and its call waits for ever. Everything else gets 503."""
+    """Returns the response if an owner is not reached. Streamable HTTP: a JSON-RPC error for each request in `body`, since a
+    client of mcp 1.x whose POST fails posts nothing more, and its call waits for ever. Everything else: 503."""
     if to != SESSIONS:
         return busy(why)
     if (error := error_of(body, why)) is not None:
@@ -277,8 +277,8 @@ def unavailable(to: str, body: bytes, why: str) -> Response:
 
 
 def strip_tokens(body: bytes) -> tuple[bytes, dict[str, str]]:
-    """Replaces each customer's token in the messages of a body by its hash. Returns the body and the tokens by hash. A body
-    without tokens is returned unchanged."""
+    """Replaces each customer's token in the messages of a body by its hash. Returns the body, unchanged if it has no tokens,
+    and the tokens by hash."""
     try:
         message = read_message(body)
     except (ValueError, RecursionError):

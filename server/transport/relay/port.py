@@ -1,4 +1,4 @@
-"""The port between processes: frames, the `Relay` that carries them, its encryption, and its metrics."""
+"""The interface between processes: frames, the `Relay` that carries them, its encryption, and its metrics."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _to_bytes(value: Any) -> bytes:
 
 
 Latin1 = Annotated[bytes, PlainValidator(_to_bytes), PlainSerializer(lambda raw: raw.decode("latin-1"))]
-"""Bytes that are a string in JSON, one character each."""
+"""Bytes that JSON holds as a string, one character per byte."""
 Pairs = list[tuple[Latin1, Latin1]]
 
 
@@ -41,15 +41,15 @@ class _Frame:
     number: Annotated[int, Field(alias="n", strict=True)]
 
     def encode(self) -> bytes:
-        """Returns a line of JSON, then the body as it is."""
+        """Returns a line of JSON, followed by the raw body."""
         return FRAME.dump_json(self, by_alias=True) + b"\n" + getattr(self, "body", b"")  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, config={"populate_by_name": True})
 class Ask(_Frame):
-    """A request with its whole body. `sender` awaits the answer under `number`; `user` is the proven principal, `waited_ms`
-    the time since the request arrived. It contains no token: `bearer` and `tokens` are what they prove
-    (`server.call.Vouched`). At most `window` parts are sent ahead of those that its client has taken; 0 is no bound."""
+    """A forwarded request with its whole body. `sender` waits for the answer under `number`; `user` is the authenticated
+    principal, `waited_ms` the time since its arrival. It contains no tokens: `bearer` and `tokens` are what they prove
+    (`server.call.Vouched`). At most `window` parts are sent before the client has taken them; 0 means no limit."""
 
     to: str
     method: str
@@ -69,19 +69,19 @@ class Ask(_Frame):
 
     @property
     def digest(self) -> bytes:
-        """Returns a digest that is the same for equal requests of one principal, whichever process forwards them."""
+        """A digest that is the same for equal requests of one principal, whichever process forwards them."""
         fields = (self.to, self.method, self.path, self.query.hex(), self.user or "", self.body.hex(), str(self.stream[0]))
         return hashlib.blake2b("\n".join(fields).encode(), digest_size=16).digest()
 
     @property
     def stream(self) -> tuple[bytes, str | None]:
-        """Returns the session that the request names, and the principal."""
+        """The session that the request names, and the principal."""
         return next((value for name, value in self.headers if name == b"mcp-session-id"), b""), self.user
 
 
 @dataclass(frozen=True, config={"populate_by_name": True})
 class Part(_Frame):
-    """A piece of the answer to `number`, the `order`-th of it from 0. The first has status and headers."""
+    """Part `order` (from 0) of the answer to `number`; if `more` is True, others follow. Part 0 has status and headers."""
 
     order: Annotated[int, Field(strict=True)]
     body: Annotated[bytes, Field(exclude=True)]
@@ -94,7 +94,7 @@ class Part(_Frame):
 
 @dataclass(frozen=True, config={"populate_by_name": True})
 class Left(_Frame):
-    """The sender no longer waits for the answer to `number`. Where that was a message, its client was told to retry."""
+    """The sender no longer waits for the answer to `number`. If `of` is `MESSAGES`, its client was told to retry."""
 
     of: str = SESSIONS
     _: KW_ONLY
@@ -111,7 +111,7 @@ class Taken(_Frame):
 
 @dataclass(frozen=True, config={"populate_by_name": True})
 class Progress(_Frame):
-    """The sender's client has taken so many parts of the answer to `number`."""
+    """The sender's client has taken `parts` parts of the answer to `number`."""
 
     parts: Annotated[int, Field(strict=True)]
     _: KW_ONLY
@@ -123,7 +123,7 @@ FRAME: TypeAdapter[Frame] = TypeAdapter(Annotated[Frame, Field(discriminator="k"
 
 
 def decode(message: bytes) -> Frame | None:
-    """Returns None for anything that is no frame."""
+    """Parses a frame; None for anything else."""
     line, _, body = message.partition(b"\n")
     try:
         return FRAME.validate_python({**from_json(line), "body": body})
@@ -132,19 +132,19 @@ def decode(message: bytes) -> Frame | None:
 
 
 class Unreached(Exception):
-    """No process has received the message."""
+    """Raised when no process has received the message."""
 
 
 class Unsure(Unreached):
-    """The message was sent; whether it was received is unknown."""
+    """Raised when the message was sent, but it is unknown whether it was received."""
 
 
 class Gone(Unreached):
-    """The process has ended, and its sessions with it."""
+    """Raised when the process has ended, and its sessions with it."""
 
 
 Receive = Callable[[bytes], None]
-"""Neither waits nor fails."""
+"""Takes a received message; must not block or raise."""
 Missed = Callable[[], None]
 """Called when messages to this process may have been lost."""
 
@@ -153,7 +153,7 @@ READY_SECONDS = 0.25
 
 
 async def wait_for(event: asyncio.Event, seconds: float) -> bool:
-    """Waits for at most so long. True if the event is set."""
+    """Waits for an event, at most `seconds`. Returns True if it is set."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await event.wait()
@@ -161,7 +161,7 @@ async def wait_for(event: asyncio.Event, seconds: float) -> bool:
 
 
 class Relay(ABC):
-    """`own` is the name of this process, new with each start; `ready_events` are set while others can reach it."""
+    """The channel between processes. `own` is this one's name, new at each start; `ready_events` are set when reachable."""
 
     def __init__(self, *ready_events: asyncio.Event) -> None:
         self.own = new_name()
@@ -169,8 +169,8 @@ class Relay(ABC):
         self._gave_up: set[asyncio.Event] = set()
 
     async def ready(self) -> None:
-        """Waits a quarter of a second for each event at most. After one timeout it waits no more, until the event was
-        set."""
+        """Waits for each event, a quarter of a second at most. After a timeout it does not wait for that event again until
+        it has been set."""
         for event in self._ready_events:
             if not event.is_set() and event in self._gave_up:
                 continue
@@ -180,16 +180,16 @@ class Relay(ABC):
                 self._gave_up.add(event)
 
     def list_processes(self) -> set[str]:
-        """Returns the processes that can be seen without asking, perhaps including this one."""
+        """Returns the names of known processes, without a round trip, perhaps including this one."""
         return set()
 
     @abstractmethod
     async def send(self, to: str, message: bytes) -> None:
-        """Delivers a message once and in order, except that large messages may be overtaken. It may still be lost with the
-        connection, which the receiver learns by `Missed`. Raises `Gone`, `Unsure` or `Unreached`."""
+        """Sends a message once and in order, except that large messages may be overtaken. It may be lost with the
+        connection, which the receiver learns through `Missed`. Raises `Gone`, `Unsure` or `Unreached`."""
 
     async def send_until_received(self, to: str, message: bytes, again_seconds: float) -> None:
-        """Repeats a message until it arrives. Raises `Gone`."""
+        """Sends a message, again every `again_seconds` until it arrives. Raises `Gone`."""
         while True:
             try:
                 return await self.send(to, message)
@@ -200,15 +200,15 @@ class Relay(ABC):
 
     @abstractmethod
     async def find_ended(self, names: Collection[str]) -> set[str]:
-        """Returns those of these processes that have certainly ended."""
+        """Returns the named processes that have certainly ended."""
 
     @abstractmethod
     async def keep(self, receive: Receive, missed: Missed) -> None:
-        """Listens until cancelled."""
+        """Receives messages until cancelled."""
 
     @abstractmethod
     async def aclose(self) -> None:
-        """Tells the others that this process ends."""
+        """Lets the others know that this process ends."""
 
 
 def new_name() -> str:

@@ -1,4 +1,4 @@
-"""The sessions of all processes: those of this one are served here, all others by their owners."""
+"""Routes requests to the process that owns their session: served here if that is this one, else forwarded."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ from session.redis.subscriber import Redis
 
 
 def split_name(name: str) -> tuple[str | None, str]:
-    """Splits a session's name, `owner.inner`. The owner is None where the name has none."""
+    """Splits a session's name, `owner.inner`. The owner is None if the name has none."""
     owner, dot, inner = name.partition(".")
     return (owner, inner) if dot and NAME.fullmatch(owner) else (None, name)
 
 
 WATCH_SECONDS = 0.5
-"""Interval at which the processes of open requests are checked. One that is missing twice in a row has ended."""
+"""Seconds between checks of the processes with open requests. One that is missing twice in a row has ended."""
 ID = b"mcp-session-id"
 
 
 class RelayReach(Reach):
-    """Reaches the sessions of other processes over a relay. An answer has to begin within `patience_seconds`."""
+    """Reaches the sessions of other processes over a relay. An owner has to respond within `patience_seconds`."""
 
     def __init__(self, relay: Relay, patience_seconds: float, metrics: RelayMetrics, identifier: Identifier) -> None:
         self._relay = relay
@@ -84,7 +84,7 @@ class RelayReach(Reach):
         return partial(self._route_session, renamed, read)
 
     async def keep(self) -> None:
-        """Listens to other processes, and watches for their end, until cancelled."""
+        """Receives from other processes, and watches for their end, until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._relay.keep(self._receive, self._give_up_sides), name="relay-hear")
             group.create_task(self._watch(), name="relay-watch")
@@ -152,7 +152,7 @@ class RelayReach(Reach):
                 self._forwarder.add_part(part)
 
     def _give_up_sides(self) -> None:
-        """Gives up both sides: a stream that only its owner still has would keep its client out."""
+        """Gives up both sides: a stream left open only at its owner would block the next one of its client."""
         self._forwarder.lose()
         self._served.lose()
 
@@ -173,7 +173,7 @@ class RelayReach(Reach):
 
 
 GRACE_SECONDS = 1.0
-"""Seconds beyond a turn in which an owner answers; a request lost on the way is not awaited longer."""
+"""Seconds beyond a turn's budget in which an owner has to respond; the request may have been lost on the way."""
 
 
 def open_reach(
@@ -187,8 +187,8 @@ def open_reach(
     *,
     local: bool,
 ) -> Reach:
-    """Listens until the stack closes. Without other processes there is nothing to open; `local` is for stdio, which has one
-    session."""
+    """Opens the relay until the stack closes, or a plain `Reach` without other processes. `local` is True for stdio, which
+    has one session."""
     relay: Relay
     if local or settings.relay == "off":
         return Reach()

@@ -1,4 +1,4 @@
-"""Requests that other processes forward to this one, which holds their sessions: each is served as if it had come here."""
+"""Serves requests that other processes forward to this one, which holds their sessions, as if they had arrived here."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from session.resilience.lru import Lru
 from session.resilience.tasks import Tasks, start_task
 
 LARGEST_PART = 2**14
-"""In bytes. With its head a part stays below `carriers.LARGEST_MESSAGE`: larger messages are overtaken."""
+"""Maximum bytes of a part's body. With its head it stays below `carriers.LARGEST_MESSAGE`: larger messages are overtaken."""
 AGAIN_SECONDS = 0.05
 STALL_SECONDS = 40.0
-"""Seconds in which a reader takes something, or counts as gone: its own edge drops it after 30."""
+"""Timeout in seconds of a client that takes no parts; the process it is connected to drops it after 30."""
 PATIENCE_SECONDS = 3.0
-"""Seconds for which a part is sent again: the time in which a reader's death is noticed."""
+"""Seconds for which a part is sent again: the time in which the end of the asking process is noticed."""
 
 
 class ResponseSender:
-    """Sends a response in parts, no faster than its reader takes them. Once the reader has gone, all parts are dropped."""
+    """Sends a response in parts, no faster than its client takes them. Once the client has gone, all parts are dropped."""
 
     def __init__(self, relay: Relay, served: _Served) -> None:
         self._relay = relay
@@ -57,7 +57,7 @@ class ResponseSender:
         """0 until the response has begun."""
 
     async def send(self, message: Message) -> None:
-        """Takes ASGI messages. The head waits for the first body, except for a GET, whose stream may be silent for long."""
+        """Takes ASGI messages. Sends the head with the first body; for a GET at once: its stream may be silent for long."""
         if message["type"] == "http.response.start":
             self.status, self._headers = message["status"], list(message.get("headers", ()))
             if self._ask.method == "GET":
@@ -71,7 +71,7 @@ class ResponseSender:
             await self._send_part(body, more=more)
 
     async def fail(self) -> None:
-        """Ends a response that is not whole: by an error, unless a part of it was sent."""
+        """Ends a response that is not complete: with an error, unless a part of it was sent."""
         if self._order:
             await self._send_part(b"", more=False)
             return
@@ -95,7 +95,7 @@ class ResponseSender:
             self._left.set()
 
     async def _wait_for_reader(self) -> None:
-        """Waits while as many parts are unread as the reader takes ahead, and it is there."""
+        """Waits while `window` parts are sent ahead of those that the client has taken, until it leaves or stalls."""
         served = self._served
         while 0 < self._ask.window <= self._order - served.taken and not self._left.is_set():
             served.moved.clear()
@@ -105,11 +105,11 @@ class ResponseSender:
 
 logger = logging.getLogger(__name__)
 MOST_OPEN = 8192
-"""Requests at once, most of them silent streams of sessions. One more gets 503."""
+"""Maximum concurrent requests, most of them silent streams of sessions. One more gets 503."""
 REMEMBERED = 16_384
-"""Requests that are known to have arrived, after they are served."""
+"""Number of served requests that are remembered, to recognise duplicates."""
 TAKEN_SECONDS = 0.1
-"""A request that is answered sooner needs no acknowledgement."""
+"""Seconds before a request is acknowledged; one that is answered sooner needs no acknowledgement."""
 ENDING_SECONDS = 1.0
 RETRY_SECONDS = 30.0
 UNSERVED = b""
@@ -117,8 +117,8 @@ UNSERVED = b""
 
 @dataclass(slots=True, eq=False)
 class _Served:
-    """A request being served. `left` is set when its client has gone, `over` when it is served; `taken` parts of the answer
-    are with its client. `moved` is set by each change of the client."""
+    """A request being served. `left` is set when its client has gone, `over` when it has been served; `taken` counts the
+    parts that its client has taken. `moved` is set by each change of `left` and `taken`."""
 
     ask: Ask
     left: asyncio.Event = field(default_factory=asyncio.Event)
@@ -131,16 +131,16 @@ class _Served:
         self.moved.set()
 
     def waits_for(self, other: _Served) -> bool:
-        """True if the other is the ending stream of the same session, which has one stream at a time."""
+        """Returns True if `other` is the ending stream of the same session, which has one stream at a time."""
         same = self is not other and self.ask.stream == other.ask.stream
         return same and self.ask.method == other.ask.method == "GET" and other.left.is_set()
 
 
 class ForwardedRequests:
-    """Serves each request by the application in `apps` that it is for.
+    """Serves each request with the application in `apps` that it names.
 
-    A request that arrives twice runs once. It is known by its number where its sender repeats it, and by its digest where
-    its client was told to retry while it was running."""
+    A request that arrives twice runs once. A duplicate from its sender has the same number; a retry by its client, which was
+    told to retry while the request was running, has the same digest."""
 
     def __init__(self, relay: Relay, apps: Mapping[str, ASGIApp]) -> None:
         self._relay = relay
@@ -154,7 +154,7 @@ class ForwardedRequests:
         return len(self._open)
 
     def begin(self, ask: Ask) -> None:
-        """Begins to serve a request that has not arrived before."""
+        """Starts to serve a request. A duplicate is only acknowledged if the first is under way, else ignored."""
         key = ask.sender, ask.number
         if ask.to not in self._apps:
             return
@@ -168,7 +168,7 @@ class ForwardedRequests:
         self._tasks.start(self._serve(served, app), "relay-serve")
 
     def leave(self, left: Left) -> None:
-        """Tells the application that its client has gone. A message whose client was told to retry has run all the same."""
+        """Notes that a client has gone. A message that has run although its client was told to retry is remembered."""
         key = left.sender, left.number
         if (served := self._open.get(key)) is not None:
             served.leave()
@@ -184,13 +184,13 @@ class ForwardedRequests:
         return {sender for sender, _ in self._open}
 
     def lose(self, sender: str | None = None) -> None:
-        """Ends the requests of this process; with None the streams of all, whose clients open them again."""
+        """Ends the requests of this sender; with None the streams of all senders, whose clients open them again."""
         for (each, _), served in self._open.items():
             if each == sender or (sender is None and served.ask.method == "GET"):
                 served.leave()
 
     async def aclose(self, seconds: float) -> None:
-        """Gives running requests so long to end."""
+        """Gives running requests `seconds` to end, and cancels the others."""
         await self._tasks.aclose(seconds)
 
     async def _serve(self, served: _Served, app: ASGIApp) -> None:
@@ -224,12 +224,12 @@ class ForwardedRequests:
             del self._open[ask.sender, ask.number]
 
     def _is_retry(self, ask: Ask) -> bool:
-        """True if this message has run already, although its client was told to retry."""
+        """Returns True if this message has run already, although its client was told to retry."""
         told_at = self._told_to_retry.pop(ask.digest) if ask.to == MESSAGES else None
         return told_at is not None and time.monotonic() - told_at < RETRY_SECONDS
 
     async def _wait_for_stream(self, served: _Served) -> None:
-        """Waits for the end of the session's former stream, which its client has left: a second one would be refused."""
+        """Waits for the end of the session's previous stream, which its client has left: a second one would be refused."""
         if ending := [each for each in self._open.values() if served.waits_for(each)]:
             with suppress(TimeoutError):
                 async with asyncio.timeout(ENDING_SECONDS):

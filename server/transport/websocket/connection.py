@@ -1,4 +1,4 @@
-"""A WebSocket connection: uvicorn's, with limits of its own, counted by `Connections`."""
+"""A WebSocket connection: uvicorn's, with further limits, counted by `Connections`."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 MOST_PIECES = 4096
-"""Most frames of one message: a message of single bytes costs a hundred times as much as others."""
+"""Maximum frames of one message: a message of one-byte frames costs a hundred times as much as others."""
 SLICE_BYTES = 2048
-"""Read at a stretch: some hundreds of the smallest frames, two or three milliseconds."""
+"""Bytes parsed per round of the event loop: some hundreds of the smallest frames, two or three milliseconds."""
 MESSAGE_SECONDS, FRAME_SECONDS = 0.002, 0.01
-"""Added to the bucket by each message, and by each control frame or piece of a message."""
+"""Seconds added to the leaky bucket by each message, and by each control frame or non-final frame of a message."""
 BURST_SECONDS = 4.0
-"""The level of the bucket at which reading pauses: a message of many pieces, or a burst (leaky bucket; ITU-T I.371)."""
+"""Level of the leaky bucket at which reading pauses: a message of many frames, or a burst (ITU-T I.371)."""
 TOO_MUCH, TRY_LATER = 1008, 1013
 LOGGER = "uvicorn.websocket"
 
 
 class WebSocketConnection(CountedConnection, WSProtocol):
-    """Messages have to be whole, and answers read, within the time limits of requests. Bytes are read in slices, with a
-    round of the event loop between, and no faster than the bucket allows: the rest waits with the client."""
+    """A WebSocket whose messages have to be complete, and answers read, within the time limits of requests. Bytes are parsed
+    in slices, one per round of the event loop, and no faster than the leaky bucket allows (backpressure)."""
 
     def __init__(self, *args: Any, unfinished: UnfinishedMessages, **named: Any) -> None:
         super().__init__(*args, **named)
@@ -63,7 +63,7 @@ class WebSocketConnection(CountedConnection, WSProtocol):
             self._continue()
 
     def _continue(self) -> None:
-        """Reads the next slice as soon as the bucket allows, or more from the socket."""
+        """Schedules the next slice for when the bucket allows it, or resumes reading from the socket."""
         if self.transport.is_closing():
             return
         wait = self._empty_at - self.loop.time() - BURST_SECONDS
@@ -77,7 +77,7 @@ class WebSocketConnection(CountedConnection, WSProtocol):
         self._empty_at = max(self._empty_at, self.loop.time()) + seconds
 
     async def receive(self) -> WebSocketEvent:
-        """Receives as uvicorn does, but reads the bytes held here first."""
+        """Receives as uvicorn does, but parses the bytes held here first."""
         message = await self.queue.get()
         if self.read_paused and self.queue.empty():
             self.read_paused = False

@@ -40,8 +40,8 @@ NORMAL, GOING_AWAY, NOT_TEXT, UNPROVEN = 1000, 1001, 1003, 1008
 
 
 class Frames(Outgoing):
-    """Sends one text frame a message: the next is handed over when the socket has taken the one before. `code` is the code
-    of a close by the server."""
+    """The server's messages, one text frame each; the next is sent when the socket has taken the one before. `code` is the
+    code of a close by the server."""
 
     _frame: Callable[[bytes], bytes] = staticmethod(bytes)
     code = GOING_AWAY
@@ -61,20 +61,20 @@ class Frames(Outgoing):
 
 
 LOOK_SECONDS = 5.0
-"""Interval at which a token is verified again. It costs some microseconds: the result is kept until the token expires."""
+"""Seconds between verifications of a token. Each costs some microseconds: the result is cached until the token expires."""
 Admit = Callable[[str | None], Awaitable[str | None]]
-"""The admission of an `Identifier`."""
+"""`Identifier.admit`: bearer token to principal."""
 
 
 Proof = Callable[[], Awaitable[bool]]
-"""Tells whether the bearer that a WebSocket was opened with would be let in now, or nobody can tell."""
+"""Returns True if the bearer that opened the WebSocket is still valid, or cannot be verified at the moment."""
 PATH = "/ws"
 UPGRADE = "manga.upgrade"
-"""Key of `receive` and `send` in the scope of such a GET, for `websocket` messages of ASGI."""
+"""Scope key of the WebSocket's own `receive` and `send`, in the GET that stands for its handshake."""
 
 
 class Gate:
-    """Shows each WebSocket to `app`, which serves HTTP, as a GET until it is accepted."""
+    """Passes each WebSocket's handshake to `app`, which serves HTTP, as a GET, so that it passes the same checks."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -97,7 +97,7 @@ class Gate:
 
 @dataclass(eq=False)
 class WebSockets(Streams):
-    """At most `most` at once; one yields to another under the rules of SSE streams."""
+    """At most `most` open WebSockets; a new one displaces another by the rules of SSE streams."""
 
     admit_bearer: Admit = field(default_factory=lambda: TrustEverybody().admit)
 
@@ -144,7 +144,7 @@ class WebSockets(Streams):
         return True
 
     async def _read(self, stream: Stream, frames: Frames, proof: Proof, scope: Scope, receive: Receive) -> None:
-        """Reads messages until the client leaves or sends an invalid one: either ends the calls under way."""
+        """Reads messages until the client leaves, sends a binary frame, or its token is invalid; then its calls end."""
         common = {STREAM: secrets.token_hex(16), TRANSPORT: "websocket"}
         try:
             while (message := await receive())["type"] == "websocket.receive":
@@ -178,8 +178,8 @@ async def _receive_nothing() -> Message:
 
 
 async def _end_unproven(stream: Stream, frames: Frames, proof: Proof) -> None:
-    """Ends a silent connection whose bearer expires; calls under way are answered, within a moment."""
-    while await proof():  # noqa: ASYNC110 - nobody tells when a token ends, or is taken back
+    """Ends a connection whose bearer expires, even a silent one; calls under way are answered, within a moment."""
+    while await proof():  # noqa: ASYNC110 - nothing signals that a token has expired or was revoked
         await asyncio.sleep(LOOK_SECONDS)
     await wait_until_idle(stream.busy)
     frames.code = UNPROVEN
@@ -215,7 +215,7 @@ class WebSocketUpgrades(Upgrades):
             "ws_max_size": self._most_bytes,
             "ws_ping_interval": PING_SECONDS,
             "ws_ping_timeout": 20.0,
-            "ws_per_message_deflate": False,  # a small frame could be anything in memory
+            "ws_per_message_deflate": False,  # a small frame could inflate to any size
         }
 
     async def close_all(self) -> None:

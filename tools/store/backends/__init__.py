@@ -1,1 +1,1 @@
-"""The backends behind the ports, one package a kind; each translates its driver's errors at its own edge."""
+"""Implementations of the ports, one package for each kind of backend; each translates its driver's errors itself."""

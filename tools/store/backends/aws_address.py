@@ -1,4 +1,4 @@
-"""Parts that addresses of backends share: regions, parameters, and endpoints of emulators and private links."""
+"""Parsing that the backends' URLs share: regions, parameters, and endpoints of emulators and private links."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def is_region(text: str) -> bool:
 
 
 def parameters(query: str, known: Sequence[str]) -> dict[str, str]:
-    """The parameters of an address, each there once. Raises ValueError, naming what is wrong."""
+    """Parses the query of a URL; each parameter may occur once. Raises ValueError, naming what is wrong."""
     given = parse_qs(query, keep_blank_values=True)
     if unknown := sorted(given.keys() - set(known)):
         raise ValueError(f"unknown parameter {unknown[0]!r}; there are {' and '.join(known)}")

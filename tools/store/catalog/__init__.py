@@ -1,1 +1,1 @@
-"""Titles as tools read them: by id, by name, and the popular ones that outlive the catalogue."""
+"""Titles for tools: by id, by name, and the popular ones as the fallback while the catalogue is down."""

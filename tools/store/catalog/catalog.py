@@ -1,5 +1,5 @@
-"""The catalogue, the records and stock as tools read them: with the day in every condition, without titles for adults where
-the shop has none, and without asking again for ids that are not there."""
+"""Wrappers through which tools read the catalogue, the records and stock: they add the day to every condition, remove adult
+titles if the shop shows none, and cache the ids that are not there."""
 
 from __future__ import annotations
 
@@ -29,35 +29,35 @@ from tools.store.models import (
 from tools.store.models.values import day_in_japan
 from tools.store.ports import CatalogPort, StockPort, TitlesPort
 
-# Titles as tools read them by id: from the catalogue, or from the store's own records where that is late or away.
+# Titles by id: from the catalogue, or from the store's own records while that is slow or down.
 #
-# Either is enough. In good times the catalogue alone is asked: what it says is what searches show, and one request is all
-# a call costs. Where it fails, or has not answered within a part of the time, the records are asked besides and the first
-# that knows something is believed ("hedged requests", Dean and Barroso, "The Tail at Scale", CACM 56(2), 2013).
+# Normally only the catalogue is asked: a call costs one request, and its answer agrees with searches. If it fails, or has
+# not answered within a share of the time, the records are asked too, and the first answer with a title is used
+# ("hedged requests", Dean and Barroso, "The Tail at Scale", CACM 56(2), 2013).
 
 
 PATIENCE = 1 / 3
-"""The share of the time left that the catalogue has for itself: 100 of the 300 ms of details."""
+"""Share of the remaining time after which the records are asked too: 100 of the 300 ms of title details."""
 TitlesById = dict[str, Title]
 
 
 @dataclass(frozen=True, slots=True)
 class TitleReading:
-    """A reading of titles: `titles` that exist; `from_records` if the store's records answered and the catalogue did not."""
+    """A read of titles, by id: those that exist. `from_records`: the store's records answered, and the catalogue did not."""
 
     titles: TitlesById = field(default_factory=dict)
     from_records: bool = False
 
 
 class TitleReader:
-    """Reads titles over two guarded ports, each with a breaker of its own."""
+    """Reads titles by hedged requests to two guarded ports, each with its own circuit breaker."""
 
     def __init__(self, catalog: CatalogPort, records: TitlesPort) -> None:
         self._catalog, self._records = catalog, records
 
     async def read(self, title_ids: Sequence[str], deadline: Deadline) -> TitleReading:
-        """Raises the catalogue's `BackendFailure` when it does not answer and the records know none of the titles: that they
-        lack one proves nothing, since they may not have been loaded yet."""
+        """Returns the titles that exist. Raises the catalogue's `BackendFailure` if it fails and the records have none of
+        the titles: they may not be loaded yet, so that a missing record proves nothing."""
         asked = asyncio.ensure_future(self._catalog.get(title_ids, deadline))
         try:
             await asyncio.wait({asked}, timeout=max(0.0, deadline.remaining() * PATIENCE))
@@ -86,7 +86,7 @@ class TitleReader:
 
 
 def _has_failed(asked: asyncio.Future[TitlesById]) -> bool:
-    """True if the backend failed. Other errors are raised where the result is taken."""
+    """True if the request ended in a `BackendFailure`. Other errors are raised when its result is read."""
     return isinstance(asked.exception(), BackendFailure)
 
 
@@ -95,21 +95,21 @@ def _knows(asked: asyncio.Future[TitlesById]) -> bool:
 
 
 async def _end_request(asked: asyncio.Future[TitlesById]) -> None:
-    """Cancels a request that is not done, and waits for its end, so that the backend's work ends with the call."""
+    """Cancels a request that is not done and waits for its end, so that no backend work outlives the call."""
     if not asked.done():
         asked.cancel()
         await asyncio.wait({asked})
     if not asked.cancelled():
-        asked.exception()  # looked at, whoever was believed
+        asked.exception()  # retrieved, or asyncio would log it as never retrieved
 
 
 CAPACITY = 20_000
 NATIVE = 4_000
-"""Names in Japanese, which only some clients receive."""
+"""Capacity for names in Japanese, which only some clients receive."""
 
 
 class TitleNames:
-    """The names of titles that were shown or asked for last. A name hardly ever changes, and shown titles update theirs."""
+    """An LRU cache of titles' names. A name hardly ever changes, and titles that are shown update theirs."""
 
     def __init__(self, capacity: int = CAPACITY, native: int = NATIVE) -> None:
         self._names: Lru[str, str] = Lru(capacity)
@@ -123,18 +123,18 @@ class TitleNames:
         return {title_id: name for title_id in title_ids if (name := self._names.use(title_id)) is not None}
 
     def note_native(self, names: Iterable[tuple[str, str | None]]) -> None:
-        """Takes note of names in Japanese, of the titles that have one."""
+        """Caches the Japanese names of the titles that have one."""
         for title_id, name in names:
             if name:
                 self._native.put(title_id, name)
 
     def native(self, title_ids: Iterable[str]) -> dict[str, str]:
-        """The names in Japanese of those that were shown or asked for lately."""
+        """Returns the cached Japanese names by title id."""
         return {title_id: name for title_id in title_ids if (name := self._native.use(title_id)) is not None}
 
     async def read_names(self, title_ids: Sequence[str], titles: TitleReader, deadline: Deadline) -> Mapping[str, str]:
-        """Their names; unknown ones are asked for, by the store's records where the catalogue is away. Late names are
-        missing: no answer waits longer or fails for want of one."""
+        """Returns names by title id; reads those that are not cached through `titles`. Names that fail or come late are left
+        out: no call fails for want of one."""
         missing = [title_id for title_id in title_ids if title_id not in self._names]
         if missing and not deadline.expired():
             try:
@@ -147,12 +147,12 @@ class TitleNames:
 
 
 ABSENT_SECONDS = 30.0
-"""A title that is added is found after so long at the latest, and at once when a search has come upon it."""
+"""Seconds for which an id is cached as absent. A title added meanwhile is found after that, or once a search returns it."""
 JITTER = 0.2
 
 
 class AbsentIds:
-    """Ids that the catalogue lacked a moment ago: a model that repeats a wrong one costs the backend nothing."""
+    """A negative cache of ids that the catalogue lacks: a model that repeats a wrong one costs the backend nothing."""
 
     def __init__(
         self, clock: Clock = time.monotonic, draw: Callable[[], float] = random.random, capacity: int = 10_000
@@ -175,8 +175,8 @@ class AbsentIds:
 
 
 class StoreCatalog:
-    """A `CatalogPort` over a backend's. Adds to every condition the day in Japan by the wall clock `now`, and that nothing
-    be for adults alone where `adult` is off; leaves out ids that are `absent`, where these are remembered."""
+    """A `CatalogPort` around a backend's. Adds the day in Japan, by the wall clock `now`, to every condition; excludes adult
+    titles if `adult` is off; does not ask for ids that the cache `absent` has, if there is one."""
 
     def __init__(self, port: CatalogPort, now: Now, adult: Adult = Adult.ON, absent: AbsentIds | None = None) -> None:
         self._port, self._now, self._absent = port, now, absent
@@ -218,7 +218,7 @@ class StoreCatalog:
         return await self._port.terms(deadline)
 
     async def match_names(self, names: Sequence[str], deadline: Deadline) -> dict[str, NameMatches]:
-        """Matches names, adult titles' included: their records cannot be read here."""
+        """Matches names, including those of adult titles, whose records `get` does not return."""
         return await self._port.match_names(names, deadline)
 
     async def health(self, deadline: Deadline) -> Health:
@@ -239,7 +239,7 @@ def remove_adult(titles: Mapping[str, Title]) -> dict[str, Title]:
 
 @dataclass(frozen=True, slots=True)
 class TitlesWithoutAdult:
-    """The store's records without those of titles for adults alone."""
+    """The store's records without adult titles."""
 
     port: TitlesPort
 
@@ -254,8 +254,8 @@ class TitlesWithoutAdult:
 
 
 class StockWithoutAdult:
-    """Stock without that of titles for adults alone. It knows titles by id, so each is read once from the catalogue or the
-    records (`titles`, which leave out nothing). A title that cannot be read stays unanswered."""
+    """Stock without adult titles. Its rows have ids only, so each title is read once through `titles`, which must not leave
+    out adult ones. A title that cannot be read stays unanswered."""
 
     def __init__(self, port: StockPort, titles: TitleReader, capacity: int = 50_000) -> None:
         self._port, self._titles = port, titles
@@ -272,8 +272,8 @@ class StockWithoutAdult:
         return await self._port.health(deadline)
 
     async def _find_adult(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, bool]:
-        """The adult titles among those that could be read, by id. An unknown id is no adult title's; that is not
-        remembered, since it may be added."""
+        """Returns whether each title that could be read is adult, by id. An unknown id counts as not adult; this is not
+        cached, since the title may be added."""
         known = {title_id: adult for title_id in title_ids if (adult := self._adult.use(title_id)) is not None}
         missing = [title_id for title_id in title_ids if title_id not in known]
         if not missing:

@@ -1,4 +1,4 @@
-"""The most popular titles, kept in the process and in Redis: the fallback while the catalogue is away."""
+"""The most popular titles, kept in the process and in Redis: the fallback while the catalogue is down."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ T = TypeVar("T")
 
 
 class TypedSnapshot(Generic[T]):
-    """A stored value of one shape under one name. `form` names the shape and is part of the key. A new shape takes a new
-    one: versions side by side do not read each other's. A value of another shape counts as none, and is logged once."""
+    """A value of one type, stored in Redis under one name. `form` versions its shape and is part of the key: a new shape
+    needs a new form, so that server versions do not read each other's. An unreadable value counts as missing."""
 
     def __init__(self, snapshots: Snapshots, name: str, shape: Any, form: str) -> None:
         self._snapshots = snapshots
@@ -57,7 +57,7 @@ class TypedSnapshot(Generic[T]):
         return None if packed is None else await asyncio.to_thread(self._read, packed)
 
     async def save(self, value: T, seconds: int, part: int | str = 0) -> bool:
-        """True if the value is kept for so many seconds."""
+        """Stores the value for `seconds`. Returns True if Redis has confirmed it."""
         packed = await asyncio.to_thread(lambda: pack(self._shape.dump_json(value)))
         return await self._snapshots.save(self._key(part), packed, seconds)
 
@@ -76,19 +76,19 @@ class TypedSnapshot(Generic[T]):
 
 
 class Beginnings(Generic[T]):
-    """Things by the sound keys of their names, the best known first. Read only."""
+    """A prefix index, for completions: items by the sound keys of their names, most popular first. Read only."""
 
     def __init__(self, named: Iterable[tuple[T, Iterable[str]]]) -> None:
-        """Indexes the things `named`, the best known first, each with its keys."""
+        """Indexes pairs of an item and the keys of its names, most popular first."""
         rows = [(thing, set(keys) - {""}) for thing, keys in named]
         self._things = [thing for thing, _ in rows]
         self._keys = sorted((key, rank) for rank, (_, keys) in enumerate(rows) for key in keys)
 
     def find(self, typed: str, limit: int) -> list[T]:
-        """The best known `limit` things with a name that begins so; the best known of all where nothing is typed."""
+        """Returns the `limit` most popular items that have a name with this prefix; of all items if `typed` is blank."""
         if not (key := sound_key(typed)):
             return [] if typed.strip() else self._things[:limit]
-        # Names of authors were joined before they were folded: "nao u" begins "naorasawa".
+        # Authors' keys were joined before they were folded, so this folds again: "nao u" begins "naorasawa".
         ranks = sorted({*self._ranks(key), *self._ranks(sound_key(key))})
         return [self._things[rank] for rank in ranks[:limit]]
 
@@ -98,12 +98,12 @@ class Beginnings(Generic[T]):
 
 
 LONGEST_NAME = 200
-"""Characters. A longer query describes a story, and is not compared with names."""
+"""Most characters of a query that is compared with names; a longer one describes a story."""
 _WEIGHTS = Weights()
 
 
 class PopularIndex:
-    """Titles, the most popular first. Takes about half a millisecond a title to make. Read only."""
+    """An in-memory index of titles, most popular first. Takes about 0.5 ms a title to build. Read only."""
 
     def __init__(self, titles: Sequence[Title] = ()) -> None:
         self.titles = tuple(titles)
@@ -126,7 +126,7 @@ class PopularIndex:
                 self._works[key][title.title_id] = None
 
     def matching(self, conditions: Conditions, limit: int) -> tuple[Title, ...]:
-        """The most popular titles that satisfy the conditions, exactly."""
+        """Returns the most popular titles that satisfy all conditions."""
         return tuple(self.titles[position] for position in islice(self._fitting(conditions), limit))
 
     def list_ordered(self, conditions: Conditions, ordering: Ordering | None, limit: int) -> tuple[Title, ...]:
@@ -136,7 +136,7 @@ class PopularIndex:
         return in_order(self.matching(conditions, MOST_POPULAR), ordering)[:limit]
 
     def ids_beginning(self, typed: str, limit: int) -> list[Title]:
-        """Titles whose id begins with the text."""
+        """Returns titles whose id begins with the text; none for an empty text."""
         return [self.by_id[each] for each in self.by_id if typed and each.startswith(typed)][:limit]
 
     def match_names(self, asked: Sequence[str]) -> dict[str, NameMatches]:
@@ -148,8 +148,8 @@ class PopularIndex:
         return NameMatches(tuple(self._ids.get(key, ()))[:MOST_TITLES], len(self._works.get(key, ())))
 
     def find_by_name(self, query: str, conditions: Conditions, limit: int) -> tuple[Title, ...]:
-        """The titles that the query names, in any script and with a typo or two, best match first, then those of the author
-        that it names; all of them satisfy the conditions."""
+        """Returns the titles that the query names, in any script and with a typo or two, best match first, then the works of
+        an author that it names. All satisfy the conditions."""
         if not self.titles or len(query) > LONGEST_NAME:
             return ()
         parsed = self._parser.parse(query)
@@ -186,7 +186,7 @@ def _name_keys(author: Author) -> Iterator[str]:
 
 
 def _join_author_names(authors: Sequence[AuthorKeys]) -> str:
-    """All spellings and parts of the authors' names, a line each."""
+    """Returns all spellings and parts of the authors' names, one on each line."""
     return "\n".join(text for keys in authors for text in (*keys.spellings, *keys.parts))
 
 
@@ -208,9 +208,9 @@ def titles_snapshot(snapshots: Snapshots, variant: str = "") -> TitlesSnapshot:
 
 @dataclass(slots=True)
 class PopularTitles:
-    """The most popular titles, refreshed from the catalogue by a task that the application owns. A cold process takes them
-    from the `snapshot` of another one or, where there is none, from the store's `records`: search and recommendations have
-    their fallback though the catalogue has never answered. `index` is the latest of them."""
+    """The most popular titles, refreshed from the catalogue by a task that the application owns. A new process loads them
+    from the `snapshot` of another one or, without one, from the store's `records`, so that search and recommendations have a
+    fallback before the catalogue has ever answered. `index`: the latest titles."""
 
     catalog: CatalogPort
     snapshot: TitlesSnapshot | None = None
@@ -223,20 +223,20 @@ class PopularTitles:
         return self.index.match_names(names)
 
     async def refresh(self) -> bool:
-        """True if the catalogue answered."""
+        """Reads the titles from the catalogue and stores the snapshot. Returns True if the catalogue answered."""
         try:
             titles = await self.catalog.popular(Conditions(), MOST_POPULAR, Deadline.after(ASK_SECONDS, self.clock))
         except Failure as failure:
             logger.debug("popular titles not refreshed: %s", failure.name)
             return False
-        if titles:  # a catalogue that is being filled takes away nothing that is known
+        if titles:  # an empty catalogue, which is being filled, replaces no known titles
             await self._take(titles)
             if self.snapshot is not None:
                 await self.snapshot.save(titles, SNAPSHOT_SECONDS)
         return True
 
     async def recall(self) -> bool:
-        """Loads the snapshot if no titles are known yet. True if there is one."""
+        """Loads the snapshot, and uses it if no titles are known yet. Returns True if there is one."""
         try:
             titles = await self.snapshot.load() if self.snapshot is not None else None
         except MemoryUnavailable:
@@ -246,7 +246,7 @@ class PopularTitles:
         return bool(titles)
 
     async def read_records(self) -> None:
-        """Takes the store's records, if they can be read."""
+        """Loads the titles from the store's records, if they can be read."""
         if self.records is None:
             return
         try:
@@ -258,14 +258,14 @@ class PopularTitles:
             await self._take(titles)
 
     async def warm(self) -> None:
-        """Takes titles from the snapshot or the records where none are known yet, within a second: the first call has its
-        fallback."""
+        """Loads titles from the snapshot or the records if none are known yet, for a second at most, so that the first call
+        has a fallback."""
         with suppress(TimeoutError):
             async with asyncio.timeout(WARM_SECONDS):
                 await self._find_kept()
 
     async def keep_warm(self) -> None:
-        """Runs until cancelled."""
+        """Refreshes the titles every 5 minutes until cancelled; every 2 seconds while the catalogue fails."""
         await run_periodically("popular titles", self._round)
 
     async def _find_kept(self) -> None:
@@ -277,5 +277,5 @@ class PopularTitles:
         return REFRESH_SECONDS if await self.refresh() else RETRY_SECONDS
 
     async def _take(self, titles: tuple[Title, ...]) -> None:
-        """Indexes the titles on a thread: it takes a quarter of a second."""
+        """Indexes the titles on a thread, since that takes a quarter of a second."""
         self.index = await asyncio.to_thread(PopularIndex, titles)

@@ -1,4 +1,4 @@
-"""Questions to a catalogue and its answers."""
+"""Queries to a catalogue and its answers."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ class Title:
 
     @property
     def display(self) -> str:
-        """The name to show: English where there is one, else romaji, Japanese, kana."""
+        """The name to show: English, else romaji, Japanese, kana, or the id."""
         return self.en or self.romaji or self.ja or self.kana or self.title_id
 
 
 class Status(StrEnum):
-    """Whether a series goes on, and how it ended."""
+    """The publication status of a series."""
 
     FINISHED = "finished"
     PUBLISHING = "publishing"
@@ -88,7 +88,7 @@ class Status(StrEnum):
 
 
 class Audience(StrEnum):
-    """For whom a title is fit, the youngest first (`tools.store.audience` has the rule)."""
+    """The audiences that a title may be fit for, youngest first (`tools.store.audience` has the rule)."""
 
     ALL_AGES = "all_ages"
     TEEN = "teen"
@@ -97,11 +97,11 @@ class Audience(StrEnum):
 
     @property
     def step(self) -> int:
-        """0 for the youngest."""
+        """The position among the audiences, 0 for the youngest."""
         return list(Audience).index(self)
 
     def fits(self, most: Audience) -> bool:
-        """True if titles for this audience may be given to `most`."""
+        """True if titles for this audience suit readers of audience `most`."""
         return self.step <= most.step
 
 
@@ -113,28 +113,28 @@ class Range:
     most: float | None = None
 
     def __bool__(self) -> bool:
-        """True if it bounds anything."""
+        """True if it has a bound."""
         return self.least is not None or self.most is not None
 
     def __contains__(self, number: float | None) -> bool:
-        """True if a number that may be unknown lies within; an unknown one only where nothing is bounded."""
+        """True if the number lies within the bounds; None, an unknown number, only if there is no bound."""
         if number is None:
             return not self
         return (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
 
     @property
     def empty(self) -> bool:
-        """True if nothing lies between its bounds."""
+        """True if no number lies between the bounds."""
         return self.least is not None and self.most is not None and self.least > self.most
 
     def narrowed(self, other: Range) -> Range:
-        """The numbers in both ranges."""
+        """Returns the intersection of both ranges."""
         least = [bound for bound in (self.least, other.least) if bound is not None]
         most = [bound for bound in (self.most, other.most) if bound is not None]
         return Range(max(least, default=None), min(most, default=None))
 
     def joined(self, other: Range) -> Range:
-        """The numbers from the least to the most of both ranges."""
+        """Returns the smallest range that covers both."""
         least = None if None in (self.least, other.least) else min(self.least or 0, other.least or 0)
         most = None if None in (self.most, other.most) else max(self.most or 0, other.most or 0)
         return Range(least, most)
@@ -145,15 +145,15 @@ ANY = Range()
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """All of them have to be met. An empty tuple, None, False and `ANY` ask for nothing.
+    """Filters of titles; a title has to pass them all. An empty tuple, None, False and `ANY` filter nothing.
 
-    `genres`: one of these readerships. `author`: matched in any order and script of the name's parts. `magazines`: one of
-    these, spelled as the catalogue does. `tags`: one of each group. `volumes`, `years` (the first one), `price` (yen, of one
-    volume in `format`, on paper where none is asked for) and `series_price` (yen, of all volumes) are ranges. `audience`:
-    fit for these. `in_stock`: can be bought now; `all_volumes`: every volume can. `without_…`: none of these tags,
-    readerships, authors (matched as `author`), magazines and titles (by id). `no_adult`: not known to be for adults alone.
-
-    `day` is none itself: the day in Japan (YYYY-MM-DD) of whose prices the others speak; on None no campaign runs.
+    `genres`: any of these readerships. `author`: name parts in any order and script. `magazines`: any of these, as the
+    catalogue spells them. `tags`: one tag of each group. `audience`: fit for this one. Ranges: `volumes`, `years` (the start
+    year), `price` (one volume in `format`; without a format on paper, else digital) and `series_price` (all volumes), both
+    in the smallest unit of the currency. `in_stock`: can be bought now. `all_volumes`: every volume can, which only stock
+    tells; a catalogue filters as for `in_stock`. `without_…`: no title with these tags, readerships, authors (matched as
+    `author`), magazines or ids. `no_adult`: no title known to be for adults only. `day` is no filter: the date in Japan
+    (YYYY-MM-DD) whose prices apply; with None no campaign runs.
     """
 
     genres: tuple[str, ...] = ()
@@ -180,17 +180,17 @@ class Conditions:
 
     @property
     def stated(self) -> tuple[str, ...]:
-        """The names of the conditions that ask for something, in the order of the fields."""
+        """Names of the filters that are set, in the order of the fields."""
         return tuple(compress(_NAMES, _VALUES(self)))
 
     def and_also(self, other: Conditions) -> Conditions:
-        """Joins both conditions: narrows ranges, takes the younger audience, joins exclusions. Of alternatives it keeps
-        those that both admit ("not finished", "not on hiatus"), or all where they share none ("finished", "still running");
-        of two authors or formats the other's."""
+        """Merges both: intersects ranges, takes the younger audience and higher rating, unites exclusions. Alternatives of
+        one value ("not finished", "not on hiatus") are intersected, or united if they share none ("finished", "still
+        running"); of two authors or formats `other`'s is taken."""
         return replace(self, **{name: _both(name, getattr(self, name), getattr(other, name)) for name in other.stated})
 
     def but(self, *names: str) -> Conditions:
-        """A copy without the conditions of these names."""
+        """Returns a copy without the conditions of these names."""
         nothing = Conditions()
         return replace(self, **{name: getattr(nothing, name) for name in names})
 
@@ -222,7 +222,7 @@ Hit = TypeVar("Hit")
 
 
 class Ordering(StrEnum):
-    """An order of matches other than by how well they match."""
+    """A sort order of hits, other than by score."""
 
     POPULARITY = "popularity"
     RATING = "rating"
@@ -233,8 +233,8 @@ class Ordering(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CatalogQuery:
-    """A search. `offset`: how many of the best hits to skip. `ordering`: sorts hits instead of their score; an ordering that
-    the text names goes before it."""
+    """A search. `offset`: how many of the best hits to skip. `ordering`: sorts the hits instead of their score, and
+    overrides an ordering that the text names."""
 
     text: str
     conditions: Conditions
@@ -243,17 +243,17 @@ class CatalogQuery:
     ordering: Ordering | None = None
 
     def page_of(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """The page of all hits, or of the first `offset + limit`."""
+        """Returns this query's page of `hits`, which are all hits or the first `offset + limit`."""
         return hits[self.offset : self.offset + self.limit]
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogPage:
-    """Hits, best first. `total` counts all that match; `degraded` names a leg that was late or down ("vector").
+    """A page of hits, best first. `total`: number of all hits. `degraded`: parts of the search that were late or down
+    ("vector").
 
-    `guessed`: the best hit is there only for a name that is somewhat like the query. `near`: where nothing matches, titles
-    whose names come nearest.
-    """
+    `guessed`: the best hit matches only because its name resembles the query. `near`: if nothing matches, the titles with
+    the most similar names."""
 
     titles: tuple[Title, ...]
     total: int
@@ -264,7 +264,7 @@ class CatalogPage:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """A title and its weight in a reader's taste: 1 for a purchase."""
+    """A title and its weight as evidence of a reader's taste: 1 for a purchase."""
 
     title: Title
     weight: float = 1.0
@@ -272,13 +272,13 @@ class Weighed:
 
 @dataclass(frozen=True, slots=True)
 class ReaderQuery:
-    """A query for titles to a reader's taste, under the conditions.
+    """A query for recommendations to a reader, under the conditions.
 
-    `liked`, `disliked`: titles that tell of their taste; `themes`: tags that do besides, by weight. `wanted`: groups of tags
-    that were asked for: one of each; a title with none of them is no answer, one with more is a better one. `mood`: tags of
-    which the more a title is, the better; one with none of them is no answer. `unwanted`: tags of the wrong tone. `fits`:
-    where a search has found titles, only these are put in order, by how well they fit (0 to 1) among the rest. `known`: ids
-    of titles to leave out.
+    `liked`, `disliked`: titles as evidence of taste; `themes`: tags as further evidence, with their weights. `wanted`:
+    groups of requested tags, of which one tag counts; titles without any are left out, those with more groups rank higher.
+    `mood`: tags that rank a title higher the more it has; titles without any are left out. `unwanted`: tags that rank it
+    lower. `fits`: the hits of a search with their scores (0 to 1); if given, only these are ranked. `known`: ids of titles
+    to leave out.
     """
 
     limit: int
@@ -295,8 +295,7 @@ class ReaderQuery:
 
 @dataclass(frozen=True, slots=True)
 class CatalogTerms:
-    """The catalogue's own words: its tags with the number of titles that carry each, and its magazines and readerships
-    likewise. `titles`: how many there are in all."""
+    """The catalogue's terms: number of titles by tag, by magazine and by readership. `titles`: number of all titles."""
 
     tags: Mapping[str, int]
     magazines: Mapping[str, int]
@@ -306,7 +305,7 @@ class CatalogTerms:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A title and how near it comes to a text in meaning: 0 for nothing in common, 1 for the same words."""
+    """A title and its similarity in meaning to a text: 0 for nothing in common, 1 for the same words."""
 
     title: Title
     likeness: float
@@ -314,8 +313,8 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class NameMatches:
-    """The matches of a name: ids of titles that are called exactly so, the best known first, and the number of titles by
-    authors of exactly this name."""
+    """The matches of a name: ids of the titles with exactly this name, most popular first, and the number of titles by
+    authors with exactly this name."""
 
     title_ids: tuple[str, ...] = ()
     by_author: int = 0

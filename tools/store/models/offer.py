@@ -27,7 +27,7 @@ class Campaign:
         return len(self.until) == _OF_THE_YEAR
 
     def end(self, day: str) -> str | None:
-        """The date that it runs until on `day` (YYYY-MM-DD); None where it does not run."""
+        """Returns the date until which the campaign runs on `day` (both YYYY-MM-DD); None if it does not run then."""
         if campaign_problem(self):
             return None
         if not self.yearly:
@@ -56,7 +56,7 @@ PAPER, DIGITAL = "physical", "digital"
 SET, USED_SET = "set", "used_set"
 """All paper volumes of a title at once: new ones, and used ones."""
 WHOLE = frozenset({SET, USED_SET})
-"""Formats whose price is that of the whole series, which tells nothing of a volume's."""
+"""Formats whose price is for the whole series, and says nothing of one volume's."""
 FIXED = frozenset({PAPER, SET})
 """Formats that are new books: their publisher fixes the price for every shop (resale price maintenance), so that a lower one
 on record is a mistake. E-books and used books are exempt."""
@@ -87,7 +87,7 @@ def price_problem(format_: str, price_jpy: int) -> str | None:
 
 
 def campaign_offer_problem(offer: Offer) -> str | None:
-    """Says why the offer cannot be on its campaign; None if it can, or is on none."""
+    """Says why the offer's campaign is impossible; None if it is possible, or there is none."""
     if offer.campaign is None:
         return None
     if offer.list_price_jpy is None or offer.list_price_jpy <= offer.price_jpy:
@@ -96,13 +96,13 @@ def campaign_offer_problem(offer: Offer) -> str | None:
 
 
 def standing_price(offer: Offer) -> int:
-    """The lowest price: for new books the publisher's own, where it is on record."""
+    """Returns the price that applies: the publisher's own for new books, if recorded; else the offer's."""
     fixed = offer.list_price_jpy if offer.format in FIXED else None
     return offer.price_jpy if fixed is None else fixed
 
 
 def new_set_price(offer: Offer, singles_jpy: int) -> int:
-    """The price of a set of new volumes that cost `singles_jpy` one by one: no less, unless its publisher sells it so."""
+    """Returns the price of a set of new volumes that cost `singles_jpy` one by one: the publisher's, else no less."""
     return offer.list_price_jpy if offer.list_price_jpy is not None else max(offer.price_jpy, singles_jpy)
 
 
@@ -125,7 +125,7 @@ class VolumeStock:
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """Stock and price of one title at `as_of`. `volumes` is empty where the store counts by title only."""
+    """Stock and prices of one title at `as_of`. `volumes` is empty if the store counts by title only."""
 
     title_id: str
     offers: tuple[Offer, ...]
@@ -133,7 +133,7 @@ class Availability:
     as_of: str
 
     def is_awaited(self, volume: VolumeStock) -> bool:
-        """True if the volume had still to come out at `as_of`."""
+        """True if the volume was not yet released at `as_of`."""
         return volume.release_date is not None and volume.release_date > self.day
 
     @property
@@ -144,7 +144,7 @@ class Availability:
 
 @dataclass(frozen=True, slots=True)
 class AvailabilityPage:
-    """Rows of stock. `unanswered` are ids that the backend did not get to in time; ids in neither are not sold here."""
+    """Stock rows by title id. `unanswered`: ids that the backend did not answer in time; other ids are not sold here."""
 
     rows: Mapping[str, Availability]
     unanswered: tuple[str, ...] = ()
@@ -152,13 +152,13 @@ class AvailabilityPage:
 
 @lru_cache(maxsize=256)
 def _day_of(moment: str) -> str:
-    """The day, computed once for all volumes of a row: they are of one moment."""
+    """Returns the day in Japan of an ISO 8601 time; cached, since all volumes of a row share one time."""
     return day_in_japan(datetime.fromisoformat(moment)).isoformat()
 
 
 def offer_of(format_: str, volumes: Sequence[VolumeStock]) -> Offer:
-    """The offer in a format that is counted by volumes: all copies, at the lowest price that is paid for one. 0 yen only
-    where every volume is free: one free volume does not make the series free."""
+    """Returns the offer of a format that is counted by volumes: all copies, at the lowest price above 0. It is 0 only if
+    every volume is free: one free volume does not make the series free."""
     prices = [volume.price_jpy for volume in volumes]
     copies = sum([volume.stock for volume in volumes])
     return Offer(format_, min(filter(None, prices), default=0), min(copies, MOST))
@@ -166,8 +166,8 @@ def offer_of(format_: str, volumes: Sequence[VolumeStock]) -> Offer:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A volume in one format and the day it comes out. Price and copies are in its stock; rank and the mark of adult titles
-    are of its title, so that a month can be listed without asking for each."""
+    """The release of a volume in one format. `popularity_rank` and `adult` are copied from its title, so that a month can be
+    listed without reading the titles. Prices and copies are in the stock."""
 
     title_id: TitleId
     volume: Count
@@ -178,11 +178,11 @@ class Release:
 
     @property
     def month(self) -> str:
-        """YYYY-MM."""
+        """The month of the release, YYYY-MM."""
         return self.date[:7]
 
     @property
     def place(self) -> tuple[str, float, str, str, int]:
-        """The sort key within a month's list: by day, then the best known first."""
+        """The sort key within a month's list: by date, then most popular first."""
         rank = math.inf if self.popularity_rank is None else self.popularity_rank
         return self.date, rank, self.title_id, self.format, self.volume

@@ -11,7 +11,7 @@ from pydantic import Field
 from tools.store.models.values import MOST, Count, Day, Moment, OrderId, Text, Yen
 
 STATUSES = ("received", "payment_pending", "paid", "in_preparation", "shipped", "cancelled", "returned")
-"""The shop's own words for the state of an order."""
+"""The shop's states of an order."""
 CARRIERS = ("yamato", "sagawa", "japan_post")
 NOT_BOUGHT = frozenset({"cancelled", "returned"})
 """Order states after which the goods are not the customer's."""
@@ -85,7 +85,7 @@ class Order:
 MOST_PAGES = 3
 MOST_PAGE_BYTES = 256 * 1024
 MOST_PREVIEW_BYTES = 600 * 1024
-"""A message of 800 KiB in base64, the most that clients over a network take at once."""
+"""Most bytes of a preview: 800 KiB in base64, the largest message that clients over a network accept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +108,13 @@ class Preview:
 
 
 TOPICS = ("shipping", "returns", "payment", "languages")
-"""Topics of every shop; it may have others, and lack some."""
+"""The usual topics; a shop may add others, and leave some out."""
 LANGUAGES = ("en", "ja")
 
 
 @dataclass(slots=True)
 class Policies:
-    """A shop's policies: `texts` in Markdown, by topic and language; `shop` is its name. A changed file replaces the
-    texts."""
+    """A shop's policies. `texts`: Markdown by topic and language; `shop`: its name. A changed file replaces the texts."""
 
     texts: Mapping[tuple[str, str], str] = field(default_factory=dict)
     shop: str = "MangaAssist"
@@ -126,25 +125,25 @@ class Policies:
         return tuple(dict.fromkeys(topic for topic, _ in self.texts))
 
     def take_texts(self, other: Policies) -> str | None:
-        """Takes over the texts of another reading. Returns the change in words; None where nothing has changed."""
+        """Replaces the texts by those of `other`. Returns the change as a sentence; None if nothing has changed."""
         if other.texts == self.texts:
             return None
         self.texts = other.texts
         return f"the shop's policies have changed; their topics are {', '.join(self.topics)}"
 
     def languages(self, topic: str) -> tuple[str, ...]:
-        """Languages that have a text on the topic."""
+        """Returns the languages that have a text on the topic."""
         return tuple(language for language in LANGUAGES if (topic, language) in self.texts)
 
     def text(self, topic: str, language: str) -> str:
-        """The shop's text on a topic in one of the `LANGUAGES`; "" if there is none."""
+        """Returns the shop's text on a topic in one of the `LANGUAGES`; "" if there is none."""
         return self.texts.get((topic, language), "")
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """A backend's state: `detail` is safe to show to anyone; `logged` if it says in the log by itself what is
-    wrong, if anything is."""
+    """A backend's state. `detail` is safe to show to anyone; `logged`: the backend logs its own problems, so that nobody
+    else has to."""
 
     ok: bool
     detail: str = ""
@@ -153,8 +152,8 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """Labels with confidences from 0 to 1, the surest first. `by` says who judged: "local" or "bedrock". `degraded` names
-    what the judgement had to do without ("vector"); `words_alone`: the text was compared with no title's."""
+    """Labels with confidences from 0 to 1, highest first. `by`: the classifier, "local" or "bedrock". `degraded`: inputs
+    that were missing ("vector"); `words_alone`: the text was not compared with any title."""
 
     readerships: Mapping[str, float]
     tags: Mapping[str, float]

@@ -1,6 +1,6 @@
-"""Types of the fields of the store's nouns, with their limits, as pydantic reads them.
+"""Types of the fields of the data models, with their limits, for pydantic.
 
-A rule that is no plain limit raises ValueError with the words that follow the name of the field: "must be a date".
+A check that is not a plain limit raises ValueError with the words that follow the name of the field: "must be a date".
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def day_in_japan(moment: datetime) -> date:
 
 
 def is_month(text: str) -> bool:
-    """True if it is YYYY-MM of the calendar."""
+    """True if the text is a month of the calendar, YYYY-MM."""
     try:
         return date.fromisoformat(f"{text}-01").isoformat() == f"{text}-01"
     except ValueError:
@@ -32,9 +32,9 @@ def is_month(text: str) -> bool:
 
 
 MOST = 10**9
-"""Yen, copies and volumes: no number of a shop is larger, and no database counts without an end."""
+"""The largest number of yen, copies or volumes; every database can hold it."""
 LONGEST_NAME, LONGEST_PROSE = 1_000, 20_000
-"""Characters."""
+"""Most characters of a name and of a longer text."""
 LONGEST_LIST = 200
 MOST_RELATED = 1_000
 STARS = 5
@@ -66,7 +66,7 @@ def _safe_id(text: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def _day(text: str) -> str:
-    """Checks a date in its one spelling, since dates are compared as text. Cached: a shop's volumes share a few days."""
+    """Checks a date. Only YYYY-MM-DD fits, since dates are compared as text. Cached: a shop's volumes share a few days."""
     try:
         fits = date.fromisoformat(text).isoformat() == text
     except ValueError:
@@ -77,7 +77,7 @@ def _day(text: str) -> str:
 
 
 def _campaign_day(text: str) -> str:
-    """Checks a date, or a day that every year has: on 29 February a campaign would not end in most years."""
+    """Checks a date, or a day of every year (MM-DD). 29 February is refused: in most years a campaign would not end."""
     try:
         return _day(f"2001-{text}" if len(text) == len("MM-DD") else text)[-len(text) :]
     except ValueError:

@@ -1,6 +1,6 @@
-"""The file of a catalogue, a title's record a line, and such a record as JSON.
+"""Reads catalogue files, one title record a line, and converts titles to records and back.
 
-The whole file is read before anything is given out, so that one bad line stops a load before anything is changed.
+The whole file is checked before any record is returned, so that one bad line stops a load before anything is changed.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from tools.store.models.offer import campaign_offer_problem, price_problem
 from tools.store.records.shape import ShapeError, collect, decode, in_currency, unknown_fields
 from tools.store.tags import Vocabulary, shipped
 
-# A title as JSON: `Title` with its names and its synopsis each in an object of their own, and what it is sold for.
+# A title record as JSON: the fields of `Title`, with names and synopsis in a nested object each, and its offers.
 #
-# Files hold it, one a line, and so do the backends, which read it more kindly (`stored_title`): what was loaded by
-# another version is no reason to lose an answer.
+# Files hold one a line; backends store it too, and read it leniently (`stored_title`), so that a record loaded by
+# another version does not fail an answer.
 
 
 MOST_OFFERS = 20
 
 
 def check_title(title: Title, offers: Sequence[Offer]) -> None:
-    """Raises ShapeError for years that end before they begin, for stars that are not those of all ratings, and for offers
-    that cannot all be meant."""
+    """Raises ShapeError if the end year is before the start year, the star counts do not add up to the rating count, or
+    offers are too many, invalid, or two of one format."""
     if title.start_year and title.end_year and title.end_year < title.start_year:
         raise ShapeError("$.end_year must not be before start_year")
     if title.rating_counts and title.rating_count is not None and sum(title.rating_counts) != title.rating_count:
@@ -55,19 +55,19 @@ NESTED: Mapping[str, Mapping[str, str]] = {
     "title": {"en": "en", "romaji": "romaji", "ja": "ja", "kana": "kana"},
     "synopsis": {"en": "synopsis_en", "ja": "synopsis_ja"},
 }
-"""Objects of a record, and which field of `Title` each name inside them is. Every other field stands by its own name."""
+"""The nested objects of a record: the field of `Title` by each name inside. All other fields are at the top level."""
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 _Record = dict[str, Any]
 
 
 _INSIDE = {field for names in NESTED.values() for field in names.values()}
 OWN_FIELDS = tuple(field.name for field in fields(Title) if field.name not in _INSIDE)
-"""The fields of a title that stand by their own name."""
+"""The fields of `Title` that are at the top level of a record."""
 RECORD_FIELDS = (*NESTED, *OWN_FIELDS, "offers")
 
 
 def record_of(title: Title, offers: Sequence[Offer] = ()) -> _Record:
-    """The record of a title, without null and empty values."""
+    """Returns the record of a title, without null and empty values."""
     record: _Record = {
         name: {key: value for key, field in names.items() if (value := getattr(title, field)) is not None}
         for name, names in NESTED.items()
@@ -87,8 +87,8 @@ def _given_facts(noun: Author | Campaign | Offer) -> _Record:
 
 
 def read_record(record: _Record) -> tuple[Title, tuple[Offer, ...]]:
-    """Title and offers of a record that somebody wrote. Raises ShapeError with every problem, also for a field that no
-    record has."""
+    """Decodes title and offers of a record from a file. Raises ShapeError with all problems, including fields that no record
+    has."""
     problems: list[str] = []
     with collect(problems):
         _refuse_unknown("$", record, RECORD_FIELDS)
@@ -106,20 +106,20 @@ def read_record(record: _Record) -> tuple[Title, tuple[Offer, ...]]:
 
 
 def stored_title(raw: bytes | str) -> Title:
-    """The title of a record that a backend keeps. Fields of a later version are passed over, and half a character, which no
-    answer could carry, is replaced. Raises ShapeError."""
+    """Decodes the title of a backend's record. Ignores unknown fields, which a later version may have written, and replaces
+    lone surrogates, which no answer can carry, by U+FFFD. Raises ShapeError."""
     try:
         record = json.loads(raw)
     except (ValueError, RecursionError) as error:
         raise ShapeError("$ is not JSON") from error
     if not isinstance(record, dict):
         raise ShapeError("$ must be an object")
-    # In bytes of UTF-8 only an escape can name half a character, and hardly any record has one.
+    # In UTF-8 only an escape can stand for a lone surrogate, and hardly any record has one.
     return _title(record if isinstance(raw, bytes) and b"\\u" not in raw else _mend_text(record), "ignore")
 
 
 def _title(record: _Record, unknown: Literal["forbid", "ignore"]) -> Title:
-    """The title of a record, in which null is as good as absent."""
+    """Decodes the title of a record, in which null counts as absent."""
     values = {name: value for name in OWN_FIELDS if (value := record.get(name)) is not None}
     for name, names in NESTED.items():
         held = _inside(record, name)
@@ -148,7 +148,7 @@ def _refuse_unknown(path: str, value: Iterable[str], known: Iterable[str]) -> No
 
 
 def _as_in_a_record(problem: str) -> str:
-    """The place by the names of a record: `$.synopsis_en` is its `$.synopsis.en`."""
+    """Rewrites the path of a problem to that of the record: `$.synopsis_en` becomes `$.synopsis.en`."""
     place, _, words = problem.partition(" ")
     places = {f"$.{field}": f"$.{name}.{key}" for name, names in NESTED.items() for key, field in names.items()}
     return f"{places.get(place, place)} {words}"
@@ -163,7 +163,7 @@ def _mend_text(value: Any) -> Any:
 
 
 LONGEST_LINE = 128 * 1024
-"""Bytes of a record. An item of DynamoDB holds 400 KB, and a search reads hundreds of records."""
+"""Most bytes of a record: an item of DynamoDB holds 400 KB, and a search reads hundreds of records."""
 MOST_PROBLEMS = 100
 _MOST_BYTES = 2 * 1024**3
 _BROKEN = re.compile("[\0\ud800-\udfff]")
@@ -180,7 +180,7 @@ class UnreadableFile(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class LineProblem:
-    """One thing that is wrong in a file. `line` counts from 1; it is 0 where the file itself is at fault."""
+    """One problem in a file. `line` counts from 1; 0 means the file as a whole."""
 
     line: int
     problem: str
@@ -190,8 +190,8 @@ class LineProblem:
 
 
 class RecordFileError(ValueError):
-    """A file of records that cannot be used. `problems` are the first hundred, `count` is how many there are; the
-    message has the first."""
+    """A record file with errors. `problems` are the first hundred, `count` is the number of all; the message has the
+    first."""
 
     def __init__(self, problems: Sequence[LineProblem], name: str = "") -> None:
         first, more = problems[0], len(problems) - 1
@@ -212,7 +212,7 @@ class RecordFileError(ValueError):
 
 
 def read_any_bytes(path: Path) -> bytes:
-    """The file's content, unpacked if it is gzip (by its first bytes, not its name). Raises UnreadableFile."""
+    """Returns the file's content, unpacked if it is gzip (by its first bytes, not its name). Raises UnreadableFile."""
     try:
         raw = path.read_bytes()
         if not raw.startswith(_GZIP):
@@ -227,14 +227,14 @@ def read_any_bytes(path: Path) -> bytes:
 
 
 def numbered_lines(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """The lines that are not blank, numbered from 1. A byte order mark is no part of the first."""
+    """Yields the lines that are not blank, with their numbers from 1. Removes a byte order mark."""
     for number, raw in enumerate(content.removeprefix(_BYTE_ORDER_MARK).split(b"\n"), 1):
         if raw.strip():
             yield number, raw
 
 
 def json_object(raw: bytes) -> dict[str, Any]:
-    """The object that a line holds. Raises ShapeError."""
+    """Parses a line as a JSON object. Raises ShapeError, also for one that is too long or has unusable text."""
     if len(raw) > LONGEST_LINE:
         raise ShapeError(f"the record has {len(raw)} bytes, and may have {LONGEST_LINE}")
     try:
@@ -248,7 +248,7 @@ def json_object(raw: bytes) -> dict[str, Any]:
 
 
 def _refuse_broken_text(value: Any, path: str) -> None:
-    """Refuses lone surrogates, which UTF-8 cannot hold but an escape can name, and U+0000, which no index can hold."""
+    """Raises ShapeError for lone surrogates, which an escape can name but UTF-8 cannot hold, and for U+0000."""
     if isinstance(value, str):
         if broken := _BROKEN.search(value):
             what = "U+0000" if broken.group() == "\0" else f"half a character (\\u{ord(broken.group()):04x})"
@@ -266,7 +266,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuses a name that comes twice: of two values nobody can say which is meant."""
+    """Makes an object of its name and value pairs. Raises ValueError for a duplicate name: its value is ambiguous."""
     value = dict(pairs)
     if len(value) != len(pairs):
         names = [name for name, _ in pairs]
@@ -277,7 +277,7 @@ def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def read_rows(
     content: bytes, read: Callable[[dict[str, Any]], Row], names: Callable[[Row], Iterable[str]]
 ) -> tuple[list[Row], list[LineProblem]]:
-    """The rows that `read` makes of the lines, and all problems. No two rows may have one of their `names` in common."""
+    """Decodes each line by `read`. Returns the rows and all problems. No two rows may share one of their unique `names`."""
     rows: list[Row] = []
     problems: list[LineProblem] = []
     seen: dict[str, int] = {}
@@ -297,15 +297,15 @@ Record = tuple[Title, tuple[Offer, ...]]
 
 
 class CatalogFileError(RecordFileError):
-    """A catalogue file that cannot be used."""
+    """A catalogue file with errors."""
 
 
 def load(
     path: Path, vocabulary: Vocabulary | None = None, ids: IdPattern | None = None, currency: Currency = YEN
 ) -> tuple[Record, ...]:
-    """All records of the file, their tags as a vocabulary spells them (the shipped one by default). Raises CatalogFileError
-    with every line that is wrong and why, one in another `currency` among them; with a pattern of `ids` also where an id is
-    not of it."""
+    """Reads all records of the file, with tags as the vocabulary spells them (default: the shipped one). Raises
+    CatalogFileError with the problems of every line, including amounts in another `currency` and, if the pattern `ids` is
+    given, ids that do not match it."""
     try:
         return parse(read_bytes(path), vocabulary, ids, currency)
     except CatalogFileError as error:
@@ -314,7 +314,7 @@ def load(
 
 
 def read_bytes(path: Path) -> bytes:
-    """The file's content, unpacked. Raises CatalogFileError."""
+    """Returns the file's content, unpacked. Raises CatalogFileError."""
     try:
         return read_any_bytes(path)
     except UnreadableFile as error:

@@ -1,4 +1,4 @@
-"""The shop's policies: one Markdown file, in which a line `# shipping en` begins the text of a topic in a language."""
+"""Reads the shop's policies: a Markdown file in which a line `# shipping en` begins the text of a topic in a language."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _HEADING = re.compile(r"#[ \t]+(\S.*)")
 _TOPIC = re.compile(r"[a-z][a-z0-9-]{0,29}")
 _POINTER = re.compile(r"manga://policies/([a-z0-9-]+)")
 _SLIP = 0.8
-"""The least likeness at which a word counts as a misspelled topic of `TOPICS`."""
+"""The least similarity at which an unknown topic counts as a misspelled one of `TOPICS`."""
 
 
 class PoliciesFileError(ValueError):
-    """A file that cannot be used; the message names it, and the line where one is the matter."""
+    """A policies file with errors; the message names it and, if there is one, the line."""
 
 
 def load(path: Path) -> Policies:
-    """Reads the whole file, without the lines before the first text. Raises `PoliciesFileError`."""
+    """Reads the file; lines before the first text are ignored. Raises `PoliciesFileError`."""
     try:
         return parse(read_any_bytes(path).decode("utf-8-sig"))
     except UnreadableFile as error:
@@ -37,7 +37,7 @@ def load(path: Path) -> Policies:
 
 
 def parse(content: str) -> Policies:
-    """Parses the texts. Raises `PoliciesFileError`, also for a file without any text."""
+    """Parses the file's content. Raises `PoliciesFileError`, also if it has no text."""
     texts: dict[tuple[str, str], list[str]] = {}
     current: list[str] = []
     for number, line in enumerate(content.splitlines(), 1):

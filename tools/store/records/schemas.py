@@ -1,4 +1,4 @@
-"""The JSON Schema of a line of each file, written by the models that read it, and what is odd in files that can be read."""
+"""JSON Schemas of the lines of record files, derived from the models, and warnings about odd values in valid files."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _Schema = dict[str, Any]
 
 
 def schema_of(file: str, currency: Currency = YEN) -> _Schema:
-    """The JSON Schema of a line of `file`, one of `FILES`, of a shop with this currency. Unknown fields are refused, as the
-    loader does."""
+    """Returns the JSON Schema of a line of `file`, one of `FILES`, for a shop with this currency. It refuses unknown fields,
+    as the loader does."""
     made = {"catalog": _catalog, "volumes": _volumes, "orders": _orders}[file]()
     made["properties"]["currency"] = {"anyOf": [{"const": currency.code}, {"type": "null"}]}
     return {"$schema": _DIALECT, "title": f"A line of the {file} file", **currency.adapt(_forbid_others(made))}
@@ -57,13 +57,13 @@ def _orders() -> _Schema:
 
 
 def _with_text_field(schema: _Schema, name: str) -> _Schema:
-    """A copy with the text field that stands beside those of the model."""
+    """Returns a copy with one more required text field, which the model lacks."""
     properties = {name: {"type": "string", "minLength": 1}, **schema["properties"]}
     return {**schema, "properties": properties, "required": [name, *schema["required"]]}
 
 
 def _or_null(rule: _Schema) -> _Schema:
-    """A copy that allows null, which counts as absent in a catalogue."""
+    """Returns a copy that allows null, which counts as absent in a catalogue."""
     plain = {name: value for name, value in rule.items() if name != "default"}
     return plain if {"type": "null"} in plain.get("anyOf", []) else {"anyOf": [plain, {"type": "null"}]}
 
@@ -90,7 +90,7 @@ def find_oddities(
     orders: Iterable[tuple[str, Order]] = (),
     vocabulary: Vocabulary | None = None,
 ) -> Iterator[str]:
-    """Sentences about values that can be loaded but are probably slips, each with its title or order."""
+    """Yields warnings about values that can be loaded but are probably mistakes, each naming its title or order."""
     kept = tuple(records)
     titles = {title.title_id: title for title, _ in kept}
     next_year = utc_now().year + 1

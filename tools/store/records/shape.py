@@ -1,7 +1,7 @@
-"""Converts JSON to the store's nouns and back, by pydantic: their types and limits are the one description of their shape.
+"""Decodes JSON to the store's data models by pydantic: the models' types and limits alone define the shape.
 
-Strict, since a wrong value would be given to customers: true is no number, and "3" is none. A field that the model lacks is
-refused by name in a file that a person wrote, and ignored in a backend's record, since a later version may have written it.
+Decoding is strict, since a wrong value would be given to customers: true and "3" are no numbers. A field that the model
+lacks is refused in a file that a person wrote, and ignored in a backend's record, which a later version may have written.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _LONGEST_SHOWN = 60
 
 
 class ShapeError(ValueError):
-    """JSON that does not fit. Each of `problems` names the place (`$.lines[0].quantity`) and what belongs there; the message
-    is the first."""
+    """JSON that does not fit the model. Each of `problems` has a path (`$.lines[0].quantity`) and what belongs there; the
+    message is the first."""
 
     def __init__(self, *problems: str) -> None:
         super().__init__(problems[0])
@@ -40,7 +40,7 @@ class ShapeError(ValueError):
 
 @contextmanager
 def collect(problems: list[str]) -> Iterator[None]:
-    """Adds the problems of a ShapeError to a list, so that what follows is checked as well."""
+    """Collects the problems of a ShapeError in a list instead of raising it, so that later checks run too."""
     try:
         yield
     except ShapeError as error:
@@ -49,7 +49,7 @@ def collect(problems: list[str]) -> Iterator[None]:
 
 @contextmanager
 def naming_values(record: Mapping[str, Any]) -> Iterator[None]:
-    """Adds to each problem of a ShapeError the number, or the short text, at its place in `record`."""
+    """Adds the value in `record`, if it is a number or short text, to each problem of a ShapeError."""
     try:
         yield
     except ShapeError as error:
@@ -73,7 +73,7 @@ def decode(kind: type[T], value: object, path: str = "$", *, unknown: Literal["f
     ShapeError for missing fields, wrong types and values beyond a limit, and for unknown fields unless they are ignored."""
     try:
         written = to_json(value, inf_nan_mode="constants")
-    except (ValueError, RecursionError) as error:  # half a character, or deeper than anything of ours
+    except (ValueError, RecursionError) as error:  # a lone surrogate, or too deeply nested
         raise ShapeError(f"{path} holds what no JSON can say") from error
     return decode_json(kind, written, path, unknown=unknown)
 
@@ -90,12 +90,12 @@ def decode_json(
 
 @lru_cache(maxsize=32)
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    """Makes the adapter of a kind, once: that takes milliseconds."""
+    """Returns the pydantic adapter of a type, cached: making one takes milliseconds."""
     return TypeAdapter(kind)
 
 
 def _problems(error: ValidationError, kind: Any, path: str) -> list[str]:
-    """Every problem, unknown fields first. Of the fields of one object all that are unknown, or lacking, are one problem."""
+    """Returns all problems, unknown fields first. An object's unknown fields are one problem, its missing ones another."""
     details = error.errors(include_url=False, include_input=False)
     of_objects: dict[tuple[str, tuple[int | str, ...]], list[str]] = {}
     for each in details:
@@ -114,7 +114,7 @@ def _problems(error: ValidationError, kind: Any, path: str) -> list[str]:
 
 
 def unknown_fields(path: str, unknown: Sequence[str], known: Iterable[str]) -> str:
-    """Reports fields that are not among `known`, with the known name nearest to the first of them."""
+    """Words the problem of fields that are not among `known`, with the known name nearest to the first of them."""
     near = get_close_matches(unknown[0], list(known), n=1)
     return f"{path} has unknown fields: {', '.join(unknown)}" + (f"; did you mean {near[0]}?" if near else "")
 
@@ -153,8 +153,8 @@ _MEND = "or state the shop's currency by MANGA_CURRENCY"
 
 @contextmanager
 def in_currency(currency: Currency, record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Renames the record's amounts to the names inside the server, and problems back to the file's names, with their values.
-    Raises ShapeError with every amount of another currency or with too many decimals."""
+    """Yields the record with its amounts in smallest units under their internal names; problems raised in the block get the
+    file's names, and the values. Raises ShapeError with all amounts of another currency or with too many decimals."""
     problems: list[str] = []
     with naming_values(record):
         if record.get("currency") not in (None, currency.code):
@@ -189,7 +189,7 @@ def _read(currency: Currency, value: Any, path: str, problems: list[str]) -> Any
 
 
 def _smallest(currency: Currency, value: Any, path: str, problems: list[str]) -> Any:
-    """The amount in the smallest unit; a value that is no number is left to the record's reader."""
+    """Converts an amount to the smallest unit; a value that is not a number is left to the record's decoder."""
     if currency.decimals == 0 or type(value) not in (int, float):
         return value
     units = Decimal(repr(value)).scaleb(currency.decimals)

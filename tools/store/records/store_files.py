@@ -1,7 +1,7 @@
-"""The files of a store: volumes and orders, one JSON object a line, plain or gzipped.
+"""Reads the files of a store: volumes and orders, one JSON object a line, plain or gzipped.
 
 A volume's line has `title_id` and the fields of `tools.store.models.VolumeStock`, an order's `owner` and the fields of
-`tools.store.models.Order`. Both are read wholly before anything is loaded.
+`tools.store.models.Order`. Both files are read completely before anything is loaded.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from tools.store.records.shape import ShapeError, collect, decode, in_currency
 def read_order(
     record: dict[str, Any], *, unknown: Literal["forbid", "ignore"] = "forbid", currency: Currency = YEN
 ) -> Order:
-    """An order as a person wrote it; unknown fields of a backend's order are ignored. Raises ShapeError, also when the
-    amounts do not add up, stating their sum in `currency`."""
+    """Decodes an order; `unknown` is "ignore" for a backend's. Raises ShapeError, also if the amounts do not add up; the
+    problem then states their sum in `currency`."""
     order = decode(Order, record, unknown=unknown)
     subtotal = sum(line.quantity * line.unit_price_jpy for line in order.lines)
     if order.subtotal_jpy != subtotal:
@@ -43,12 +43,12 @@ def read_order(
 
 
 def check_order(order: Order) -> None:
-    """Raises ShapeError for an order that could not be read again."""
+    """Raises ShapeError for an order that `read_order` would refuse."""
     read_order(asdict(order))
 
 
 def read_volume(record: dict[str, Any]) -> VolumeStock:
-    """A volume as a person wrote it. Raises ShapeError, also for an impossible price or ISBN."""
+    """Decodes a volume's stock from a file. Raises ShapeError, also for an impossible price or ISBN."""
     volume = decode(VolumeStock, record)
     if problem := price_problem(volume.format, volume.price_jpy):
         raise ShapeError(f"$.price_jpy {problem}")
@@ -58,12 +58,12 @@ def read_volume(record: dict[str, Any]) -> VolumeStock:
 
 
 def check_volume(volume: VolumeStock) -> None:
-    """Raises ShapeError for a volume that could not be read again."""
+    """Raises ShapeError for a volume that `read_volume` would refuse."""
     read_volume(asdict(volume))
 
 
 def is_isbn13(text: str) -> bool:
-    """Thirteen digits whose sum weighted 1, 3, 1, 3, … is a multiple of 10 (ISO 2108)."""
+    """True for 13 digits from 978 or 979 whose sum, weighted 1, 3, 1, 3, …, is a multiple of 10 (ISO 2108)."""
     if not re.fullmatch(r"97[89][0-9]{10}", text):
         return False
     return sum(int(digit) * (3 if i % 2 else 1) for i, digit in enumerate(text)) % 10 == 0
@@ -80,14 +80,14 @@ class StoreFileError(RecordFileError):
 def read_volumes(
     path: Path, titles: Container[str] | None = None, currency: Currency = YEN
 ) -> list[tuple[str, VolumeStock]]:
-    """Pairs of title id and volume, in the file's order. Raises StoreFileError, also for an ISBN that comes twice, for a
-    volume of a title that comes twice in one format, and for a title that is none of `titles`, where those are given."""
+    """Returns pairs of title id and volume, in the file's order. Raises StoreFileError, also for a duplicate ISBN, a
+    duplicate volume of one title and format, and a title that is not among `titles`, if given."""
     return _rows(path, partial(_volume, titles, currency), _names_of_volume)
 
 
 def read_orders(path: Path, numbers: IdPattern | None = None, currency: Currency = YEN) -> list[tuple[str, Order]]:
-    """Pairs of owner and order, in the file's order. Raises StoreFileError, also for an order id that comes twice, and for
-    one that is not of the shop's pattern, where that is given."""
+    """Returns pairs of owner and order, in the file's order. Raises StoreFileError, also for a duplicate order id, and for
+    one that does not match the pattern `numbers`, if given."""
     return _rows(path, partial(_order, numbers, currency), lambda row: [f"order {row[1].order_id}"])
 
 
@@ -114,7 +114,7 @@ def _order(numbers: IdPattern | None, currency: Currency, record: dict[str, Any]
 
 
 def _names_of_volume(row: tuple[str, VolumeStock]) -> Iterator[str]:
-    """Yields the names by which a volume is unique: title, format and number, and its ISBN."""
+    """Yields the unique names of a volume: title, format and number, and its ISBN."""
     title_id, volume = row
     yield f"volume {volume.volume} ({volume.format}) of {title_id}"
     if volume.isbn is not None:

@@ -1,4 +1,4 @@
-"""Columns of the titles' common facts, for rules over all titles at once."""
+"""Columns of titles' facts, for computations over all titles at once."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Rows = NDArray[np.intp]
 
 Numbers = NDArray[np.int32]
 Having = Mapping[str, Numbers]
-"""The numbers of the titles that have each value of a field."""
+"""For each value of a field, the numbers of the titles that have it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """A title's number is its row; arrays have one row a title. `numbers` are by id, `having` by field (tags, genre,
-    magazine, author), `related` the ids that the catalogue relates to each title; `year` is NaN where unknown."""
+    """Columns of titles, whose numbers are their rows; arrays have one row a title. `numbers` are by id, `having` by field
+    (tags, genre, magazine, author), `related` the ids that the catalogue relates to each title; `year` is NaN if unknown."""
 
     numbers: Mapping[str, int]
     prior: Floats
@@ -34,7 +34,7 @@ class Columns:
         return len(self.prior)
 
     def any_of(self, field: str, values: Iterable[str]) -> Mask:
-        """Shape (titles,): whether a title has one of the values."""
+        """Returns a mask of shape (titles,): the titles that have one of the values."""
         found, having = self.none(), self.having[field]
         for value in values:
             if value in having:
@@ -42,20 +42,20 @@ class Columns:
         return found
 
     def of_ids(self, title_ids: Iterable[str]) -> Mask:
-        """Shape (titles,): whether a title has one of these ids."""
+        """Returns a mask of shape (titles,): the titles that have one of these ids."""
         found = self.none()
         found[[self.numbers[each] for each in title_ids if each in self.numbers]] = True
         return found
 
     def shares(self, field: str, shares: Mapping[str, float]) -> Floats:
-        """Shape (titles,): the largest share among those of the values that each title has."""
+        """Returns, in shape (titles,), the largest share among the values that each title has."""
         found, having = np.zeros(len(self), np.float32), self.having[field]
         for value in sorted(having.keys() & shares.keys(), key=lambda each: shares[each]):
             found[having[value]] = shares[value]
         return found
 
     def sums(self, field: str, weights: Mapping[str, float]) -> Floats:
-        """Shape (titles,): the sum of the weights of the values that each title has."""
+        """Returns, in shape (titles,), the sum of the weights of the values that each title has."""
         found, having = np.zeros(len(self), np.float32), self.having[field]
         for value, weight in weights.items():
             if value in having:
@@ -67,7 +67,7 @@ class Columns:
 
 
 def having(values: Iterable[Iterable[str | None]]) -> dict[str, Numbers]:
-    """Returns the numbers of the titles that have each value, from the values of each title."""
+    """Returns, for each value, the numbers of the titles that have it. `values` are those of each title."""
     lists: dict[str | None, list[int]] = defaultdict(list)
     for number, each in enumerate(values):
         for value in dict.fromkeys(each):

@@ -1,8 +1,8 @@
-"""How like a title is to another one, and how much it is to a reader's taste, by this rule:
+"""Scores the likeness of titles to one title, and their worth to a reader's taste, by this rule:
 
-    worth = (likeness to what is liked, less that to what is disliked) × fame^a × e^(-c |fame - usual fame|) × fit
+    worth = (likeness to liked titles, less that to disliked ones) × fame^a × e^(-c |fame - usual fame|) × fit
 
-The product, as in a log-linear model, lets fame choose among what is equally like, and never bring in what is not.
+The product, as in a log-linear model, lets fame choose among equally similar titles, and never brings in dissimilar ones.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _NOTHING = np.float32(0.0)
 
 
 def tag_shares(tags: Iterable[str], counts: Mapping[str, int], titles: int) -> dict[str, float]:
-    """Returns the weight of each tag by its rarity among `titles`; together they are 1. `counts` is the number of titles by
-    tag; a tag that no title carries is left out."""
+    """Returns the weight of each tag by its rarity among `titles`; the weights add up to 1. `counts` is the number of titles
+    by tag; a tag that no title carries is left out."""
     masses = {tag: math.log(1.0 + titles / counts[tag]) for tag in tags if counts.get(tag)}
     most = sum(masses.values())
     return {tag: mass / most for tag, mass in masses.items()}
 
 
 def likeness(tags: Floats, of_genre: Mask, prior: Floats, weights: Weights) -> Floats:
-    """The likeness of each title to one title; 0 where no tag is shared. `tags` are sums of `tag_shares`, `of_genre` marks
-    the titles of the same genre."""
+    """Returns the likeness of each title to one title; 0 if no tag is shared. `tags` are sums of `tag_shares`, `of_genre`
+    marks the titles of the same genre."""
     scores = tags + np.float32(weights.alike_prior) * prior
     scores = scores + np.float32(weights.same_genre) * of_genre
     return np.where(tags > 0, scores, _NOTHING).astype(np.float32)
@@ -56,8 +56,8 @@ def like_title(
 
 
 def likest(likeness: Floats, meaning: Floats | None, weights: Weights, allowed: Mask | None = None) -> Floats:
-    """Returns the scores of `allowed` titles of at least half the best score of all; if there are none, of those of half the
-    best allowed score. `meaning`, if known, has cosines with the title, which raise the scores."""
+    """Returns the scores of `allowed` titles with at least half the best score of all titles; if there are none, with half
+    the best allowed score. `meaning`: cosines with the title, if known, which raise the scores."""
     scores = likeness
     if meaning is not None:
         near = np.float32(weights.alike_meaning) * np.maximum(meaning, _NOTHING)
@@ -78,16 +78,16 @@ def _from_the_floor(scores: Floats, weights: Weights) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class TasteWeights:
-    """`tags` … `years`: what a title's likeness in each is worth. `disliked`: what likeness in tags to what is disliked
-    takes away. `unfamiliar`: what a title is worth that is like nothing.
+    """The weights of a reader's taste. `tags` … `years`: of likeness in each field. `disliked`: of likeness in tags to
+    disliked titles, which is subtracted. `unfamiliar`: the least likeness of any title.
 
-    Exponents are `fame` and, among hits of a search, `fame_of_hits`, of how well known a title is; `mood`, of how much of a
-    mood it is; `fit` and `fit_new`, of how much of the wanted themes it has, for a theme that is `usual` among what a reader
-    likes (the share of their titles that have it), and for one that is new to them, or whose taste is not known.
-    `least_fit`: the share of the most that any title has of them, below which one is no answer.
+    Exponents are `fame` and, among hits of a search, `fame_of_hits`, of a title's fame; `mood`, of its fit to a mood; `fit`
+    and `fit_new`, of its share of the wanted themes, for a theme that is `usual` among the liked titles (the share of them
+    that have it), and for one that is new to the reader or if the taste is unknown. `least_fit`: share of the best title's
+    themes below which a title is no answer.
 
-    `reach`: how fast a title is worth less that is better or less known than what is liked. `unwanted`: what is left of one
-    of the wrong tone."""
+    `reach`: how fast worth falls with the distance in fame from the liked titles. `unwanted`: factor for the wrong tone.
+    """
 
     tags: float = 1.0
     readership: float = 0.2
@@ -116,9 +116,9 @@ Shares = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Shares are 0 to 1, of all that is liked; `tags` and `disliked` are to be multiplied by a title's own unit vector of
-    tags. `authors`: the most that a title by each tells. `years`: the first years of what is liked, with their shares.
-    `fame`: how well known it is on average, None where nothing is liked. `mass`: how much is known, from nothing to 1."""
+    """A reader's taste. Shares are 0 to 1, of all liked titles; `tags` and `disliked` are to be multiplied by a title's unit
+    vector of tags. `authors`: for each the largest weight of a liked title. `years`: start years of liked titles, with their
+    shares. `fame`: the mean fame of liked titles, None without any. `mass`: how much is known of the reader, 0 to 1."""
 
     tags: Shares
     disliked: Shares
@@ -144,14 +144,14 @@ class Rarity:
         return math.log(1.0 + self._titles / found) ** self._exponent if found else 0.0
 
     def unit(self, tags: Iterable[str]) -> dict[str, float]:
-        """The unit vector of a title's tags; empty where none of them says anything."""
+        """Returns the unit vector of a title's tags; empty if the catalogue counts none of them."""
         weights = {tag: self(tag) for tag in tags}
         length = math.sqrt(sum(weight * weight for weight in weights.values()))
         return {tag: weight / length for tag, weight in weights.items() if weight} if length else {}
 
 
 def profile_of(query: ReaderQuery, rarity: Rarity) -> Profile:
-    """The profile of weighted titles. Weights that sum to less than one title scale it down: one look is not yet a taste."""
+    """Computes a reader's profile. Weights that sum to less than one title scale it down: one view is not yet a taste."""
     liked, disliked = query.liked, [Weighed(title, 1.0) for title in query.disliked]
     told = sum(each.weight for each in liked)
     mass = max(1.0, told)
@@ -204,12 +204,12 @@ def _years(liked: Iterable[Weighed], mass: float) -> dict[int, float]:
 
 
 _LEAST_FAME = np.float32(0.02)
-"""The least fame: an unknown title can still be chosen where nothing else fits."""
+"""Least fame in the score, so that an unknown title can still be chosen if nothing else fits."""
 
 
 class Taste:
-    """The worth of the titles in columns to a reader. Read only after construction; safe to share between threads. `spell`
-    makes of an author's name that by which the columns know them."""
+    """Scores the titles in columns for a reader. Read only after construction; safe to share between threads. `spell`
+    converts an author's name to its key in the columns."""
 
     def __init__(
         self, columns: Columns, rarity: Rarity, weights: TasteWeights, spell: Callable[[str], str] = lambda name: name
@@ -220,7 +220,7 @@ class Taste:
         self._lengths = np.where(squares > 0, np.sqrt(squares), np.float32(1.0))
 
     def worth(self, query: ReaderQuery, profile: Profile) -> Floats:
-        """Shape (titles,): 0 for titles without any part of the wish, and for known ones."""
+        """Returns an array of shape (titles,): 0 for titles without any part of the wish, and for known ones."""
         found = self._fit(query, profile) * self._fame(query, profile)
         if profile:
             found = found * self._likeness(profile)
@@ -241,7 +241,7 @@ class Taste:
         return np.asarray(found, np.float32)
 
     def _likeness(self, profile: Profile) -> Floats:
-        """The likeness of each title to the liked ones; at least `weights.unfamiliar`."""
+        """Returns the likeness of each title to the liked ones; at least `weights.unfamiliar`."""
         weights, columns = self._weights, self._columns
         authors = {self._spell(name): share for name, share in profile.authors.items()}
         score = np.float32(weights.tags) * self._sharing(profile.tags)
@@ -254,7 +254,7 @@ class Taste:
         return np.asarray(np.maximum(score, np.float32(weights.unfamiliar)), np.float32)
 
     def _sharing(self, tags: Shares) -> Floats:
-        """The product of each title's unit vector of tags with these weights."""
+        """Returns the dot product of each title's unit vector of tags with these weights."""
         rare = {tag: weight * self._rarity(tag) for tag, weight in tags.items()}
         return np.asarray(self._columns.sums("tags", rare) / self._lengths, np.float32)
 
@@ -281,8 +281,8 @@ class Taste:
         return np.asarray(found, np.float32)
 
     def _themes(self, query: ReaderQuery, profile: Profile) -> Floats:
-        """Scores titles by the wanted themes, each weighted by its rarity; a theme that the reader's shelf lacks counts
-        more. 0 for titles far below the best."""
+        """Scores titles by the wanted themes, each weighted by its rarity; a theme that is rare among the liked titles
+        counts more. 0 for titles far below the best."""
         weights = self._weights
         masses = [max(map(self._rarity, group), default=0.0) for group in query.wanted]
         most = max(1e-6, sum(masses))

@@ -1,2 +1,2 @@
-"""Records of titles, stock, releases, orders and long-term profiles in DynamoDB. `tables` defines what is there, `store`
-opens it."""
+"""Records of titles, stock, releases, orders and long-term profiles in DynamoDB. `tables` defines the tables, `store` opens
+them."""

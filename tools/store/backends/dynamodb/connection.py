@@ -1,5 +1,5 @@
-"""One client for all tables, and reads of a table: an item, the pages of a query, and up to a hundred items a request by
-their keys. A bounded pool of connections, no retries of its own, and no wait without an end.
+"""One client for all tables, with a bounded pool of connections and no retries of its own; and reads of a table: an item,
+the pages of a query, and up to a hundred items a request by their keys.
 
 The driver's timeouts are fixed per client, so they are only the last resort: each call is bounded by its deadline from
 outside, and cancelling a call closes its connection.
@@ -27,8 +27,8 @@ from tools.store.models import Health
 from tools.store.records.shape import ShapeError
 
 POOL = 328
-"""Connections at most: five guarded backends of 64 places each, and the 8 batches that the one writer of profiles sends at
-once, so that a slow one never takes another's."""
+"""Most connections: 64 for each of five guarded backends (their bulkheads), and 8 for the concurrent batches of the profile
+writer, so that a slow backend never takes another's."""
 
 Json = dict[str, Any]
 _traceparent: ContextVar[str | None] = ContextVar("traceparent", default=None)
@@ -47,34 +47,34 @@ class _PlainParsers(AioResponseParserFactory):  # type: ignore[misc]
 
 
 def _add_traceparent(request: Any, **_: Any) -> None:
-    """Adds the header after signing: proxies on the way write their own."""
+    """Adds the traceparent header after signing, since proxies on the way write their own."""
     if (traceparent := _traceparent.get()) is not None:
         request.headers["traceparent"] = traceparent
 
 
 class Connection:
-    """All that is asked of DynamoDB goes through here."""
+    """Sends all requests to DynamoDB."""
 
     def __init__(self, address: DynamoAddress, *, in_bulk: bool = False) -> None:
-        """Prepares the client; `in_bulk` is for the seed, whose batches may take longer than a caller would wait."""
+        """Prepares the client. `in_bulk` raises its read timeout from 1 to 20 seconds, for the batches of the seed."""
         self.address = address
-        # Parameters are not validated: they are all made here, in the wire's own form.
+        # Parameters are not validated: all are made here, in the format of the wire.
         config = client_config(0.5, 20.0 if in_bulk else 1.0, POOL, parameter_validation=False)
         self._aws = AwsClient("dynamodb", address.region, address.endpoint, config, _PlainParsers(), _add_traceparent)
 
     async def start(self) -> None:
-        """Starts to make the client, and waits for it for a second at most."""
+        """Starts to open the client, and waits for it for a second at most."""
         await self._aws.start()
 
     async def aclose(self) -> None:
         await self._aws.aclose()
 
     async def call(self, operation: str, deadline: Deadline | None = None, /, **parameters: Any) -> Json:
-        """Returns DynamoDB's answer as plain JSON. The caller bounds the time; the deadline only gives DynamoDB its trace.
-        Raises the driver's errors, and ShapeError for anything but a JSON object."""
+        """Sends a request and returns the answer as plain JSON. The caller bounds the time; `deadline` only gives the
+        traceparent header. Raises the driver's errors, and ShapeError for anything but a JSON object."""
         client = await self._aws.ready()
         reads = operation == "get_item"
-        if reads:  # without it the answer for an absent item would be {}, as any empty answer is
+        if reads:  # else the answer for an absent item would be {}, like any empty answer
             parameters["ReturnConsumedCapacity"] = "TOTAL"
         trace = _traceparent.set(deadline.traceparent if deadline else None)
         try:
@@ -94,14 +94,14 @@ class Connection:
 
 
 class TableAdapter:
-    """One table. `_get` and `_pages` raise the driver's errors and ShapeError."""
+    """Reads of one table. `_get` and `_pages` raise the driver's errors and ShapeError."""
 
     def __init__(self, connection: Connection, table: Table) -> None:
         self._connection, self._table = connection, table
         self._name = table.full_name(connection.address.prefix)
 
     async def health(self, deadline: Deadline) -> Health:
-        """Tells if the table can be read now. Never raises: `detail` says what is wrong, in words that are safe to show."""
+        """Checks that the table can be read. Never raises: `detail` states the problem, in words that are safe to show."""
         try:
             async with answering(self._table.name, deadline):
                 await self._connection.call("get_item", TableName=self._name, Key=key_of_nobody(self._table))
@@ -110,7 +110,7 @@ class TableAdapter:
         return Health(ok=True, detail="DynamoDB")
 
     async def _get(self, key: Item, names: Sequence[str], deadline: Deadline) -> Item | None:
-        """Reads these attributes of an item consistently."""
+        """Returns the named attributes of an item, by a consistent read; None if it is absent."""
         answer = await self._connection.call(
             "get_item", deadline, TableName=self._name, Key=key, ConsistentRead=True, **projection(names)
         )
@@ -129,8 +129,8 @@ class TableAdapter:
         containing: tuple[str, str] | None = None,
         **parameters: Any,
     ) -> AsyncIterator[list[Item]]:
-        """These attributes of at most `most` items, a page at a time: a page ends at 1 MB. `where` are conditions on keys,
-        such as {"owner =": "o"}; `containing`: an attribute that is a list, and the text that has to be in it."""
+        """Yields the named attributes of at most `most` items, by pages of at most 1 MB. `where` has conditions on keys,
+        such as {"owner =": "o"}; `containing`: an attribute that is a list, and the text that it has to contain."""
         asked = projection(names)
         keys, values = asked["ExpressionAttributeNames"], {}
         conditions = []
@@ -161,19 +161,19 @@ class TableAdapter:
 
 
 def key_of_nobody(table: Table) -> Item:
-    """A key that no item has. Reading it shows that credentials, permission and table are right, and takes only the
-    permission that serving takes as well."""
+    """Returns a key that no item has. Reading it checks credentials, permission and table, and needs no permission but that
+    of serving."""
     return {name: {"S": "-"} for name in (table.partition_key, table.sort_key) if name}
 
 
 BATCH = 100
-"""Keys that BatchGetItem takes at once."""
+"""Most keys of one BatchGetItem."""
 
 
 @dataclass(slots=True)
 class BatchRead:
-    """A read of `asked` keys: `items` by key, and the `unanswered` keys that DynamoDB did not get to. Other keys have no
-    item."""
+    """The result of reading `asked` keys: `items` by key, the `unanswered` keys that DynamoDB did not get to, and the
+    `failure`, if any. Other keys have no item."""
 
     asked: int
     items: dict[str, Item] = field(default_factory=dict)
@@ -187,7 +187,7 @@ class BatchRead:
 
 @dataclass(slots=True)
 class _Batch:
-    """Keys that were asked together: the items that came, and the keys that DynamoDB did not get to."""
+    """The state of one batch: the items that came, and the keys that DynamoDB did not get to."""
 
     items: list[Any] = field(default_factory=list)
     pending: tuple[str, ...] = ()
@@ -195,7 +195,7 @@ class _Batch:
 
 
 class BatchReader:
-    """Reads `fields` of a table that has one key. Eventually consistent, which costs half and is served by any replica."""
+    """Reads `fields` of items by key. Reads are eventually consistent: at half the cost, and served by any replica."""
 
     def __init__(self, connection: Connection, table: Table, fields: Sequence[str]) -> None:
         self._connection, self._key = connection, table.partition_key
@@ -226,7 +226,7 @@ class BatchReader:
         return found
 
     async def _batch(self, keys: tuple[str, ...], deadline: Deadline) -> _Batch:
-        """Asks until everything is answered or the time is over."""
+        """Requests the keys, and unprocessed ones again, until all are answered or the deadline has passed."""
         batch = _Batch(pending=keys)
         attempt = 0
         try:
@@ -243,7 +243,7 @@ class BatchReader:
         return batch
 
     async def _ask(self, batch: _Batch, deadline: Deadline) -> None:
-        """Asks once. Over 16 MB, or beyond its throughput, DynamoDB answers a part and names the rest."""
+        """Sends one BatchGetItem. Over 16 MB, or beyond its throughput, DynamoDB answers a part and names the rest."""
         keys = [{self._key: {"S": key}} for key in batch.pending]
         request = {self._table: {"Keys": keys, **self._asked}}
         answer = await self._connection.call("batch_get_item", deadline, RequestItems=request)

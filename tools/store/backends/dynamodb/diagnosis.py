@@ -1,4 +1,4 @@
-"""Making the tables, comparing them with their definition, and diagnosing one: first by a read as serving does it, then by
+"""Creates the tables, compares them with their definition, and diagnoses one: first by a read as serving does it, then by
 its description where that is allowed."""
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from tools.store.records.shape import ShapeError
 
 WAIT_S = 60
 _NO_BACKUPS = ("UnknownOperationException", "ContinuousBackupsUnavailableException")
-"""An emulator has none, and in AWS they are not there in a new table's first seconds: the deployment turns them on."""
+"""Errors without backups: an emulator has none, AWS none in a table's first seconds; the deployment turns them on."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """A table compared with its definition. `problem` is the difference, for a person; None without one."""
+    """A table compared with its definition. `problem`: the difference, for a person; None without one."""
 
     name: str
     problem: str | None = None
@@ -38,7 +38,7 @@ class TableState:
 
 
 def client(address: DynamoAddress) -> Any:
-    """A blocking client with small timeouts. Raises nothing for an absent endpoint."""
+    """Returns a blocking client with short timeouts. Raises nothing for an absent endpoint."""
     config = Config(connect_timeout=2, read_timeout=10, retries={"mode": "standard", "total_max_attempts": 3})
     local = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
     session = boto3.Session()
@@ -47,8 +47,8 @@ def client(address: DynamoAddress) -> Any:
 
 
 def create_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> list[str]:
-    """Makes the tables that are missing and returns their names. May be repeated. Raises `BackendFailure`, and ValueError
-    when a table of that name is there with other keys."""
+    """Creates the missing tables and returns their names; may be repeated. Raises `BackendFailure`, and ValueError if a
+    table of that name differs from its definition."""
     driver = client(address)
     made = [table.full_name(address.prefix) for table in tables if _create(driver, address, table)]
     for state in describe_tables(address, tables):
@@ -58,7 +58,7 @@ def create_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> l
 
 
 def describe_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> list[TableState]:
-    """Compares the tables with their definition. Raises `BackendFailure` when DynamoDB cannot be asked."""
+    """Compares the tables with their definition. Raises `BackendFailure` if DynamoDB cannot be asked."""
     driver = client(address)
     return [_describe(driver, address, table) for table in tables]
 
@@ -107,7 +107,7 @@ def _describe(driver: Any, address: DynamoAddress, table: Table) -> TableState:
 
 
 def difference(found: dict[str, Any], table: Table, prefix: str) -> str | None:
-    """The difference between a described table and its definition, in words; None without one."""
+    """Says how a described table differs from its definition; None if it does not."""
     wanted = table.creation(prefix)
     if _keys(found["KeySchema"]) != _keys(wanted["KeySchema"]):
         return "has other keys than it should"
@@ -145,7 +145,7 @@ async def diagnose(connection: Connection, table: Table, deadline: Deadline) -> 
     except TimeoutError:
         return Diagnosis.from_problem(await _silence(address))
     except (BotoCoreError, ClientError, ResponseParserError, ShapeError, OSError, EOFError) as error:
-        if code_of(error) == "ValidationException":  # of such a request only the key can be wrong
+        if code_of(error) == "ValidationException":  # only the key of this request can be invalid
             return Diagnosis.from_problem(Problem(f"the table {called} has other keys than it should", _remade()))
         return Diagnosis.from_problem(problem_of(error, called))
     if description and (wrong := difference(description, table, address.prefix)):
@@ -159,14 +159,14 @@ async def diagnose(connection: Connection, table: Table, deadline: Deadline) -> 
 
 
 def problem_of(error: BaseException, called: str, permission: str = "dynamodb:GetItem") -> Problem:
-    """The problem behind a driver's error or a translated failure. `permission` is the IAM action that was needed."""
+    """Returns the problem behind a driver's error or a failure. `permission` is the IAM action that was needed."""
     if code_of(error) == "ResourceNotFoundException":
         return Problem(f"the table {called} is not there", SEED)
     return aws_problem(error, SETTING, f"{permission} on {called}")
 
 
 async def _look_up_nobody(connection: Connection, table: Table, called: str) -> None:
-    """Looks up an id that nobody has, and waits until it is answered: serving's own limits are short."""
+    """Looks up a key that no item has, again after timeouts: the client's own are short, and the caller bounds the time."""
     while True:
         try:
             await connection.call("get_item", TableName=called, Key=key_of_nobody(table))
@@ -176,14 +176,14 @@ async def _look_up_nobody(connection: Connection, table: Table, called: str) -> 
 
 
 async def _description(connection: Connection, called: str) -> dict[str, Any]:
-    """The table's description; empty where describing is not allowed, since serving does not need it."""
+    """Returns the table's description; empty if describing is not allowed, since serving does not need it."""
     with suppress(ClientError, BotoCoreError):
         return dict((await connection.call("describe_table", TableName=called)).get("Table") or {})
     return {}
 
 
 async def _forgets(connection: Connection, table: Table, called: str) -> bool:
-    """True if the table expires its items or need not, and where asking is not allowed."""
+    """True if the table expires its items or need not, and if asking is not allowed."""
     if table.ttl is None:
         return True
     with suppress(ClientError, BotoCoreError):

@@ -1,5 +1,5 @@
-"""Items of the tables, in DynamoDB's typed JSON: written by the seed and by tests, read by the adapters.
-Numbers are whole, but for amounts of a currency that has decimals; there is no binary.
+"""Items of the tables, in DynamoDB's typed JSON: written by the seed and by tests, read by the adapters. Numbers are
+integers, except amounts of a currency with decimals; there is no binary.
 
     titles   title_id, record (`tools.store.records.catalog_file`, as JSON text, without offers); beside the titles, under
              the title_id `#popular`, title_ids [..] of the most popular, the most popular first
@@ -10,8 +10,8 @@ Numbers are whole, but for amounts of a currency that has decimals; there is no 
     profile  owner, moment, kind, subject, at, expires_at (seconds since 1970); beside the events, under one moment
              of its own, revision, stated [{text, at}], expires_at
 
-Types and limits of the fields follow from `tools.store.models`. Writers may keep attributes of their own: reads ask for
-theirs by name and ignore unknown ones deeper down. Every function that reads an item raises ShapeError, also for an item of
+Types and limits of the fields follow from `tools.store.models`. Writers may add attributes of their own: reads request
+theirs by name, and ignore unknown ones inside maps. Every function that reads an item raises ShapeError, also for an item of
 another owner or key than the one asked for.
 """
 
@@ -44,7 +44,7 @@ Item = dict[str, Attribute]
 
 
 def attribute(value: object) -> Attribute:
-    """The attribute of a plain value. Raises TypeError for a value that no item can hold."""
+    """Converts a plain value to an attribute. Raises TypeError for a value that no item can hold."""
     if value is None:
         return {"NULL": True}
     if isinstance(value, bool):
@@ -65,7 +65,7 @@ def make_item(values: Mapping[str, object]) -> Item:
 
 
 def in_currency(currency: Currency, item: Item) -> Item:
-    """The item with the names and amounts of a currency, as its table has them."""
+    """Converts an item to the names and amounts of a currency, as its table has them."""
     if currency.code == "JPY":
         return item
     return {currency.field(name): _outward(currency, name, each) for name, each in item.items()}
@@ -80,7 +80,7 @@ def _outward(currency: Currency, name: str, held: Attribute) -> Attribute:
 
 
 def from_currency(currency: Currency, item: Item) -> Item:
-    """An item of a table with the names and amounts that they have inside the server."""
+    """Converts an item of a table to the names and amounts inside the server."""
     if currency.code == "JPY":
         return item
     own = f"_{currency.code.lower()}"
@@ -91,7 +91,7 @@ def from_currency(currency: Currency, item: Item) -> Item:
 
 
 def _inward(currency: Currency, held: Any, *, amount: bool) -> Any:
-    """Returns the value as the server has it; one of a wrong kind unchanged, for its reader to report."""
+    """Converts an attribute to internal names and amounts; one of a wrong kind is left for its reader to report."""
     kind, value = next(iter(held.items())) if isinstance(held, dict) and len(held) == 1 else ("", None)
     if kind == "N" and amount and isinstance(value, str):
         with suppress(ArithmeticError, ValueError):
@@ -104,7 +104,7 @@ def _inward(currency: Currency, held: Any, *, amount: bool) -> Any:
 
 
 def plain(value: object, path: str) -> Any:
-    """The value of an attribute. Raises ShapeError, with the path, for a malformed or unknown one."""
+    """Returns the plain value of an attribute. Raises ShapeError, with the path, for a malformed or unknown one."""
     if isinstance(value, dict) and len(value) == 1:
         ((kind, held),) = value.items()
         if kind == "S" and isinstance(held, str):
@@ -124,11 +124,11 @@ def plain(value: object, path: str) -> Any:
 
 
 def read_fields(held: Mapping[str, Any], names: Collection[str], path: str = "$") -> dict[str, Any]:
-    """The members of a map or an item that have one of the names, as plain values. Raises ShapeError."""
+    """Returns the named members of a map or an item, as plain values. Raises ShapeError."""
     values: dict[str, Any] = {}
     for name, each in held.items():
         if name in names:
-            # Most of what a large item holds are numbers and texts, and hundreds of them are read at a time.
+            # A fast path for numbers and texts: a large item has hundreds of them.
             alone = type(each) is dict and len(each) == 1
             if alone and type(number := each.get("N")) is str and number.isdecimal():
                 values[name] = int(number)
@@ -140,7 +140,7 @@ def read_fields(held: Mapping[str, Any], names: Collection[str], path: str = "$"
 
 
 def text(item: Any, name: str) -> str:
-    """The attribute `name` of an item, which has to be text that is not empty."""
+    """Returns the attribute `name` of an item. Raises ShapeError if it is not a non-empty text."""
     try:
         held = item[name]["S"]
     except (KeyError, TypeError):
@@ -151,7 +151,7 @@ def text(item: Any, name: str) -> str:
 
 
 def members(held: object, path: str) -> dict[str, Any]:
-    """The members of an attribute that has to be a map; the values are still attributes."""
+    """Returns the members of an attribute, as attributes. Raises ShapeError if it is not a map."""
     inside = held.get("M") if isinstance(held, dict) else None
     if not isinstance(inside, dict):
         raise ShapeError(f"{path} must be a map")
@@ -159,21 +159,21 @@ def members(held: object, path: str) -> dict[str, Any]:
 
 
 def fits_as_key(value: str, longest: int = 2048) -> bool:
-    """True if DynamoDB would take the text as a key of at most `longest` bytes: 2048 for a partition key, 1024 for a sort
+    """True if DynamoDB accepts the text as a key of at most `longest` bytes: 2048 for a partition key, 1024 for a sort
     key."""
     try:
         return 0 < len(value.encode()) <= longest
-    except UnicodeEncodeError:  # half a character
+    except UnicodeEncodeError:  # a lone surrogate
         return False
 
 
 def owner_key(owner: str) -> str:
-    """The person's key. Any text has one, and no two share it; it begins with `session.keys.user_hash`."""
+    """Returns the SHA-256 of the owner. Any text has one, no two share it; it begins with `session.keys.user_hash`."""
     return hashlib.sha256(owner.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def projection(names: Sequence[str]) -> dict[str, Any]:
-    """The parameters that ask for these attributes alone; aliased, since `status` and others are reserved words."""
+    """Returns the parameters that request only these attributes, aliased: `status` and others are reserved words."""
     aliases = {f"#{i}": name for i, name in enumerate(names)}
     return {"ProjectionExpression": ", ".join(aliases), "ExpressionAttributeNames": aliases}
 
@@ -215,7 +215,7 @@ LINE_FIELDS = ("owner", "status", "title_ids", "lines")
 
 
 def order_item(owner: str, order: Order) -> Item:
-    """Makes the item of an order. Raises ValueError for an order that could not be read again."""
+    """Makes the item of an order. Raises ValueError for an order that `order_of` would refuse."""
     check_order(order)
     title_ids = list(dict.fromkeys(line.title_id for line in order.lines))
     return make_item({"owner": owner_key(owner), "title_ids": title_ids, **asdict(order)})
@@ -229,7 +229,7 @@ def order_of(item: Mapping[str, Any], owner: str, order_id: str) -> Order:
 
 
 def lines_bought(item: Mapping[str, Any], owner: str, title_id: str) -> list[OrderLine]:
-    """The lines of an order by which the owner got a title."""
+    """Returns the lines of an order by which the owner bought a title."""
     _check_owner(item, owner)
     if text(item, "status") in NOT_BOUGHT:
         return []
@@ -238,7 +238,7 @@ def lines_bought(item: Mapping[str, Any], owner: str, title_id: str) -> list[Ord
 
 
 def purchase_of(item: Mapping[str, Any], owner: str) -> tuple[str, str, list[str]]:
-    """Status, time and titles of an order."""
+    """Returns status, time and title ids of an order."""
     _check_owner(item, owner)
     return text(item, "status"), text(item, "ordered_at"), title_ids_of(item)
 
@@ -281,7 +281,7 @@ RELEASE_FIELDS = tuple(field.name for field in fields(Release))
 
 
 def release_item(release: Release) -> Item:
-    """Makes the item of a release. Its key is the volume's, so that another day replaces the item."""
+    """Makes the item of a release. Its key is the volume's, so that a new date replaces the item."""
     return make_item({"edition": f"{release.format}#{release.volume}", "month": release.month, **asdict(release)})
 
 
@@ -295,8 +295,8 @@ _VOLUME_FIELDS = frozenset(field.name for field in fields(VolumeStock)) - {"form
 
 
 def stock_item(title_id: str, offers: Iterable[Offer], volumes: Iterable[VolumeStock]) -> Item:
-    """A title's prices and copies. Of two offers in one format the cheaper is kept. Raises ValueError for a volume that
-    is there twice or could not be read again."""
+    """Makes the item of a title's prices and copies. Of two offers in one format the cheaper is kept. Raises ValueError for
+    a volume that is there twice, or whose record would be refused."""
     counted: dict[str, dict[str, Any]] = {}
     for volume in volumes:
         check_volume(volume)
@@ -312,7 +312,7 @@ def stock_item(title_id: str, offers: Iterable[Offer], volumes: Iterable[VolumeS
 
 
 def stock_row(item: Mapping[str, Any], as_of: str) -> Availability:
-    """Formats and volumes in order; no offers where the title is not sold."""
+    """Decodes a stock item, with sorted formats and volumes; no offers if the title is not sold."""
     title_id = text(item, "title_id")
     volumes: list[VolumeStock] = []
     offers: list[Offer] = []
@@ -357,7 +357,7 @@ def _check_price(name: str, least: int, path: str) -> None:
 
 
 def _stated_fields(value: Offer | VolumeStock, names: frozenset[str]) -> dict[str, Any]:
-    """These fields, a campaign's included, without those that are None."""
+    """Returns these fields, a campaign's included, without those that are None."""
     held = asdict(value, dict_factory=lambda pairs: {name: each for name, each in pairs if each is not None})
     return {name: each for name, each in held.items() if name in names}
 
@@ -366,13 +366,13 @@ TITLE_FIELDS = ("title_id", "record")
 
 
 def title_item(title: Title) -> Item:
-    """The item of a title. The record is text: it is only read whole, and its ratings are not integers."""
+    """Makes the item of a title. The record is text: it is only read as a whole, and its ratings are not integers."""
     record = json.dumps(record_of(title), ensure_ascii=False, separators=(",", ":"))
     return {"title_id": attribute(title.title_id), "record": attribute(record)}
 
 
 POPULAR_KEY: Item = {"title_id": {"S": "#popular"}}
-"""The key of the popular titles; no title has it, since ids begin with a letter or digit."""
+"""The key of the list of popular titles; no title has it, since ids begin with a letter or digit."""
 
 
 def popular_item(titles: Iterable[Title]) -> Item:

@@ -1,4 +1,4 @@
-"""Long-term profiles and stated preferences in one table that forgets by itself (TTL), and bulk writes to any table.
+"""Long-term profiles and stated preferences in one table whose items expire (TTL), and bulk writes to any table.
 
 DynamoDB removes expired items within days, not at once, so reads leave them out by time. Profiles are read eventually
 consistent: what a customer viewed a moment ago is in the conversation anyway.
@@ -37,7 +37,7 @@ from tools.store.failures import Throttled
 from tools.store.records.shape import ShapeError
 
 BATCH = 25
-"""Requests that BatchWriteItem takes at once."""
+"""Most requests of one BatchWriteItem."""
 AT_ONCE = 8
 PATIENCE_S = 60.0
 """Seconds for which a batch may be refused: an on-demand table doubles its throughput in minutes."""
@@ -48,8 +48,8 @@ async def write_all(connection: Connection, table: Table, items: Iterable[Item],
     """Puts all items and returns how many there were.
 
     An item replaces the one with its key, so writing the same again changes nothing; of items with one key the last stays.
-    `progress` gets the number of items, counted from the first, that are surely written. Raises `BackendFailure`, named for
-    the table.
+    `progress` is called with the number of items written so far. Raises `BackendFailure`, with the table's name as
+    `dependency`.
     """
     called = table.full_name(connection.address.prefix)
     rest = iter(items)
@@ -70,10 +70,10 @@ async def write_all(connection: Connection, table: Table, items: Iterable[Item],
 async def send(
     connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], *, through_refusals: bool = True
 ) -> None:
-    """Sends all puts and deletes, several batches at once, in no order. Raises the driver's errors.
+    """Sends all puts and deletes in concurrent batches, in no order. Raises the driver's errors.
 
-    Items that a batch leaves unprocessed are sent again, and so is a batch that is refused whole, unless `through_refusals`
-    is off.
+    Unprocessed items of a batch are sent again, and so is a batch that is refused as a whole for a temporary reason, unless
+    `through_refusals` is off.
     """
     batches = [requests[i : i + BATCH] for i in range(0, len(requests), BATCH)]
     places = asyncio.Semaphore(AT_ONCE)
@@ -91,7 +91,7 @@ async def send(
 
 
 async def _batch(connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], through_refusals: bool) -> None:
-    """Sends one batch, and what DynamoDB left of it again after growing pauses, until nothing is left."""
+    """Sends one batch, and its unprocessed items again after growing pauses, until none are left."""
     retry = RetryPolicy(base=0.05, longest=5.0)
     refused = 0
     async with asyncio.timeout(PATIENCE_S):
@@ -128,7 +128,7 @@ def _list_unprocessed(answer: Mapping[str, Any], called: str) -> Sequence[Mappin
 
 
 class DynamoProfiles(TableAdapter):
-    """A `ProfilePort`."""
+    """A `ProfilePort` over DynamoDB."""
 
     def __init__(self, connection: Connection, clock: Callable[[], datetime]) -> None:
         super().__init__(connection, PROFILE)
@@ -142,7 +142,7 @@ class DynamoProfiles(TableAdapter):
             await send(self._connection, self._name, puts, through_refusals=False)
 
     async def recall(self, user: str, deadline: Deadline) -> Profile:
-        """The latest events that are still kept."""
+        """Returns the latest events that have not expired."""
         oldest = format_moment(self._clock() - timedelta(days=KEPT_DAYS))
         where = {"owner =": owner_key(user), "moment >=": oldest}
         async with answering("profile", deadline):
@@ -150,7 +150,7 @@ class DynamoProfiles(TableAdapter):
             return Profile(latest([event_of(item, user) async for page in pages for item in page]))
 
     async def forget(self, user: str, deadline: Deadline) -> None:
-        """Removes everything, expired items included."""
+        """Deletes all items of the user, expired ones and stated preferences included."""
         owner = owner_key(user)
         async with answering("profile", deadline):
             async for page in self._pages(("owner", "moment"), {"owner =": owner}, 10**9, deadline, ConsistentRead=True):
@@ -159,20 +159,20 @@ class DynamoProfiles(TableAdapter):
 
 
 class DynamoPreferences(TableAdapter):
-    """A `PreferencesPort`."""
+    """A `PreferencesPort` over DynamoDB."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection, PROFILE)
 
     async def stated(self, user: str, deadline: Deadline) -> Kept:
-        """Reads the preferences consistently: customers expect one of a moment ago to be known."""
+        """Returns the preferences by a consistent read: customers expect one of a moment ago to be known."""
         async with answering("profile", deadline):
             item = await self._get(preferences_key(user), PREFERENCES_FIELDS, deadline)
             return Kept() if item is None else preferences_of(item, user)
 
     async def keep(self, user: str, kept: Kept, in_place_of: str | None, deadline: Deadline) -> bool:
-        """Replaces the state of the revision `in_place_of`, or removes the item where nothing is kept. False if another
-        revision is there."""
+        """Replaces the preferences of the revision `in_place_of`, or deletes the item if there are none (optimistic
+        locking). Returns False if another revision is stored."""
         unchanged: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(revision)"}
         if in_place_of is not None:
             seen = {":seen": {"S": in_place_of}}

@@ -1,9 +1,9 @@
-"""Titles, stock, releases and orders in DynamoDB, and the way in: one connection, and the ports over it.
+"""Titles, stock, releases and orders in DynamoDB, and `DynamoStore`, which opens one connection and the ports over it.
 
-Most reads are eventually consistent: tools keep stock for 5 s anyway, a shop sells against its own counter at the till, and
-such a read costs half and is served by any replica. The owner of orders is the partition key of every read. They are read
-consistently: "there is no such order" must not be said of one placed a second ago, and a few items cost next to nothing. A
-recommendation can wait for purchases.
+Most reads are eventually consistent: tools cache stock for 5 s anyway, a shop sells against its own counter, and such a read
+costs half and is served by any replica. The owner of orders is the partition key of every read. Orders are read
+consistently, so that one placed a second ago is not reported missing, and a few items cost next to nothing. `purchased` is
+eventually consistent: a recommendation can wait.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ from tools.store.ports import MOST_BOUGHT, MOST_RELEASES
 from tools.store.records.shape import ShapeError
 
 PURCHASES_READ = 1000
-"""Orders, latest first, that count as purchases. Read in one page: their entries in the index are small."""
+"""Most orders, the latest, that `purchased` reads, in one page: their entries in the index are small."""
 
 
 class DynamoOrders(TableAdapter):
-    """An `OrdersPort`."""
+    """An `OrdersPort` over DynamoDB."""
 
     def __init__(self, connection: Connection, currency: Currency = YEN) -> None:
         super().__init__(connection, ORDERS)
         self._currency, self._fields = currency, tuple(map(currency.field, ORDER_FIELDS))
 
     async def order(self, owner: str, order_id: str, deadline: Deadline) -> Order | None:
-        """Reads by (owner, order id) once: another's order is as absent as one that never was."""
+        """Reads one item by (owner, order id), so that another owner's order is absent."""
         async with answering("orders", deadline):
             if not fits_as_key(order_id, 1024):
                 return None
@@ -70,16 +70,16 @@ class DynamoOrders(TableAdapter):
             return None if item is None else self._order(item, owner, order_id)
 
     async def latest(self, owner: str, limit: int, deadline: Deadline) -> tuple[Order, ...]:
-        """The owner's orders, latest first. The index says which and in what order; attributes that it does not carry are
-        read from the table by the same query, consistently, since "that is all you ordered" must not leave out the last."""
+        """Returns the owner's orders, latest first. The same query reads attributes that the index lacks from the table,
+        consistently, so that the latest order is not left out."""
         async with answering("orders", deadline):
             pages = self._latest(owner, self._fields, limit, deadline, Limit=limit, ConsistentRead=True)
             orders = [self._order(item, owner, text(item, "order_id")) async for items in pages for item in items]
-        # Equal times stand in the index as they came.
+        # The index does not order equal times.
         return tuple(sorted(orders, key=lambda order: (order.ordered_at, order.order_id), reverse=True))
 
     async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
-        """Title ids, latest purchase first; equal times by id."""
+        """Returns title ids, latest purchase first; equal times by id."""
         last: dict[str, str] = {}
         async with answering("orders", deadline):
             pages = self._latest(owner, PURCHASE_FIELDS, PURCHASES_READ, deadline, Limit=PURCHASES_READ)
@@ -89,7 +89,7 @@ class DynamoOrders(TableAdapter):
         return tuple(sorted(sorted(last), key=lambda title_id: last[title_id], reverse=True))
 
     async def bought(self, owner: str, title_id: str, deadline: Deadline) -> tuple[OrderLine, ...]:
-        """Asks for the orders that have the title, consistently: the next volume to buy must not be the one that was just
+        """Returns the order lines of a title by a consistent read: the next volume to buy must not be the one that was just
         ordered."""
         if not fits_as_key(title_id):
             return ()
@@ -114,14 +114,14 @@ logger = logging.getLogger(__name__)
 
 
 class DynamoTitles(TableAdapter):
-    """A `TitlesPort`: one item a title."""
+    """A `TitlesPort` over DynamoDB: one item for each title."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection, TITLES)
         self._reader = BatchReader(connection, TITLES, TITLE_FIELDS)
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
-        """The titles that came in time and can be read; a failure only when no title at all could be answered."""
+        """Returns the titles that came in time and can be read. Raises a failure only if all are late or unreadable."""
         async with answering("titles", deadline):
             found = await self._reader.read(title_ids, deadline)
             titles: dict[str, Title] = {}
@@ -144,11 +144,11 @@ class DynamoTitles(TableAdapter):
 
 
 _SLICE_S = 0.0005
-"""How long one call may keep the event loop with reading items before others have a turn."""
+"""Seconds for which one call may decode items before it yields to the event loop."""
 
 
 class DynamoStock(TableAdapter):
-    """A `StockPort`: one item has all volumes of a title."""
+    """A `StockPort` over DynamoDB: one item for each title, with all its volumes."""
 
     def __init__(self, connection: Connection, clock: Callable[[], datetime], currency: Currency = YEN) -> None:
         super().__init__(connection, STOCK)
@@ -156,8 +156,8 @@ class DynamoStock(TableAdapter):
         self._clock, self._currency = clock, currency
 
     async def availability(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage:
-        """Offers and volumes of the titles that are sold here. Titles that DynamoDB did not get to in time, or whose item
-        cannot be read, are `unanswered`; a failure only when no title at all could be answered."""
+        """Returns the stock of titles that are sold here. Titles that DynamoDB did not get to in time, or whose item cannot
+        be read, are `unanswered`. Raises a failure only if no title at all could be answered."""
         as_of = self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         async with answering("stock", deadline):
             found = await self._reader.read(title_ids, deadline)
@@ -182,11 +182,11 @@ class DynamoStock(TableAdapter):
 
 
 _PAGE = 250
-"""Items asked for at once: reading so many holds the event loop for about a millisecond."""
+"""Items of one page: decoding so many holds the event loop for about a millisecond."""
 
 
 class DynamoReleases(TableAdapter):
-    """A `ReleasesPort`: one item a volume that has a day."""
+    """A `ReleasesPort` over DynamoDB: one item for each volume with a release date."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection, RELEASES)
@@ -216,8 +216,8 @@ class DynamoStore:
     async def open(
         cls, address: DynamoAddress, *, clock: Now = utc_now, in_bulk: bool = False, currency: Currency = YEN
     ) -> AsyncIterator[DynamoStore]:
-        """The store until the block ends. A DynamoDB that cannot be reached fails the calls, not the start. `in_bulk` is for
-        the seed."""
+        """Opens the store until the block ends. A DynamoDB that cannot be reached fails the calls, not the start. `in_bulk`
+        is for the seed."""
         connection = Connection(address, in_bulk=in_bulk)
         try:
             await connection.start()

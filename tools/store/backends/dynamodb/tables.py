@@ -5,13 +5,13 @@
 | titles   | a title's record     | title_id                                | BatchGetItem of up to 100 titles |
 |          | ids of the most popular titles | `#popular`                    | GetItem |
 | stock    | a title's copies     | title_id                                | BatchGetItem of up to 100 titles |
-| releases | a volume that has a day | title_id, edition (format and number) | Query of a month's index |
+| releases | a volume with a release date | title_id, edition (format and number) | Query of a month's index |
 | orders   | an order             | owner (hashed), order_id                | GetItem with both; Query: latest, purchases |
 | profile  | an event of a customer | owner (hashed), moment (time and event) | Query, newest first |
 |          | their stated preferences | owner (hashed), `#preferences` | GetItem with both |
 
-The owner is the partition key of all that is personal, so a read always names whose it is: another person's order cannot
-be reached by its id, not even by a mistake of ours. Billing is on demand: traffic follows the day.
+The owner is the partition key of all personal items, so every read names the owner: another person's order cannot be read by
+its id, not even by a bug. Billing is on demand, since traffic varies over the day.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ BILLING_MODE = "PAY_PER_REQUEST"
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The items in another order. `include` are its attributes besides the keys. Without a `partition_key` of its own it is
-    a local index, over the items of one partition of the table and consistent with them."""
+    """A secondary index. `include`: the attributes that it has besides the keys. Without a `partition_key` it is a local
+    index, over the items of one partition of the table and consistent with them."""
 
     name: str
     sort_key: str
@@ -75,7 +75,7 @@ class Index:
     partition_key: str | None = None
 
     def creation(self, of_the_table: str) -> dict[str, Any]:
-        """This index's entry in the parameters of CreateTable."""
+        """Returns this index's entry in the parameters of CreateTable."""
         return {
             "IndexName": self.name,
             "KeySchema": _schema(self.partition_key or of_the_table, self.sort_key),
@@ -85,8 +85,8 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Every key is a string. A `personal` table and its copies are encrypted with a key of the account's own;
-    `recovery` is point-in-time recovery; `ttl` names the attribute with the second an item may go."""
+    """A table; every key is a string. `personal`: the table and its copies are encrypted with a key of the account's own;
+    `recovery`: point-in-time recovery; `ttl`: the attribute with an item's expiry time, in seconds since 1970."""
 
     name: str
     partition_key: str
@@ -97,16 +97,16 @@ class Table:
     personal: bool = False
 
     def full_name(self, prefix: str) -> str:
-        """Its name in the account."""
+        """Returns the table's name in the account."""
         return f"{prefix}{self.name}"
 
     def key_of(self, item: dict[str, Any]) -> tuple[str, ...]:
-        """The item's key. Raises KeyError for an item that lacks it or has one that is not a string."""
+        """Returns the item's key. Raises KeyError for an item that lacks it, or whose key is not a string."""
         names = (self.partition_key, *((self.sort_key,) if self.sort_key else ()))
         return tuple(item[name]["S"] for name in names)
 
     def creation(self, prefix: str) -> dict[str, Any]:
-        """The parameters of CreateTable."""
+        """Returns the parameters of CreateTable."""
         indexed = (key for index in self.indexes for key in (index.partition_key, index.sort_key))
         keys = dict.fromkeys(key for key in (self.partition_key, self.sort_key, *indexed) if key)
         local = [index.creation(self.partition_key) for index in self.indexes if index.partition_key is None]
@@ -126,14 +126,14 @@ def _schema(partition_key: str, sort_key: str | None) -> list[dict[str, str]]:
     return schema + ([{"AttributeName": sort_key, "KeyType": "RANGE"}] if sort_key else [])
 
 
-# The catalogue's records once more, so that details of a title are answered as long as one of the two lives. The seed
-# writes them anew.
+# A copy of the catalogue's records, so that details of a title are answered while either of the two is up. The seed
+# rewrites it.
 TITLES = Table("titles", "title_id", recovery=False)
 
-# Written anew by the seed and by the warehouse all day: nothing to recover that they would not write again.
+# Rewritten by the seed, and by the warehouse all day, so that there is nothing to recover.
 STOCK = Table("stock", "title_id", recovery=False)
 
-# Written anew by the seed. The key is the volume's own, so that a day that is put off moves the item and leaves none behind.
+# Rewritten by the seed. The key is the volume's, so that a postponed release replaces the item.
 BY_MONTH = Index("by_month", "date", ("volume", "format", "popularity_rank", "adult"), "month")
 RELEASES = Table("releases", "title_id", "edition", (BY_MONTH,), recovery=False)
 BY_TIME = Index("by_time", "ordered_at", ("status", "title_ids"))

@@ -1,1 +1,1 @@
-"""Backends inside this process: nothing to install, nothing to reach over a network."""
+"""Backends inside this process: nothing to install, and no network."""

@@ -1,5 +1,5 @@
-"""The catalogue inside this process: a file of records, searched by words, names and meaning. Its vectors come from disk or
-are computed in the background."""
+"""The catalogue inside this process: a file of records, searched by words, names and meaning. Its vectors are loaded from
+disk, or computed in the background."""
 
 from __future__ import annotations
 
@@ -69,34 +69,34 @@ def plan_vectors(titles: Sequence[Title]) -> VectorPlan:
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """`matrix` has shape (texts, dimensions), rows of unit length, in the order of the plan."""
+    """The vectors of a catalogue. `matrix` has shape (texts, dimensions), rows of unit length, in the order of the plan."""
 
     matrix: Floats
     owners: NDArray[np.int32]
     titles: int
 
     def cosines(self, query: Floats) -> tuple[Floats, Floats]:
-        """(best passage, headline) of each title, shape (titles,). A title without passages has 0 for them."""
+        """Returns the query's cosines with (best passage, headline) of each title, shape (titles,); 0 without passages."""
         rows = self.matrix @ query
         meaning = np.zeros(self.titles, np.float32)
         np.maximum.at(meaning, self.owners, rows[self.titles :])
         return meaning, rows[: self.titles]
 
     def sum_vectors(self, number: int) -> Floats:
-        """One direction for a title: the sum of its vectors, of unit length."""
+        """Returns one direction for a title: the sum of its vectors, scaled to length 1."""
         total = self.matrix[number] + self.matrix[self.titles :][self.owners == number].sum(axis=0)
         return np.asarray(total / max(1e-6, float(np.linalg.norm(total))), np.float32)
 
 
 Progress = Callable[[int, int, str], None]
-# Small ones: 1,600 characters take about 25 ms, which is the longest a query waits behind a batch.
+# Small batches: 1,600 characters take about 25 ms, which is the longest a query waits behind one.
 _BATCH_CHARACTERS, _BATCH_TEXTS = 1_600, 16
 _KIND = "vectors"
 _LOOK_AGAIN_SECONDS = 0.5
 
 
 class VectorLeg:
-    """`vectors` is None until the matrix is there, from disk or computed; `ready` is when queries can be embedded too."""
+    """Search by meaning. `vectors` is None until the matrix is loaded or computed; `ready`: queries can be embedded too."""
 
     def __init__(self, embedder: Embedder, store: ComputedStore, key: str) -> None:
         self._embedder, self._store = embedder, store
@@ -114,14 +114,14 @@ class VectorLeg:
         return self._warm and self.vectors is not None
 
     async def start(self, plan: VectorPlan, workers: Executor, progress: Progress | None, head_start: float = 0.0) -> None:
-        """Takes the vectors that are on disk, and leaves the rest to a background task, which begins after `head_start`
-        seconds: loading the encoder holds the interpreter for about one, in which a client may want an answer. If the task
-        fails, the leg does not get ready."""
+        """Loads the vectors from disk, and leaves the rest to a background task, which begins after `head_start` seconds:
+        loading the encoder holds the interpreter lock for about one, in which a client may want an answer. If the task
+        fails, search by meaning does not become ready."""
         self.vectors = await asyncio.get_running_loop().run_in_executor(workers, self.load_kept, plan)
         self._task = start_task(self._prepare(plan, progress, head_start), "catalog vectors")
 
     async def _prepare(self, plan: VectorPlan, progress: Progress | None, head_start: float) -> None:
-        """Warms the query encoder and gets the matrix."""
+        """Warms up the encoder of queries, and computes the matrix if it is missing."""
         with suppress(Failure):
             await asyncio.sleep(head_start)
             await embed_with_retries(self._embedder, ["warm up"])
@@ -141,17 +141,17 @@ class VectorLeg:
         await self._queries.aclose()
 
     def load_kept(self, plan: VectorPlan) -> Vectors | None:
-        """Returns the whole vectors on disk of this catalogue and embedder; None without any. Blocking."""
+        """Returns the complete vectors of this catalogue and embedder from disk; None without any. Blocking."""
         matrix = self._store.map(_KIND, self._key)
         if matrix is None or matrix.shape != (len(plan.texts), self._embedder.dimensions):
             return None
-        # Looked at in pieces: a thread's process keeps the memory, and a byte for each number is 11 MB of a large catalogue.
+        # Checked in pieces: the process would keep the memory of a whole mask, 11 MB for a large catalogue.
         if not all(np.isfinite(matrix[first : first + 512]).all() for first in range(0, len(matrix), 512)):
             return None
         return Vectors(matrix, plan.owners, plan.titles)
 
     async def _compute_vectors(self, plan: VectorPlan, progress: Progress | None) -> Vectors | None:
-        """Computes them, or waits for a moment where another process does: then they are on disk."""
+        """Computes the vectors. While another process does, waits for a moment; None if they are not on disk then."""
         claim = await asyncio.to_thread(self._store.claim, _KIND)
         if claim is None:
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
@@ -166,12 +166,12 @@ class VectorLeg:
             claim.release()
 
     async def query(self, text: str, deadline: Deadline) -> Floats | None:
-        """The query's vector, or None when it is not there in time."""
+        """Returns the query's vector; None if it is not there in time."""
         return await self._queries.embed_text(text, deadline) if self.ready else None
 
     @contextmanager
     def searching(self) -> Iterator[None]:
-        """Pauses the build of the matrix during a search, since live calls go first."""
+        """Pauses the computation of the matrix during a search, since live calls go first."""
         self._searches += 1
         self._idle.clear()
         try:
@@ -182,7 +182,7 @@ class VectorLeg:
                 self._idle.set()
 
     async def _build(self, plan: VectorPlan, progress: Progress | None) -> Floats:
-        # One piece, which the system gets back whole: of thousands of small ones the process would keep all the room.
+        # One allocation, which the system gets back as a whole: the process would keep that of thousands of small ones.
         matrix = np.empty((len(plan.texts), self._embedder.dimensions), np.float32)
         done = 0
         for batch in batches(plan.texts, _BATCH_TEXTS, _BATCH_CHARACTERS):
@@ -195,7 +195,7 @@ class VectorLeg:
 
 
 class Engine:
-    """Read only after construction; safe to share between threads."""
+    """Searches the catalogue. Read only after construction; safe to share between threads."""
 
     def __init__(
         self, columns: TitleColumns, index: LexicalIndex, parser: QueryParser, weights: Weights | None = None
@@ -217,8 +217,8 @@ class Engine:
         *,
         wants_meaning: bool = False,
     ) -> CatalogPage:
-        """The best titles for the query under its conditions. Without its `vector` the vector leg is left out, and the page
-        is degraded if meaning was wanted and the text asks for something."""
+        """Searches under the query's conditions. Without its `vector` there is no search by meaning, and the page is
+        degraded if meaning was wanted and the text asks for something."""
         query = self._parser.parse(asked.text, asked.conditions.author, asked.conditions.tags)
         allowed = self._mask_allowed(asked.conditions)
         query = replace(query, ordering=asked.ordering or query.ordering)
@@ -236,23 +236,23 @@ class Engine:
         return self._page(rank(query, candidates, self._weights, allowed), asked, degraded)
 
     def popular(self, conditions: Conditions, limit: int) -> tuple[Title, ...]:
-        """The best known titles under the conditions."""
+        """Returns the best known titles under the conditions."""
         return self._best_known(self._mask_allowed(conditions), CatalogQuery("", conditions, limit), None).titles
 
     def for_reader(self, query: ReaderQuery) -> tuple[Title, ...]:
-        """Titles to a reader's taste, best first."""
+        """Returns titles to a reader's taste, best first."""
         found = self._taste.worth(query, profile_of(query, self._rarity))
         fit = np.where(self._mask_allowed(query.conditions), found, np.float32(0.0))
         return self._take_titles(order(fit, query.limit).tolist())
 
     def nearest(self, vector: Floats, vectors: Vectors, limit: int) -> tuple[Neighbour, ...]:
-        """The titles nearest to the vector in meaning."""
+        """Returns the titles nearest to the vector in meaning, nearest first."""
         near = score_meaning(*vectors.cosines(vector), self._weights)
         rows = order(near, limit).tolist()
         return tuple(Neighbour(title, float(near[row])) for row, title in zip(rows, self._take_titles(rows), strict=True))
 
     def match_names(self, names: Sequence[str]) -> dict[str, NameMatches]:
-        """The titles and authors of exactly these names."""
+        """Returns the titles and authors of exactly these names."""
         return self._exact.find(names)
 
     def _best_known(self, allowed: Mask, asked: CatalogQuery, ordering: Ordering | None) -> CatalogPage:
@@ -277,7 +277,7 @@ class Engine:
         return numbers
 
     def _mask_allowed(self, conditions: Conditions) -> Mask:
-        """Shape (titles,): whether a title satisfies every condition."""
+        """Returns a mask of shape (titles,): the titles that satisfy every condition."""
         allowed = self._columns.meeting(conditions)
         if conditions.author is not None:
             allowed &= self._people.written_by(conditions.author)
@@ -294,7 +294,7 @@ class Engine:
         return like_title(self._columns, shares, title.genre, title.title_id, meaning, self._weights, allowed)
 
     def _pointed_from(self, query: ParsedQuery) -> int | None:
-        """Returns the number of the title that the query points from, which conditions may exclude; None without one."""
+        """Returns the number of the title that the query starts from, which conditions may exclude; None without one."""
         if (name := query.points_from) is None:
             return None
         aliases = self._parser.parse(name).aliases
@@ -306,8 +306,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A loaded catalogue. `key` identifies the content and the format of everything computed from it. `plan` has the texts
-    to embed, if they were planned already."""
+    """A loaded catalogue. `key` identifies its content and the format of everything computed from it. `plan`: the texts to
+    embed, if they were planned already."""
 
     columns: TitleColumns
     engine: Engine
@@ -315,7 +315,7 @@ class Loaded:
     plan: VectorPlan | None = None
 
     def make_plan(self) -> VectorPlan:
-        """Returns the plan; makes it, which blocks, if there is none."""
+        """Returns the texts to embed; plans them, which blocks, if they are not."""
         return self.plan or plan_vectors(self.columns.titles)
 
 
@@ -326,9 +326,8 @@ def load_catalog(
     vocabulary: Vocabulary | None = None,
     currency: Currency = YEN,
 ) -> Loaded:
-    """Parses the whole file before anything else. Raises CatalogFileError. Blocking: seconds for tens of thousands of
-    titles.
-    """
+    """Loads a catalogue; parses the whole file first. Raises CatalogFileError. Blocking: seconds for tens of thousands of
+    titles."""
     single_threaded_blas()
     content = read_bytes(path)
     vocabulary = vocabulary or shipped()
@@ -362,7 +361,7 @@ def _tell(progress: Progress | None, done: int, what: str) -> None:
 
 
 class EmbeddedCatalog:
-    """A `CatalogPort` over a file. Get one from `open`; its worker threads and its background task end with it."""
+    """A `CatalogPort` over a file. Get one from `open`, which ends its worker threads and its background task."""
 
     def __init__(self, loaded: Loaded, vectors: VectorLeg | None, workers: ThreadPoolExecutor) -> None:
         self._columns, self._engine = loaded.columns, loaded.engine
@@ -382,11 +381,11 @@ class EmbeddedCatalog:
         vocabulary: Vocabulary | None = None,
         currency: Currency = YEN,
     ) -> AsyncIterator[EmbeddedCatalog]:
-        """Ready when the lexical index is; vectors follow in the background, at once when they are kept in `cache_dir`.
-        `progress` gets (done, total, what): steps of loading, on its thread, then texts of the vectors, on the loop.
-        `loaded` is the file, loaded before; `vocabulary` has the shop's tags, `currency` is its own.
+        """Opens the catalogue, ready when its lexical index is; vectors follow in the background, at once if `cache_dir` has
+        them. `progress` gets (done, total, what): steps of loading, on its thread, then texts of the vectors, on the event
+        loop. `loaded` is the file, loaded before; `vocabulary` has the shop's tags; `currency` is the file's.
 
-        Raises CatalogFileError when the file can't be used. Without an embedder the search is lexical, and not called
+        Raises CatalogFileError if the file cannot be used. Without an embedder the search is lexical, and not called
         degraded."""
         store = ComputedStore(cache_dir)
         workers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="catalog")
@@ -427,7 +426,7 @@ class EmbeddedCatalog:
 
     @property
     def vectors_ready(self) -> bool:
-        """True if searches use meaning, or if there is no embedder to wait for."""
+        """True if searches use meaning, or if there is no embedder."""
         return self._vectors is None or self._vectors.ready
 
     async def wait_for_vectors(self) -> bool:
@@ -471,7 +470,7 @@ class EmbeddedCatalog:
         return self._engine.terms
 
     async def match_names(self, names: Sequence[str], deadline: Deadline) -> dict[str, NameMatches]:
-        """Raises TimedOut at the deadline. Runs on the event loop: microseconds a name, less than a thread takes."""
+        """Matches names on the event loop, which takes microseconds a name. Raises TimedOut at the deadline."""
         if deadline.expired():
             raise TimedOut("The catalogue did not answer in time.", dependency="catalog")
         return self._engine.match_names(names)
@@ -481,7 +480,7 @@ class EmbeddedCatalog:
         return Health(True, f"{len(self._columns)} titles, searched {state}")
 
     async def _run(self, deadline: Deadline, work: Callable[[], T]) -> T:
-        """Runs the work on a thread of the catalogue's own, and waits for it until the deadline."""
+        """Runs the work on a thread of the catalogue's own. Raises TimedOut at the deadline."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(deadline.remaining()):

@@ -1,4 +1,4 @@
-"""The titles of a catalogue in columns, for what goes over all of them at once. A title's number is its row in the file."""
+"""A catalogue's titles in columns, for computations over all of them. A title's number is its row in the file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tools.store.search.titles.names import prior
 
 @dataclass(frozen=True, slots=True)
 class Sales:
-    """Arrays have one row a title. `price`: yen for one volume, NaN where it is not sold so."""
+    """The sales in one format on a day, a row for each title. `price`: of one volume, NaN if it is not sold so."""
 
     price: NDArray[np.float64]
     stocked: Mask
@@ -37,16 +37,16 @@ class Sales:
 
 @dataclass(frozen=True, slots=True)
 class SalesOfDay:
-    """The sales of one day by format; None stands for the usual sale of each title. `columns` are by title, `by_price` has
-    all rows in the order of their prices."""
+    """The sales of one day by format; None stands for the usual sale of each title. `columns` have a row for each title,
+    `by_price` has all rows sorted by price."""
 
     columns: Mapping[str | None, Sales]
     by_price: Mapping[str | None, Rows]
 
 
 class SalesCalendar:
-    """Makes the columns of any day. They change only where a campaign begins or ends, so the last day's are kept; the thread
-    that asks first makes new ones (10 µs a title). Several threads may do so at once, with equal results."""
+    """Computes the sales of any day. They change only when a campaign begins or ends, so the last result is cached; the
+    first thread that needs another computes it (10 µs a title). Several threads may do so at once, with equal results."""
 
     def __init__(self, titles: Sequence[Title], sales: Sequence[tuple[Sale, ...]]) -> None:
         self._titles, self._sales = titles, sales
@@ -85,9 +85,9 @@ def _columns(sold: Sequence[Sale | None]) -> Sales:
 
 @dataclass(frozen=True, slots=True)
 class TitleColumns(Columns):
-    """All titles of a file. By field, `amounts` has numbers (rating, volumes, year; NaN where unknown) and `known` whether a
+    """All titles of a file. By field, `amounts` has numbers (rating, volumes, year; NaN if unknown) and `known` whether a
     title has a value. `sales` has prices and stock, `works` the numbers of each author's titles. `ordered` has all numbers
-    by each ordering but price, unknown values last."""
+    sorted by each ordering but price, unknown values last."""
 
     titles: Sequence[Title]
     offers: Sequence[tuple[Offer, ...]]
@@ -99,14 +99,14 @@ class TitleColumns(Columns):
     ordered: Mapping[Ordering, Rows]
 
     def meeting(self, asked: Conditions) -> Mask:
-        """Shape (titles,): whether a title satisfies every condition but those of authors."""
+        """Returns a mask of shape (titles,): the titles that satisfy every condition but those of authors."""
         met = np.ones(len(self), np.bool_)
         for mask in (*map(self._mask_criterion, criteria(asked)), *self._mask_sales(asked)):
             met &= mask
         return met
 
     def in_order(self, ordering: Ordering, format_: str | None = None, day: str | None = None) -> Rows:
-        """Returns all numbers in an ordering; by price in the given format, else as usually sold, on a day."""
+        """Returns all numbers in an ordering; by price, that on a day in the given format, else in the usual one."""
         if ordering is not Ordering.PRICE:
             return self.ordered[ordering]
         by_price = self.sales.find_sales(day).by_price
@@ -137,7 +137,7 @@ class TitleColumns(Columns):
 
 
 def _mask_range(numbers: NDArray[np.float64], bounds: Range) -> Mask:
-    """True if each number lies within; NaN, which is unknown, never does."""
+    """Returns a mask of the numbers within the bounds; NaN, an unknown number, never is."""
     inside = ~np.isnan(numbers)
     if bounds.least is not None:
         inside &= numbers >= bounds.least
@@ -180,7 +180,7 @@ def build_columns(titles: Sequence[Title], offers: Sequence[tuple[Offer, ...]]) 
 
 
 def authors_of(titles: Sequence[Title]) -> dict[Author, list[int]]:
-    """Authors (their role left out) in order of first appearance, with the numbers of their titles."""
+    """Returns the authors (without their role) in order of first appearance, with the numbers of their titles."""
     works: dict[Author, list[int]] = defaultdict(list)
     for number, title in enumerate(titles):
         for author in title.authors:
@@ -189,5 +189,5 @@ def authors_of(titles: Sequence[Title]) -> dict[Author, list[int]]:
 
 
 def count_titles(numbers: Having) -> dict[str, int]:
-    """The number of titles with each value, the most frequent first, equally frequent ones by the alphabet."""
+    """Returns the number of titles with each value, most frequent first, equally frequent ones alphabetically."""
     return {value: len(numbers[value]) for value in sorted(numbers, key=lambda each: (-len(numbers[each]), each))}

@@ -1,8 +1,8 @@
-"""Arrays that were computed from a catalogue, kept on disk: one .npz a kind (.npy for a matrix that is mapped), named by the
+"""A disk cache of arrays computed from a catalogue: one .npz a kind (.npy for a matrix that is memory-mapped), named by the
 key of their input, written atomically, checked when read.
 
-Two files of each kind stay. No pickle. The archive's own CRC-32 finds corruption; shapes and ranges are checked besides, so
-that a foreign or truncated file is computed anew and never trusted.
+Two files of each kind stay. No pickle is read. The archive's own CRC-32 detects corruption; shapes and ranges are checked
+too, so that a foreign or truncated file is recomputed and never trusted.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _UNREADABLE = (
     *(OSError, EOFError, ValueError, TypeError, AttributeError, BufferError, MemoryError, RecursionError, TokenError),
     *(KeyError, zipfile.BadZipFile),
 )
-"""Errors that NumPy raises for damaged and foreign files: it reads a header as Python's literals."""
+"""Errors that NumPy raises for damaged and foreign files: it parses a header as Python literals."""
 Floats = NDArray[np.float32]
 Arrays = Mapping[str, NDArray[np.generic]]
 
 
 class ComputedStore:
-    """Files under `folder`; without one nothing is kept. A folder that cannot be written to is not a failure: the arrays are
-    computed again next time. Every method blocks."""
+    """A store of arrays in files under `folder`; None stores nothing. A folder that cannot be written to is not a failure:
+    the arrays are computed again next time. Every method blocks."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -60,7 +60,7 @@ class ComputedStore:
         self._replace(self._path(kind, key), kind, lambda file: np.savez(file, allow_pickle=False, **named))
 
     def map(self, kind: str, key: str) -> Floats | None:
-        """The matrix kept for `key`, mapped: processes share it. None if there is none that is whole."""
+        """Returns the matrix stored for `key`, memory-mapped, shared by processes. None without one that is intact."""
         path = self._path(kind, key, ".npy")
         if path is None:
             return None
@@ -86,8 +86,8 @@ class ComputedStore:
         self._replace(self._path(kind, key, ".npy"), kind, write)
 
     def claim(self, kind: str) -> Claim | None:
-        """The right to compute a kind, which one process has at a time; None while another has it. Where nothing can be kept
-        every process has it."""
+        """Claims the right to compute a kind, which one process has at a time. None while another has it. If nothing can be
+        stored, every process gets it."""
         try:
             return Claim(self._folder / f".{kind}.lock" if self._folder is not None else None)
         except BlockingIOError:
@@ -113,7 +113,7 @@ class ComputedStore:
 
 
 class Claim:
-    """A lock on a file (flock(2)), which ends with its process as well. Raises BlockingIOError for one that is held."""
+    """A lock on a file (flock(2)), released when its process ends. Raises BlockingIOError if another process has it."""
 
     def __init__(self, path: Path | None) -> None:
         self._path, self._fd = path, -1
@@ -126,7 +126,7 @@ class Claim:
         except BlockingIOError:
             os.close(self._fd)
             raise
-        except OSError:  # nothing can be kept here either
+        except OSError:  # nothing can be stored here either
             self.release()
 
     def release(self) -> None:
@@ -141,15 +141,15 @@ def _seal(key: str, matrix: Floats) -> bytes:
 
 
 def _touch(path: Path) -> None:
-    """Marks the file as used, so that it is not removed as old."""
-    with suppress(OSError):  # a folder that is only read
+    """Updates the time at which the file was used, so that it is not removed as old."""
+    with suppress(OSError):  # a read-only folder
         os.utime(path)
 
 
 def _remove_older(current: Path, kind: str) -> None:
-    """Removes all of a kind but `current` and the one that was used last before it (for a way back), and temporary files of
-    processes that were killed an hour ago. Safe beside other processes: files that they have read or mapped are in their
-    memory, and missing ones they compute again."""
+    """Removes all files of a kind but `current` and the one used last before it (for a rollback), and temporary files older
+    than an hour, left by killed processes. Safe beside other processes: files that they have read or mapped stay in their
+    memory, and missing ones are recomputed."""
     others = sorted(set(current.parent.glob(f"{kind}-*.np[yz]")) - {current}, key=_used_at, reverse=True)
     abandoned = [path for path in current.parent.glob(f".{kind}-*.tmp") if time.time() - _used_at(path) > 3600]
     for path in [*others[1:], *abandoned]:
@@ -157,7 +157,7 @@ def _remove_older(current: Path, kind: str) -> None:
 
 
 def _used_at(path: Path) -> float:
-    """Seconds since 1970; 0 for a file that another process has just removed."""
+    """Returns seconds since 1970; 0 for a file that another process has just removed."""
     try:
         return path.stat().st_mtime
     except FileNotFoundError:
@@ -165,22 +165,22 @@ def _used_at(path: Path) -> float:
 
 
 def pack(texts: list[str] | tuple[str, ...]) -> NDArray[np.uint8]:
-    """Texts without line breaks as one array of bytes."""
+    """Packs texts without line breaks into one array of bytes."""
     return np.frombuffer("\n".join(texts).encode(), np.uint8)
 
 
 def unpack(data: NDArray[np.generic]) -> list[str]:
-    """The texts of `pack`. Raises ValueError for other bytes."""
+    """Unpacks the texts of `pack`. Raises ValueError for other bytes."""
     text = data.astype(np.uint8).tobytes().decode()
     return text.split("\n") if text else []
 
 
 class StaleArraysError(ValueError):
-    """Arrays that do not fit the catalogue they claim to be computed from."""
+    """Arrays that do not fit the catalogue of their key."""
 
 
 _NAMES, _PEOPLE = ("names", "titles", "main"), ("people", "authors", "part")
-"""Names of the rows, their owners and the marks of parts in a file."""
+"""Names in a file: of the rows, of their owners, and of the marks of name parts."""
 
 
 def index_arrays(index: LexicalIndex) -> Arrays:
@@ -189,7 +189,7 @@ def index_arrays(index: LexicalIndex) -> Arrays:
 
 
 def index_from(arrays: Arrays, titles: int, authors: int) -> LexicalIndex:
-    """Raises StaleArraysError if anything is missing or out of range."""
+    """Makes the index from its arrays. Raises StaleArraysError if anything is missing or out of range."""
     try:
         names, people = _rows(arrays, titles, *_NAMES), _rows(arrays, authors, *_PEOPLE)
         prose = _sparse("prose", arrays)
@@ -205,7 +205,7 @@ def _rows_arrays(rows: KeyRows, name: str, owners: str, part: str) -> Arrays:
 
 
 def _rows(arrays: Arrays, most: int, name: str, owners: str, part: str) -> KeyRows:
-    """Reads rows of names. `most` is the number of titles or authors that the names belong to."""
+    """Makes rows of names from their arrays. `most` is the number of titles or authors that the names belong to."""
     rows = KeyRows(
         unpack(arrays[f"{name}.keys"]),
         arrays[f"{name}.{owners}"].astype(np.int32),

@@ -21,7 +21,7 @@ from tools.store.models import Health
 
 T = TypeVar("T")
 MOST_EVENTS, MOST_STATED = 100_000, 1_000
-"""Rows of each table; the oldest are removed."""
+"""Most rows of each table; the oldest are removed."""
 TABLES = """
 CREATE TABLE IF NOT EXISTS events (
     owner TEXT NOT NULL, at TEXT NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL,
@@ -32,8 +32,8 @@ CREATE TABLE IF NOT EXISTS stated (owner TEXT PRIMARY KEY, revision TEXT, docume
 
 
 class CustomerDatabase:
-    """A connection. For a file it has a thread of its own, since a write may wait 0.25 s for another process's; in memory,
-    where a query takes microseconds, it is used on the event loop."""
+    """A SQLite connection. For a file it has a thread of its own, since a write may wait 0.25 s for another process's; in
+    memory, where a query takes microseconds, it is used on the event loop."""
 
     def __init__(self, path: Path | None = None) -> None:
         """Opens the database, which blocks for some milliseconds."""
@@ -42,11 +42,11 @@ class CustomerDatabase:
         self._db.executescript(TABLES)
         if path is not None:
             self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = OFF")  # the file outlives the processes, not the server
+            self._db.execute("PRAGMA synchronous = OFF")  # the file has to survive its processes, not the machine
             self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="customers")
 
     async def run(self, work: Callable[[sqlite3.Connection], T], deadline: Deadline) -> T:
-        """Raises TimedOut at the deadline, DependencyFailure when the file cannot be used."""
+        """Runs `work` on the connection. Raises TimedOut at the deadline, DependencyFailure if the file cannot be used."""
         try:
             if deadline.expired():
                 raise TimeoutError
@@ -71,13 +71,13 @@ class CustomerDatabase:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedProfiles:
-    """A `ProfilePort`."""
+    """A `ProfilePort` over SQLite."""
 
     database: CustomerDatabase = field(default_factory=CustomerDatabase)
     clock: Now = utc_now
 
     async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
-        """Adds events, each to the profile of its user; an event that is added twice is there once."""
+        """Adds events, each to the profile of its user; an event that is added twice is stored once."""
         rows = [(user_hash(user), event.at, event.kind.value, event.subject) for user, event in entries]
 
         def work(db: sqlite3.Connection) -> None:
@@ -87,7 +87,7 @@ class EmbeddedProfiles:
         await self.database.run(work, deadline)
 
     async def recall(self, user: str, deadline: Deadline) -> Profile:
-        """The latest events that are still kept."""
+        """Returns the latest events that have not expired."""
         asked = (user_hash(user), format_moment(self.clock() - timedelta(days=KEPT_DAYS)), RECALLED)
         sql = "SELECT kind, subject, at FROM events WHERE owner = ? AND at >= ? ORDER BY at DESC LIMIT ?"
         rows = await self.database.run(lambda db: db.execute(sql, asked).fetchall(), deadline)
@@ -104,7 +104,7 @@ class EmbeddedProfiles:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedPreferences:
-    """A `PreferencesPort`."""
+    """A `PreferencesPort` over SQLite."""
 
     database: CustomerDatabase = field(default_factory=CustomerDatabase)
 
@@ -114,7 +114,7 @@ class EmbeddedPreferences:
         return Kept(decode(row[0]) or (), row[1]) if row else Kept()
 
     async def keep(self, user: str, kept: Kept, in_place_of: str | None, deadline: Deadline) -> bool:
-        """Replaces the state of the revision `in_place_of`. False if another revision is there."""
+        """Replaces the preferences of the revision `in_place_of`. Returns False if another revision is stored."""
         owner, row = user_hash(user), (kept.revision, encode(kept.preferences))
 
         def work(db: sqlite3.Connection) -> bool:

@@ -1,4 +1,4 @@
-"""The lexical index of a catalogue: names by character grams, prose by words, and what finds titles and authors by it."""
+"""The lexical index of a catalogue: names by character grams, prose by words; and searches for titles and authors in it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Ints = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class SparseIndex:
-    """`rows[starts[t]:starts[t+1]]` are the rows that hold term t, with `weights` beside them; `idf` is by term."""
+    """An inverted index: `rows[starts[t]:starts[t+1]]` are the rows with term t, `weights` theirs; `idf` is by term."""
 
     vocabulary: Mapping[str, int]
     starts: NDArray[np.int64]
@@ -36,7 +36,7 @@ class SparseIndex:
     size: int
 
     def score(self, terms: Mapping[str, float]) -> Floats:
-        """Shape (size,): for each row the sum of idf × weight × the asked weight over the terms it holds."""
+        """Returns, in shape (size,), for each row the sum of idf × weight × asked weight over the terms it holds."""
         held = [(t, asked) for term, asked in terms.items() if (t := self.vocabulary.get(term)) is not None]
         if not held:
             return np.zeros(self.size, dtype=np.float32)
@@ -49,8 +49,8 @@ class SparseIndex:
         return np.bincount(rows, weights=values, minlength=self.size).astype(np.float32)
 
     def measure_coverage(self, asked: Sequence[Sequence[str]]) -> Floats:
-        """Shape (size,): the share of the asked words' idf mass in each row. A group of terms is one word in several
-        spellings: as frequent as all of them, and held as well as the best."""
+        """Returns, in shape (size,), the share of the asked words' idf mass in each row. A group of terms is one word in
+        several spellings: as frequent as all of them, and matched as well as the best one."""
         total, most = np.zeros(self.size, np.float32), 1e-6
         for group in asked:
             parts = [
@@ -69,8 +69,8 @@ class SparseIndex:
         return best
 
     def most_alike(self, terms: Sequence[str], masses: Floats, most: int, among: NDArray[np.bool_] | None = None) -> Ints:
-        """The rows with the best Dice coefficients of idf-weighted terms, at most that many, in any order, of the rows
-        `among` if given. `masses` are those of `masses()`."""
+        """Returns the rows with the best Dice coefficients of idf-weighted terms, at most `most`, in any order; only rows
+        `among`, if given. `masses` are those of `masses()`."""
         asked = dict.fromkeys(terms, 1.0)
         dice = 2.0 * self.score(asked) / (masses + np.float32(self.weight_of(asked)))
         if among is not None:
@@ -79,31 +79,31 @@ class SparseIndex:
         return np.asarray(best[dice[best] > 0.0], np.int32)
 
     def masses(self) -> Floats:
-        """Shape (size,): for each row the sum of idf × weight over all its terms."""
+        """Returns, in shape (size,), for each row the sum of idf × weight over all its terms."""
         spread = np.repeat(self.idf, np.diff(self.starts))
         return np.bincount(self.rows, weights=spread * self.weights, minlength=self.size).astype(np.float32)
 
     def weight_of(self, terms: Mapping[str, float]) -> float:
-        """The score of a row with weight 1 in every asked term. Unknown terms count as the rarest."""
+        """Returns the score of a row with weight 1 in every asked term. An unknown term counts as the rarest."""
         rarest, numbers = idf_of(0, self.size), [self.vocabulary.get(term) for term in terms]
         known = iter(self.idf[[t for t in numbers if t is not None]].tolist())
         return sum(asked * (rarest if t is None else next(known)) for t, asked in zip(numbers, terms.values(), strict=True))
 
     def in_vocabulary(self, terms: Sequence[str]) -> float:
-        """The share of the terms' idf mass that is in terms of the vocabulary; 0 when nothing is asked."""
+        """Returns the share of the terms' idf mass that is in terms of the vocabulary; 0 without terms."""
         each = dict.fromkeys(terms, 1.0)
         asked = self.weight_of(each)
         return self.weight_of({t: w for t, w in each.items() if t in self.vocabulary}) / asked if asked else 0.0
 
 
 def idf_of(rows: int, size: int) -> float:
-    """The idf of a term that so many rows hold, at most all of them."""
+    """Returns the idf of a term that is in `rows` of `size` rows, at most all of them."""
     held = min(rows, size)
     return math.log(1.0 + (size - held + 0.5) / (held + 0.5))
 
 
 def build(documents: Iterable[Mapping[str, float]], *, k1: float = 1.2, b: float = 0.3) -> SparseIndex:
-    """Index of `documents` (term → weighted frequency), one row each, with saturating BM25 weights between 0 and k1 + 1."""
+    """Builds an index of `documents` (term → weighted frequency), a row each, with BM25 weights from 0 to k1 + 1."""
     vocabulary: dict[str, int] = {}
     terms, rows, frequencies, lengths = [], [], [], []
     for row, document in enumerate(documents):
@@ -131,8 +131,8 @@ def _assemble(
 
 @dataclass(frozen=True, slots=True)
 class KeyRows:
-    """One row a name, in the order of those who have them: `keys[r]` is a sound key of title or author number `owners[r]`;
-    `part` marks parts of a name: what is before a subtitle, or one part of an author's Latin name."""
+    """Names in rows, sorted by owner: `keys[r]` is a sound key of title or author number `owners[r]`; `part` marks parts of
+    a name: the part before a subtitle, or one part of an author's Latin name. `grams` finds rows by character grams."""
 
     keys: Sequence[str]
     owners: Ints
@@ -142,8 +142,8 @@ class KeyRows:
 
 @dataclass(frozen=True, slots=True)
 class LexicalIndex:
-    """Rows and terms that are costly to compute from the titles, and kept on disk. Authors have their numbers in
-    `TitleColumns.authors`."""
+    """Names and terms that are costly to compute from the titles, and so are cached on disk. An author's number is its place
+    in `TitleColumns.authors`."""
 
     names: KeyRows
     people: KeyRows
@@ -155,7 +155,7 @@ def build_index(titles: Sequence[Title]) -> LexicalIndex:
     names, people = map(NameKeys.of, titles), map(AuthorKeys.from_author, authors_of(titles))
     return LexicalIndex(
         _rows(((named.whole, named.main) for named in names), lambda key, part: key),
-        # Parts of a name are found as they stand alone.
+        # Parts of a name are found by their exact key only.
         _rows(((named.spellings, sorted(named.parts)) for named in people), lambda key, part: "" if part else key),
         build((prose_terms(t) for t in titles), b=0.25),
     )
@@ -176,7 +176,7 @@ def _rows(names: Iterable[tuple[Sequence[str], Sequence[str]]], found_by: Callab
 
 
 def gram_index(keys: Sequence[str]) -> SparseIndex:
-    """Rows by the set of their grams, each gram weighted by its idf alone."""
+    """Builds an index of the set of grams of each key, each gram weighted by its idf alone."""
     return build((dict.fromkeys(grams(key), 1.0) if key else {} for key in keys), k1=0.0, b=0.0)
 
 
@@ -184,7 +184,7 @@ _RECALL = 120
 
 
 class IndexedNames(NameTable):
-    """The name rows of a whole catalogue, found by their grams, beginnings and consonants."""
+    """The names of a whole catalogue, found by their grams, prefixes and consonants."""
 
     def __init__(self, rows: KeyRows, titles: int) -> None:
         self._keep(rows.keys, rows.owners, rows.part, titles)
@@ -204,7 +204,7 @@ class IndexedNames(NameTable):
 
 
 def _by_consonants(rows: KeyRows) -> dict[str, list[int]]:
-    """Rows of Latin names by their consonants, which is how katakana finds them."""
+    """Returns the rows of Latin names by consonant skeleton, by which a query in katakana finds them."""
     found: dict[str, list[int]] = defaultdict(list)
     for row, key in enumerate(rows.keys):
         if key.isascii() and len(skeleton := consonants(key)) >= MIN_CONSONANTS:
@@ -213,7 +213,7 @@ def _by_consonants(rows: KeyRows) -> dict[str, list[int]]:
 
 
 class ExactNames:
-    """Titles and authors by the sound keys of their names. Read only after construction; safe to share between threads."""
+    """Finds titles and authors by exact sound keys. Read only after construction; safe to share between threads."""
 
     def __init__(self, index: LexicalIndex, columns: TitleColumns) -> None:
         self._columns = columns
@@ -238,7 +238,7 @@ class ExactNames:
             self._families[family_key(known)].add(number)
 
     def find(self, asked: Sequence[str]) -> dict[str, NameMatches]:
-        """The titles and authors of exactly these names; names without any are left out."""
+        """Returns the titles and authors of exactly these names; names without a match are left out."""
         found = {each: NameMatches(self._titles(name), self._works(name)) for each, name in exact_names(asked).items()}
         return {each: called for each, called in found.items() if called != NameMatches()}
 
@@ -259,7 +259,7 @@ _LONGEST_CJK_NAME = 12
 
 
 class PeopleLeg:
-    """Knows the distinct authors of a catalogue. Read only after construction; safe to share between threads."""
+    """Finds titles by their authors' names. Read only after construction; safe to share between threads."""
 
     def __init__(self, rows: KeyRows, columns: TitleColumns) -> None:
         self._rows, self._columns = rows, columns
@@ -282,7 +282,7 @@ class PeopleLeg:
                 self._family[key[-size:]].add(author)
 
     def written_by(self, asked: str) -> Mask:
-        """Shape (titles,): whether an author of the title has the asked name, as `people.is_author` says."""
+        """Returns a mask of shape (titles,): titles by an author with the asked name (`titles.document.is_author`)."""
         mask = self._columns.none()
         name = AskedName(asked)
         for author in self._find_near(name):
@@ -291,14 +291,14 @@ class PeopleLeg:
         return mask
 
     def _find_near(self, asked: AskedName) -> set[int]:
-        """Authors that share a part with the asked name: all that could fit."""
+        """Returns the authors that share a part with the asked name: all that could match."""
         found = set(self._spelled.get(asked.key, ()))
         for part in asked.words:
             found |= self._parts.get(part, set()) | self._family.get(part, set())
         return found
 
     def measure_authorship(self, query: ParsedQuery) -> Floats:
-        """Shape (titles,): how surely the query names an author of each title (`AskedAuthor`)."""
+        """Returns, in shape (titles,), the confidence that the query names an author of each title (`AskedAuthor`)."""
         found = np.zeros(len(self._columns), np.float32)
         asked = AskedAuthor(query)
         for author in self._candidates(asked.name) | self._authors_with_reading(asked.readings):
@@ -307,7 +307,7 @@ class PeopleLeg:
         return found
 
     def works_of_authors(self, number: int) -> Mask:
-        """Shape (titles,): all works of the authors of title `number`."""
+        """Returns a mask of shape (titles,): all works of the authors of title `number`."""
         mask = self._columns.none()
         for author in self.authors_of(number):
             mask[self._columns.works[author]] = True
@@ -320,11 +320,11 @@ class PeopleLeg:
                     yield candidate
 
     def _authors_with_reading(self, readings: Iterable[str]) -> set[int]:
-        """Returns the authors with a name, or a part of one, among the readings of the asked kanji."""
+        """Returns the authors whose name, or a part of it, is among the readings of the asked kanji."""
         return {author for key in readings for known in (self._spelled, self._parts) for author in known.get(key, ())}
 
     def _candidates(self, asked: AskedName) -> set[int]:
-        """Returns the authors that the name may mean: one of exactly this name, else all that share a part, a spelling or
+        """Returns the authors that the name may mean: those of exactly this name, else all that share a part, a spelling or
         many grams."""
         exact = self._spelled.get(asked.key)
         if exact and len(asked.words) > 1:
@@ -333,7 +333,7 @@ class PeopleLeg:
         return self._find_near(asked) | inside | self._typed_like(asked.key)
 
     def _typed_like(self, key: str) -> set[int]:
-        """The authors whose spellings share the most idf-weighted grams with `key`."""
+        """Returns the authors whose spellings share the most idf-weighted grams with `key`."""
         if len(key) not in TYPO_LENGTHS:
             return set()
         return set(self._rows.owners[self._rows.grams.most_alike(grams(key), self._masses, _RECALLED_AUTHORS)].tolist())

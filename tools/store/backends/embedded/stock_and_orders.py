@@ -49,7 +49,7 @@ from tools.store.search.ranking.candidates import in_order
 
 
 class EmbeddedReleases:
-    """A `ReleasesPort` over lists of months, put in order once."""
+    """A `ReleasesPort` over releases in memory, listed by month and sorted once."""
 
     def __init__(self, releases: Iterable[Release]) -> None:
         months: dict[str, list[Release]] = defaultdict(list)
@@ -85,7 +85,7 @@ class EmbeddedTitles:
 
 OFFER_COLUMNS = tuple(field.name for field in fields(Offer))
 VOLUME_COLUMNS = tuple(field.name for field in fields(VolumeStock))
-"""A column a field, so that a row is one."""
+"""One column for each field, so that a row is the arguments of an object."""
 _VOLUME_ROW = attrgetter(*VOLUME_COLUMNS)
 TABLES = f"""
 CREATE TABLE offers (
@@ -102,11 +102,11 @@ CREATE TABLE orders (
 ) WITHOUT ROWID;
 CREATE INDEX orders_by_time ON orders (owner, ordered_at, order_id);
 """
-"""The database keeps offers and volumes as they were read: their types and limits are the model's. A campaign is JSON."""
+"""The schema. Offers and volumes are stored as they were decoded, with the models' types and limits; a campaign is JSON."""
 
 
 def offer_from(row: Sequence[Any]) -> Offer:
-    """The offer of a row of `OFFER_COLUMNS`."""
+    """Makes the offer of a row of `OFFER_COLUMNS`."""
     *plain, campaign = row
     offer = Offer(*plain)
     return offer if campaign is None else replace(offer, campaign=Campaign(**json.loads(campaign)))
@@ -119,7 +119,7 @@ def _fill(
     orders: Iterable[tuple[str, Order]],
 ) -> None:
     """Creates the tables and loads everything in one transaction; afterwards the connection refuses writes. In formats that
-    are counted by volume, the catalogue's offers give way to what the volumes say."""
+    are counted by volume, offers computed from the volumes replace the catalogue's."""
     by_format: dict[str, dict[str, list[VolumeStock]]] = defaultdict(lambda: defaultdict(list))
     for title_id, volume in volumes:
         by_format[title_id][volume.format].append(volume)
@@ -147,7 +147,7 @@ def _places(count: int) -> str:
 
 
 _SLICE_S = 0.0003
-"""How long one call may keep the event loop before others have a turn; one title more can be on top of it."""
+"""Seconds for which one call may read before it yields to the event loop; one more title can come on top of it."""
 
 
 class EmbeddedStore:
@@ -156,7 +156,7 @@ class EmbeddedStore:
     def __init__(self, db: sqlite3.Connection, clock: Now = utc_now) -> None:
         self._db = db
         self._clock = clock
-        # Kept, since nothing changes while the store is open and making the volumes is most of a read. 2 KB with 15 volumes.
+        # A cache: nothing changes while the store is open, and making the volumes is most of a read. 2 KB with 15 volumes.
         self._sold: Lru[str, tuple[tuple[Offer, ...], tuple[VolumeStock, ...]]] = Lru(1_000)
 
     @classmethod
@@ -171,16 +171,16 @@ class EmbeddedStore:
         *,
         clock: Now = utc_now,
     ) -> AsyncIterator[EmbeddedStore]:
-        """The store, filled, until the block ends. `offers` are the catalogue's: every title id once, with its offers;
-        `numbers` is the pattern of the shop's order ids, `currency` that of its files. Raises StoreFileError for a line that
-        cannot be used and for volumes of a title that the catalogue lacks."""
+        """Opens the store, filled from the files, until the block ends. `offers` are the catalogue's: every title id once,
+        with its offers; `numbers` is the pattern of the shop's order ids, `currency` that of its files. Raises
+        StoreFileError for a line that cannot be used and for volumes of a title that the catalogue lacks."""
         db = await asyncio.to_thread(_load, offers, volumes_file, orders_file, numbers, currency)
         with closing(db):
             yield cls(db, clock)
 
     @classmethod
     def of_file(cls, path: Path, *, clock: Now = utc_now) -> EmbeddedStore:
-        """The store that `write_store` wrote, mapped: processes share it. Close it."""
+        """Opens a file of `write_store`, memory-mapped, so that processes share it. The caller closes it."""
         db = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False)
         db.execute(f"PRAGMA mmap_size = {path.stat().st_size}")
         return cls(db, clock)
@@ -189,8 +189,8 @@ class EmbeddedStore:
         self._db.close()
 
     async def availability(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage:
-        """Offers and volumes of the titles that are sold here. Past the deadline the rest is `unanswered`; TimedOut
-        when nothing was read yet."""
+        """Returns the stock of titles that are sold here. Past the deadline the rest is `unanswered`; raises TimedOut if
+        nothing was read yet."""
         _require_time(deadline, "stock")
         as_of = self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         rows: dict[str, Availability] = {}
@@ -208,13 +208,13 @@ class EmbeddedStore:
         return AvailabilityPage(rows)
 
     async def order(self, owner: str, order_id: str, deadline: Deadline) -> Order | None:
-        """Reads by (owner, order id) once: another's order is as absent as one that never was."""
+        """Reads one row by (owner, order id), so that another owner's order is absent."""
         _require_time(deadline, "orders")
         found = self._read("orders", _ORDER, owner, order_id)
         return decode_json(Order, found[0][0]) if found else None
 
     async def latest(self, owner: str, limit: int, deadline: Deadline) -> tuple[Order, ...]:
-        """The owner's orders, latest first, at most `limit` of them."""
+        """Returns the owner's orders, latest first, at most `limit` of them."""
         _require_time(deadline, "orders")
         orders = []
         for (document,) in self._read("orders", _LATEST, owner, limit):
@@ -223,23 +223,23 @@ class EmbeddedStore:
         return tuple(orders)
 
     async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
-        """Title ids, latest purchase first; equal times by id."""
+        """Returns title ids, latest purchase first; equal times by id."""
         _require_time(deadline, "orders")
         return tuple(title_id for (title_id,) in self._read("orders", _PURCHASED, owner))
 
     async def bought(self, owner: str, title_id: str, deadline: Deadline) -> tuple[OrderLine, ...]:
-        """Lines of the owner's orders, the latest first."""
+        """Returns the owner's order lines of the title, latest order first."""
         _require_time(deadline, "orders")
         found = self._read("orders", _BOUGHT, owner, title_id, MOST_BOUGHT)
         orders = [decode_json(Order, document) for (document,) in found]
         return tuple(line for order in orders for line in order.lines if line.title_id == title_id)
 
     def dated_volumes(self) -> list[tuple[str, VolumeStock]]:
-        """Title id and volume, of all that have a day on which they come out."""
+        """Returns pairs of title id and volume, of all volumes with a release date."""
         return [(title_id, VolumeStock(*row)) for title_id, *row in self._read("stock", _DATED)]
 
     async def health(self, deadline: Deadline) -> Health:
-        """Answers as long as the store is open."""
+        """Checks that the database answers, as it does while the store is open."""
         _require_time(deadline, "stock")
         self._read("stock", "SELECT 1")
         return Health(ok=True, detail="in this process")
@@ -253,10 +253,10 @@ class EmbeddedStore:
         return Availability(title_id, *sold, as_of)
 
     def _read(self, dependency: str, sql: str, *keys: str | int) -> list[Any]:
-        """Reads all rows at once: a cursor left half read would keep its statement open."""
+        """Returns all rows at once: a cursor left half read would keep its statement open."""
         try:
             return self._db.execute(sql, keys).fetchall()
-        except UnicodeEncodeError:  # half a character is no key of ours, and no failure either
+        except UnicodeEncodeError:  # a lone surrogate, which no key has
             return []
         except sqlite3.Error as error:
             raise DependencyFailure("The store's records cannot be read now.", dependency=dependency) from error
@@ -294,7 +294,7 @@ def _load(
     *,
     database: str = ":memory:",
 ) -> sqlite3.Connection:
-    """Reads and checks everything first, so that a bad line leaves nothing behind."""
+    """Reads and checks all files before it creates the database, so that a bad line leaves nothing behind."""
     catalogue = dict(offers)
     volumes = read_volumes(volumes_file, currency=currency) if volumes_file else []
     for title_id, _ in volumes:

@@ -1,1 +1,1 @@
-"""The catalogue in OpenSearch: on nodes of one's own or AWS's, or Serverless. The driver is imported in this folder only."""
+"""The catalogue in OpenSearch: self-managed or AWS nodes, or Serverless. Only this package imports the driver."""

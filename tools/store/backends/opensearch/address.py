@@ -1,4 +1,4 @@
-"""The address of an OpenSearch and the alias of the catalogue in it."""
+"""The address of an OpenSearch cluster and the alias of the catalogue in it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class OpenSearchAddress:
 
     @classmethod
     def parse(cls, url: str) -> OpenSearchAddress:
-        """Raises ValueError, naming the part that is wrong; the message repeats no password."""
+        """Parses the URL. Raises ValueError, naming the part that is wrong; the message repeats no password."""
         parts = urlsplit(url)
         if parts.scheme not in _SCHEMES:
             raise ValueError(f"scheme {parts.scheme!r} is none of http, https, aoss+https")

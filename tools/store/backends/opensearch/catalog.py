@@ -1,4 +1,4 @@
-"""The catalogue in OpenSearch: a `CatalogPort` that recalls there and ranks here."""
+"""The catalogue in OpenSearch: a `CatalogPort` that recalls titles in the cluster and ranks them in this process."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ from tools.store.search.titles.names import ExactName, exact_names
 from tools.store.tags import Vocabulary
 
 KNOWN_NAMES = 20_000
-"""Names looked up lately; most match nothing."""
+"""Capacity of the cache of looked-up names; most of them match nothing."""
 
 
 class OpenSearchCatalog:
-    """Get one from `open`. The cluster is first asked by the first call. Every method but `health` raises BackendFailure."""
+    """A `CatalogPort`. Get one from `open`; the first call connects. Every method but `health` raises BackendFailure."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class OpenSearchCatalog:
         async with answering(deadline):
             parsed = self._parser.parse(query.text, query.conditions.author, query.conditions.tags)
             parsed = replace(parsed, ordering=query.ordering or parsed.ordering)
-            await asyncio.sleep(0)  # reading a long query is work enough for one turn of the loop
+            await asyncio.sleep(0)  # parsing a long query takes long enough: others have a turn
             if parsed.empty:
                 return await self._find_best_known(query, parsed.ordering, deadline)
             return await self._find(query, parsed, await self._state.statistics(deadline), deadline)
@@ -100,7 +100,7 @@ class OpenSearchCatalog:
                 packed = {column(hit, ID): column(hit, "packed") for hit in answer["hits"]["hits"]}
                 found = {title.title_id: title for title in await self._cache.unpack_titles(list(packed.values()))}
             if not found.keys() >= set(title_ids):
-                # An index of another format may lack titles that this server's would have: a failure, no absence.
+                # Raises for an index of another format, which may lack titles: they must not be reported as absent.
                 await self._state.statistics(deadline, anew=True)
             return found
 
@@ -109,7 +109,7 @@ class OpenSearchCatalog:
             return (await self._find_best_known(CatalogQuery("", conditions, limit), None, deadline)).titles
 
     async def for_reader(self, query: ReaderQuery, deadline: Deadline) -> tuple[Title, ...]:
-        """Recalls titles in the cluster and orders them here, by the rule of every backend."""
+        """Recalls titles in the cluster and ranks them here, by the rule of every backend."""
         if query.limit < 1 or query.fits == {}:
             return ()
         async with answering(deadline):
@@ -119,7 +119,7 @@ class OpenSearchCatalog:
             answer = (await self._client.searches([to_taste(query, profile, self._taste)], deadline))[0]
             found = await self._cache.fetch_entries(hit_keys([answer]), deadline)
             cards = cards_of(found)
-            await asyncio.sleep(0)  # others are served between two pieces of work, which grow with the recalled titles
+            await asyncio.sleep(0)  # yields to the loop, since work grows with the recalled titles
             taste = Taste(columns_of(cards), rarity, self._taste, spell_author)
             await asyncio.sleep(0)
             scores = taste.worth(query, profile)
@@ -128,7 +128,7 @@ class OpenSearchCatalog:
             return await self._cache.titles([entries[row] for row in order(scores, query.limit).tolist()])
 
     async def nearest(self, text: str, limit: int, deadline: Deadline) -> tuple[Neighbour, ...] | None:
-        """Returns the titles nearest in meaning, without those removed meanwhile."""
+        """Returns the titles nearest in meaning, without those removed since the search."""
         async with answering(deadline):
             if self._vectors is None or self._problem(await self._state.statistics(deadline)) is not None:
                 return ()
@@ -143,12 +143,12 @@ class OpenSearchCatalog:
             return tuple(Neighbour(title, near[title.title_id]) for title in titles)
 
     async def terms(self, deadline: Deadline) -> CatalogTerms:
-        """The terms of the index that serves, as far as this process knows."""
+        """Returns the terms of the serving index, from this process's cache."""
         async with answering(deadline):
             return (await self._state.statistics(deadline)).terms
 
     async def match_names(self, names: Sequence[str], deadline: Deadline) -> dict[str, NameMatches]:
-        """Asks for the names that are not known, all in one request."""
+        """Looks up the names that are not cached, all in one request."""
         async with answering(deadline):
             asked = exact_names(names)
             index = (await self._state.statistics(deadline)).name
@@ -160,7 +160,7 @@ class OpenSearchCatalog:
             return {each: found[each] for each in asked if found[each] != NameMatches()}
 
     async def health(self, deadline: Deadline) -> Health:
-        """Never raises: `detail` says what is wrong, an embedder that does not fit the index included."""
+        """Checks the index. Never raises: `detail` states the problem, also an embedder that does not fit the index."""
         try:
             async with answering(deadline):
                 statistics = await self._state.statistics(deadline, anew=True)
@@ -175,7 +175,7 @@ class OpenSearchCatalog:
         return None if self._embedder is None else statistics.identity.disagreement(self._embedder)
 
     async def _find_best_known(self, query: CatalogQuery, ordering: Ordering | None, deadline: Deadline) -> CatalogPage:
-        """The best known titles under the conditions, or the first by another ordering; the text is ignored."""
+        """Finds the best known titles under the conditions, or the first by another ordering; the text is ignored."""
         if query.conditions.stated or ordering is not None:
             # An index of another format lacks the fields that these ask for, and would answer wrongly.
             await self._state.statistics(deadline)
@@ -208,7 +208,7 @@ class OpenSearchCatalog:
         return page
 
     def _learn_names(self, answer: Answer, asked: Mapping[str, ExactName], index: str) -> dict[str, NameMatches]:
-        """Reads the answer to `called(asked)` and keeps it for the index that answered, else for `index`. Raises
+        """Reads the answer to `aggregate_names(asked)` and caches it for the index that answered, else for `index`. Raises
         LookupError, TypeError and ValueError for a malformed answer."""
         found = called_from(answer, asked)
         answered = index_of(answer)

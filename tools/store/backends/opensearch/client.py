@@ -1,10 +1,10 @@
-"""One client: a bounded pool of connections, no retries of its own, deadlines that reach the cluster, and failures that
-carry no text or address of the driver's; the original stays attached as the cause, for a debugger.
+"""The client of the cluster: a bounded pool of connections, no retries of its own, deadlines that reach the cluster, and
+failures without texts or addresses of the driver; the original error is their cause, for debugging.
 
-Retries, breaker and attempt deadlines are the product's own (`tools.store.guarded`): the driver tries once. Its timeout, set
-a request, covers the wait for a connection, connecting and reading. The cluster is told as well: each search has a `timeout`
-(it stops collecting) and a `cancel_after_time_interval` (its task is cancelled); and a call that is cancelled here closes
-its connection, which makes the cluster cancel its tasks.
+Retries, circuit breaker and attempt deadlines are those of `tools.store.guarded`: the driver tries once. Its timeout, set
+for each request, covers the wait for a connection, connecting and reading. The cluster is told as well: each search has a
+`timeout` (it stops collecting) and a `cancel_after_time_interval` (its task is cancelled); and a call that is cancelled here
+closes its connection, which makes the cluster cancel its tasks.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _CANCELLED = ("task_cancelled_exception", "timeout_exception", "search_phase_tim
 
 
 class MalformedAnswer(ValueError):
-    """An answer of OpenSearch, or of a server in its place, that makes no sense."""
+    """An answer of OpenSearch, or of another server at its address, that cannot be read."""
 
 
 class IndexMissing(DependencyFailure):
-    """No index has the catalogue's name: it was never loaded, or under another name."""
+    """No index is behind the catalogue's alias: it was never loaded, or under another name."""
 
     def __init__(self) -> None:
         super().__init__("The index of the catalogue is not there.", dependency=_DEPENDENCY)
@@ -54,12 +54,12 @@ async def answering(deadline: Deadline) -> AsyncIterator[None]:
     except BackendFailure:
         raise
     except (OpenSearchException, OSError, EOFError, LookupError, TypeError, ValueError, AttributeError) as error:
-        # The driver takes error bodies apart without looking, so nonsense from a proxy ends as any of the last four.
+        # The driver parses error bodies unchecked, so that a proxy's may raise any of the last four.
         raise failure_of(error) from error
 
 
 def failure_of(error: Exception) -> BackendFailure:
-    """The failure for an error of the driver, or for an answer that can't be read."""
+    """Returns the failure for an error of the driver, or for an answer that cannot be read."""
     if isinstance(error, (TimeoutError, ConnectionTimeout)):
         return timed_out()
     if isinstance(error, (DriverConnectionError, OSError, EOFError)):
@@ -76,13 +76,13 @@ def timed_out() -> TimedOut:
 
 
 def check_answer(answer: Any) -> Mapping[str, Any]:
-    """Checks one answer of a multi-search. Half an answer (late or missing shards) is a failure. Raises BackendFailure,
-    MalformedAnswer."""
+    """Returns one answer of a multi-search if it is complete. A partial one (late or missing shards) is a failure. Raises
+    BackendFailure, MalformedAnswer."""
     if not isinstance(answer, dict):
         raise MalformedAnswer("an answer is no object")
     if (error := answer.get("error")) is not None:
         kind = error.get("type", "") if isinstance(error, dict) else ""
-        # The first cause: shards' reasons are wrapped in `search_phase_execution_exception`.
+        # The root cause: reasons of shards are wrapped in `search_phase_execution_exception`.
         causes = error.get("root_cause") if isinstance(error, dict) else None
         first = causes[0] if isinstance(causes, list) and causes and isinstance(causes[0], dict) else {}
         raise _classify_refusal(int(answer.get("status", 500)), str(first.get("type", "")) or str(kind))
@@ -106,23 +106,23 @@ def _classify_refusal(status: int, kind: str) -> BackendFailure:
         return DependencyFailure("This server is not allowed to read the catalogue.", dependency=_DEPENDENCY)
     if status == 404 or kind == "index_not_found_exception":
         return IndexMissing()
-    if status == 400 and kind:  # OpenSearch's own word; a proxy's has no type, and is about the way there
+    if status == 400 and kind:  # OpenSearch's own error; one of a proxy has no type
         return QuestionRefused("The catalogue failed to answer.", dependency=_DEPENDENCY)
     return DependencyFailure("The catalogue failed to answer.", dependency=_DEPENDENCY)
 
 
 POOL = 80
-"""Connections at most: the catalogue's 64 places, and some for health."""
+"""Most connections: 64 for the catalogue's bulkhead, and some for health checks."""
 _NDJSON = {"content-type": "application/x-ndjson"}
 
 Json = dict[str, Any]
 
 
 class Client:
-    """Connects when it is first used, so that an absent cluster neither stops nor holds up a start."""
+    """Connects at first use, so that an absent cluster neither stops nor delays the server's start."""
 
     def __init__(self, address: OpenSearchAddress) -> None:
-        """Raises ValueError for a certificate file that can't be used."""
+        """Raises ValueError for a certificate file that cannot be used, and for missing AWS credentials."""
         self.address = address
         self._credentials = _credentials() if address.serverless else None
         self._driver = _driver(address, self._credentials)
@@ -131,7 +131,7 @@ class Client:
         await self._driver.close()
 
     async def searches(self, bodies: Sequence[Mapping[str, Any]], deadline: Deadline) -> list[Mapping[str, Any]]:
-        """Sends all searches in one request; returns their whole answers. Raises BackendFailure."""
+        """Sends all searches in one request; returns their complete answers, in order. Raises BackendFailure."""
         async with answering(deadline):
             milliseconds = max(1, math.floor(deadline.remaining() * 1000))
             limits = {"timeout": f"{milliseconds}ms"}
@@ -152,7 +152,7 @@ class Client:
         deadline: Deadline,
         params: Mapping[str, str] | None = None,
     ) -> Json:
-        """Makes any other request; `body` is an object, or lines for `_bulk`. Raises BackendFailure."""
+        """Sends any other request; `body` is an object, or lines for `_bulk`. Raises BackendFailure."""
         encoded = (
             body.encode("utf-8", "replace") if isinstance(body, str) else None if body is None else _serialize_body(body)
         )
@@ -188,7 +188,7 @@ class Client:
 
 
 class _FastJson(JSONSerializer):
-    """Parses answers faster than `json` does: they are the largest JSON of the whole server."""
+    """Parses answers faster than `json` does: they are the largest JSON of this server."""
 
     def loads(self, s: str) -> Any:
         try:
@@ -200,12 +200,12 @@ class _FastJson(JSONSerializer):
 def _serialize_body(body: Mapping[str, Any]) -> bytes:
     try:
         return to_json(body)
-    except PydanticSerializationError:  # half a character: what people paste can hold one
+    except PydanticSerializationError:  # a lone surrogate, which pasted text can have
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
 
 
 def _driver(address: OpenSearchAddress, credentials: Any) -> AsyncOpenSearch:
-    # The driver logs every failed request with its address. Failures are told of by those who see them.
+    # The driver logs every failed request with its address; callers report failures themselves.
     logging.getLogger("opensearch").setLevel(logging.ERROR)
     host = {"host": address.host, "port": address.port, "url_prefix": address.prefix, "use_ssl": address.tls}
     options: Json = {"max_retries": 0, "retry_on_timeout": False, "maxsize": POOL, "serializer": _FastJson()}
@@ -219,7 +219,7 @@ def _driver(address: OpenSearchAddress, credentials: Any) -> AsyncOpenSearch:
 
 
 def _credentials() -> Any:
-    """The credentials of the environment, which may renew themselves. Raises ValueError when there are none."""
+    """Returns the credentials of the environment, which may renew themselves. Raises ValueError if there are none."""
     import botocore.session
 
     credentials = botocore.session.get_session().get_credentials()

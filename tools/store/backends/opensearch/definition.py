@@ -1,10 +1,10 @@
-"""The one definition of the index: what seeding creates, searching relies on, and doctor compares.
+"""The one definition of the index: seeding creates it, searches rely on it, and doctor compares it.
 
 An index is built once, from a whole catalogue, and never changed. Its name ends in the fingerprint of what it was built
 from, and an alias points to the one that serves, so that a new catalogue takes over in one atomic step.
 
-Terms are made here (`tools.store.search`) and not by the cluster's analysers, so that a title is found by the same rules on
-every backend, Japanese included, and the cluster needs no plugin but k-NN.
+Terms are computed here (`tools.store.search`) and not by the cluster's analyzers, so that a title is found by the same rules
+on every backend, Japanese included, and the cluster needs no plugin but k-NN.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from tools.store.ports import Embedder
 from tools.store.search.ranking.weights import Weights
 
 FORMAT = "3"
-"""The format of the documents: the content of their columns, and its packing. Raise it when that changes, for a server
-cannot read another format. The index's own settings count by themselves (`definition`)."""
+"""The format of the documents: content and packing of their columns. Raise it when that changes, since a server cannot read
+another format. Changed settings of the index need no new format (`definition`)."""
 _FINGERPRINT = 16
 Json = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The content and the tools that an index was built from. Two of the same identity hold the same."""
+    """The content and the tools that an index was built from. Indices of one identity have the same documents."""
 
     format: str
     definition: str
@@ -48,11 +48,11 @@ class Identity:
 
     @classmethod
     def from_meta(cls, meta: Json) -> Identity:
-        """Raises ValueError for what this server did not write."""
+        """Decodes the `_meta` of an index. Raises ValueError if this server did not write it."""
         return _IDENTITY.validate_python(meta)
 
     def disagreement(self, embedder: Embedder) -> str | None:
-        """Why vectors of `embedder` can't be compared with those of the index; None when they can."""
+        """Says why vectors of `embedder` cannot be compared with those of the index; None if they can."""
         if self.embedder is None:
             return "the index has no vectors: load the catalogue again with an embedder"
         if (self.embedder, self.dimensions) == (embedder.name, embedder.dimensions):
@@ -72,8 +72,8 @@ def index_name(alias: str, identity: Identity) -> str:
 
 
 def filling(name: str) -> str:
-    """The alias that an index is written by while it is loaded. A write to an index that is gone would make one of that
-    name, with a mapping by guess; one to an alias that is gone is refused."""
+    """Returns the alias through which an index is written while it is loaded. A write to a removed index would create one
+    with guessed mappings; a write to a removed alias is refused."""
     return f"{name}-filling"
 
 
@@ -82,13 +82,13 @@ def is_index_of(alias: str, name: str) -> bool:
 
 
 def digest(described: Any) -> str:
-    """A short name for whatever JSON can say, the same for the same."""
+    """Returns a short hash of a JSON value, the same for equal values."""
     return sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:_FINGERPRINT]
 
 
 HEADLINE = Weights().headline
-"""A sense vector is (passage + HEADLINE × headline) / (1 + HEADLINE): its inner product with a query is what fusion makes of
-the two cosines, so that one search for nearest vectors finds what is best by both."""
+"""Weight of the headline. A sense vector is (passage + HEADLINE × headline) / (1 + HEADLINE): its inner product with a query
+is the fusion of the two cosines, so that one k-NN search finds the best titles by both."""
 ID = "title_id"
 FOUND = (ID, "card", "packed")
 """The columns (doc values) of hits: the id, the card that ranks a title, and the record that is shown.
@@ -102,8 +102,8 @@ _LONGEST_TERM = 8_191
 class Flavour:
     """The differences between nodes and Serverless.
 
-    Serverless gives out document ids itself in vector collections, has no refresh, and searches vectors with Faiss. On
-    nodes Lucene's own HNSW needs no native library.
+    Serverless assigns document ids itself in vector collections, has no refresh, and searches vectors with Faiss. On nodes
+    Lucene's own HNSW needs no native library.
     """
 
     engine: str
@@ -121,12 +121,12 @@ def flavour_of(address: OpenSearchAddress) -> Flavour:
 
 
 def definition(dimensions: int, flavour: Flavour) -> str:
-    """A digest of everything but the catalogue: with another analysis, mapping or setting it is another index."""
+    """Returns a digest of settings and mappings, without the catalogue: an index with others has to be built anew."""
     return digest([HEADLINE, _settings(flavour), _mappings(dimensions, flavour)])
 
 
 def creation(identity: Identity, flavour: Flavour) -> Json:
-    """The body that creates the index."""
+    """Returns the body of the request that creates the index."""
     mappings = _mappings(identity.dimensions, flavour) | {"_meta": identity.meta()}
     return {"settings": {"index": _settings(flavour)}, "mappings": mappings}
 
@@ -137,9 +137,9 @@ def _settings(flavour: Flavour) -> Json:
 
 
 def _mappings(dimensions: int, flavour: Flavour) -> Json:
-    """The mappings; without dimensions there are no vectors."""
+    """Returns the mappings; without dimensions there are no vectors."""
     senses = {"senses": _define_nested({"vector": _vector(dimensions, flavour)})} if dimensions else {}
-    # Bytes that come with a hit, and JSON that is given back as it came; neither is searched.
+    # `column`: bytes that come with a hit; `kept`: JSON that is returned as stored. Neither is searched.
     column, kept = {"type": "binary", "doc_values": True, "store": False}, {"type": "object", "enabled": False}
     return {
         "dynamic": "strict",
@@ -157,9 +157,9 @@ def _mappings(dimensions: int, flavour: Flavour) -> Json:
 
 
 def _facts() -> Json:
-    """Makes the fields that filter and order. Popularity is ordered by `rank`, then `prior` (fame), then `place` in the
-    file, others by the column of their ordering first. Numbers that a caller sets bounds to are doubles: no bound is out of
-    their range."""
+    """Makes the fields to filter and sort by. Popularity sorts by `rank`, then `prior` (fame), then `place` in the file;
+    others by the column of their ordering first. Numbers that a caller bounds are doubles, so that no bound is out of their
+    range."""
     numbers = {"prior": "float", "rank": "integer", "place": "integer", "prose_length": "float"}
     numbers |= dict.fromkeys(("rating", "weighted_rating", "start_year", "volumes", "length"), "double")
     texts = {name: _keyword() for name in ("title_id", "genre", "tags", "status", "audience", "magazine")}
@@ -185,7 +185,7 @@ def _keyword() -> Json:
 
 
 def _terms(similarity: str, flavour: Flavour) -> Json:
-    """Makes a field of ready terms, separated by spaces. A term is repeated as often as it weighs."""
+    """Makes a field of ready terms, separated by spaces. A term is repeated in proportion to its weight."""
     field = {"type": "text", "analyzer": "whitespace"}
     return {**field, "similarity": similarity} if flavour.own_ids else field
 

@@ -1,4 +1,4 @@
-"""The diagnosis of an OpenSearch, of the index in it, and of the embedder beside it."""
+"""Diagnoses an OpenSearch cluster, the index in it, and the embedder beside it."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _NO_SUCH_PAGE = (301, 302, 307, 308, 400, 404, 405, 501)
 
 
 class NotOpenSearch(DependencyFailure):
-    """Another server answers there; `what` says which."""
+    """Another server than OpenSearch is at the address; `what` describes it."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"the address belongs to {what}", dependency="catalog")
 
 
 async def diagnose(address: OpenSearchAddress, embedder: Embedder | None, deadline: Deadline) -> Diagnosis:
-    """Never raises. `embedder` is the one that queries are embedded with; it is only compared, not asked."""
+    """Diagnoses the cluster, the index and the embedder. Never raises. `embedder` is compared with the index, not called."""
     try:
         client = Client(address)
     except ValueError as error:
         return Diagnosis.from_problem(Problem(str(error), f"correct {SETTING}, or give the task a role"))
     version: str | None = None
     try:
-        # Two steps of one budget, so that what was learnt before the second is not lost with it.
+        # Two steps of one budget, so that a failure of the second does not lose the result of the first.
         version = await identify(client, deadline.less(1.5))
         return await _examine_index(client, embedder, version, deadline.less(0.8))
     except BackendFailure as failure:
@@ -44,7 +44,7 @@ async def diagnose(address: OpenSearchAddress, embedder: Embedder | None, deadli
 
 
 def problem_of(failure: BackendFailure, address: OpenSearchAddress) -> Problem:
-    """The problem behind a failed request to the cluster."""
+    """Returns the problem behind a failed request to the cluster."""
     cause = failure.__cause__
     if isinstance(failure, NotOpenSearch):
         return Problem(failure.message, f"check host, port and path in {SETTING}")
@@ -61,8 +61,8 @@ def problem_of(failure: BackendFailure, address: OpenSearchAddress) -> Problem:
 
 
 async def identify(client: Client, deadline: Deadline) -> str | None:
-    """The version of the OpenSearch there; None if it cannot be asked: Serverless has none, and a role may be allowed only
-    to search. Raises NotOpenSearch for any other HTTP server, and BackendFailure."""
+    """Returns the version of the OpenSearch there; None if it cannot be asked: Serverless has none, and a role may be
+    allowed only to search. Raises NotOpenSearch for any other HTTP server, and BackendFailure."""
     if client.address.serverless:
         return None
     try:

@@ -1,7 +1,7 @@
-"""Titles to documents and back.
+"""Converts titles to documents and back.
 
-A document holds fields that OpenSearch searches and filters by, and JSON that it only keeps: the title's record (the import
-format, offers included; plain for people, packed for hits) and its card, by which a title is ranked here.
+A document has fields that OpenSearch searches and filters by, and JSON that it only stores: the title's record (the import
+format, offers included; plain for people, packed for hits) and its card, the data by which this process ranks a title.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def pack_json(value: Json) -> str:
 
 
 def unpack_column(column: str) -> bytes:
-    """Columns come back without the padding of their base64. Raises ValueError."""
+    """Decodes a packed column; OpenSearch returns it without the padding of base64. Raises ValueError."""
     try:
         return zlib.decompress(b64decode(column + "=="))
     except zlib.error as error:
@@ -46,9 +46,8 @@ def unpack_column(column: str) -> bytes:
 
 
 def fact_fields(facts: Facts) -> Json:
-    """Returns the fields of the known facts. `length`: the volumes of a title that has any, to order short ones by. `sales`:
-    one for each format and day, with the days on which it holds; `usual` marks those that count if no format is asked
-    for."""
+    """Returns the fields of the known facts. `length`: the number of volumes if there are any, to sort short titles first.
+    `sales`: one for each format and range of days; `usual` marks those that count if no format is asked for."""
     numbers = {"rating": facts.rating, "start_year": facts.year, "volumes": facts.volumes, "length": facts.volumes or None}
     words = {
         "genre": facts.genre,
@@ -61,7 +60,7 @@ def fact_fields(facts: Facts) -> Json:
 
 
 def _one_or_all(names: Sequence[str]) -> str | Sequence[str] | None:
-    """A single name stands by itself, as the release before reads it."""
+    """Returns a single name as text, which the previous release expects, and several as a list."""
     return names[0] if len(names) == 1 else names or None
 
 
@@ -82,8 +81,8 @@ def _sales(facts: Facts) -> list[Json]:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """`prior`: how well known the title is, 0 to 1. `place` is its own in the catalogue file. `series` are ids of its series
-    (`SeriesIndex`; `kin` in stored cards), `related` those that the catalogue itself names. `prose`: weighted terms."""
+    """The data by which a title is ranked. `prior`: its fame, 0 to 1. `place`: that in the catalogue file. `series`: ids of
+    its series (`SeriesIndex`; `kin` in stored cards), `related`: ids that the catalogue names. `prose`: weighted terms."""
 
     names: NameKeys
     prior: float
@@ -95,7 +94,7 @@ class Card:
 
 
 def card_from(column: str) -> Card:
-    """Reads a card. Raises LookupError, TypeError and ValueError for a malformed one."""
+    """Decodes a card. Raises LookupError, TypeError and ValueError for a malformed one."""
     card = json.loads(unpack_column(column))
     names = NameKeys(tuple(card["whole"]), tuple(card["main"]))
     prose = {intern(term): weight for term, weight in card["prose"].items()}
@@ -104,7 +103,7 @@ def card_from(column: str) -> Card:
 
 
 def _select_stored(facts: Facts) -> Json:
-    """The facts but for genre, tags and authors."""
+    """Returns the facts to store, without genre, tags and authors."""
     return {
         "id": facts.title_id,
         "rating": facts.rating,
@@ -144,7 +143,7 @@ _UNRANKED = 10**9
 
 
 def titles_from(columns: Sequence[str]) -> tuple[Title, ...]:
-    """The titles of packed records. Raises MalformedAnswer."""
+    """Decodes the titles of packed records. Raises MalformedAnswer."""
     try:
         return tuple(stored_title(unpack_column(each)) for each in columns)
     except ValueError as error:
@@ -188,7 +187,7 @@ def document(title: Title, offers: Sequence[Offer], place: int, series: Sequence
 
 
 def direction_from(text: str | None) -> Floats | None:
-    """The unit vector that a whole title points to, where the index has vectors."""
+    """Decodes the direction of a title's meaning, a unit vector; None if the index has no vectors."""
     return None if text is None else np.frombuffer(b64decode(text), np.float16).astype(np.float32)
 
 

@@ -1,4 +1,4 @@
-"""Queries, filters and sorts in the words of OpenSearch, and the searches for nearest vectors."""
+"""Queries, filters and sorts in the query DSL of OpenSearch, and k-NN searches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BEST_KNOWN_FIRST: list[Json] = [{"_score": "desc"}, *BY_FAME]
 
 
 def search(query: Json, filters: Sequence[Json], size: int, **more: Any) -> Json:
-    """The best `size` hits of `query` among what passes all `filters`, by their ids alone."""
+    """Returns the search for the best `size` hits of `query` that pass all `filters`, by their ids only."""
     return {
         "query": {"bool": {"must": [query], "filter": list(filters)}},
         "size": size,
@@ -31,12 +31,12 @@ def search(query: Json, filters: Sequence[Json], size: int, **more: Any) -> Json
 
 
 def columns(*names: str) -> Json:
-    """Requests these columns of each hit, and nothing of the document."""
+    """Requests only these columns (doc values) of each hit, and nothing of the document."""
     return {"stored_fields": "_none_", "docvalue_fields": list(names)}
 
 
 def column(hit: Mapping[str, Any], name: str) -> str:
-    """The value of a column. Raises LookupError and TypeError for a hit that the product did not write."""
+    """Returns the value of a column. Raises LookupError and TypeError for a hit that lacks it."""
     return str(hit["fields"][name][0])
 
 
@@ -67,13 +67,13 @@ def match_nested(path: str, query: Json) -> Json:
 
 
 def filter_queries(conditions: Conditions) -> list[Json]:
-    """A query for each condition; all have to match."""
+    """Returns the queries of all conditions; each has to match."""
     asked = [query for each in criteria(conditions) for query in _criterion(each)]
     return [*asked, *_sale(conditions), *_authors(conditions)]
 
 
 def sold_as(asked: Conditions) -> Json:
-    """Matches the sale in the conditions' format, without one the usual sale, on their day."""
+    """Matches the sale on the conditions' day in their format; without a format the usual one."""
     sale = {"term": {"sales.usual": True}} if asked.format is None else term("sales.format", asked.format)
     return {"bool": {"filter": [sale, {"terms": {"sales.days": list(numbers_of(asked.day))}}]}}
 
@@ -88,7 +88,7 @@ def author_query(asked: str) -> Json:
 
 
 def begins_or_ends(part: str) -> list[Json]:
-    """A written name begins or ends with `part`."""
+    """Returns queries for a written name that begins or ends with `part`."""
     return [prefix("people.spellings", part), prefix("people.turned", part[::-1])]
 
 
@@ -143,11 +143,11 @@ _COLUMNS = {
 }
 _MOST_WORKS = 160
 _DEEPEST = 10_000
-"""Hits that an index gives in an order, and not further ones."""
+"""Most hits, counted from the first, that an index returns in an order."""
 
 
 def frequencies(terms: Sequence[str]) -> Json:
-    """An aggregation `df` that counts the titles with each term: a bucket for each, named by its place."""
+    """Returns the search whose aggregation `df` counts the titles with each term, in buckets named by the term's place."""
     asked = {str(i): term("prose", each) for i, each in enumerate(terms)}
     return {"size": 0, "track_total_hits": False, "aggs": {"df": {"filters": {"filters": asked}}}}
 
@@ -164,7 +164,7 @@ def order_by(ordering: Ordering | None, asked: Conditions) -> list[Json]:
 
 
 def best_known(asked: CatalogQuery, ordering: Ordering | None) -> Json:
-    """The best known under the conditions, or the first by another ordering, and how many there are."""
+    """Returns the search for the best known titles under the conditions, or the first by an ordering, and their number."""
     conditions, offset = asked.conditions, min(asked.offset, _DEEPEST)
     size = min(asked.limit, _DEEPEST - offset)
     body = search({"match_all": {}}, filter_queries(conditions), size, sort=order_by(ordering, conditions))
@@ -172,12 +172,12 @@ def best_known(asked: CatalogQuery, ordering: Ordering | None) -> Json:
 
 
 def with_ids(title_ids: Sequence[str], names: Sequence[str] = FOUND) -> Json:
-    """Requests these columns of these titles; by default all that are kept for hits."""
+    """Returns the search for titles by id with these columns; by default those of hits."""
     return {**search({"terms": {ID: list(title_ids)}}, [], max(1, len(title_ids))), **columns(*names)}
 
 
 def by_authors_of(spellings: Sequence[str], allowed: Sequence[Json]) -> Json:
-    """All works of the authors with these spellings that pass `allowed`."""
+    """Returns the search for works by authors with these spellings that pass `allowed`, at most 160."""
     query = match_nested("people", {"terms": {"people.spellings": list(spellings)}})
     return search(query, allowed, _MOST_WORKS, sort=BY_FAME)
 
@@ -186,12 +186,12 @@ _MOST_SENSES = 10_000
 
 
 def nearest(vector: NDArray[np.float32], filters: Sequence[Json], size: int) -> Json:
-    """The `size` titles with the sense nearest to `vector`."""
+    """Returns the k-NN search for the `size` titles with the sense nearest to `vector`."""
     return search(_senses(vector, filters, size), [], size)
 
 
 def sense_of(vector: NDArray[np.float32], title_ids: Sequence[str]) -> Json:
-    """Measures each title's distance to `vector`: as many neighbours are asked for as these titles have vectors."""
+    """Returns the search that measures each title's distance to `vector`; its k covers all vectors of these titles."""
     filters = [{"terms": {ID: list(title_ids)}}]
     return search(_senses(vector, filters, min(_MOST_SENSES, 16 * len(title_ids))), [], len(title_ids))
 
@@ -203,5 +203,5 @@ def _senses(vector: NDArray[np.float32], filters: Sequence[Json], k: int) -> Jso
 
 
 def cosine_of(score: float) -> float:
-    """The inner product behind a score of OpenSearch's `innerproduct` space: 1 + x for x ≥ 0, else 1 / (1 − x)."""
+    """Returns the inner product behind a score of the `innerproduct` space: 1 + x for x ≥ 0, else 1 / (1 − x)."""
     return score - 1.0 if score >= 1.0 else 1.0 - 1.0 / max(score, 1e-9)

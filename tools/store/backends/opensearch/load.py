@@ -1,8 +1,7 @@
-"""Loading a catalogue: a new index is built beside the one that serves, checked, and takes over in one step.
+"""Loads a catalogue: builds a new index beside the serving one, checks it, and puts it into service in one step.
 
 The index is named by its content, so that a load of the same catalogue with the same embedder has nothing to do, and one
-that was killed goes on where it stopped. The index that served before stays, for requests under way and for a way back,
-until the next load.
+that was killed resumes. The previous index stays, for requests in progress and a rollback, until the next load.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from tools.store.search.titles.document import headline, passages
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A load, planned or done. `there` titles were in the index before; the indices `replaces` served until then."""
+    """The plan of a load. `there`: titles that the index already has; `replaces`: the indices that served until then."""
 
     index: str
     titles: int
@@ -60,7 +59,7 @@ Json = dict[str, Any]
 
 
 class TitleRefused(DependencyFailure):
-    """The cluster refused a document itself, and would again."""
+    """The cluster rejected a document itself, and would again."""
 
 
 class Bulk:
@@ -68,14 +67,13 @@ class Bulk:
 
     def __init__(self, client: Client, flavour: Flavour, index: str) -> None:
         self._client, self._flavour = client, flavour
-        # An index that is gone is waited for by OpenSearch itself, and for a minute if nothing else is said. Serverless
-        # documents neither.
+        # `timeout`: OpenSearch waits for an index that is gone, by default for a minute. Serverless documents neither
+        # parameter.
         ours = {"require_alias": "true", "timeout": "5s"}
         self._target, self._params = (filling(index), ours) if flavour.own_ids else (index, {})
 
     async def add(self, documents: Sequence[Json]) -> None:
-        """Writes the documents. Raises BackendFailure for refused ones, and for eight unanswered attempts, about a
-        minute."""
+        """Writes the documents. Raises BackendFailure for rejected ones, and after eight failed attempts, about a minute."""
         left = list(documents)
         failure: BackendFailure | None = None
         for attempt in range(8):
@@ -95,7 +93,7 @@ class Bulk:
         raise failure or DependencyFailure("The cluster stays too busy to take documents.", dependency="catalog")
 
     async def _send(self, documents: Sequence[Json]) -> list[Json]:
-        """Returns the documents that are to be sent again."""
+        """Sends the documents once. Returns those that have to be sent again."""
         lines: list[str] = []
         for each in documents:
             lines.append(json.dumps({"index": {"_id": each["title_id"]} if self._flavour.own_ids else {}}))
@@ -128,7 +126,7 @@ class Indices:
         self._alias = client.address.alias
 
     async def serving(self) -> tuple[str, ...]:
-        """The indices behind the alias. Raises ValueError when an index itself has the alias's name."""
+        """Returns the indices behind the alias. Raises ValueError if an index itself has the alias's name."""
         try:
             found = await self._call("GET", f"/{self._alias}/_alias")
         except IndexMissing:
@@ -158,7 +156,7 @@ class Indices:
         await self._alias_actions({"add": {"index": name, "alias": filling(name)}})
 
     async def places(self, name: str) -> set[int]:
-        """The places of the titles that are in the index, by pages of 10,000."""
+        """Returns the places of the titles that are in the index, read by pages of 10,000."""
         await self._refresh(name)
         found: set[int] = set()
         after: Json = {}
@@ -171,7 +169,7 @@ class Indices:
             after = {"search_after": hits[-1]["sort"]}
 
     async def finish(self, name: str, titles: int) -> None:
-        """Makes the index fast to search. Raises DependencyFailure unless it has exactly so many titles."""
+        """Makes the index fast to search. Raises DependencyFailure unless it has exactly `titles` titles."""
         await self._refresh(name)
         end = Deadline.after(180.0)
         while not self._flavour.can_refresh and await self._count(name) < titles:
@@ -188,8 +186,8 @@ class Indices:
             await self._call("PUT", f"/{name}/_settings", {"index": serving})
 
     async def put_into_service(self, name: str) -> tuple[str, ...]:
-        """Moves the alias in one step: a search sees the old index or the new one, and never neither or both. Returns the
-        indices that served until then."""
+        """Moves the alias in one step, so that each search sees either the old index or the new one. Returns the indices
+        that served until then."""
         old = tuple(each for each in await self.serving() if each != name)
         off = [{"remove": {"index": each, "alias": self._alias}} for each in old]
         done = {"remove": {"index": name, "alias": filling(name)}}
@@ -229,12 +227,12 @@ class Indices:
 
 Record = tuple[Title, tuple[Offer, ...]]
 Progress = Callable[[int, int, str], None]
-"""(done, total, what), called on the event loop."""
+"""A callback with (done, total, what), called on the event loop."""
 _CHUNK = 32
 
 
 class Loading:
-    """One load."""
+    """A load of a catalogue into its index."""
 
     def __init__(self, client: Client, records: Sequence[Record], embedder: Embedder | None, progress: Progress) -> None:
         flavour = flavour_of(client.address)
@@ -252,7 +250,7 @@ class Loading:
         return Plan(self._name, len(self._records), len(there), self._name in serving, replaces)
 
     async def run(self, plan: Plan) -> None:
-        """Raises BackendFailure, and ValueError when another load has taken over in the meantime."""
+        """Runs the load. Raises BackendFailure, and ValueError if another load has taken over in the meantime."""
         try:
             await self._run(plan)
         except BackendFailure:
@@ -304,7 +302,7 @@ class Loading:
 
 
 def identity_of(records: Sequence[Record], embedder: Embedder | None, flavour: Flavour) -> Identity:
-    """The identity of the records as they will be stored: their order counts, the spelling of the file does not."""
+    """Returns the identity of the records as they will be stored: their order counts, the file's formatting does not."""
     digest = sha256()
     for title, offers in records:
         digest.update(json.dumps(record_of(title, offers), sort_keys=True).encode() + b"\n")

@@ -39,7 +39,7 @@ _WHOLE, _MAIN, _AUTHOR, _FAMILY = "whole", "main", "author", "family"
 
 
 def aggregate_names(names: Mapping[str, ExactName]) -> Json:
-    """Aggregations: a bucket for each name and way to be called so, with the best known of the titles in it."""
+    """Returns the search that looks up names: a bucket for each name and kind of match, with its best known titles."""
     asked = {f"{way} {place}": query for place, name in enumerate(names.values()) for way, query in _ways(name).items()}
     titles = {"top_hits": {"size": MOST_TITLES, "sort": BY_FAME, **columns(ID)}}
     buckets = {"filters": {"filters": asked}, "aggs": {"titles": titles}}
@@ -48,13 +48,13 @@ def aggregate_names(names: Mapping[str, ExactName]) -> Json:
 
 
 def called_from(answer: Mapping[str, Any], names: Mapping[str, ExactName]) -> dict[str, NameMatches]:
-    """The matches of each name. Raises LookupError and TypeError for a malformed answer."""
+    """Reads the matches of each name from the answer. Raises LookupError and TypeError for a malformed one."""
     buckets = answer["aggregations"]["names"]["buckets"]
     return {name: _read_matches(buckets, place) for place, name in enumerate(names)}
 
 
 def index_of(answer: Mapping[str, Any]) -> str | None:
-    """The index that answered; None if it found nothing."""
+    """Returns the name of the index that answered; None if it found nothing."""
     buckets = answer["aggregations"]["names"]["buckets"].values()
     return next((str(hit["_index"]) for each in buckets for hit in each["titles"]["hits"]["hits"]), None)
 
@@ -76,7 +76,7 @@ def _name(key: str, main: bool) -> Json:
 
 def _read_matches(buckets: Mapping[str, Any], place: int) -> NameMatches:
     def find_first(*ways: str) -> Mapping[str, Any]:
-        """Returns the bucket of the first way in which any title has the name."""
+        """Returns the bucket of the first kind of match that has any title."""
         every = (buckets.get(f"{way} {place}") for way in ways)
         return next((each for each in every if each is not None and each["doc_count"]), {})
 
@@ -87,14 +87,14 @@ def _read_matches(buckets: Mapping[str, Any], place: int) -> NameMatches:
 
 RECALL = 80
 MOST_TERMS = 120
-"""Most terms of a description that are looked for; queries are at most 400 characters."""
+"""Most terms of a description that are searched for; queries have at most 400 characters."""
 _LONGEST_CJK_NAME = 12
 _ENOUGH_GRAMS, _LONG_KEY = 4, 16
 
 
 def lexical(parsed: ParsedQuery, allowed: Sequence[Json], size: int, asked: Conditions) -> dict[str, Json]:
-    """The searches of a query, by the name of their kind: each for the best `size` that pass `allowed`. `asked` has the
-    prices that order titles."""
+    """Returns the searches of a query by words, by kind: each for the best `size` titles that pass the filters `allowed`.
+    `asked`: the conditions, whose format and day decide the price to sort by."""
     keys = [*parsed.names, *parsed.aliases]
     found = {
         "names": search(titles_named(keys, parsed.subject, parsed.readings), allowed, size, sort=BEST_KNOWN_FIRST),
@@ -111,17 +111,17 @@ def lexical(parsed: ParsedQuery, allowed: Sequence[Json], size: int, asked: Cond
 
 
 def anchor(name: str, aliases: Sequence[str]) -> Json:
-    """Titles that may be called `name` or one of `aliases` (sound keys), with all that is needed to search on from one of
-    them."""
+    """Returns the search for titles that may be called `name` or one of `aliases` (sound keys), with all data that a further
+    search from one of them needs."""
     called = search(titles_named([sound_key(name), *aliases], name, readings(name)), [], RECALL // 4)
     return {**called, **columns(*FOUND), "stored_fields": [], "_source": ["direction"]}
 
 
 def titles_named(keys: Sequence[str], text: str, read: Sequence[str] = ()) -> Json:
-    """Titles with a name like one of `keys`: it, what begins with it, what shares many grams, what `text` spells,
-    what its kanji may be read as.
+    """Returns a query for titles with a name like one of `keys`: equal, beginning with it, sharing many grams; or one that
+    `text` spells in katakana, or that its kanji may be read as.
 
-    Grams are costly, and the keys after the first are other ways to write it: those are looked for as they stand.
+    Grams are costly, and the keys after the first are other spellings: for those there is no search by grams.
     """
     likely = [_match_name(key) for key in keys if key]
     skeleton = consonants(text) if is_loanword(text) else ""
@@ -140,7 +140,7 @@ def _match_name(key: str) -> Json:
 
 
 def _shares_grams(field: str, key: str) -> Json:
-    """Matches the longest grams alone, if there are enough: short ones are in half of all names."""
+    """Returns a query for the longest grams alone, if there are enough: short ones are in half of all names."""
     found = list(dict.fromkeys(grams(key)))
     longest = [gram for gram in found if len(gram) == len(found[-1])]
     told = longest if len(longest) >= _ENOUGH_GRAMS else found
@@ -149,7 +149,7 @@ def _shares_grams(field: str, key: str) -> Json:
 
 
 def titles_by(author: AskedAuthor) -> Json:
-    """Titles by an author who may be the asked one; none for a name without a word."""
+    """Returns a query for titles by an author who may be the asked one; it matches nothing for a name without a word."""
     asked, key = author.name, author.name.key
     likely = [constant(term("people.spellings", key), 100.0)]
     likely += [constant(term("people.parts", word), 5.0) for word in asked.words]
@@ -166,13 +166,13 @@ def titles_by(author: AskedAuthor) -> Json:
 
 
 def titles_with(terms: Iterable[str]) -> Json:
-    """Titles whose text has some of `terms`."""
+    """Returns a query for titles whose text has any of `terms`."""
     return either([term("prose", each) for each in list(terms)[:MOST_TERMS]])
 
 
 def _match_themes(parsed: ParsedQuery, allowed: Sequence[Json], size: int, ordering: Sequence[Json]) -> Json:
-    """Titles with the most of the query's themes, the best known first where no other ordering is asked for. `all` counts
-    those that have every one."""
+    """Returns the search for titles with the most of the query's themes, best known first unless another ordering is asked
+    for. The aggregation `all` counts the titles that have every theme."""
     themes: list[Json] = [{"terms": {"tags": list(tags)}} for tags in parsed.themes]
     themes += [_suiting(tone) for tone in parsed.moods]
     if parsed.genre is not None:
@@ -183,13 +183,13 @@ def _match_themes(parsed: ParsedQuery, allowed: Sequence[Json], size: int, order
 
 
 def _suiting(tone: Tone) -> Json:
-    """Titles with a tag of the mood, where it has any, and none of the wrong tone."""
+    """Returns a query for titles with a tag of the mood, if it has any, and none of the wrong tone."""
     wanted = [{"terms": {"tags": list(tone.wanted)}}] if tone.wanted else []
     return {"bool": {"filter": wanted, "must_not": {"terms": {"tags": list(tone.unwanted)}}}}
 
 
 def like_tags(shares: Mapping[str, float], genre: str | None, filters: Sequence[Json], size: int, weights: Weights) -> Json:
-    """The search for titles that share tags (by `tag_shares`, the heaviest 200) and the genre."""
+    """Returns the search for titles that share tags (by `tag_shares`, the heaviest 200) and the genre."""
     heaviest = sorted(shares, key=lambda tag: -shares[tag])[:200]
     shared = [constant(term("tags", tag), shares[tag]) for tag in heaviest]
     more = [constant(term("genre", genre), weights.same_genre)] if genre else []
@@ -205,7 +205,7 @@ _ALL: Json = {"match_all": {}}
 
 
 def to_taste(query: ReaderQuery, profile: Profile, weights: TasteWeights) -> Json:
-    """The search for titles by likes, wish and fame: the sum of the first two times the square of the last."""
+    """Returns the search for titles by likes, wish and fame: the sum of the first two, times the square of the last."""
     filters = [*filter_queries(query.conditions), *_list_filters(query)]
     liked = [constant(_ALL, weights.unfamiliar), *_match_taste(profile, weights), *_match_wanted(query)]
     fame = {"field_value_factor": {"field": "prior", "modifier": "square", "missing": 0.0}}
@@ -216,7 +216,7 @@ def to_taste(query: ReaderQuery, profile: Profile, weights: TasteWeights) -> Jso
 
 
 def _list_filters(query: ReaderQuery) -> list[Json]:
-    """The filters without which a title is no answer."""
+    """Returns the filters that a title has to pass to be an answer."""
     if query.fits is not None:
         return [{"terms": {ID: list(query.fits)}}]
     asked = [{"terms": {"tags": sorted({tag for group in query.wanted for tag in group})}}] if query.wanted else []

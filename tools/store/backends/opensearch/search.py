@@ -1,11 +1,11 @@
 """One search, in two requests mostly: by words, then by meaning.
 
-The query is embedded while the first is under way. The second finds the nearest titles and measures those that words found;
-where it is late, the words' answer stands. Hits are ids only: titles that this process has not read lately are fetched after
-each request, the first time while the query is still being embedded.
+The query is embedded during the first. The second finds the nearest titles and measures those that words found; if it is
+late, the words' answer stands. Hits are ids only: titles that are not cached are fetched after each request, the first time
+while the query is still being embedded.
 
-Recalled titles are ranked on the event loop, which takes one or two milliseconds: given to a thread, the loop would wait for
-the interpreter's lock instead, and the thread for the loop's.
+Recalled titles are ranked on the event loop, which takes one or two milliseconds: on a thread, loop and thread would wait
+for each other at the interpreter lock.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ from tools.store.search.titles.names import ExactName, NameTable
 
 
 def count_matches(ranked: Ranked, allowed: Mask, with_all_themes: int) -> int:
-    """The number of all matching titles. `with_all_themes`: allowed titles of the index with every theme of the query; if
-    all recalled ones of them are answers, the others count too."""
+    """Returns the number of all matching titles. `with_all_themes`: number of allowed titles in the index with every theme
+    of the query; if all recalled ones of them are answers, the others count too."""
     if ranked.evidence is None or ranked.nearest:
         return ranked.answers
     themed = (ranked.evidence.tags == 1.0) & allowed
@@ -59,7 +59,7 @@ def count_matches(ranked: Ranked, allowed: Mask, with_all_themes: int) -> int:
 
 
 Cards = Mapping[str, Card]
-"""Recalled titles by id, in the order of the catalogue file, which decides between equals."""
+"""Recalled titles by id, in the order of the catalogue file, which breaks ties."""
 
 
 def cards_of(entries: Mapping[str, Entry]) -> Cards:
@@ -69,14 +69,14 @@ def cards_of(entries: Mapping[str, Entry]) -> Cards:
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """The title that a query points from ("like …", "by the author of …"). `direction`: where its vectors point."""
+    """The title that a query starts from ("like …", "by the author of …"). `direction`: the unit vector of its meaning."""
 
     title_id: str
     card: Card
     direction: Floats | None
 
     def spellings(self) -> frozenset[str]:
-        """All spellings of its authors' names."""
+        """Returns all spellings of its authors' names."""
         return frozenset(spelling for author in self.card.facts.authors for spelling in author.spellings)
 
 
@@ -101,7 +101,7 @@ class CardValues(dict[str, dict[str, Numbers]]):
 
 @dataclass(frozen=True, slots=True)
 class CardColumns(Columns):
-    """Columns of cards that look for a query's few tags in each card: sorting the cards by all their tags takes longer."""
+    """Columns of cards. Looks for a query's few tags in each card, which is faster than an index of all their tags."""
 
     cards: Collection[Card]
 
@@ -126,7 +126,7 @@ def columns_of(cards: Cards) -> Columns:
 
 @dataclass(frozen=True, slots=True)
 class RecalledPeople:
-    """`People` of cards."""
+    """The authors of recalled titles, a `People`."""
 
     cards: Collection[Card]
 
@@ -141,7 +141,7 @@ class RecalledPeople:
 
 @dataclass(frozen=True, slots=True)
 class RecalledWords:
-    """`Words` of cards."""
+    """The texts of recalled titles, a `Words`."""
 
     cards: Collection[Card]
     statistics: Statistics
@@ -172,14 +172,14 @@ def candidates_of(
 
 
 def spell_author(name: str) -> str:
-    """The first spelling of an author's name, by which `columns_of` knows the author."""
+    """Returns the first spelling of an author's name, which is the author's key in `columns_of`."""
     return AuthorKeys.from_author(Author(name)).spellings[0]
 
 
 AMONG_ALL = "among all: "
 _SIMILAR = 2 * RECALL
 _KEPT_BACK = 0.03
-"""Seconds kept from the second request, to answer without it."""
+"""Seconds taken off the second request's deadline, to answer without it."""
 Answers = dict[str, Answer]
 
 
@@ -197,8 +197,8 @@ def find_anchor(
 
 
 class Search:
-    """The state of one search. `aliases` are names that the title it points from may be a nickname of, `names` those that
-    are looked up on the way. After `run`, `called` is the answer to that look-up, and `index` the index that answered."""
+    """One search and its state. `aliases`: names of which the name of the title it starts from may be a nickname; `names`:
+    names to look up on the way. After `run`, `called` is the answer to that look-up, and `index` the index that answered."""
 
     def __init__(
         self,
@@ -215,7 +215,7 @@ class Search:
         self._query, self._parsed, self._aliases, self._names = query, parsed, aliases, names
         self._wants_meaning = wants_meaning
         self._filters = filter_queries(query.conditions)
-        # Every 40 titles that are skipped recall 80 more, up to six times as many.
+        # For every 40 titles that are skipped 80 more are recalled, up to 480 in all.
         self._size = RECALL * min(6, 1 + query.offset // (RECALL // 2))
         self._weights = Weights()
         self._check = Check(query.conditions)
@@ -227,7 +227,7 @@ class Search:
         self.index: str | None = None
 
     async def run(self, vector: asyncio.Task[Floats | None] | None, deadline: Deadline) -> CatalogPage:
-        """Searches. `vector` is the query's, under way; None without one. Raises BackendFailure."""
+        """Searches. `vector`: the task that embeds the query; None without one. Raises BackendFailure."""
         named = await self._recall_by_words(deadline)
         if self._anchor is not None and self._parsed.similar_to:
             return await self._find_similar(self._anchor, vector is not None, deadline)
@@ -301,14 +301,14 @@ class Search:
         return True
 
     def _missing_series(self, title_id: str | None) -> list[HitKey]:
-        """The titles of a series that are not recalled yet; they are in the index that the title is in."""
+        """Returns the keys of the titles of a series that are not recalled yet; they are in the title's index."""
         if title_id is None or self.index is None:
             return []
         series = self._entries[title_id].card.series
         return [(self.index, each) for each in series if each not in self._entries]
 
     def _take_senses(self, answers: Iterable[Answer]) -> None:
-        """Reads the cosines of searches for vectors. Raises LookupError, TypeError and ValueError for malformed answers."""
+        """Reads the cosines from k-NN answers. Raises LookupError, TypeError and ValueError for malformed ones."""
         for answer in answers:
             found = {column(hit, ID): cosine_of(float(hit["_score"])) for hit in answer["hits"]["hits"]}
             self._senses = {**(self._senses or {}), **found}
@@ -343,7 +343,7 @@ class Search:
         return await self._page(cards, allowed, Ranked(scores, ordering=self._parsed.ordering))
 
     async def _rank(self) -> tuple[Cards, Mask, Ranked]:
-        """The recalled titles, a mask of those that satisfy the conditions, and the ranking of these rows."""
+        """Returns the recalled titles, a mask of those that satisfy the conditions, and their ranking."""
         await _give_way()
         cards = cards_of(self._entries)
         titles = candidates_of(cards, self._statistics, self._senses, self._anchor)
@@ -358,7 +358,7 @@ class Search:
         return np.array([self._check.admit(card.facts) for card in cards.values()], np.bool_)
 
     async def _page(self, cards: Cards, allowed: Mask, ranked: Ranked) -> CatalogPage:
-        """Equal titles stand as in the catalogue file, in whose order the candidates are. Raises MalformedAnswer."""
+        """Makes the page; equal titles keep the order of the catalogue file. Raises MalformedAnswer."""
         query, entries = self._query, [self._entries[title_id] for title_id in cards]
         total = count_matches(ranked, allowed, self._with_all_themes)
         near = await self._cache.titles([entries[row] for row in ranked.near])
@@ -374,8 +374,8 @@ class Search:
         return CatalogPage(best, total, degraded, ranked.guessed, near)
 
     def _under_conditions(self, make: Callable[[Sequence[Json], int], dict[str, Json]]) -> dict[str, Json]:
-        """Returns the searches under the conditions, and those among all titles if there are conditions: the best of all
-        titles set the floor for the others. `make` takes filters and a number of hits."""
+        """Returns the searches under the conditions and, if there are conditions, those among all titles, whose best set the
+        floor for the others. `make` takes filters and a number of hits."""
         searches = make(self._filters, self._size)
         if self._filters:
             searches |= {AMONG_ALL + name: body for name, body in make([], RECALL // 2).items()}
@@ -390,5 +390,5 @@ class Search:
 
 
 async def _give_way() -> None:
-    """Lets the loop serve others between two pieces of work, each of which grows with the number of recalled titles."""
+    """Yields to the event loop between two steps, each of which grows with the number of recalled titles."""
     await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Cached state of the index that serves: its statistics, and titles read lately, by index and id, with their cards for
+"""Cached state of the serving index: its statistics, and titles read lately, by index and id, with their cards for
 ranking."""
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ NUMBERS: Json = {
         "readerships": {"terms": {"field": "genre", "size": len(GENRES)}},
     },
 }
-"""The search whose answer `Statistics` is made of."""
+"""The search whose answer `Statistics` reads."""
 
 
 class Statistics:
-    """The numbers that weigh words and tags, the same that the embedded catalogue computes from all its titles.
+    """The statistics that weigh words and tags, the same that the embedded catalogue computes from all its titles.
 
-    BM25 (Robertson & Zaragoza 2009) with k1 = 1.2, b = 0.25. Terms' document frequencies are learnt as queries ask for them.
-    """
+    BM25 (Robertson & Zaragoza 2009) with k1 = 1.2, b = 0.25. Document frequencies of terms are cached as queries ask for
+    them."""
 
     def __init__(self, name: str, identity: Identity, answer: Mapping[str, Any]) -> None:
         """Reads the `answer` to `NUMBERS`. Raises LookupError and TypeError for a malformed one."""
@@ -56,18 +56,18 @@ class Statistics:
         self._found: Lru[str, int] = Lru(_KEPT_TERMS)
 
     def unknown(self, terms: Iterable[str]) -> list[str]:
-        """The terms whose frequency has to be asked for."""
+        """Returns the terms whose frequency is not cached."""
         return [term for term in terms if term not in self._found]
 
     def learn(self, terms: Sequence[str], answer: Mapping[str, Any]) -> None:
-        """Takes the answer to `queries.frequencies(terms)`."""
+        """Caches the frequencies of the answer to `dsl.frequencies(terms)`."""
         buckets = answer["aggregations"]["df"]["buckets"]
         for i, term in enumerate(terms):
             self._found.put(term, int(buckets[str(i)]["doc_count"]))
 
     def measure_coverage(self, asked: Sequence[Sequence[str]], documents: Sequence[Mapping[str, float]]) -> Floats:
-        """For each document the share of the asked words' idf mass that it covers: BM25 relative to a weight of 1 in
-        all. A group of terms is one word in several spellings."""
+        """Returns, for each document, the share of the asked words' idf mass that it covers: BM25 relative to a weight of 1
+        in all. A group of terms is one word in several spellings."""
         if not asked:
             return np.zeros(len(documents), np.float32)
         weights = [self._idf(*group) for group in asked]
@@ -88,11 +88,11 @@ class Statistics:
         if not held:
             return 0.0
         norm = _K1 * (1.0 - _B + _B * sum(document.values()) / self._length)
-        # In the order of the question, or sums would differ in their last digit from process to process.
+        # In the order of the query, or sums would differ in their last digit from process to process.
         return sum(weights[place] * held[place] * (_K1 + 1.0) / (held[place] + norm) for place in sorted(held))
 
     def in_vocabulary(self, terms: Sequence[str]) -> float:
-        """The share of the terms' idf mass that is in terms any title has; 0 when nothing is asked."""
+        """Returns the share of the terms' idf mass that is in terms any title has; 0 without terms."""
         asked = sum(map(self._idf, terms))
         return sum(self._idf(term) for term in terms if self._found.peek(term)) / asked if asked else 0.0
 
@@ -103,12 +103,12 @@ class Statistics:
 
 
 def _counts(answer: Mapping[str, Any], name: str) -> dict[str, int]:
-    """The number of titles with each value, the most frequent first, equally frequent ones by the alphabet."""
+    """Returns the number of titles with each value, most frequent first, equally frequent ones alphabetically."""
     return {str(bucket["key"]): int(bucket["doc_count"]) for bucket in answer["aggregations"][name]["buckets"]}
 
 
 class IndexState:
-    """Reads the index's statistics at the first call, and again when hits come from another index: the alias has moved."""
+    """Caches the serving index's statistics. Reads them again when hits come from another index: the alias has moved."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -116,7 +116,7 @@ class IndexState:
         self._asking = asyncio.Lock()
 
     async def statistics(self, deadline: Deadline, *, anew: bool = False) -> Statistics:
-        """The statistics of the index behind the alias; `anew` checks that it still is that one. Raises BackendFailure."""
+        """Returns the statistics of the index behind the alias; `anew` asks whether it has moved. Raises BackendFailure."""
         if self._known is not None and not anew:
             return self._known
         async with self._asking:
@@ -125,7 +125,7 @@ class IndexState:
             return self._known
 
     def note_index(self, name: str | None) -> None:
-        """Notes which index answered."""
+        """Drops the statistics if another index has answered."""
         if self._known is not None and name is not None and name != self._known.name:
             self._known = None
 
@@ -151,16 +151,16 @@ class IndexState:
 
 
 MOST_AT_ONCE = 8
-"""Records that are unpacked on the event loop: a full one takes half a millisecond."""
+"""Most records that are unpacked on the event loop: a large one takes half a millisecond."""
 CAPACITY = 4_096
-"""Titles, of some 12 KB each."""
+"""Titles in the cache, of some 12 KB each."""
 Answer = Mapping[str, Any]
 HitKey = tuple[str, str]
-"""An index, and a title's id."""
+"""The name of an index, and a title's id."""
 
 
 class Entry:
-    """One title. Few of the ranked titles are shown, so the record is unpacked when it is first needed."""
+    """A cached title. Few of the ranked titles are shown, so the record is unpacked when it is first needed."""
 
     def __init__(self, card: Card, packed: str) -> None:
         self.card = card
@@ -173,7 +173,7 @@ class Entry:
 
     @property
     def title(self) -> Title:
-        """Raises MalformedAnswer."""
+        """The unpacked title. Raises MalformedAnswer."""
         if self._title is None:
             (self._title,) = titles_from([self._packed])
         return self._title
@@ -185,8 +185,8 @@ class TitleCache:
         self._entries: Lru[HitKey, Entry] = Lru(capacity)
 
     async def fetch_entries(self, places: Iterable[HitKey], deadline: Deadline) -> dict[str, Entry]:
-        """The titles by id, in that order, without removed ones. Fetches titles that are not kept in one request. Raises
-        BackendFailure, and LookupError, TypeError and ValueError for malformed answers."""
+        """Returns the titles by id, in the order of `places`, without removed ones. Fetches those not cached in one request.
+        Raises BackendFailure, and LookupError, TypeError and ValueError for malformed answers."""
         found = {title_id: self._entries.use((index, title_id)) for index, title_id in dict.fromkeys(places)}
         missing = [title_id for title_id, entry in found.items() if entry is None]
         if missing:
@@ -205,7 +205,7 @@ class TitleCache:
         return await asyncio.get_running_loop().run_in_executor(self._workers, _list_titles, entries)
 
     async def unpack_titles(self, packed: Sequence[str]) -> tuple[Title, ...]:
-        """The titles of packed records. Raises MalformedAnswer."""
+        """Unpacks the titles of packed records. Raises MalformedAnswer."""
         if len(packed) <= MOST_AT_ONCE:
             return titles_from(packed)
         return await asyncio.get_running_loop().run_in_executor(self._workers, titles_from, packed)
@@ -216,7 +216,7 @@ def _list_titles(entries: Sequence[Entry]) -> tuple[Title, ...]:
 
 
 def hit_keys(answers: Iterable[Answer]) -> list[HitKey]:
-    """Index and id of the hits of searches. Raises LookupError and TypeError for malformed hits."""
+    """Returns index and id of each hit. Raises LookupError and TypeError for malformed hits."""
     return [(str(hit["_index"]), str(hit["fields"][ID][0])) for answer in answers for hit in answer["hits"]["hits"]]
 
 

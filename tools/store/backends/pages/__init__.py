@@ -1,1 +1,1 @@
-"""Sources of the first pages of volumes: a directory, a bucket of S3, or drawings of the demo."""
+"""Sources of the preview pages of volumes: a directory, a bucket of S3, or the demo's drawings."""

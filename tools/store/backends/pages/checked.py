@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 NUMBERS = range(1, MOST_PAGES + 1)
 IMAGES = ("webp", "png", "jpg", "jpeg")
-"""Endings of a page's file, the best first. The format itself is read from its bytes."""
+"""Endings of a page's file, the preferred first. The format itself is read from the bytes."""
 ALT = "txt"
 MOST_ALT_BYTES = 2_000
 MOST_PIXELS_A_SIDE = 4_096
@@ -26,34 +26,34 @@ MOST_PIXELS_A_SIDE = 4_096
 PNG_START, PNG_END = b"\x89PNG\r\n\x1a\n", b"\0\0\0\0IEND\xaeB`\x82"
 JPEG_START, JPEG_END = b"\xff\xd8\xff", b"\xff\xd9"
 NO_FRAME = (0xC4, 0xC8, 0xCC)
-"""Markers in the range of frames that begin none: tables of codes, and a reserved one."""
+"""JPEG markers in the range of frame headers that are none: tables of codes, and a reserved one."""
 MOST_SEGMENTS = 500
 """Most segments before the frame, padding included: cameras and editors write some twenty."""
 PADDING = 64
-"""Bytes that some encoders leave behind the end of a JPEG."""
+"""Bytes at the end of a JPEG in which its end marker may be: some encoders pad the file."""
 
 
 class Unfit(Exception):
-    """Says, for the log, why a page that is there cannot be shown."""
+    """A page that exists and cannot be shown. The message, for the log, says why."""
 
 
 TOO_LARGE = f"it has more than {MOST_PAGE_BYTES // 1024} KiB"
 Found = Page | Unfit | None
-"""A page, an unusable page, or none of this number."""
+"""A page, one that cannot be shown, or None without a page of this number."""
 
 
 def image_names(number: int) -> list[str]:
-    """The names that a page's file may have, the best first."""
+    """Returns the names that a page's file may have, the preferred first."""
     return [f"{number}.{ending}" for ending in IMAGES]
 
 
 def alt_name(number: int) -> str:
-    """The name of the file with a page's alternative text, UTF-8."""
+    """Returns the name of the file with a page's alternative text, UTF-8."""
     return f"{number}.{ALT}"
 
 
 def page_of(number: int, data: bytes, alt: bytes | None = None) -> Page:
-    """Checks a page and makes it of its bytes. Raises `Unfit`."""
+    """Checks the bytes of a page and makes the page. Raises `Unfit`."""
     if len(data) > MOST_PAGE_BYTES:
         raise Unfit(TOO_LARGE)
     header = image_header(data)
@@ -65,7 +65,7 @@ def page_of(number: int, data: bytes, alt: bytes | None = None) -> Page:
 
 
 def preview_of(title_id: str, volume: int, found: Sequence[Found]) -> Preview | None:
-    """Makes a preview of the pages found, in order from page 1. Pages too large for one answer are left out."""
+    """Makes a preview of the pages found, in order from page 1; None without any. Leaves out what is too large."""
     pages, left_out, room = list[Page](), list[int](), MOST_PREVIEW_BYTES
     for number, each in zip(NUMBERS, found, strict=True):
         if isinstance(each, Page) and len(each.data) > room:
@@ -80,14 +80,14 @@ def preview_of(title_id: str, volume: int, found: Sequence[Found]) -> Preview | 
 
 
 def _text(alt: bytes | None) -> str | None:
-    """One line of the text, without control and invisible characters."""
+    """Returns the text in one line, without control and invisible characters."""
     line = " ".join((alt or b"")[:MOST_ALT_BYTES].decode("utf-8", "ignore").split())
     return "".join(each for each in line if each.isprintable()) or None
 
 
 @dataclass(frozen=True, slots=True)
 class ImageHeader:
-    """Width and height in pixels."""
+    """The format of an image, and its width and height in pixels."""
 
     media_type: str
     width: int
@@ -95,7 +95,7 @@ class ImageHeader:
 
 
 def image_header(data: bytes) -> ImageHeader | None:
-    """The header of a whole PNG, JPEG or WebP; None for any other bytes, whatever the file's name."""
+    """Returns the header of a complete PNG, JPEG or WebP; None for any other bytes, whatever the file's name."""
     for media_type, size in (("image/png", _png), ("image/jpeg", _jpeg), ("image/webp", _webp)):
         if found := size(data):
             return ImageHeader(media_type, *found)
@@ -109,7 +109,7 @@ def _png(data: bytes) -> tuple[int, int] | None:
 
 
 def _jpeg(data: bytes) -> tuple[int, int] | None:
-    """Goes from segment to segment up to the frame, which says how large it is."""
+    """Walks the segments up to the frame header, which has the size."""
     if not data.startswith(JPEG_START) or JPEG_END not in data[-PADDING:]:
         return None
     at = 2

@@ -1,7 +1,7 @@
-"""Pages in a directory, and the demo's: `{title_id}/{volume}/{n}.webp`, or .png, .jpg, .jpeg; `{n}.txt` has its text.
+"""Preview pages in a directory, and the demo's: `{title_id}/{volume}/{n}.webp`, or .png, .jpg, .jpeg; alt text in `{n}.txt`.
 
-Files are opened one level after the other, relative to the level above, and no link is followed: whatever a title is called
-and whatever somebody puts there, nothing outside is read. Reading has threads of its own, since a network's disk can hang.
+Files are opened level by level, relative to the folder above, and no link is followed, so that nothing outside is read,
+whatever a title's id is and whatever files are there. Reading has threads of its own, since a network disk can hang.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ from tools.store.models.order import MOST_PAGE_BYTES
 THREADS = 4
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 FILE = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-"""Opening a pipe, say, does not block."""
+"""Opening a pipe does not block (O_NONBLOCK)."""
 NO_FOLDER = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
-"""The folder is absent, a file, or a link."""
+"""Errors for a folder that is absent, a file, or a link."""
 DEMO_PREVIEWS = 4
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 
 class Threads:
-    """Threads for work that may never end: a network disk that hangs cannot be told to stop. They are daemons, since the end
-    of the process waits for other threads, those of executors included.
+    """Threads for work that may never end: a network disk that hangs cannot be stopped. They are daemons, since a process
+    waits at its end for all other threads, those of executors included.
 
-    Their number is bounded: one that hangs keeps its place, and work that finds no place in time is not started.
+    Their number is bounded: a hanging thread keeps its place, and work that finds no place in time is not started.
     """
 
     def __init__(self, name: str, most: int) -> None:
@@ -59,8 +59,8 @@ class Threads:
         self._places = asyncio.Semaphore(most)
 
     async def run(self, work: Callable[[], T], seconds: float) -> T:
-        """Runs the work. Raises TimeoutError, OSError without a free thread, and the work's errors. A later result is
-        dropped."""
+        """Runs the work on a thread. Raises TimeoutError after `seconds`, OSError if no thread can be started, and the
+        work's errors. A later result is dropped."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
 
@@ -89,7 +89,7 @@ class Threads:
 
 
 class DirectoryPages:
-    """A `PagesPort`. Get one from `open`."""
+    """A `PagesPort` over a directory. Get one from `open`."""
 
     def __init__(self, root: Path) -> None:
         self._root, self._threads = root, Threads("pages", THREADS)
@@ -105,7 +105,7 @@ class DirectoryPages:
         return await self._on_a_thread(lambda: _preview(self._root, title_id, volume), deadline)
 
     async def health(self, deadline: Deadline) -> Health:
-        """Tells if the directory can be read. Never raises."""
+        """Checks that the directory can be read. Never raises."""
         try:
             await self._on_a_thread(lambda: os.close(os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)), deadline)
         except (DependencyFailure, TimedOut) as failure:
@@ -122,8 +122,8 @@ class DirectoryPages:
 
 
 class DemoPages:
-    """A `PagesPort` for which every volume has one of the few previews that are kept beside this module: nobody's manga, and
-    the same each time. Get one from `open`. Without `previews`, for the titles of another shop, none has any."""
+    """A `PagesPort` in which each volume has one of the few previews that are stored beside this module, of no real manga;
+    always the same one. Get one from `open`. Without `previews`, for another shop's titles, no volume has one."""
 
     def __init__(self, previews: Sequence[Preview | None] = ()) -> None:
         self._previews = previews
@@ -178,7 +178,7 @@ def _alt(folder: int, number: int) -> bytes | None:
 
 
 def _content(folder: int, name: str, most_bytes: int) -> bytes | None:
-    """The content of a file; None if it is absent. Raises `Unfit` if it is no file, unreadable or too large."""
+    """Returns a file's content; None if it is absent. Raises `Unfit` for one that is irregular, unreadable or too large."""
     try:
         with _open_descriptor(name, FILE, folder) as file:
             about = os.fstat(file)

@@ -1,4 +1,4 @@
-"""Pages in a bucket of S3, and the diagnosis of the bucket."""
+"""Preview pages in a bucket of S3, and the diagnosis of the bucket."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from tools.store.models.order import MOST_PAGE_BYTES
 
 DEPENDENCY = "pages"
 MOST_NAMES = 10
-"""Names of one page: those that begin with its number and a full stop."""
+"""Most objects listed for a page: those whose names begin with its number and a full stop."""
 
 
 class S3Pages:
-    """A `PagesPort`. Get one from `open`; its connections end with it."""
+    """A `PagesPort` over a bucket of S3. Get one from `open`, which closes its connections."""
 
     def __init__(self, address: S3Address) -> None:
         self.address = address
@@ -67,7 +67,7 @@ class S3Pages:
         return preview_of(title_id, volume, found)
 
     async def health(self, deadline: Deadline) -> Health:
-        """Tells if the bucket can be read as serving reads it. Never raises."""
+        """Checks the bucket by a request that serving makes too. Never raises."""
         try:
             async with answering(DEPENDENCY, deadline), _translate_errors():
                 await self.sizes(self.address.prefix, 1)
@@ -76,11 +76,11 @@ class S3Pages:
         return Health(ok=True, detail="S3")
 
     async def sizes(self, start: str, most: int = MOST_NAMES) -> dict[str, int]:
-        """The sizes in bytes of the objects whose names begin with `start`, by the part after the last slash. Raises the
-        driver's errors, and ValueError for a malformed list."""
+        """Returns the sizes in bytes of the objects whose names begin with `start`, by the part after the last slash. Raises
+        the driver's errors, and ValueError for a malformed list."""
         client = await self._aws.ready()
         listed = await client.list_objects_v2(Bucket=self.address.bucket, Prefix=start, MaxKeys=most)
-        if "Name" not in listed:  # the driver takes any XML for a list of nothing
+        if "Name" not in listed:  # the driver parses any XML as an empty list
             raise ValueError("no list of a bucket")
         return {str(each["Key"]).rpartition("/")[2]: int(each["Size"]) for each in listed.get("Contents", ())}
 
@@ -101,7 +101,7 @@ class S3Pages:
             return unfit
 
     async def _content(self, key: str, most_bytes: int) -> bytes:
-        """Reads at most the allowed bytes, whatever the list said."""
+        """Reads an object of at most `most_bytes`, whatever size was listed. Raises `Unfit`."""
         client = await self._aws.ready()
         answer = await client.get_object(Bucket=self.address.bucket, Key=key)
         data = bytearray()
@@ -116,7 +116,7 @@ class S3Pages:
 
 
 async def _all_or_none(asked: list[Any]) -> list[Any]:
-    """Returns the answers in order. If one fails, the others are cancelled, and end before this does."""
+    """Awaits all and returns the answers in order. If one fails, cancels the others and waits for their end."""
     tasks = [asyncio.ensure_future(each) for each in asked]
     try:
         return await asyncio.gather(*tasks)

@@ -1,6 +1,6 @@
-"""Conditions that a title satisfies or not: the one definition for every backend.
+"""The one definition of conditions on titles, for every backend.
 
-A new condition is a field of `tools.store.models.Conditions`, the fact that it is about in `check.Facts`, and a line in
-`check.criteria`. Each backend asks for sales and authors in its own terms, over columns (embedded/columns.py) and as a query
-(opensearch/dsl.py); tests hold both against `satisfies`.
+A new condition is a field of `tools.store.models.Conditions`, the fact that it checks in `check.Facts`, and a line in
+`check.criteria`. Backends implement sales and authors themselves, over columns (embedded/columns.py) and as query clauses
+(opensearch/dsl.py); tests compare both with `satisfies`.
 """

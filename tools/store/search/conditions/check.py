@@ -1,4 +1,4 @@
-"""Conditions, read once and held against many titles; and how a title is sold, for conditions of price and stock."""
+"""Conditions, compiled once and checked for many titles; and the sales of a title, for conditions of price and stock."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tools.store.search.text.characters import normalise
 from tools.store.search.titles.document import AskedName, AuthorKeys
 
 Days = tuple[tuple[int, int], ...]
-"""Spans of days: first and last, both included."""
+"""Ranges of days as numbers, YYYYMMDD, or MMDD for those of every year: first and last, both included."""
 NO_DAY = 0
 _YEAR, _ALWAYS = ((0, 1231),), ((0, 0), (1000_01_01, 9999_12_31))
 EVERY_DAY: Days = _YEAR
 
 
 def numbers_of(day: str | None) -> tuple[int, ...]:
-    """Returns the numbers that stand for a day (YYYY-MM-DD), or for None: a sale applies if its days include one of them."""
+    """Returns the numbers of a day (YYYY-MM-DD), MMDD and YYYYMMDD, or `NO_DAY`: a sale applies if its days have one."""
     return (NO_DAY,) if day is None else (int(day[5:].replace("-", "")), int(day.replace("-", "")))
 
 
@@ -38,7 +38,7 @@ def running(campaign: Campaign) -> tuple[Days, Days]:
 
 
 def _others(days: Days, every: Days) -> Iterator[tuple[int, int]]:
-    """Yields the ranges of `every` outside of `days`; both are in order."""
+    """Yields the ranges of `every` outside `days`; both are sorted."""
     for first, last in every:
         for taken_first, taken_last in days:
             if first <= taken_last and taken_first <= last:
@@ -51,8 +51,8 @@ def _others(days: Days, every: Days) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Sale:
-    """A format of a title: yen for one volume (of a set: for all), whether it can be bought now, and the days of that
-    price."""
+    """A title's sale in one format: the price of one volume (of a set: of all) in the currency's smallest unit, whether it
+    can be bought now, and the days of that price."""
 
     format: str
     price: int
@@ -61,13 +61,13 @@ class Sale:
 
 
 def sales_of(offers: Sequence[Offer]) -> tuple[Sale, ...]:
-    """A sale for each format and day: the cheapest offer's price; stocked where any offer is."""
+    """Returns a sale for each format and range of days: the cheapest offer's price; stocked if any offer is."""
     formats = dict.fromkeys(offer.format for offer in offers)
     return tuple(sale for each in formats for sale in _sales(each, [offer for offer in offers if offer.format == each]))
 
 
 def sales_on(day: str | None, sales: Sequence[Sale]) -> tuple[Sale, ...]:
-    """The sales of a day (YYYY-MM-DD); on None no campaign runs."""
+    """Returns the sales of a day (YYYY-MM-DD); on None no campaign runs."""
     return tuple(sale for sale in sales if is_one_of(day, sale.days))
 
 
@@ -81,7 +81,7 @@ def sale_in(sales: Sequence[Sale], format_: str | None) -> Sale | None:
 
 
 def series_price(sale: Sale | None, volumes: int | None) -> int | None:
-    """Yen for all volumes: at the price of one volume, or the price of a set."""
+    """Returns the price of all volumes: that of a set, or one volume's times their number; None if unknown."""
     if sale is None or sale.format in WHOLE:
         return None if sale is None else sale.price
     return sale.price * volumes if volumes else None
@@ -131,7 +131,7 @@ def status_of(title: Title) -> Status | None:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A title's facts for conditions; None or an empty tuple is unknown. `magazine` names who issued it: its magazine, and
+    """A title's facts that conditions check; None or an empty value is unknown. `magazine`: the names of its magazine and
     its publisher. `sales`: the cheapest by format and day."""
 
     title_id: str
@@ -148,7 +148,7 @@ class Facts:
 
     @classmethod
     def from_title(cls, title: Title, offers: Sequence[Offer] = (), authors: tuple[AuthorKeys, ...] | None = None) -> Facts:
-        """The facts of a title. `authors` are computed unless given, which is the costly part."""
+        """Returns the facts of a title. `authors` are computed unless given, which is the costly part."""
         return cls(
             title_id=title.title_id,
             genre=title.genre,
@@ -168,13 +168,13 @@ class Facts:
         return sale_in(sales_on(day, self.sales), format_)
 
     def series_price(self, format_: str | None, day: str | None = None) -> int | None:
-        """Returns yen for all volumes in a format on a day; None if unknown."""
+        """Returns the price of all volumes in a format on a day, in the smallest unit; None if unknown."""
         return series_price(self.sold_as(format_, day), self.volumes)
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """A title has one of the values. `field` is one of `Facts`."""
+    """A criterion: the title has one of the values. `field` is one of `Facts`."""
 
     field: str
     values: Sequence[str]
@@ -182,7 +182,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class NoneOf:
-    """A title has none of the values. If it may not be unknown, the title must have another value."""
+    """A criterion: the title has none of the values. Unless it `may_be_unknown`, the title must have another value."""
 
     field: str
     values: Sequence[str]
@@ -191,7 +191,7 @@ class NoneOf:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """A number lies within the bounds; an unknown one never does."""
+    """A criterion: the number lies within the bounds; an unknown one never does."""
 
     field: str
     bounds: Range
@@ -201,7 +201,7 @@ Criterion = OneOf | NoneOf | Within
 
 
 def criteria(asked: Conditions) -> Iterator[Criterion]:
-    """Yields all conditions but those of sale and of authors."""
+    """Yields the criteria of all conditions but those of sale and of authors."""
     one_of = [("genre", asked.genres), ("status", asked.statuses), ("magazine", asked.magazines)]
     if (most := asked.audience) is not None:
         one_of.append(("audience", tuple(each for each in Audience if each.fits(most))))
@@ -220,11 +220,11 @@ def criteria(asked: Conditions) -> Iterator[Criterion]:
 
 Test = Callable[[Facts], bool]
 _SEVERAL = frozenset({"tags", "magazine"})
-"""Facts of several values."""
+"""Facts that have several values."""
 
 
 class Check:
-    """Conditions tested in the order of their cost, up to the first that a title misses."""
+    """Compiled conditions, tested cheapest first, up to the first that a title fails."""
 
     def __init__(self, conditions: Conditions) -> None:
         of_facts = map(_test, criteria(conditions))
@@ -232,11 +232,11 @@ class Check:
         self._asks_for_authors = conditions.author is not None or bool(conditions.without_authors)
 
     def admit(self, facts: Facts) -> bool:
-        """True if all conditions are met. An unknown fact meets none."""
+        """True if the facts meet all conditions. An unknown fact fails, unless its criterion allows it."""
         return all(test(facts) for test in self._tests)
 
     def satisfied_by(self, title: Title, offers: Sequence[Offer] = ()) -> bool:
-        """Checks a title; authors' keys, the costly part, are computed only if a condition needs them."""
+        """True if a title with these offers meets all conditions. Computes the costly keys of authors only if needed."""
         return self.admit(Facts.from_title(title, offers, None if self._asks_for_authors else ()))
 
 

@@ -1,4 +1,4 @@
-"""A condition in a few English words."""
+"""Words conditions and orderings in English."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ORDERINGS = {
 
 
 def describe_condition(name: str, conditions: Conditions, currency: Currency = YEN) -> str:
-    """The condition of this name (a field of `Conditions`) in words: "at most 9 volumes", "at most $7 a volume"."""
+    """Words the condition of this name (a field of `Conditions`): "at most 9 volumes", "at most $7 a volume"."""
     value = getattr(conditions, name)
     if name in _PRICES:
         return f"{_bounds(value, currency.say, currency.say)} {_PRICES[name]}"
@@ -38,12 +38,12 @@ def describe_condition(name: str, conditions: Conditions, currency: Currency = Y
 
 
 def describe_ordering(ordering: Ordering) -> str:
-    """An ordering in words: "newest first"."""
+    """Words an ordering: "newest first"."""
     return _ORDERINGS[ordering]
 
 
 def _bounds(range_: Range, one: Callable[[float], str], first: Callable[[float], str] = "{:g}".format) -> str:
-    """Words a range, its lower end by `first` where both are given: "5 to 9 volumes", "$7 to $8"."""
+    """Words a range, its lower end by `first` if both are given: "5 to 9 volumes", "$7 to $8"."""
     least, most = range_.least, range_.most
     if range_.empty:
         return f"at least {first(least or 0)} and at most {one(most or 0)}"

@@ -1,4 +1,4 @@
-"""Moods in the words of readers, wordings that are not about a title, and the parts of a parsed query."""
+"""The parts of a parsed query, the patterns of words that only ask, and moods in readers' words."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OCCASION = (
     r" (?:train|plane|flight|bus|trip|ride|journey|commute|weekend|holidays?|vacation|beach|night|evening|afternoon|day)"
     r"(?: ride| trip| home)?(?=$|[,.;:!?])"
 )
-"""The occasion of reading, which no story tells of."""
+"""The occasion of reading ("for a train ride"), which is no part of a story."""
 FILLER_EN = re.compile(
     rf"\b(?:please|{_OCCASION}|pls|plz|thx|(?:manga|comics?) by|^by|(?:can|could) you"
     r"|^(?:show|find|give|get|recommend|suggest)(?: me)?"
@@ -51,7 +51,7 @@ VOLUME = re.compile(
 REASON_JA = re.compile(
     r"^(?P<why>[^。]{1,40}?(?:[たるいだな]|です|ます)(?<!好きな|好きだ|くらい|ぐらい)(?:ので|から))[、, ]*(?P<wish>.{2,})$"
 )
-"""The reason for the wish that follows: 仕事で疲れたので、癒し系. A liking is no reason, but the wish itself."""
+"""The reason for the wish that follows: 仕事で疲れたので、癒し系. A liking is not a reason but the wish itself."""
 
 BY = re.compile(
     rf"^(?:.*\b)?{_EN_WORK} (?:written |drawn |created |made )?(?:by|from) (?P<a>.+)$"
@@ -90,7 +90,7 @@ _ADJECTIVE = "い"
 
 @dataclass(frozen=True, slots=True)
 class Tone:
-    """A mood as tags. `wanted`: a title needs one of these, where there are any. `unwanted`: tags of the wrong tone."""
+    """A mood as tags. `wanted`: a title needs one of these, if there are any. `unwanted`: tags of the wrong tone."""
 
     wanted: tuple[str, ...]
     unwanted: tuple[str, ...]
@@ -98,7 +98,7 @@ class Tone:
 
 @dataclass(frozen=True, slots=True)
 class ToneTable:
-    """`phrases` finds what is said of a mood, the longest at each place, and whether it is `denied` ("not silly",
+    """Moods by phrase. The pattern `phrases` finds the longest phrase at each place and whether it is negated ("not silly",
     甘すぎない); in time linear in the text."""
 
     phrases: re.Pattern[str]
@@ -107,7 +107,7 @@ class ToneTable:
     @classmethod
     @cache
     def load(cls) -> ToneTable:
-        """The table that is shipped. The first time it reads a file."""
+        """Returns the shipped table. The first call reads a file."""
         rows = json.loads(files("tools.store.search.query").joinpath("tones.json").read_text(encoding="utf-8"))
         tones = {
             normalise(said): Tone(tuple(row["wanted"]), tuple(row["unwanted"]))
@@ -123,8 +123,8 @@ class ToneTable:
         return cls(re.compile(rf"(?:(?P<not>{_DENIED})|{_DEGREE}|{_DEGREE_JA})?(?:{said})(?P<denied>{_DENIED_JA})?"), tones)
 
     def read(self, text: str) -> tuple[tuple[Tone, ...], str]:
-        """Reads the moods of a normalised text; returns them and the text without their words. A denied mood becomes
-        unwanted tags, except those asked for besides: "funny but not silly" may be funny."""
+        """Finds the moods of a normalised text. Returns them and the text without their words. A negated mood becomes
+        unwanted tags, except those that the text asks for otherwise: "funny but not silly" may be funny."""
         found = list(self.phrases.finditer(text))
         left = self.phrases.sub(" ", text)
         tones = [(self._find_tone(match), bool(match["not"] or match["denied"])) for match in found]
@@ -153,13 +153,13 @@ _FEWEST_WORDS, _MOST_WORDS = 2, 4
 class ParsedQuery:
     """The parts of a query. Keys are sound keys (romaji.py); `terms` are index terms (tokens.py).
 
-    `subject`: what the query is about, without the words that ask, and what it is matched by. Exact conditions on
-    titles are no part of it (`tools.store.search.conditions`).
+    `subject`: the text to match, without words that only ask. Exact conditions on titles are not part of it
+    (`tools.store.search.conditions`).
 
-    `names`: the query as a name, with and without filler. `aliases`: names it is a nickname of. `author`: a name that the
-    wording says is an author's. `same_author_as` / `similar_to`: a title the wording points from. `themes`: for each
-    theme named, the tags that satisfy it; `moods`: what suits how the reader feels; `theme_share`: how much of the query
-    both are. `ordering`: what the matches are to be put in order by.
+    `names`: the query as a name, with and without filler. `aliases`: names that it is a nickname of. `author`: a name that
+    the wording marks as an author's. `same_author_as` / `similar_to`: the name of a title to start from. `themes`: for each
+    theme named, the tags that satisfy it; `moods`: moods that suit the reader; `theme_share`: the share of both in the
+    query. `ordering`: the order that it asks for.
     """
 
     text: str
@@ -185,12 +185,12 @@ class ParsedQuery:
 
     @property
     def empty(self) -> bool:
-        """True if nothing is left after the filler: any title will do, the popular ones first."""
+        """True if the query is nothing but filler: any title matches, the popular ones first."""
         return not self.names
 
     @property
     def points_from(self) -> str | None:
-        """The name of the title that the query points from: "like …", "by the author of …"."""
+        """The name of the title that the query starts from: "like …", "by the author of …"."""
         return self.same_author_as or self.similar_to
 
     def titles_beside_authors(self) -> list[tuple[str, str]]:

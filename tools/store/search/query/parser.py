@@ -34,19 +34,19 @@ from tools.store.tags import Vocabulary, shipped
 
 _MIN_LATIN, _MIN_CJK = 4, 3
 MOST_NAMES = 16
-"""Names that a query may be a nickname of: each is looked for."""
+"""Most names that a query is expanded to as a nickname: each is searched for."""
 
 
 @dataclass(frozen=True, slots=True)
 class AliasTable:
-    """Sound key of a nickname → sound keys of the names it stands for. Several titles may share a nickname."""
+    """Nicknames: the sound key of one → sound keys of the names it stands for. Several titles may share a nickname."""
 
     names: Mapping[str, tuple[str, ...]]
 
     @classmethod
     @cache
     def load(cls) -> AliasTable:
-        """The table that is shipped. The first time it reads a file."""
+        """Returns the shipped table. The first call reads a file."""
         entries = json.loads(files("tools.store.search.query").joinpath("aliases.json").read_text(encoding="utf-8"))
         table: dict[str, tuple[str, ...]] = {}
         for entry in entries:
@@ -87,7 +87,7 @@ WORDINGS = {
 
 
 def read_ordering(text: str) -> tuple[Ordering | None, str]:
-    """The ordering that a normalised text asks for, the first that is named, and the text without the words that ask."""
+    """Returns the first ordering that a normalised text asks for, and the text without the words for it."""
     named = {ordering: match for ordering, wording in WORDINGS.items() if (match := wording.search(text))}
     if not named:
         return None, text
@@ -118,8 +118,8 @@ class QueryParser:
         return cls(AliasTable.load(), themes, ToneTable.load())
 
     def parse(self, query: str, author: str | None = None, groups: Sequence[tuple[str, ...]] = ()) -> ParsedQuery:
-        """Parses a query. `author` is the one that titles are limited to: the subject is without that name. `groups` are of
-        tags that titles are limited to, one of each: its themes are one."""
+        """Parses a query. `author`: the author that the conditions require; a subject that only repeats the name is dropped.
+        `groups`: groups of tags of which the conditions require one each; themes of one group count as one."""
         whole = normalise(query[:_LONGEST])
         ordering, text = read_ordering(whole)
         text = self._wish(text)
@@ -147,8 +147,8 @@ class QueryParser:
         )
 
     def _wish(self, text: str) -> str:
-        """Drops the reason for a mood: 仕事で疲れたので癒し系 wants nothing about work. Other reasons stay, since they may
-        be the subject: 息子が野球を始めたので."""
+        """Drops the reason for a mood: 仕事で疲れたので癒し系 asks for nothing about work. Other reasons stay, since they may be the
+        subject: 息子が野球を始めたので."""
         found = REASON_JA.search(text)
         if found is None or not self._tones.read(found["why"])[0]:
             return text
@@ -157,7 +157,7 @@ class QueryParser:
 
 
 def _subject(text: str, author: str | None) -> str:
-    """The subject beyond titles of `author`."""
+    """Returns the text without filler; "" if it only repeats the name `author`."""
     subject = without_filler(text)
     if author is not None and _says_again(_asked_author(text) or subject, author):
         return ""
@@ -165,7 +165,7 @@ def _subject(text: str, author: str | None) -> str:
 
 
 def whole_names(text: str) -> list[str]:
-    """The whole text as a name: as it stands, and without words that only ask."""
+    """Returns the whole text as a name, as it stands and without filler."""
     said = normalise(text)
     return list(dict.fromkeys(filter(None, (said, without_filler(said)))))
 
@@ -178,12 +178,12 @@ def without_filler(text: str) -> str:
 
 
 def _join(tags: tuple[str, ...], groups: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """The group that has all the tags, else the tags: "pirates or adventure" is one theme."""
+    """Returns the group that has all the tags, else the tags: "pirates or adventure" is one theme."""
     return next((group for group in groups if set(tags) <= set(group)), tags)
 
 
 def _share(themes: tuple[Theme, ...], subject: str, unfelt: str, genre: str | None) -> float:
-    """The share of the subject's content in themes, genre and moods, 0 to 1. `unfelt` is the subject without moods."""
+    """Returns the share of themes, genre and moods in the subject, 0 to 1. `unfelt` is the subject without moods."""
     content, beside = _content(subject, genre), _content(unfelt, genre)
     named = len(content) - len(beside) + sum(len(theme.phrase.replace(" ", "")) for theme in themes)
     return min(1.0, named / len(content)) if content else float(bool(themes or genre))

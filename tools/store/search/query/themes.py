@@ -1,7 +1,7 @@
-"""Themes in the words of readers, English and Japanese: the tags they mean, and Japanese story words in English.
+"""Maps readers' words, English and Japanese, to tags, and Japanese story words to English ones.
 
-The table (themes.json) is this project's own, written by hand for any manga catalogue. The glossary lets a query in
-Japanese meet a synopsis that exists in English only; where the embedder is away it is the only bridge between the two.
+The table (themes.json) was written by hand in this project, for any manga catalogue. The glossary lets a query in Japanese
+match a synopsis that exists in English only; without an embedder nothing else does.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Theme:
 
 @dataclass(frozen=True, slots=True)
 class ThemeTable:
-    """`tags`: folded phrase → tags. `glossary`: folded Japanese word → English words."""
+    """The tables of words. `tags`: folded phrase → tags. `glossary`: folded Japanese word → English words."""
 
     tags: Mapping[str, tuple[str, ...]]
     glossary: Mapping[str, str]
@@ -42,7 +42,7 @@ class ThemeTable:
     @classmethod
     @cache
     def load(cls) -> ThemeTable:
-        """The table that is shipped. The first time it reads a file."""
+        """Returns the shipped table. The first call reads a file."""
         data = json.loads(files("tools.store.search.query").joinpath("themes.json").read_text(encoding="utf-8"))
         tags: dict[str, tuple[str, ...]] = {}
         for tag, phrases in data["tags"].items():
@@ -52,7 +52,7 @@ class ThemeTable:
         return cls(tags, {fold(ja): en for ja, en in data["glossary"].items()})
 
     def with_tags(self, own: Mapping[str, Tag]) -> ThemeTable:
-        """A copy with a shop's own words for tags."""
+        """Returns a copy with a shop's own words for tags."""
         tags = dict(self.tags)
         for tag, rule in own.items():
             for folded in map(fold, (tag, *rule.synonyms)):
@@ -60,7 +60,7 @@ class ThemeTable:
         return ThemeTable(tags, self.glossary)
 
     def themes(self, text: str) -> tuple[Theme, ...]:
-        """The themes named in `text`, longest phrases first taken, each part of the text used once."""
+        """Returns the themes named in `text`, by the longest phrase at each place; each part of the text is used once."""
         latin = [fold(w) for w in _LATIN_WORD.findall(normalise(text))]
         return tuple(Theme(p, self.tags[p]) for p in (*_phrases(latin, self.tags), *_substrings(text, self.tags)))
 
@@ -78,7 +78,7 @@ class ThemeTable:
 
 @dataclass(frozen=True, slots=True)
 class _Either:
-    """The words that the glossary or the dictionary has in English, as a container; kana of grammar are in neither."""
+    """A container of the words that the glossary or the dictionary translates to English; kana of grammar are in neither."""
 
     glossary: Mapping[str, str]
     dictionary: Dictionary
@@ -94,7 +94,7 @@ def fold(phrase: str) -> str:
 
 
 def _phrases(words: list[str], known: Mapping[str, object]) -> Iterator[str]:
-    """Runs of up to three Latin words that are known, the longest at each place."""
+    """Yields the known runs of up to three Latin words, the longest at each place."""
     i = 0
     while i < len(words):
         size = next((n for n in (3, 2, 1) if " ".join(words[i : i + n]) in known), 0)
@@ -104,7 +104,7 @@ def _phrases(words: list[str], known: Mapping[str, object]) -> Iterator[str]:
 
 
 def _substrings(text: str, known: Container[str]) -> Iterator[str]:
-    """Known Japanese words inside `text`, the longest at each place; a Latin one never counts."""
+    """Yields the known Japanese words inside `text`, the longest at each place, and no Latin ones."""
     written = normalise(text)
     folded = to_hiragana(written) if has_cjk(written) else ""
     i = 0
@@ -135,7 +135,7 @@ _INFLECTED = ("く", "すぎ", "過ぎ", "さ")
 
 
 class Kind(Enum):
-    """The role of a theme in a list behind a refusal: refused with the others, or asked for."""
+    """The role of a theme in a list after a negation: refused with the others, or asked for."""
 
     UNPLEASANT = "unpleasant"
     """A theme that is hardly ever asked for beside a refusal: "no romance, gore" refuses both."""
@@ -147,7 +147,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Aversion:
-    """The tags that a refused phrase names, and further tags whose titles may well contain the same."""
+    """The tags that a refused phrase names, and in `also` tags whose titles often contain the same."""
 
     tags: tuple[str, ...]
     also: tuple[str, ...] = ()
@@ -156,7 +156,7 @@ class Aversion:
 
 @cache
 def aversions() -> Mapping[str, Aversion]:
-    """Maps a folded phrase to its meaning where it is refused; every theme is one. The first call reads two files."""
+    """Returns the meaning of each folded phrase when it is refused; every theme is one. The first call reads two files."""
     table = {phrase: Aversion(tags) for phrase, tags in ThemeTable.load().tags.items()}
     data = json.loads(files("tools.store.search.query").joinpath("aversions.json").read_text(encoding="utf-8"))
     for kind, entries in data.items():
@@ -167,7 +167,7 @@ def aversions() -> Mapping[str, Aversion]:
 
 
 def _forms(phrases: list[str]) -> Iterator[str]:
-    """Yields the phrases folded, with the negated and heightened forms of adjectives: 怖い, 怖く(ない), 怖すぎ(ない)."""
+    """Yields the folded phrases, and of adjectives the forms for negation and excess: 怖い, 怖く(ない), 怖すぎ(ない)."""
     for phrase in map(fold, phrases):
         yield phrase
         if phrase.endswith(_ADJECTIVE):

@@ -1,7 +1,7 @@
-"""The titles that a backend recalled, as ranking sees them.
+"""The titles that a backend recalled, in the form that ranking needs.
 
-One backend holds its whole catalogue and answers for every title, another has found a few hundred of them: both are ranked
-by the same rules (`ranking.ranked`). A new backend makes these of what it finds, and nothing else of a search.
+One backend holds its whole catalogue and scores every title, another recalls a few hundred of them: both are ranked by the
+same rules (`ranking.ranked`). A new backend makes `Candidates` of its hits, and needs nothing else for a search.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.titles.names import NameTable, prior
 
 TRUSTED_RATINGS, USUAL_RATING = 500, 3.5
-"""A rating by few is drawn towards the usual one: (n × own + m × usual) / (n + m), as the Internet Movie Database weighs its
-charts, with m = 500."""
+"""A rating by few people is drawn towards the usual one: (n × own + m × usual) / (n + m), as the Internet Movie Database
+weighs its charts, with m = 500."""
 UNKNOWN = -math.inf
 UNRANKED = 10**9
 
 
 def standing(title: Title, ordering: Ordering, price: int | None = None) -> float:
-    """Returns the value that orders a title, higher first; `UNKNOWN` for an unknown value. `price`: yen of one volume."""
+    """Returns the value that orders a title, higher first; `UNKNOWN` for an unknown value. `price`: that of one volume."""
     if ordering is Ordering.RATING:
         return weighted_rating(title)
     if ordering is Ordering.NEWEST:
@@ -66,11 +66,11 @@ class People(Protocol):
     """The authors of the candidates."""
 
     def measure_authorship(self, query: ParsedQuery) -> Floats:
-        """How surely the query names an author of each title (`ranking.names.AskedAuthor`)."""
+        """Returns the confidence that the query names an author of each title (`ranking.names.AskedAuthor`)."""
         ...
 
     def written_by(self, name: str) -> Mask:
-        """The titles of authors who have this name (`titles.people.is_author`)."""
+        """Returns a mask of the titles by authors with this name (`titles.document.is_author`)."""
         ...
 
 
@@ -78,20 +78,20 @@ class Words(Protocol):
     """The texts of the candidates."""
 
     def measure_coverage(self, asked: Sequence[Sequence[str]]) -> Floats:
-        """Share of the asked words' idf mass that a title's text covers. Each is one term, or several that translate it, any
-        of which will do: they count as one word that is as frequent as all of them (Pirkola 1998)."""
+        """Returns the share of the asked words' idf mass that each title's text covers. A word is a group of terms, its
+        translations: any of them matches, and they count as one word that is as frequent as all of them (Pirkola 1998)."""
         ...
 
     def in_vocabulary(self, terms: Sequence[str]) -> float | None:
-        """Share of the terms' idf mass in terms that any title has; None if the backend can't say."""
+        """Returns the share of the terms' idf mass in terms that any title has; None if the backend cannot tell."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Every array has one row a title, numbers from 0 to 1. Between equals the earlier row goes first. `senses`: cosines,
-    -1 to 1, of the query with each title's best passage and with its headline; None without vectors. `by_same_author`: the
-    works of the authors whom the query points to by one of their titles; None where it points to none. Read only; safe to
+    """The recalled titles. Arrays have one row for each, numbers from 0 to 1; of equal titles the earlier row is first.
+    `senses`: cosines, -1 to 1, of the query with each title's best passage and with its headline; None without vectors.
+    `by_same_author`: works by the authors of the title that the query points from; None without one. Read only; safe to
     share between threads."""
 
     columns: Columns
@@ -103,9 +103,9 @@ class Candidates:
 
     @property
     def prior(self) -> Floats:
-        """How well known each title is."""
+        """The fame of each title."""
         return self.columns.prior
 
     def mask_tagged(self, tags: Sequence[str]) -> Mask:
-        """The titles that carry one of the tags."""
+        """Returns a mask of the titles that carry one of the tags."""
         return self.columns.any_of("tags", tags)

@@ -1,4 +1,4 @@
-"""How surely a query is the name of a title: as it stands, as a nickname, spelled in katakana, or beside its author."""
+"""Scores a query as a title's name (as typed, a nickname, in katakana, beside its author) and as an author's name."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from tools.store.search.titles.names import NameKeys, prior
 AskedNames = Sequence[tuple[str, float]]
 """Sound keys that may be a title's name, each with its weight."""
 MOST = 60
-"""Titles of one series that are stored with each of them."""
+"""Most titles of a series whose ids are stored with each of them."""
 _SHORTEST_CJK, _SHORTEST_LATIN = 3, 6
 
 
 def series_of(row: int, candidates: Candidates, weights: Weights) -> Floats:
-    """Shape (titles,): above 0 for the candidates of the same series as the one in `row`, itself included."""
+    """Returns an array of shape (titles,): above 0 for candidates of the same series as `row`, itself included."""
     begun = candidates.names.beginning_with(series_keys(candidates.names.keys_of(row)))
     related = np.float32(weights.related) * candidates.columns.of_ids(candidates.columns.related[row])
     return np.asarray(np.maximum(begun, related), np.float32)
 
 
 def series_keys(names: Sequence[str]) -> tuple[str, ...]:
-    """A title's sound keys that are long enough: a name that begins with one is of its series, and not by chance."""
+    """Returns a title's sound keys that are long enough: a name that begins with one is of its series."""
     return tuple(key for key in names if len(key) >= (_SHORTEST_CJK if has_cjk(key) else _SHORTEST_LATIN))
 
 
@@ -50,7 +50,7 @@ class SeriesIndex:
         self._prior = [prior(title) for title in titles]
 
     def list_series(self, row: int) -> tuple[str, ...]:
-        """Ids of the titles in the series of the title in this row, itself left out; the best known 60, best known first."""
+        """Returns the ids of the series of the title in this row, itself left out: the best known 60, best known first."""
         rows = {self._rows[related] for related in self._titles[row].related if related in self._rows}
         for key in series_keys(self._names[row]):
             rows.update(self._keys.beginning_with(key))
@@ -59,7 +59,7 @@ class SeriesIndex:
 
 
 def names_evidence(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Floats:
-    """Returns the likeness of each title to the query's names; a surely named title brings its series along."""
+    """Returns the similarity of each title's names to the query; if a title is surely named, its series scores too."""
     names = _likeness(candidates, asked_names(query, weights), query.subject)
     names = np.maximum(names, read_as(query, candidates, weights))
     for author, name in query.titles_beside_authors():
@@ -75,7 +75,7 @@ def names_evidence(query: ParsedQuery, candidates: Candidates, weights: Weights)
 
 
 def read_as(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Floats:
-    """Returns the likeness of each title to the kanji's likeliest readings; 0 for queries that are mostly a theme."""
+    """Returns the similarity of each title's names to the likeliest readings of kanji; 0 for what is mostly a theme."""
     if not query.readings or query.theme_share > weights.theme_only:
         return np.zeros_like(candidates.prior)
     return _read_as(query.readings, candidates, weights)
@@ -91,12 +91,12 @@ def _read_as(readings: tuple[str, ...], candidates: Candidates, weights: Weights
 
 
 def asked_names(query: ParsedQuery, weights: Weights) -> AskedNames:
-    """The sound keys that the query may be a name by, each with its weight."""
+    """Returns the sound keys of the names that the query may be, each with its weight."""
     return _with_aliases(query.names, query.aliases, weights)
 
 
 def pointed_from(name: str, aliases: Iterable[str], candidates: Candidates, weights: Weights) -> int | None:
-    """Returns the row of the best known title that is called `name`, or has it as a nickname; None without one."""
+    """Returns the row of the best known title with the name `name` or one of `aliases` (sound keys); None without one."""
     asked = _with_aliases([sound_key(name)], aliases, weights)
     called = _likeness(candidates, asked, name)
     if read := readings(name):
@@ -105,7 +105,7 @@ def pointed_from(name: str, aliases: Iterable[str], candidates: Candidates, weig
 
 
 def surely_called(names: Floats, prior: Floats, weights: Weights) -> int | None:
-    """Returns the row of the best known title among those surely called so; None without one."""
+    """Returns the row of the best known title that the query surely names, by the similarities `names`; None without one."""
     if not len(names):
         return None
     best = int(np.argmax(names + np.float32(weights.surely_called_prior) * prior))
@@ -117,7 +117,7 @@ def _with_aliases(keys: Iterable[str], aliases: Iterable[str], weights: Weights)
 
 
 def _likeness(candidates: Candidates, asked: AskedNames, text: str, among: Mask | None = None) -> Floats:
-    """Returns the likeness of each title's nearest name to the asked names, or to the katakana of `text`."""
+    """Returns the similarity of each title's nearest name to the asked names, or to the katakana of `text`."""
     named = candidates.names.likeness(asked, among)
     return np.maximum(named, candidates.names.spelled_in_katakana(text)) if is_loanword(text) else named
 
@@ -125,14 +125,14 @@ def _likeness(candidates: Candidates, asked: AskedNames, text: str, among: Mask 
 _WHOLE, _INSIDE_LATIN, _INSIDE_KANJI, _ONE_WORD, _FAMILY, _TYPO = 1.0, 0.97, 0.95, 0.95, 0.85, 0.95
 _LEAST_TYPO = 0.84
 _READ, _LESS_LIKELY, _SHORTEST_READING = 0.93, 0.003, 4
-"""Kanji that may be read as the whole name, a little less for each reading that is likelier."""
+"""Confidence in a reading of kanji as the whole name, its loss for each likelier reading, and a reading's least length."""
 _SHORTEST_FAMILY, _SHORTEST_KANJI = 3, 3
 TYPO_LENGTHS = range(5, 41)
-"""Sound keys of these lengths are compared letter by letter."""
+"""Lengths of the sound keys that are compared letter by letter, for typos."""
 
 
 class AskedAuthor:
-    """The author that a query may be about, read once and held against many."""
+    """The author that a query may name, parsed once and compared with many."""
 
     def __init__(self, query: ParsedQuery) -> None:
         self.name = AskedName(query.author or query.subject)
@@ -142,11 +142,11 @@ class AskedAuthor:
         self.readings = {key: _READ - _LESS_LIKELY * place for place, key in enumerate(likeliest)}
 
     def sureness(self, keys: AuthorKeys) -> float:
-        """How surely the query is about the author with these keys, 0 to 1.
+        """Returns the confidence that the query names the author with these keys, 0 to 1.
 
-        1: it is the name, or the wording asks for an author who has it. About 0.95: the whole name stands inside the query,
-        or it is the name with a typo, or a name of one word, which may be somebody else's family name. 0.85: the query is a
-        family name and nothing else, which may as well be a title.
+        1: it is the name, or the wording asks for an author who has it. About 0.95: the query contains the whole name, or is
+        the name with a typo, or is a name of one word, which may be another person's family name. 0.85: the query is only a
+        family name, which may as well be a title.
         """
         if self._told and self.name.fits(keys):
             return _WHOLE
@@ -162,7 +162,7 @@ class AskedAuthor:
         return max(sure, self._read_as_family(keys)) if self._told else sure
 
     def _read_as_family(self, keys: AuthorKeys) -> float:
-        """Scores an author whose name has a part that the asked kanji may be read as."""
+        """Scores an author if a part of the name is a reading of the asked kanji."""
         return 0.0 if keys.parts.isdisjoint(self.readings) else _FAMILY
 
 
@@ -176,7 +176,7 @@ def _latin(asked: list[str], parts: frozenset[str]) -> float:
 
 
 def _kanji(key: str, spelling: str) -> float:
-    """Scores a spelling inside the key, else a key that begins or ends the spelling, as a family name does; else 0."""
+    """Scores a key that contains the spelling, else a key that begins or ends it, as a family name does; else returns 0."""
     if not has_kanji(spelling):
         return 0.0
     if len(spelling) >= _SHORTEST_KANJI and spelling in key:
@@ -185,7 +185,7 @@ def _kanji(key: str, spelling: str) -> float:
 
 
 def _typo_lengths(length: int) -> range:
-    """Returns the lengths of spellings within one typo of a key: each letter more or less is an edit."""
+    """Returns the lengths of spellings that can reach `_LEAST_TYPO`: each letter more or less is an edit."""
     if length not in TYPO_LENGTHS:
         return range(0)
     return range(floor(_LEAST_TYPO * length), ceil(length / _LEAST_TYPO) + 1)

@@ -1,9 +1,9 @@
-"""Orders candidates: the one way from a parsed query to its answers, whatever backend recalled them.
+"""Ranks candidates for a parsed query, by the same rules for every backend.
 
-The evidence is one number a title and kind; fusion makes one score of it, by what the query looks like. Reciprocal rank
-fusion (Cormack et al. 2009) trusts every leg alike and is worse than BM25 alone on titles and authors: an embedder ranks
-*something* first for any name. Here each intent has a score on one scale of 0 to 1 and the strongest explains the title: it
-is called this, it is by them, or it is about that. A title below the floor is no answer.
+Each kind of evidence is one number for each title; fusion makes one score of them, depending on the query. Reciprocal rank
+fusion (Cormack et al. 2009) trusts every retriever alike and is worse than BM25 alone on titles and authors: an embedder
+ranks *something* first for any name. Here each intent (the title's name, its author, its story) has a score on one scale of
+0 to 1, and the highest is the title's. A title below the floor is no answer.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from tools.store.search.ranking.weights import Weights
 from tools.store.search.text.characters import has_cjk
 
 KIND_OF = 0.75
-"""The share of a tag's titles that carry another one too, from which on it is a kind of that: basketball of team sports."""
+"""Share of a tag's titles that also carry another tag, from which on it is a kind of that: basketball of team sports."""
 BROADER = np.float32(0.75)
-"""The worth of a title that has the broader tag alone: most of these are about another kind."""
+"""Score of a title that has only the broader tag of a theme: most of these are about another kind."""
 
 
 def theme_met(tags: Sequence[str], titles: Candidates) -> Floats | Mask:
@@ -45,18 +45,18 @@ def _is_kind_of(one: Mask, other: Mask) -> bool:
 
 
 _ENOUGH = 2
-"""Tags of a mood."""
+"""Tags of a mood that a title needs for a full score."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Arrays of one length, a row for each candidate, all from 0 to 1 where not said otherwise.
+    """The evidence for candidates: arrays with a row for each, from 0 to 1 unless stated otherwise.
 
-    `names`: likeness of the query to a name. `people`: how surely the query names an author of it. `words`: share of the
-    query's idf mass that the title's text covers (BM25 / the best possible). `tags`: share of the themes in the query that
-    the title is tagged with. `meaning`: cosine of the best passage, -1 to 1; None when the vector leg did not run.
-    `headline`: cosine of the title's headline; None likewise. `prior`: how well known a title is. `in_vocabulary`: share of
-    the query's idf mass in words that any title has; None if the engine can't say.
+    `names`: similarity of the query to a name of the title. `people`: confidence that the query names an author of it.
+    `words`: share of the query's idf mass that the title's text covers (BM25 / the best possible). `tags`: share of the
+    query's themes that the title is tagged with. `meaning`: cosine of the best passage, -1 to 1; None without vectors.
+    `headline`: cosine of the title's headline; None likewise. `prior`: the title's fame. `in_vocabulary`: share of the
+    query's idf mass in words that any title has; None if the engine cannot tell.
     """
 
     names: Floats
@@ -111,8 +111,8 @@ def _tags(query: ParsedQuery, candidates: Candidates) -> Floats:
 
 
 def _suits(tone: Tone, candidates: Candidates) -> Floats:
-    """The fit of a mood: full with two of its tags, since each alone is on many a title of another tone. 1 for a mood
-    without tags; 0 for titles of the wrong tone."""
+    """Returns each title's fit to a mood: 1 with two of its tags, since each alone is on many titles of another tone; 1 for
+    a mood without tags; 0 for titles with a tag of the wrong tone."""
     carried = np.zeros(len(candidates.prior), np.float32)
     for tag in tone.wanted:
         carried += candidates.mask_tagged([tag])
@@ -121,8 +121,8 @@ def _suits(tone: Tone, candidates: Candidates) -> Floats:
 
 
 def leader_of(scores: Floats, evidence: Evidence, weights: Weights) -> int | None:
-    """Returns the row of the title whose series follows it; None for a query that names a title or an author, and where many
-    titles have all the themes."""
+    """Returns the row of the best title, if its series is to follow it; None if the query names a title or an author, or if
+    many titles have all its themes."""
     if not len(scores):
         return None
     best = int(np.argmax(scores))
@@ -144,7 +144,7 @@ _NOTHING = np.float32(0.0)
 
 
 def fuse(query: ParsedQuery, evidence: Evidence, weights: Weights) -> Floats:
-    """A score for each candidate, shape as in `evidence`; 0 means: not an answer."""
+    """Returns a score for each candidate, in the shape of `evidence`; 0 means that it is no answer."""
     called = _score_names(query, evidence, weights)
     by = _score_authors(evidence, called, weights)
     best = np.maximum(np.maximum(called, by), _score_story(query, evidence, weights))
@@ -154,8 +154,8 @@ def fuse(query: ParsedQuery, evidence: Evidence, weights: Weights) -> Floats:
 
 
 def fuse_among(query: ParsedQuery, evidence: Evidence, allowed: Mask, weights: Weights) -> Floats:
-    """Returns the story's scores of `allowed` titles above a lower floor: for a condition that leaves out most of what
-    `fuse` finds. 0 for all if the query names a title or an author."""
+    """Returns the story scores of `allowed` titles above a lower floor, for a condition that excludes most of the answers of
+    `fuse`. All are 0 if the query names a title or an author."""
     called = _score_names(query, evidence, weights)
     surely = called.max(initial=0.0) >= weights.surely_called and query.theme_share <= weights.theme_only
     if surely or _score_authors(evidence, called, weights).max(initial=0.0) >= weights.by_author:
@@ -165,34 +165,34 @@ def fuse_among(query: ParsedQuery, evidence: Evidence, allowed: Mask, weights: W
 
 
 def to_order(query: ParsedQuery, scores: Floats, evidence: Evidence, weights: Weights) -> Floats:
-    """Keeps the scores of good answers alone, by their fit without fame: sorted by price or year, a loose answer could come
-    before the good ones."""
+    """Keeps only the scores of good answers, judged by their fit without fame: sorted by price or year, a poor answer could
+    come before the good ones."""
     fit = np.maximum(np.float32(weights.author) * evidence.people, _fit(query, evidence, weights))
     fit = np.where(scores > 0, fit, _NOTHING)
     return np.where(fit >= weights.ordered_floor * fit.max(initial=0.0), scores, _NOTHING).astype(np.float32)
 
 
 def _is_named(called: Floats, by: Floats, w: Weights) -> bool:
-    """True if a title or an author is named."""
+    """True if the query names a title or an author."""
     return bool(called.max(initial=0.0) >= w.name_threshold or by.max(initial=0.0) >= w.by_author)
 
 
 def _score_names(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
-    """Likeness to a name, nothing below the threshold.
+    """Returns the similarity to a name; 0 below the threshold.
 
-    Where the whole query is a theme ("romance"), a name that only begins with it is no better an answer than others.
+    If the whole query is a theme ("romance"), a name that only begins with it is no better an answer than others.
     """
     return np.where(e.names >= least_name(query, w), e.names, _NOTHING).astype(np.float32)
 
 
 def least_name(query: ParsedQuery, weights: Weights) -> float:
-    """The least likeness of query and name for the query to be the title's name; higher for what is mostly a theme."""
+    """Returns the least similarity at which the query is a title's name; higher for a query that is mostly a theme."""
     return weights.theme_name_threshold if query.theme_share > weights.theme_only else weights.name_threshold
 
 
 def _score_authors(e: Evidence, called: Floats, w: Weights) -> Floats:
-    """Scores titles by a named author. The less sure the name, the more fame counts: many are called Oda, and readers who
-    say no more mean the best known. Where a title has exactly that name, fame does not count."""
+    """Scores titles by a named author. The less certain the name, the more fame counts: many authors are called Oda, and
+    readers who say no more mean the best known one. If a title has exactly that name, fame does not count."""
     by = np.float32(w.author) * e.people
     if called.max(initial=0.0) >= w.exact:
         return by
@@ -201,10 +201,10 @@ def _score_authors(e: Evidence, called: Floats, w: Weights) -> Floats:
 
 
 def _score_story(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
-    """How well the story fits: words and meaning, the tags, and a little fame to order what fits alike.
+    """Scores the fit of a title's story: words, meaning and tags, and a little fame to order equal fits.
 
-    The more of the query the themes are, the more the tags decide: "samurai historical" asks for both tags and nothing else.
-    Where no title has them all ("ninja farm"), they decide so much the less, and the words and the meaning more.
+    The larger the share of themes in the query, the more the tags decide: "samurai historical" asks for both tags and
+    nothing else. If no title has them all ("ninja farm"), the tags decide less, and words and meaning more.
     """
     return (_fit(query, e, w) + np.float32(w.prior) * e.prior).astype(np.float32)
 
@@ -232,11 +232,11 @@ def score_meaning(meaning: Floats, headline: Floats, w: Weights) -> Floats:
 
 
 def _is_foreign(query: ParsedQuery, e: Evidence, w: Weights) -> bool:
-    """True if the query is of another world than the catalogue: most of its weight in words no title has, and no passage
-    means it.
+    """True if the query is foreign to the catalogue: most of its idf mass is in words that no title has, and no passage is
+    near to it in meaning.
 
-    "Harry Potter and the Goblet of Fire" shares fire with many stories, and is none of them. A query read by a dictionary
-    always has words that some title has; there the meaning alone tells.
+    "Harry Potter and the Goblet of Fire" shares fire with many stories, and is none of them. A query translated by a
+    dictionary always has words that some title has; for it the meaning alone decides.
     """
     if query.theme_share >= w.themed:
         return False
@@ -249,14 +249,14 @@ def _is_foreign(query: ParsedQuery, e: Evidence, w: Weights) -> bool:
 
 
 def _means_any(e: Evidence, w: Weights) -> bool:
-    """True if any title means the query a little, or if nothing is known of meaning."""
+    """True if any title is at all near to the query in meaning, or if there are no vectors."""
     if e.meaning is None or e.headline is None:
         return True
     return bool(score_meaning(e.meaning, e.headline, w).max(initial=0.0) >= w.meant_at_all)
 
 
 def _apply_floor(best: Floats, called: Floats, scores: Floats, w: Weights) -> Floats:
-    """Sets scores below the floor to 0. Where a title is called exactly so, similar names are no answers either."""
+    """Sets scores below the floor to 0. If a title has exactly the query's name, a higher floor excludes similar names."""
     limit = max(w.floor, w.relative_floor * float(best.max(initial=0.0)))
     if called.max(initial=0.0) >= w.exact:
         limit = max(limit, w.floor_beside_exact)
@@ -264,7 +264,7 @@ def _apply_floor(best: Floats, called: Floats, scores: Floats, w: Weights) -> Fl
 
 
 def append_nearest(scores: Floats, nearest: Floats, few: int) -> Floats:
-    """Fills the answers up to `few` with the best of `nearest`, scored below all others."""
+    """Adds the best of `nearest` until there are `few` answers, scored below all others."""
     more = the_best(np.where(scores > 0, _NOTHING, nearest).astype(np.float32), max(0, few - int(np.count_nonzero(scores))))
     least = scores[scores > 0].min(initial=np.float32(1.0))
     return np.asarray(scores + more * (least * np.float32(0.99) / max(np.float32(1.0), more.max(initial=0.0))), np.float32)
@@ -278,7 +278,7 @@ def the_best(scores: Floats, most: int) -> Floats:
 
 
 def order(scores: Floats, limit: int) -> Rows:
-    """Rows of the best `limit` non-zero scores, best first; equal ones keep the candidates' order."""
+    """Returns the rows of the best `limit` non-zero scores, best first; equal ones keep the candidates' order."""
     hits = np.flatnonzero(scores)
     best = hits[np.argsort(-scores[hits], kind="stable")]
     return best[:limit]
@@ -307,16 +307,16 @@ class Ranked:
         return int(np.count_nonzero(self.scores))
 
     def best(self, limit: int) -> Sequence[int]:
-        """Rows of the best `limit` answers by score, best first."""
+        """Returns the rows of the best `limit` answers by score, best first."""
         return [int(row) for row in order(self.scores, limit)]
 
 
 def rank(query: ParsedQuery, candidates: Candidates, weights: Weights, allowed: Mask | None = None) -> Ranked:
-    """Ranks the candidates by how well they answer the query, without those that are not `allowed`.
+    """Ranks the candidates by how well they answer the query; those that are not `allowed` are no answers.
 
-    These are left out last, after they have helped to set the floor, so that a condition narrows the result of the query
-    alone. If next to nothing of a described story remains, the nearest allowed titles follow: `few` titles in all at most,
-    and never more than the query alone finds.
+    They are excluded last, after they have helped to set the floor, so that a condition only narrows the result of the
+    query. If it leaves too few answers to a described story, the nearest allowed titles follow: at most `few` titles in all,
+    and never more than the query finds without conditions.
     """
     evidence = evidence_of(query, candidates, weights)
     scores = fuse(query, evidence, weights)
@@ -337,17 +337,17 @@ def rank(query: ParsedQuery, candidates: Candidates, weights: Weights, allowed: 
 
 
 def is_guess(scores: Floats, evidence: Evidence, weights: Weights) -> bool:
-    """True if the best title is an answer only because its name is somewhat like the query."""
+    """True if the best title is an answer only because its name resembles the query."""
     best = int(np.argmax(scores))
     likeness = evidence.names[best]
     if not weights.name_threshold <= likeness < weights.sure_name:
         return False
-    # Fusion takes the strongest of name, author and story, and adds fame: nothing was stronger than the name.
+    # Fusion takes the highest of the name, author and story scores, and adds fame: none was above the name's.
     return bool(scores[best] <= likeness + np.float32(weights.name_prior) * evidence.prior[best] + np.float32(1e-4))
 
 
 def near_names(evidence: Evidence, weights: Weights, allowed: Mask | None = None) -> Sequence[int]:
-    """The rows of the titles with the nearest names, nearest first."""
+    """Returns the rows of the titles with the most similar names, most similar first."""
     near = _only(allowed, np.where(evidence.names >= weights.near_name, evidence.names, np.float32(0.0)).astype(np.float32))
     return [int(row) for row in order(near, weights.most_near)]
 

@@ -1,4 +1,4 @@
-"""Every number that ranks, for all backends."""
+"""All weights and thresholds of the ranking, for all backends."""
 
 from __future__ import annotations
 
@@ -7,44 +7,44 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Tuned on a judged set (`make quality`); the defaults are the tuned ones. Scores and likenesses are from 0 to 1."""
+    """The weights, tuned on a judged set (`make quality`). Scores and similarities are from 0 to 1."""
 
-    # Names: a title is called what the query says.
+    # Names: the query is the title's name.
     name_threshold: float = 0.66
-    """Names less like the query count for nothing: two names share a fifth of their letters by chance."""
+    """Least similarity of a name to the query that counts: two names share a fifth of their letters by chance."""
     theme_name_threshold: float = 0.94
     """The `name_threshold` of a query that is a theme and nothing else."""
     theme_only: float = 0.9
-    """A query of which the themes are more than this share is a theme and nothing else."""
+    """A query with a larger share of themes is a theme and nothing else."""
     exact: float = 0.97
-    """The least likeness of an exact name."""
+    """Least similarity of an exact name."""
     name_prior: float = 0.06
     alias: float = 0.98
-    """A name that the query is a nickname of counts a little less than the name itself."""
+    """Weight of a name that the query is a nickname of: a little less than the name itself."""
     beside_author: float = 0.97
     """Weight of a name whose author the query also names."""
     read: float = 0.96
-    """Weight of a name that a reading of the query's kanji is, or is surely like."""
+    """Weight of a name that is a reading of the query's kanji, or surely resembles one."""
     read_whole: float = 0.95
-    """The least part of the name, from its beginning, that a reading has to be: all of it, or all before its subtitle."""
+    """Least share of the name, from its beginning, that a reading has to cover: all of it, or all before its subtitle."""
     read_like: float = 0.97
-    """Further weight of a name that is only like the likeliest reading."""
+    """Further weight of a name that only resembles the likeliest reading."""
     sure_name: float = 0.8
-    """A name this like the query is that name with a slip, one letter in five at most; "Batman" and "Bakuman" have 0.71."""
+    """Similarity of a name with a slip, one letter in five at most; "Batman" and "Bakuman" have 0.71."""
     near_name: float = 0.5
-    """The least likeness of the names that are shown where nothing matches, at most `most_near`."""
+    """Least similarity of the names that are shown if nothing matches, at most `most_near`."""
     most_near: int = 3
 
-    # Authors: a title is by whom the query names.
+    # Authors: the query names the title's author.
     author: float = 0.92
     unsure_prior: float = 0.75
     by_author: float = 0.5
-    """The least sureness at which the query names an author."""
+    """Least confidence at which the query names an author."""
 
-    # Stories: a title is about what the query describes.
+    # Stories: the query describes the title's story.
     words: float = 0.6
     translated: float = 0.9
-    """English words that a Japanese query was translated into count a little less than its own."""
+    """Weight of the English words that a Japanese query was translated into: a little less than its own."""
     meaning: float = 0.65
     headline: float = 0.5
     tags: float = 0.16
@@ -53,40 +53,40 @@ class Weights:
     text_of_tagged: float = 0.1
     prior: float = 0.16
 
-    # Floors: what is below is no answer.
+    # Floors: a title with a lower score is no answer.
     floor: float = 0.3
     relative_floor: float = 0.6
     floor_beside_exact: float = 0.7
     ordered_floor: float = 0.8
-    """The least share of the best score that an answer needs where another ordering, such as price, sorts them."""
+    """Least share of the best fit that an answer needs if another ordering, such as price, sorts the answers."""
     few: int = 10
-    """If a condition leaves fewer answers than this, the nearest titles follow them."""
+    """If a condition leaves fewer answers than this, the nearest titles are added."""
     nearest_floor: float = 0.15
-    """The least score of such a nearest title."""
+    """Least score of a title that is added so."""
     in_vocabulary: float = 0.55
-    """A query with a smaller share of its weight in words that titles have may be of another world."""
+    """A query with a smaller share of its idf mass in words that titles have may be foreign to the catalogue."""
     sure_meaning: float = 0.4
-    """It is not, if a passage means it this much."""
+    """The query is not foreign if a passage is this near in meaning."""
     meant_at_all: float = 0.2
-    """A translated query is of another world if no title means it this much."""
+    """A translated query is foreign if no title is this near in meaning."""
     themed: float = 0.3
-    """No query is of another world if this share of it is themes."""
+    """No query with this share of themes is foreign."""
 
-    # Series: what belongs to a title follows it.
+    # Series: the other titles of a series follow the one that was found.
     surely_called: float = 0.88
-    """The least sureness at which a title is named, so that its series follows and others may be sought from it."""
+    """Least similarity at which the query surely names a title, so that its series follows, or others like it."""
     surely_called_prior: float = 0.05
     related: float = 0.8
-    """The share of a series that a title counts as which the catalogue relates to another."""
+    """Membership in a series, 0 to 1, of a title that the catalogue relates to one of its titles."""
     series_of_named: float = 0.92
     series_of_described: float = 0.9
     series_prior: float = 0.01
     described: float = 0.4
-    """The least score at which a title is surely the one described."""
+    """Least score at which a title is surely the one described."""
     many: int = 50
-    """If more titles than this have all the themes, the best of them leads no series."""
+    """If more titles than this have all the themes, no series follows the best of them."""
 
-    # Likeness: titles like one title.
+    # Likeness: titles similar to one title.
     same_genre: float = 0.1
     alike_prior: float = 0.2
     alike_meaning: float = 0.5

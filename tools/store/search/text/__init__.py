@@ -1,1 +1,1 @@
-"""Characters made comparable, and cut into terms."""
+"""Normalises characters, and cuts texts into terms."""

@@ -1,4 +1,4 @@
-"""Characters made comparable: width, case, diacritics, kana, and which script a text is in."""
+"""Normalises characters (width, case, diacritics, kana), and tells which script a text is in."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ _TO_HIRAGANA = {code: code - 0x60 for code in (*range(0x30A1, 0x30F7), 0x30FD, 0
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af々〆ー]")
 _KANA_ONLY = re.compile(r"[\u3041-\u30ff\s・、。!?！？〜~\-]+")
 _KANJI = re.compile(r"[\u3400-\u9fff\uf900-\ufaff々]")
-# Looked behind and not captured: a replacement that names a group runs a function for each match.
+# A look-behind, not a group: a replacement that refers to a group runs a function for each match.
 _COMBINING_LATIN = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
 _SPACES = re.compile(r"\s+")
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "`": "'", "“": '"', "”": '"', "–": "-", "—": "-", "―": "-", "‐": "-", "−": "-"})
 
 
 def normalise(text: str) -> str:
-    """NFKC, casefolded, one kind of quote and dash, single spaces, Latin letters without diacritics.
+    """Normalises a text: NFKC, casefolded, one kind of quote and dash, single spaces, Latin letters without diacritics.
 
-    The marks of kana are kept: が is another letter than か, while é is an e to whoever types it.
+    The voicing marks of kana are kept: が is another letter than か, while people type e for é.
     """
     if text.isascii():
         return " ".join(text.lower().replace("`", "'").split())
@@ -30,7 +30,7 @@ def normalise(text: str) -> str:
 
 
 def to_hiragana(text: str) -> str:
-    """Katakana as hiragana; everything else, the long-vowel mark included, stays."""
+    """Converts katakana to hiragana; everything else, the long-vowel mark included, stays."""
     return text.translate(_TO_HIRAGANA)
 
 

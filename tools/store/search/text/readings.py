@@ -1,11 +1,11 @@
-"""How a name in Japanese script may be meant: the likeliest readings of kanji, and kana with a slip, as sound keys.
+"""Likely readings of a name in Japanese script, as sound keys: readings of kanji, and kana with a typing slip undone.
 
-A catalogue that knows 浅野いにお as "Asano, Inio" only is asked in kanji all the same. Each part of the name has readings of
-known likelihood, and the cheapest paths through them are the readings of the whole: a Viterbi search that keeps the best n
-(Schwartz & Chow 1990). Most of these keys are nobody's name, so they are only ever compared whole.
+Customers type kanji even if a catalogue has 浅野いにお only as "Asano, Inio". Each part of the name has readings of known
+likelihood; an n-best Viterbi search (Schwartz & Chow 1990) finds the cheapest paths, which are the readings of the whole
+name. Most of these keys are no name at all, so they are only compared as a whole.
 
-Kana are typed two in the wrong order, or without the mark that voices them. In romaji that is up to four letters, more than
-a typo there: each such slip is undone instead.
+Typing slips in kana swap two neighbours or leave out a voicing mark. In romaji that changes up to four letters, more than a
+typo does, so each possible slip is undone instead.
 """
 
 from __future__ import annotations
@@ -20,41 +20,41 @@ from tools.store.search.text.characters import has_kanji, is_kana, normalise, to
 from tools.store.search.text.romaji import sound_key
 
 LONGEST = 8
-"""The longest entry."""
+"""Characters of the longest entry of the dictionary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
-    """Lines by their Japanese spelling, katakana as hiragana. A line is parsed when it is looked up: few ever are."""
+    """A dictionary: unparsed lines by Japanese spelling, katakana as hiragana. A line is parsed when it is looked up."""
 
     lines: Mapping[str, str]
 
     @classmethod
     @cache
     def load(cls) -> Dictionary:
-        """The table that is shipped. The first time it reads a file, which takes about 0.1 s."""
+        """Returns the shipped dictionary. The first call reads a file, which takes about 0.1 s."""
         packed = files("tools.store.search.text").joinpath("japanese.tsv.gz").read_bytes()
         rows = (line.partition("\t")[::2] for line in gzip.decompress(packed).decode().splitlines())
         return cls(dict(rows))
 
     def readings(self, written: str) -> tuple[tuple[str, int], ...]:
-        """Hiragana and what each costs: ten times the negative logarithm of its share, the likeliest first."""
+        """Returns pairs of hiragana and cost, ten times the negative logarithm of the reading's share; likeliest first."""
         told = self.lines.get(written, "\t").split("\t")[0].split()
         return tuple((kana, int(cost)) for kana, cost in (each.split(":") for each in told))
 
     def has_english(self, written: str) -> bool:
-        """True if `english` has words for it; quicker."""
+        """True if `english` finds words for this spelling; faster."""
         line = self.lines.get(written)
         return line is not None and line[-1] != "\t"
 
     def english(self, written: str) -> tuple[str, ...]:
-        """Index terms (tokens.py) of the English words for it, the commonest first; a verb may lack its ending."""
+        """Returns index terms (tokens.py) of the English translations, commonest first; a verb may lack its ending."""
         return tuple(self.lines.get(written, "\t").split("\t")[1].split())
 
     @staticmethod
     @cache
     def english_words() -> frozenset[str]:
-        """All index terms of the English words of the shipped table."""
+        """Returns all index terms of the English words in the shipped dictionary."""
         return frozenset(term for line in Dictionary.load().lines.values() for term in line.partition("\t")[2].split())
 
 
@@ -65,13 +65,13 @@ _SHORTEST_SLIP = 4
 _UNVOICED, _VOICED = "かきくけこさしすせそたちつてとはひふへほ", "がぎぐげござじずぜぞだぢづでどばびぶべぼ"
 _VOICE = dict(zip(_UNVOICED + _VOICED, _VOICED + _UNVOICED, strict=True))
 _STEP = 3
-"""The cost of a part: fewer and longer parts are likelier."""
+"""Cost of each part, so that fewer and longer parts are preferred."""
 Path = tuple[int, str]
 
 
 @lru_cache(maxsize=1_024)
 def readings(text: str) -> tuple[str, ...]:
-    """Returns at most 64 sound keys, the likeliest first; none for other scripts, or for too much text for a name."""
+    """Returns at most 64 sound keys, likeliest first; none for other scripts, or for texts too long for a name."""
     written = "".join(c for c in to_hiragana(normalise(text)) if c.isalnum() or c in "ー々")
     if len(written) > _LONGEST_NAME or sum(map(has_kanji, written)) > _MOST_KANJI:
         return ()
@@ -82,7 +82,7 @@ def readings(text: str) -> tuple[str, ...]:
 
 
 def _apart(kana: str) -> Iterator[str]:
-    """Yields the kana, and a copy with の apart where it may be the particle: "no Umi" keeps a u that "noumi" loses."""
+    """Yields the kana, and a copy with の split off as a particle before う: "no Umi" keeps a u that "noumi" loses."""
     yield kana
     if "のう" in kana:
         yield kana.replace("のう", "の う")
@@ -101,7 +101,7 @@ def _slips(kana: str) -> Iterator[str]:
 
 
 def read_kanji(written: str) -> list[str]:
-    """The likeliest readings in kana, the likeliest first: the cheapest paths."""
+    """Returns the likeliest readings in kana, which are the cheapest paths, likeliest first."""
     paths: list[list[Path]] = [[(0, "")], *([] for _ in written)]
     for start in range(len(written)):
         best = paths[start] = sorted(set(paths[start]))[:MOST]
@@ -111,7 +111,7 @@ def read_kanji(written: str) -> list[str]:
 
 
 def _steps(written: str, start: int) -> Iterator[tuple[int, str, int]]:
-    """Readings that may come next: number of characters, kana, cost."""
+    """Yields the readings of each part that begins at `start`: number of characters, kana, cost."""
     character = written[start]
     if not has_kanji(character):
         yield 1, character, 0

@@ -1,7 +1,7 @@
-"""How a name sounds, so that kana, Hepburn, Kunrei and fan spellings of one word meet in one key.
+"""Keys of names by their sound: kana, Hepburn, Kunrei and fan spellings of one word have the same key.
 
-Kana goes to Hepburn romaji; then every Latin text, whatever its language, goes through the same folds (both sides of a
-comparison are folded, so an English word merely gets another spelling). Folded are long vowels (ou, oo, ō, oh), doubled
+Kana is converted to Hepburn romaji; then every Latin text, whatever its language, goes through the same folds (both sides of
+a comparison are folded, so an English word merely gets another spelling). Folded are long vowels (ou, oo, ō, oh), doubled
 letters, n before b/p/m, Kunrei and Nihon-shiki syllables, the particle wo. After ISO 3602 and the usual Hepburn tables.
 """
 
@@ -70,7 +70,7 @@ _NOT_KEY = re.compile(r"[^\w]|_")
 
 
 def to_romaji(text: str) -> str:
-    """Kana in `text` as Hepburn letters (long marks dropped, small tsu doubled); other characters stay."""
+    """Converts kana in `text` to Hepburn letters (long marks dropped, small tsu doubled); other characters stay."""
     return _KANA.sub(lambda m: _read(m.group()), to_hiragana(text))
 
 
@@ -90,7 +90,7 @@ def _read(kana: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def sound(text: str) -> str:
-    """Lower-case words of `text` by their sound, separated by single spaces; kanji and hangul stay as they are."""
+    """Returns the lower-case words of `text` by their sound, with single spaces; kanji and hangul stay as they are."""
     folded = to_romaji(normalise(text))
     for pattern, replacement in _FOLDS:
         folded = pattern.sub(replacement, folded)
@@ -98,7 +98,7 @@ def sound(text: str) -> str:
 
 
 def sound_key(text: str) -> str:
-    """`sound` without its spaces: the key under which spellings of one name meet.
+    """Returns `sound` without spaces: the key that all spellings of one name share.
 
     Example: 'しんげきのきょじん', 'Shingeki no Kyojin' and 'SHINGEKI NO KYOZIN' all give 'shingekinokyojin'.
     """
@@ -138,7 +138,7 @@ def is_loanword(text: str) -> bool:
 
 
 def consonants(text: str) -> str:
-    """The consonant skeleton of a katakana or Latin text; empty or short ones say nothing."""
+    """Returns the consonant skeleton of a katakana or Latin text; one shorter than `MIN_CONSONANTS` is no evidence."""
     folded = to_romaji(normalise(text))
     for pattern, replacement in _LOANWORDS_FOLDS:
         folded = pattern.sub(replacement, folded)

@@ -10,12 +10,12 @@ from functools import lru_cache
 from tools.store.search.text.characters import normalise
 
 MOST = 200
-"""Rows that one prefix finds: a shorter prefix than a name's finds half a catalogue."""
+"""Most rows that one prefix finds: a very short one would find half a catalogue."""
 _LAST = "\U0010ffff"
 
 
 class SortedKeys:
-    """Rows by their keys. Read only after construction; safe to share between threads."""
+    """A sorted index of rows by key, for prefix search. Read only after construction; safe to share between threads."""
 
     def __init__(self, rows: Iterable[tuple[str, int]]) -> None:
         ordered = sorted(rows)
@@ -23,7 +23,7 @@ class SortedKeys:
         self._rows = [row for _, row in ordered]
 
     def beginning_with(self, prefix: str) -> list[int]:
-        """Rows whose key begins with `prefix`, at most 200, in the order of their keys."""
+        """Returns the rows whose key begins with `prefix`, at most 200, in the order of their keys."""
         start = bisect_left(self._keys, prefix)
         stop = bisect_left(self._keys, prefix + _LAST, lo=start)
         return self._rows[start : min(stop, start + MOST)]
@@ -43,7 +43,7 @@ STOPWORDS = frozenset(_STOPWORDS.split())
 
 
 def words(text: str) -> list[str]:
-    """Terms of prose, in order: Latin words without stopwords, stemmed; CJK runs as overlapping bigrams.
+    """Returns the index terms of prose, in order: Latin words without stopwords, stemmed; CJK runs as overlapping bigrams.
 
     A bigram of hiragana alone is left out: it is nearly always grammar (して, から), and long queries are full of it.
     """
@@ -69,7 +69,7 @@ def bigrams(run: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4_096)
 def stem(word: str) -> str:
-    """The word without its English inflection: a light suffix stripper in the manner of Harman's S-stemmer (1991)."""
+    """Returns the word without its English inflection, by a light suffix stripper like Harman's S-stemmer (1991)."""
     base = word.removesuffix("'s").replace("'", "")
     for suffix, replacement in (("sses", "ss"), ("ies", "y"), ("ied", "y"), ("ing", ""), ("ed", ""), ("es", ""), ("s", "")):
         if base.endswith(suffix) and len(base) - len(suffix) >= 3 and not base.endswith(("ss", "us", "is")):
@@ -78,14 +78,14 @@ def stem(word: str) -> str:
 
 
 def _tidy(base: str) -> str:
-    """Evens out a stripped base: hidd(ing) → hid, danc(ing) and dance → danc."""
+    """Normalises a stripped stem: hidd(ing) → hid, danc(ing) and dance → danc."""
     if len(base) > 3 and base[-1] == base[-2] and base[-1] in "bdgmnprt":
         return base[:-1]
     return base[:-1] if len(base) > 3 and base.endswith("e") else base
 
 
 def grams(key: str) -> list[str]:
-    """Character terms of a sound key: bi- and trigrams of Latin with its ends marked, uni- and bigrams of CJK."""
+    """Returns the character n-grams of a sound key: bi- and trigrams of Latin with marked ends, uni- and bigrams of CJK."""
     if _CJK_START.search(key):
         return [*key, *(key[i : i + 2] for i in range(len(key) - 1))]
     marked = f"^{key}$"

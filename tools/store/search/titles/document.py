@@ -1,4 +1,4 @@
-"""A title as the terms an engine indexes, and the matching of names to its authors."""
+"""Index terms and texts of a title, and the matching of names to its authors."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class AuthorKeys:
 
 
 def _is_anothers(author: Author, latin: Sequence[str]) -> bool:
-    """True if the reading shows that the Japanese name is somebody else's, mostly the artist's beside the writer.
+    """True if the kana reading shows that the Japanese name is another person's, mostly the artist's beside the writer.
 
-    Catalogues joined from two sources have many such names. Two people's names share letters by chance, seldom half.
+    Catalogues joined from two sources have many such errors. The names of two people share letters by chance, seldom half.
     """
     read = normalise(author.name_kana or "")
     if not is_kana(read) or is_loanword(author.name_ja or ""):
@@ -44,7 +44,7 @@ def _is_anothers(author: Author, latin: Sequence[str]) -> bool:
 
 
 class AskedName:
-    """An author's name in a query, read once and compared with many. `parts`: each part by sound, and whether it has
+    """An author's name in a query, parsed once and compared with many. `parts`: each part by sound, and whether it has
     kanji."""
 
     def __init__(self, asked: str) -> None:
@@ -53,27 +53,27 @@ class AskedName:
         self.parts = _with_script(asked)
 
     def may_be_in(self, text: str) -> bool:
-        """True if it could fit one of the authors whose parts and spellings stand in `text`: quicker to ask than `fits`."""
+        """True if `fits` may be true for an author whose parts and spellings are in `text`: a faster check before it."""
         return self.key in text or all(part in text for part, _ in self.parts)
 
     def fits(self, keys: AuthorKeys) -> bool:
-        """True if all parts of the asked name are parts of this one."""
+        """True if all parts of the asked name are parts of the author's name."""
         if not self.words:
             return False
         return self.key in keys.spellings or all(_is_part(part, kanji, keys) for part, kanji in self.parts)
 
 
 def is_author(asked: str, author: Author) -> bool:
-    """True if all parts of `asked` are parts of this one name.
+    """True if all parts of `asked` are parts of this author's name.
 
-    'Miura Kentarou', 'kentaro miura', 'Miura', '三浦建太郎' and 'みうらけんたろう' are all "Miura, Kentarou".
-    Kanji has no spaces to part by: a kanji part must begin or end the written name, and alone be two characters or more.
+    'Miura Kentarou', 'kentaro miura', 'Miura', '三浦建太郎' and 'みうらけんたろう' are all "Miura, Kentarou". Kanji names have no spaces:
+    a kanji part must begin or end the written name, with two characters or more.
     """
     return AskedName(asked).fits(AuthorKeys.from_author(author))
 
 
 def _with_script(asked: str) -> list[tuple[str, bool]]:
-    """Each part of the asked name by sound, and whether it has kanji."""
+    """Returns each part of the asked name by sound, and whether it has kanji."""
     separated = normalise(asked).replace("・", " ").replace("=", " ").replace(",", " ")
     return [(part, has_kanji(word)) for word in separated.split() for part in sound(word).split()]
 
@@ -89,7 +89,7 @@ _PASSAGE = 330
 
 
 def prose_terms(title: Title) -> dict[str, float]:
-    """Terms of tags, names and synopses with weighted frequencies: what a description is matched against."""
+    """Returns the terms of tags, names and synopses with weighted frequencies, which descriptions are matched with."""
     terms: dict[str, float] = {}
     for weight, texts in (
         (TAG_WEIGHT, title.tags),
@@ -102,12 +102,12 @@ def prose_terms(title: Title) -> dict[str, float]:
 
 
 def headline(title: Title) -> str:
-    """One line that says what a title is, for a vector of its own: a name and the tags."""
+    """Returns a title's name and tags in one line, to be embedded as a vector of its own."""
     return f"{title.display}. {', '.join(title.tags)}"
 
 
 def passages(title: Title) -> tuple[str, ...]:
-    """The synopses in pieces of a few sentences, up to about 330 characters each (CJK counts threefold).
+    """Returns the synopses in pieces of a few sentences, up to about 330 characters each (CJK counts threefold).
 
     A sentence encoder blurs a long text, and a query usually describes one turn of the story.
     """

@@ -1,4 +1,4 @@
-"""The names of a title as keys, those of several titles as one table, and how near a query is to one of them."""
+"""Keys of titles' names, a table of the names of several titles, and the similarity of a query to a name."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def prior(title: Title) -> float:
 _SUBTITLE = re.compile(r":| - |~|\(| part \d", re.IGNORECASE)
 _MIN_MAIN = 3
 MAIN_FACTOR = 0.95
-"""A name before its subtitle counts a little less than a whole name."""
+"""Weight of a name's part before the subtitle: a little less than a whole name."""
 _HEARD_LEAST, _HEARD = 0.7, 0.84
-"""Names of the same consonants and this alike by letters are one that was written by ear: "one peace", "dethe note"."""
+"""Least similarity by letters of a name with the same consonants to be written by ear ("one peace"), and its score then."""
 _LOANWORD_BASE, _LOANWORD_NEAR, LOANWORD_LEAST = 0.75, 0.2, 0.35
 
 
@@ -64,14 +64,14 @@ class NameKeys:
 
 
 def names_of(title: Title) -> tuple[str, ...]:
-    """All names in all scripts. Kana that are not plain (ＮＡＲＵＴＯナルト) repeat another name and are left out."""
+    """Returns all names in all scripts. Kana that are not plain (ＮＡＲＵＴＯナルト) repeat another name and are left out."""
     kana = title.kana if title.kana and is_kana(normalise(title.kana)) else None
     names = (title.en, title.romaji, title.ja, kana, *title.alt_titles)
     return tuple(dict.fromkeys(n for n in names if n))
 
 
 def raise_by_sound(key: str, names: Sequence[str], near: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The likenesses `near` of the key to the names, raised where the key may be a spelling of the name by ear."""
+    """Returns the similarities `near` of the key to the names, raised where the key may be the name written by ear."""
     doubtful = np.flatnonzero((near >= _HEARD_LEAST) & (near < _HEARD))
     skeleton = consonants(key) if len(doubtful) and key.isascii() else ""
     if len(skeleton) >= MIN_CONSONANTS:
@@ -83,26 +83,26 @@ def raise_by_sound(key: str, names: Sequence[str], near: NDArray[np.float64]) ->
 
 
 def begun_likeness(key: str, name: str) -> float:
-    """The likeness of a key to a name that begins with it, or equals it."""
+    """Returns the similarity of a key to a name that begins with it, or equals it."""
     share = len(key) / len(name)
     return max(share, 0.78 + 0.15 * share) if len(key) >= _MIN_MAIN - 1 else share
 
 
 def loanword_likeness(near: float) -> float:
-    """Returns the likeness of a katakana text to a Latin name with the same consonants (romaji.consonants), from the
-    likeness of their sound keys."""
+    """Returns the similarity of a katakana text to a Latin name with the same consonants (romaji.consonants), from the
+    similarity of their sound keys."""
     return _LOANWORD_BASE + _LOANWORD_NEAR * near if near >= LOANWORD_LEAST else 0.0
 
 
 MOST_NAMES = 64
-"""Names that are looked up at once."""
+"""Most names that are looked up at once."""
 MOST_TITLES = 20
-"""Titles of one name in an answer, the best known."""
+"""Most titles of one name in an answer, the best known."""
 _SHORTEST_FAMILY, _SHORTEST_KANJI_FAMILY, _SHORTEST_CJK_MAIN = 3, 2, 3
 
 
 class ExactName:
-    """A name to look up exactly. `key` is its sound key; empty where no part of it can be a name."""
+    """A name to look up exactly. `key` is its sound key; empty if the text cannot be a name."""
 
     def __init__(self, asked: str) -> None:
         self.key = sound_key(asked)
@@ -114,35 +114,34 @@ class ExactName:
 
     @property
     def may_be_family(self) -> bool:
-        """True if it may be the family name of an author in Latin letters, or in kana by its sound."""
+        """True if it may be an author's family name in Latin letters, or in kana by its sound."""
         return self._words == 1 and len(self.key) >= _SHORTEST_FAMILY and not has_kanji(self.key)
 
     @property
     def may_be_written_family(self) -> bool:
-        """True if it may be a family name in kanji: a prefix of the written name, in which nothing parts the two."""
+        """True if it may be a family name in kanji: a prefix of the written name, which has no spaces."""
         return has_kanji(self.key) and len(self.key) >= _SHORTEST_KANJI_FAMILY
 
 
 def exact_names(asked: Sequence[str]) -> dict[str, ExactName]:
-    """Of the first 64 different texts, returns those that may be names, each with its `ExactName`."""
+    """Returns the `ExactName` of each text that may be a name, among the first 64 different texts."""
     names = {each: ExactName(each) for each in list(dict.fromkeys(asked))[:MOST_NAMES]}
     return {each: name for each, name in names.items() if name.key}
 
 
 def family_key(author: Author) -> str:
-    """The sound key of the family name; empty where the name has one part."""
+    """Returns the sound key of the family name; empty if the name has one part."""
     family, comma, _ = author.name.partition(",")
     return sound_key(family) if comma else ""
 
 
 LEAST = 0.5
-"""Smaller likenesses need not be measured: no rule of the fusion asks for less."""
+"""Least similarity that has to be exact: ranking uses no lower one."""
 
 
 class NameTable:
-    """The names of titles, whose rows are the rows of every answer: arrays of shape (titles,), 0 to 1. One that has many
-    names looks at those alone that an index finds (`_find_alike`, `_beginning`, `_of_consonants`). Read only; safe to share
-    between threads."""
+    """The names of titles. Results are arrays of shape (titles,), 0 to 1. A subclass for many names looks only at those that
+    an index finds (`_find_alike`, `_beginning`, `_of_consonants`). Read only; safe to share between threads."""
 
     def __init__(self, titles: Iterable[NameKeys]) -> None:
         keys: list[str] = []
@@ -161,8 +160,8 @@ class NameTable:
         self._factors = np.where(main, MAIN_FACTOR, 1.0)
 
     def likeness(self, asked: Sequence[tuple[str, float]], among: Mask | None = None) -> Floats:
-        """Returns the likeness of each title's nearest name to the nearest key, times that key's factor: 1 is equal, 0.95
-        equal before a subtitle, about 0.7 a typo or two. Likenesses below `LEAST` may be reported too low. 0 for titles not
+        """Returns, for each title, the similarity of its nearest name to the nearest key, times that key's factor: 1 is
+        equal, 0.95 equal before a subtitle, about 0.7 a typo or two. Values below `LEAST` may be too low. 0 for titles not
         `among` those.
 
         Typos count as edits with transposition (optimal string alignment; Damerau 1964) over the length of the longer one. A
@@ -183,8 +182,8 @@ class NameTable:
         return self._score_beginnings([(key, 1.0) for key in keys])
 
     def spelled_in_katakana(self, text: str) -> Floats:
-        """For each title, how closely its nearest Latin name matches `text`, if that is katakana that may spell the name; 0
-        where no name is near."""
+        """Returns, for each title, the similarity of its nearest Latin name to `text`, if that is katakana that may spell
+        the name; 0 if no name is near."""
         found = np.zeros(self._titles, np.float32)
         skeleton = consonants(text) if is_loanword(text) else ""
         if len(skeleton) >= MIN_CONSONANTS:
@@ -195,12 +194,12 @@ class NameTable:
         return found
 
     def keys_of(self, title: int) -> tuple[str, ...]:
-        """All sound keys of a title."""
+        """Returns all sound keys of a title."""
         first, last = np.searchsorted(self._owners, [title, title + 1])
         return tuple(self._keys[first:last])
 
     def _find_alike(self, key: str, among: Mask | None) -> Rows | None:
-        """Rows of the names that may be like the key, of titles `among` those where that is given; None for all."""
+        """Returns the rows of names that may resemble the key, of titles `among` those if given; None for all rows."""
         return None
 
     def _beginning(self, keys: tuple[str, ...]) -> list[int]:
@@ -209,8 +208,8 @@ class NameTable:
         return list(compress(count(), map(methodcaller("startswith", keys), self._keys)))
 
     def _of_consonants(self, skeleton: str, key: str) -> list[int]:
-        """Returns the rows of near enough Latin names with these consonants; only near ones, since consonants are costly to
-        compute."""
+        """Returns the rows of Latin names with these consonants that are near to the key; others are not computed, since
+        consonants are costly."""
         near = cdist((key,), self._keys, scorer=OSA.normalized_similarity, score_cutoff=LOANWORD_LEAST)[0]
         latin = ((row, self._keys[row]) for row in np.flatnonzero(near).tolist())
         return [row for row, name in latin if name.isascii() and consonants(name) == skeleton]
@@ -224,7 +223,7 @@ class NameTable:
         return found
 
     def _raise(self, found: Floats, rows: Rows | None, near: NDArray[np.float64]) -> None:
-        """Raises `found` to the likeness of these rows' names, counted as parts of a name where they are."""
+        """Raises `found` to the similarity of these rows' names; parts of a name count less."""
         hits = np.flatnonzero(near)
         picked = hits if rows is None else rows[hits]
         np.maximum.at(found, self._owners[picked], (near[hits] * self._factors[picked]).astype(np.float32))
