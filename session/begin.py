@@ -1,4 +1,4 @@
-"""The begin trip of a call: its request, its answers, and the stored forms of results and claims."""
+"""The first Redis round trip of a call: its request, its answers, and the stored forms of results and claims."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LARGEST_BYTES = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class CachedResult:
-    """A result and when it was made (seconds since the epoch)."""
+    """A cached tool result; `made_at` is in seconds since the epoch."""
 
     value: dict[str, Any]
     made_at: float
@@ -34,19 +34,19 @@ class CachedResult:
 
 
 def digest(*parts: object) -> str:
-    """26 base32 characters (130 bits) of the JSON of these values."""
+    """Returns 26 base32 characters (130 bits) of the SHA-256 of these values as JSON: equal values have equal digests."""
     text = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return _base32(text, 26)
 
 
 def encode(value: Mapping[str, Any], now: float) -> bytes | None:
-    """The stored form: "MILLISECONDS JSON"; None when it is too large. A lone surrogate becomes a question mark."""
+    """Serializes a result as "MILLISECONDS JSON"; None if over `LARGEST_BYTES`. Lone surrogates become question marks."""
     stored = f"{round(now * 1000)} {json.dumps(value, ensure_ascii=False, separators=(',', ':'))}".encode("utf-8", "replace")
     return stored if len(stored) <= LARGEST_BYTES else None
 
 
 def decode(stored: bytes | None) -> CachedResult | None:
-    """Decodes a stored result; None without one, or for any other form."""
+    """Parses a stored result; None if there is none or it is malformed."""
     if not stored:
         return None
     made_at, _, text = stored.partition(b" ")
@@ -59,7 +59,7 @@ def decode(stored: bytes | None) -> CachedResult | None:
 
 
 def result_set_name(title_ids: Sequence[str]) -> str:
-    """Returns `rs_` and 80 bits of the ids' hash: equal hits have equal names, and no user is in it."""
+    """Returns "rs_" and 80 bits of the ids' hash: the same list has the same name, for every user."""
     return f"rs_{_base32(' '.join(title_ids), 16)}"
 
 
@@ -69,8 +69,8 @@ def _base32(text: str, length: int) -> str:
 
 
 class ClaimState(StrEnum):
-    """The state of an idempotency key, as claim.lua answers: claimed by this call, running elsewhere, with a recorded
-    result, or used with other arguments."""
+    """The state of an idempotency key, as claim.lua returns it: claimed by this call (new), claimed by another call without
+    a result yet, completed with a recorded result, or used with other arguments."""
 
     NEW = "new"
     RUNNING = "running"
@@ -80,7 +80,7 @@ class ClaimState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An idempotency key's state. When DONE, `stored` is the record and `result` its content, None if unreadable."""
+    """An idempotency key's state. If DONE, `stored` is the recorded bytes and `result` their content, None if unreadable."""
 
     state: ClaimState
     result: CachedResult | None = None
@@ -88,7 +88,7 @@ class Claim:
 
     @classmethod
     def read(cls, answer: list[bytes] | None) -> Claim | None:
-        """Reads claim.lua's answer; None where it was not asked."""
+        """Parses claim.lua's answer; None if the call claimed no key."""
         if answer is None:
             return None
         state = ClaimState(answer[0].decode())
@@ -97,7 +97,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRequest:
-    """A call's claim on an idempotency key: the `record`'s key, a hash of tool and `arguments`, and the claiming call."""
+    """A call's claim on an idempotency key: the Redis key `record`, a hash of tool and `arguments`, the claiming call."""
 
     record: str
     arguments: str
@@ -106,9 +106,9 @@ class ClaimRequest:
 
 @dataclass(frozen=True, slots=True)
 class BeginRequest:
-    """The questions of the begin trip; None leaves one out. `history` is the number of calls to summarise; `cached`,
-    `result_set` and `preferences` are keys; `own_fields` are those of `session.history.own_fields`. `span` is the one that
-    the trip's span belongs to."""
+    """The parts of a call's first round trip; None omits a part. `history` is the number of past calls to summarise;
+    `cached`, `result_set` and `preferences` are Redis keys; `own_fields` are hash fields as `session.history.own_fields`
+    returns them. `span` becomes the parent of the round trip's span."""
 
     session: str | None
     user: str | None
@@ -128,8 +128,8 @@ class BeginRequest:
 
     @property
     def shared_turn(self) -> tuple[str, str] | None:
-        """The keys of a turn that calls share; None for a turn of this call alone, as of anonymous callers without a
-        session: one must not use up another's turn of the same name."""
+        """Redis keys of the turn, shared by all its calls. None for a turn of one call: without a session, only a known
+        user's named turn is shared, so that anonymous callers cannot use up one another's turns of the same name."""
         if session := self.session_keys:
             return session.base, session.turns
         if self.user is None or not self.turn.name.is_named:
@@ -139,10 +139,10 @@ class BeginRequest:
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The answers of the begin trip. `retry_after_ms` over 0: the caller is over its limit. `last` is what was shown last;
+    """The answers of a call's first round trip. `retry_after_ms` > 0 means rate limited. `last` is the titles shown last;
     `shared` the values that tools share, by key; `listened` is True if the session has listeners. `history` has the latest
-    calls first; it and `preferences` are None where unknown. `said` has the conversation's fields as Redis had them at
-    `clock_ms` of its clock; `forgotten` is True if this process filled in state that Redis had lost."""
+    call first; it and `preferences` are None if unknown. `said` is the session hash's fields as Redis returned them at
+    `clock_ms` of its clock; `forgotten` is True if Redis has lost state that this process then filled in."""
 
     request: BeginRequest
     turn: Turn

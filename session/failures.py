@@ -1,4 +1,4 @@
-"""The failures of the session's memory: none is the caller's fault, and none stops a call."""
+"""Failures of the session memory in Redis. The caller causes none of them, and calls continue without the memory."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from typing import ClassVar
 
 
 class SessionFailure(Exception):
-    """Base of this package's failures. `name` is the outcome of its span, in the words of the wire contract."""
+    """Base class of this package's failures. `name` is the outcome of the failure's span, as in the wire contract."""
 
     name: ClassVar[str] = "DEPENDENCY_FAILURE"
 
 
 class MemoryUnavailable(SessionFailure):
-    """Redis did not answer in time, refused, or is not connected. The message carries no address."""
+    """Redis did not answer in time, returned an error, or is not connected. The message contains no address."""
 
 
 class Unanswered(MemoryUnavailable):
-    """The commands were sent and may have taken effect."""
+    """The connection or the reply was lost after the commands were sent: they may have taken effect."""
 
 
 class MemoryCircuitOpen(MemoryUnavailable):
@@ -26,24 +26,24 @@ class MemoryCircuitOpen(MemoryUnavailable):
 
 
 class NodeUnavailable(MemoryUnavailable):
-    """One node of a cluster is away; the others are well."""
+    """A cluster node that the commands need is not connected, while another primary is."""
 
 
 class NodeUnanswered(NodeUnavailable, Unanswered):
-    """One node of a cluster was lost during a trip."""
+    """A cluster node was lost during a round trip, while another primary is connected."""
 
 
 OF_REDIS_ITSELF = frozenset(
     ("LOADING", "MASTERDOWN", "READONLY", "OOM", "BUSY", "MISCONF", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "NOAUTH")
 )
-"""Error codes about the state of Redis itself (Redis, `src/server.c`, `createSharedObjects`)."""
+"""Codes of errors about the state of Redis, not about one command (Redis, `src/server.c`, `createSharedObjects`)."""
 
 
 class MemoryRefused(SessionFailure):
-    """Redis answered with an error."""
+    """Redis returned an error reply."""
 
     @property
     def of_redis_itself(self) -> bool:
-        """True for errors about Redis itself; others concern one command or its keys (WRONGTYPE, CROSSSLOT, NOSCRIPT,
-        NOPERM, ERR)."""
+        """True for errors about the state of Redis; the others concern one command or its keys (WRONGTYPE, CROSSSLOT,
+        NOSCRIPT, NOPERM, ERR)."""
         return str(self).partition(" ")[0] in OF_REDIS_ITSELF

@@ -11,7 +11,7 @@ from pydantic_core import PydanticSerializationError, to_json
 
 
 def compact(value: Any) -> str:
-    """Compact JSON by pydantic's fast writer; by Python's for values that it refuses, such as lone surrogates."""
+    """Serializes to compact JSON with pydantic's fast writer, or with Python's if pydantic refuses (lone surrogates)."""
     try:
         return to_json(value).decode()
     except PydanticSerializationError:
@@ -20,30 +20,30 @@ def compact(value: Any) -> str:
 
 SEARCH, RECOMMENDATIONS = "search", "recommendations"
 NOTHING = "-"
-"""An empty list of ids: a search that found nothing, in contrast to no search."""
+"""The stored form of an empty list of ids: a search without matches, as opposed to no search."""
 MOST_CALLS = 20
 SHARED = ("title_id", "title", "order_id")
-"""Values that tools share, by the argument that each can stand in for: the conversation's one title, and its last order."""
+"""Keys of the values that all tools share, named as the argument that each replaces: the latest single title and order."""
 STATE = {"shown": ("ids", "query", "by", "titles"), "title": SHARED[:2], "order": SHARED[2:]}
-"""The conversation's state, in groups that change together: their fields, of which the first is always present."""
+"""Fields of the conversation's state by group. A group is written as a whole; its first field is always present."""
 OWN = "own:"
-"""Prefix of the field, and group, of the values that a tool shares under its own keys: `own:TOOL` holds a JSON object."""
+"""Prefix of the hash field (also a group) for a tool's own shared values: `own:TOOL` holds them as a JSON object."""
 
 
 def by_groups(fields: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """The fields by their groups: those of `STATE`, and each tool's own."""
+    """Splits fields into their groups: those of `STATE`, and one for each tool's own field. Empty groups are left out."""
     found = {name: {field: fields[field] for field in own if field in fields} for name, own in STATE.items()}
     found |= {name: {name: value} for name, value in fields.items() if name.startswith(OWN)}
     return {name: own for name, own in found.items() if own}
 
 
 def own_fields(keys: Iterable[str]) -> tuple[str, ...]:
-    """The fields that hold shared keys: `own:TOOL` for `TOOL.name`, none for `SHARED`."""
+    """Returns the hash fields that hold these shared keys: `own:TOOL` for `TOOL.name`; keys in `SHARED` need none."""
     return tuple(dict.fromkeys(OWN + key.partition(".")[0] for key in keys if "." in key))
 
 
 def as_fields(shared: Mapping[str, str]) -> dict[str, str]:
-    """Returns shared values as they are stored: the keys of a tool's own in one field."""
+    """Returns shared values as hash fields: a tool's own keys (`TOOL.name`) are combined into one JSON field."""
     own: dict[str, dict[str, str]] = {}
     for key, value in shared.items():
         tool, _, name = key.partition(".")
@@ -55,12 +55,12 @@ def as_fields(shared: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_ids(stored: bytes | None) -> tuple[str, ...] | None:
-    """Title ids stored with spaces between them; None where nothing is stored."""
+    """Parses title ids separated by spaces; None if nothing is stored."""
     return tuple(stored.decode().removeprefix(NOTHING).split()) if stored else None
 
 
 def read_shared(fields: Mapping[bytes, bytes | None]) -> dict[str, str]:
-    """The shared values that are present, by key."""
+    """Returns the shared values by key, for those that are present."""
     shared = {name: value.decode() for name in SHARED if (value := fields.get(name.encode()))}
     for name, value in fields.items():
         if value and name.startswith(OWN.encode()):
@@ -70,7 +70,7 @@ def read_shared(fields: Mapping[bytes, bytes | None]) -> dict[str, str]:
 
 
 def _object(stored: bytes) -> dict[str, Any]:
-    """The JSON object; empty for anything else, so that one tool's field cannot spoil the others."""
+    """Parses a JSON object; {} for anything else, so that one tool's malformed field does not hide the others."""
     try:
         read = json.loads(stored)
     except ValueError:
@@ -80,8 +80,8 @@ def _object(stored: bytes) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class LastShown:
-    """The titles that a conversation was shown last, the query, and `by` which kind of tool: SEARCH or RECOMMENDATIONS.
-    `titles` are their names, where they were read."""
+    """The titles that a conversation was shown last and the query. `by` is the kind of tool that showed them, SEARCH or
+    RECOMMENDATIONS; `titles` are their names, empty if the names were not read."""
 
     title_ids: tuple[str, ...]
     titles: tuple[str, ...]
@@ -90,7 +90,7 @@ class LastShown:
 
     @classmethod
     def read(cls, fields: Mapping[bytes, bytes | None]) -> LastShown | None:
-        """Decodes the titles shown last; None if none were shown. Records of older versions have no `by`."""
+        """Parses the titles shown last; None if none were shown. Records of older versions have no `by`."""
         ids = read_ids(fields.get(b"ids"))
         if ids is None:
             return None
@@ -100,16 +100,16 @@ class LastShown:
 
     @property
     def fields(self) -> dict[str, str]:
-        """The stored fields."""
+        """The hash fields that store the titles shown last."""
         ids = " ".join(self.title_ids) or NOTHING
         return {"ids": ids, "titles": compact(self.titles), "query": self.query, "by": self.by}
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One call in a session's history. `arguments` are those of the tool's allowlist; `words` are the customer's own;
-    `shown` the answer's first titles, (id, name); `result` the id of a shortened answer's whole, "" for none. `at` is in
-    seconds since the epoch."""
+    """One call in a session's history. `arguments` holds only those on the tool's allowlist; `words` the customer's words;
+    `shown` the answer's first titles as (id, name); `result` the id of the full result if the answer was shortened, else "".
+    `at` is in seconds since the epoch."""
 
     tool: str
     arguments: dict[str, object]
@@ -131,7 +131,7 @@ class HistoryEntry:
 
     @classmethod
     def read(cls, stored: bytes) -> HistoryEntry:
-        """Raises ValueError, TypeError or AttributeError for malformed JSON; ignores fields of later versions."""
+        """Parses an entry. Raises ValueError, TypeError or AttributeError if malformed; ignores fields of later versions."""
         read = json.loads(stored)
         shown = tuple((str(title_id), str(name)) for title_id, name in read.get("shown", ()))
         return cls(**{name: read[name] for name in cls.__slots__ if name in read} | {"shown": shown})
@@ -139,8 +139,8 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """A session read back: the last 20 calls, latest first, totals, the titles shown last and the shared values. `known` is
-    False where Redis could not be read."""
+    """A session as read from Redis: the last 20 calls, latest first, totals, titles shown last and shared values. `known` is
+    False if Redis could not be read."""
 
     calls: tuple[HistoryEntry, ...] = ()
     totals: Mapping[str, int] = field(default_factory=dict)

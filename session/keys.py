@@ -1,4 +1,4 @@
-"""All keys and channels in Redis. No raw user is part of one."""
+"""Names of all keys and channels in Redis. User ids appear in them only as hashes."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from functools import lru_cache
 PREFIX = "manga:mcp"
 ANONYMOUS = "anonymous"
 FLEET_KEY = f"{PREFIX}:fleet:1:key"
-"""The secret that processes share, where none is configured."""
+"""The key of the secret that all processes share unless one is configured."""
 CHANGES = f"{PREFIX}:changes:1"
-"""The channel of changes; its number is the version of the messages."""
+"""The channel of change messages; the number is the version of their format."""
 
 
 def flags(source: str) -> str:
-    """The key of the last good flags document of a source, whose address may hold a secret."""
+    """Returns the key for the last good flags document of a source; hashed, as the source's address may contain a secret."""
     return f"{PREFIX}:flags:1:{hashlib.sha256(source.encode('utf-8', 'surrogatepass')).hexdigest()[:22]}"
 
 
 def relay(process: str) -> str:
-    """The channel on which others relay requests to a process."""
+    """Returns the channel on which other processes relay requests to `process`."""
     return f"{PREFIX}:relay:1:{{{process}}}"
 
 
 def relay_alive(process: str) -> str:
-    """The key that exists as long as that process lives."""
+    """Returns the key that exists as long as `process` lives."""
     return f"{relay(process)}:alive"
 
 
 def relay_message(process: str, name: str) -> str:
-    """The key of a message to that process that is too large for its channel."""
+    """Returns the key for a relayed message that is too large for the channel of `process`."""
     return f"{relay(process)}:message:{name}"
 
 
 @lru_cache(maxsize=4096)
 def user_hash(user: str | None) -> str:
-    """22 hex digits (88 bits) that stand for a user in keys and logs."""
+    """Returns 22 hex digits (88 bits) that identify a user in keys and logs; "anonymous" for None."""
     if user is None:
         return ANONYMOUS
     return hashlib.sha256(user.encode("utf-8", "surrogatepass")).hexdigest()[:22]
@@ -44,7 +44,7 @@ def user_hash(user: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SessionKeys:
-    """All keys of one session for one user. The braces keep them in one cluster slot."""
+    """The Redis keys of one session and user. Braces put them in one cluster slot."""
 
     session: str
     user: str | None
@@ -63,7 +63,7 @@ class SessionKeys:
 
     @property
     def results(self) -> str:
-        """The key of the whole results behind shortened ones."""
+        """The key of the list of full results whose answers were shortened."""
         return f"{self.base}:whole"
 
     def all(self) -> tuple[str, ...]:
@@ -71,18 +71,18 @@ class SessionKeys:
 
 
 def sessionless_turn(user: str, turn: str) -> tuple[str, str]:
-    """Keys of a named turn of a user without a session; only the second is written."""
+    """Returns the keys of a named turn of a user without a session. Only the second key is ever written."""
     base = f"{PREFIX}:turn:{{{user_hash(user)}:{turn}}}"
     return base, f"{base}:turns"
 
 
 def owner(session: str, user: str | None) -> str:
-    """26 hex digits (104 bits) that stand for one user's session among listeners."""
+    """Returns 26 hex digits (104 bits) that identify a session and its user to the listeners."""
     return hashlib.sha256(f"{session}:{user_hash(user)}".encode("utf-8", "surrogatepass")).hexdigest()[:26]
 
 
 def caller(user: str | None, session: str | None) -> str | None:
-    """The caller that a limit in the process counts for: the user, else the session; None for neither."""
+    """Returns the identity that this process's own rate limits count: the user, else the session, else None."""
     if user is not None:
         return f"user:{user_hash(user)}"
     return f"session:{session}" if session else None
@@ -93,17 +93,17 @@ def limit(user: str) -> str:
 
 
 def preferences(user: str) -> str:
-    """The key of the copy of a customer's stated preferences."""
+    """Returns the key of the copy of a customer's stated preferences."""
     return f"{PREFIX}:preferences:{{{user_hash(user)}}}"
 
 
 def cached_result(tool: str, form: str, digest: str) -> str:
-    """The key of a cached result. `form` is a hash of the shape of the tool's results: other versions use other keys."""
+    """Returns the key of a cached result. `form` hashes the shape of the tool's results: other versions use other keys."""
     return f"{PREFIX}:cache:1-{form}:{tool}:{digest}"
 
 
 def snapshot(name: str, form: str) -> str:
-    """The key of a snapshot. `form` names its shape: processes with another shape use other keys."""
+    """Returns the key of a snapshot. `form` hashes its shape: versions with another shape use other keys."""
     return f"{PREFIX}:snapshot:1-{form}:{name}"
 
 
@@ -112,6 +112,6 @@ def result_set(name: str) -> str:
 
 
 def idempotency(user: str | None, session: str | None, key: str) -> str:
-    """The key of an idempotency record, by user; anonymous callers share only their session."""
+    """Returns the key of an idempotency record, unique to the user, or to the session of an anonymous caller."""
     owner = user_hash(user) if user is not None else f"session:{session}"
     return f"{PREFIX}:once:{{{owner}}}:{key}"

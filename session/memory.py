@@ -1,8 +1,7 @@
-"""The session's memory in Redis: at most two round trips a call, `begin` before the work and `end` after it.
+"""The session memory in Redis, in at most two round trips a call: `begin` before the work, `end` after it.
 
-Nothing here stops a call. While Redis is late, refuses or is away, `Begun` says `degraded`, turn and limits are kept in
-this process, and writes are dropped.
-"""
+It never stops a call. While Redis is slow, failing or absent, `Begun.degraded` is True, turns and rate limits are kept in
+this process, and writes are dropped."""
 
 from __future__ import annotations
 
@@ -31,19 +30,19 @@ from session.turn import FLOOR_MS, FORGET_MS, LEASE_MS, RESERVE_MS, Confirmation
 SESSION_TTL_MS = 30 * 60 * 1000
 IDEMPOTENCY_TTL_MS = 10 * 60 * 1000
 CLAIM_TTL_MS = 15_000
-"""Outlives the longest call, so that a claimant that died does not block its key for long."""
+"""ms. Longer than the longest call, yet short: a claimant that died blocks its key until then."""
 CATCH_UP_SECONDS = 1.0
 LARGEST_WHOLE = 16 * 1024
-"""Bytes of a packed result that a session keeps whole: three times 20 titles with everything. A session keeps five."""
+"""Bytes. A session keeps five packed full results, each at most this large: three times 20 titles with all details."""
 TOTALS = ("calls", "failures", "cache_hits", "latency_ms", "tokens_out")
 REMEMBERED = (b"ids", b"query", b"by", b"title_id", b"title", b"order_id", b"listened", b"ended")
-"""Fields of the session's hash in the order of begin.lua's answer. Titles' names are read only with the history."""
+"""Fields of the session hash, in the order of begin.lua's answer. The titles' names are read only with the history."""
 Group = tuple[str, int, Mapping[str, str]]
-"""A group of `STATE`: its name, since when it is so (ms of Redis's clock), and its fields."""
+"""A group of `STATE`: its name, the time of the change (ms of Redis's clock), and its fields."""
 
 
 def state_arguments(groups: Iterable[Group]) -> list[Argument]:
-    """The arguments of state.lua."""
+    """Flattens groups to the arguments that state.lua takes."""
     arguments: list[Argument] = []
     for name, at_ms, fields in groups:
         arguments += (name, at_ms, len(fields), *(each for pair in fields.items() for each in pair))
@@ -51,7 +50,7 @@ def state_arguments(groups: Iterable[Group]) -> list[Argument]:
 
 
 class SessionMemory:
-    """All that calls store in Redis or read from it."""
+    """Everything that calls store in Redis or read from it."""
 
     def __init__(
         self,
@@ -66,13 +65,13 @@ class SessionMemory:
         self.trip = GuardedRedis(redis, breaker, clock).trip
         self._turns, self._rate, self._local_limits, self._clock = turns, rate, local_limits, clock
         self.recent = RecentState(clock)
-        self._ahead_ms = time.time() * 1000 - clock() * 1000  # Redis's clock less ours; a guess until Redis has answered
+        self._ahead_ms = time.time() * 1000 - clock() * 1000  # Redis's clock minus ours; a guess until Redis answers
         self._behind = False
         names = ("begin", "limit", "claim", "record", "remember", "settle", "abandon", "spend", "pause", "forget")
         self._scripts = {name: Script.load(name) for name in names}
 
     async def begin(self, request: BeginRequest) -> Begun:
-        """The first round trip. Never raises because of Redis."""
+        """Makes a call's first round trip. Never raises because of Redis."""
         asked_at = self._clock()
         self._turns.shadows.enter(request.turn)
         return self.recent.fill(request, await self._ask(request), asked_at)
@@ -84,7 +83,7 @@ class SessionMemory:
         if not questions:
             return self._begin_alone(request, degraded=False)
         try:
-            # An exhausted turn's call is answered at once, with or without Redis.
+            # A call of an exhausted turn is refused anyway: do not wait long for Redis.
             seconds = TRIP_SECONDS / 2 if self._turns.is_known_exhausted(request.turn) else None
             replies = await self.trip(list(questions.values()), seconds, request.span, "begin")
         except MemoryUnavailable:
@@ -102,7 +101,7 @@ class SessionMemory:
         return begun
 
     def _questions(self, request: BeginRequest, late: Sequence[Argument]) -> dict[str, Step]:
-        """The steps of the begin trip by name. `late` is state of the session that Redis does not have yet."""
+        """Returns the steps of the first round trip by name. `late` is session state that Redis does not have yet."""
         questions: dict[str, Step] = {}
         if shared := request.shared_turn:
             questions["turn"] = self._ask_turn(request, shared, late)
@@ -134,11 +133,11 @@ class SessionMemory:
         )
 
     def _read_answers(self, request: BeginRequest, sent: float, answers: Mapping[str, Reply]) -> Begun:
-        """Reads the trip's answers. `sent` is in monotonic seconds. Raises TypeError, ValueError, LookupError or
-        AttributeError for answers that the scripts do not give."""
+        """Parses the answers of the first round trip. `sent` is in monotonic seconds. Raises TypeError, ValueError,
+        LookupError or AttributeError for answers that are not the scripts'."""
         answer, turn = answers.get("turn"), self._turns.apart(request.turn)
         retry_after_ms = max(int(answers.get("limit") or 0), int(answer[0]) if answer is not None else 0)
-        if retry_after_ms:  # a refused call starts no turn
+        if retry_after_ms:  # rate limited: starts no turn
             return Begun(request, turn, retry_after_ms)
         fields, clock_ms = dict[bytes, bytes | None](), None
         if answer is not None:
@@ -164,7 +163,7 @@ class SessionMemory:
         )
 
     def _begin_alone(self, request: BeginRequest, *, degraded: bool) -> Begun:
-        """Begins without Redis."""
+        """Begins a call without Redis; `degraded` if it failed, False if nothing had to be asked."""
         self._behind |= degraded
         caller = keys.caller(request.user, request.session) if degraded and self._rate and request.limited else None
         retry_after_ms = self._local_limits.wait_ms(caller) if caller else 0
@@ -173,7 +172,7 @@ class SessionMemory:
         return Begun(request, turn, retry_after_ms, degraded=degraded)
 
     async def _take_back(self, request: BeginRequest, answers: dict[str, Reply]) -> None:
-        """Undoes what the begin trip started for a call that its user's limit refused."""
+        """Undoes the turn and the claim that a rate-limited call's first round trip started."""
         steps: list[Step] = []
         shared = request.shared_turn
         if shared and answers["turn"] and not answers["turn"][0]:
@@ -183,7 +182,7 @@ class SessionMemory:
         await self.end(steps)
 
     async def end(self, steps: Sequence[Step], seconds: float | None = None, span: Span | None = None) -> bool:
-        """The second round trip, of at most `seconds` and `TRIP_SECONDS`. False when Redis did not confirm it in time."""
+        """Makes a call's second round trip, of at most `seconds` and `TRIP_SECONDS`. False if Redis did not confirm it."""
         if not steps:
             return True
         try:
@@ -194,7 +193,7 @@ class SessionMemory:
         return True
 
     async def add_refused(self, session: str, user: str | None, entry: HistoryEntry) -> bool:
-        """Adds a refused call to a history; no call waits for it. True if the session has listeners. Raises
+        """Adds a refused call to the session's history; no call waits for it. True if the session has listeners. Raises
         `MemoryUnavailable`."""
         listened = Command(("HGET", SessionKeys(session, user).base, "listened"))
         _, reply = await self.trip([self.record(session, user, entry, None), listened], TRIP_SECONDS)
@@ -209,8 +208,8 @@ class SessionMemory:
         shared: Mapping[str, str] | None = None,
         whole: bytes = b"",
     ) -> Step:
-        """The write of a finished call. `shared` has the changed shared values, "" for one that is unknown from now on;
-        `whole` is the packed result behind a shortened one, kept under the entry's `result`."""
+        """Returns the step that records a finished call. `shared` has the changed shared values, "" to clear one; `whole` is
+        the packed full result of a shortened answer, stored under the id `entry.result`."""
         own, at_ms = SessionKeys(session, user), self._redis_ms(self._clock())
         groups = by_groups({**(shown.fields if shown else {}), **(shared or {})})
         numbers = (int(entry.succeeded), int(entry.cache_hit), entry.latency_ms, entry.tokens)
@@ -220,7 +219,7 @@ class SessionMemory:
         return self._evaluation("record", (own.base, own.history, own.results), arguments)
 
     async def keep(self) -> NoReturn:
-        """Writes the state that Redis did not take as soon as it is back, for other processes to know."""
+        """Writes state that Redis has missed once it answers again, so that other processes see it. Never returns."""
         await run_periodically("state that Redis did not take", self._catch_up)
 
     async def _catch_up(self) -> float:
@@ -243,13 +242,13 @@ class SessionMemory:
         return Evaluation(self._scripts[script], names, arguments)
 
     def spend(self, request: BeginRequest, tokens: int) -> list[Step]:
-        """Counts a call's tokens in its turn: at once in this process, and by the step for all."""
+        """Counts a call's tokens in this process's turn; the returned step (if the turn is shared) counts them in Redis."""
         self._turns.shadows.spend(request.turn.key, tokens)
         shared = request.shared_turn
         return [self._evaluation("spend", (shared[1],), (request.turn.name.field, tokens))] if shared else []
 
     def pause(self, request: BeginRequest) -> list[Step]:
-        """Tells Redis that a call has ended, where only the time inside calls counts."""
+        """Returns the step that tells Redis of a call's end; none if the turn's clock runs between calls too."""
         shared = request.shared_turn if self._turns.counts_calls else None
         return [self._evaluation("pause", (shared[1],), (request.turn.name.field,))] if shared else []
 
@@ -258,20 +257,20 @@ class SessionMemory:
         self._turns.shadows.leave(request.turn.key)
 
     def settle(self, claim: ClaimRequest, result: bytes | None, in_place_of: bytes | None = None) -> Step:
-        """Records the result of a claimed key; None releases the key. `in_place_of` is an unreadable record to replace."""
+        """Returns the step that records a claimed key's result (None releases it). `in_place_of`: an unreadable record."""
         found = hashlib.sha1(in_place_of, usedforsecurity=False).hexdigest() if in_place_of is not None else ""
         arguments = (claim.claimant, IDEMPOTENCY_TTL_MS, result or b"", found, claim.arguments)
         return self._evaluation("settle", (claim.record,), arguments)
 
     async def forget(self, session: str, user: str | None) -> bool:
-        """Removes all that is remembered under a session for a user. Raises `MemoryUnavailable`."""
+        """Removes everything remembered of a user's session; True if there was anything. Raises `MemoryUnavailable`."""
         self.recent.forget(session, user)
         step = self._evaluation("forget", SessionKeys(session, user).all(), (SESSION_TTL_MS,))
         (removed,) = await self.trip([step])
         return bool(removed)
 
     async def recall(self, session: str, user: str | None) -> Recollection:
-        """Reads a session back. Raises `MemoryUnavailable`."""
+        """Reads a session's history and state. Raises `MemoryUnavailable`."""
         own = SessionKeys(session, user)
         reading = [Command(("LRANGE", own.history, 0, MOST_CALLS - 1)), Command(("HGETALL", own.base))]
         history, stored = await self.trip(reading)
@@ -283,18 +282,18 @@ class SessionMemory:
             raise MemoryUnavailable("what is kept of the session cannot be read") from error
 
     async def whole(self, session: str, user: str | None, name: str) -> bytes | None:
-        """The packed whole result of this name. Raises `MemoryUnavailable`."""
+        """Returns the packed full result of this id, or None. Raises `MemoryUnavailable`."""
         (kept,) = await self.trip([Command(("LRANGE", SessionKeys(session, user).results, 0, -1))])
         prefix = name.encode("utf-8", "replace") + b" "
         return next((each.removeprefix(prefix) for each in kept if each.startswith(prefix)), None)
 
     async def mark_listened_to(self, session: str, user: str | None) -> None:
-        """Marks the session as listened to, for its calls in any process. Raises `MemoryUnavailable`."""
+        """Marks the session as having listeners, for its calls in every process. Raises `MemoryUnavailable`."""
         base = SessionKeys(session, user).base
         await self.trip([Command(("HSET", base, "listened", 1)), Command(("PEXPIRE", base, SESSION_TTL_MS))])
 
     async def ping(self, deadline: Deadline) -> None:
-        """Asks Redis to answer. Raises `MemoryUnavailable` or `MemoryRefused` when it is not well."""
+        """Sends PING. Raises `MemoryUnavailable`, or `MemoryRefused` for an error reply."""
         (reply,) = await self._redis.trip([Command(("PING",))], deadline)
         if isinstance(reply, Exception):
             raise reply
@@ -302,8 +301,8 @@ class SessionMemory:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """One session of one user, read back by its owner. `last` is what this call knows of the titles shown last: by this
-    process `alone` where Redis did not say so."""
+    """One user's session, for reading it back. `last` is the titles shown last as known to this call; `alone` is True if
+    only this process's copy had them, not Redis."""
 
     memory: SessionMemory
     session: str
@@ -312,18 +311,18 @@ class Conversation:
     alone: bool = False
 
     async def recall(self) -> Recollection:
-        """The session as Redis has it; without Redis the titles shown last, and `known` False."""
+        """Reads the session from Redis. If that fails: only the titles shown last, and `known` False."""
         try:
             past = await self.memory.recall(self.session, self.user)
         except MemoryUnavailable:
             return Recollection(last_shown=self.last, known=False)
         known, stored = self.last if self.alone else None, past.last_shown
-        if known and (stored is None or known.title_ids != stored.title_ids):  # else Redis has their names as well
+        if known and (stored is None or known.title_ids != stored.title_ids):  # else Redis has the names as well
             return replace(past, last_shown=known)
         return past
 
     async def whole_result(self, name: str) -> bytes | None:
-        """The JSON of the whole result of this name. Raises `MemoryUnavailable`."""
+        """Returns the JSON of the full result of this id, or None. Raises `MemoryUnavailable`."""
         packed = await self.memory.whole(self.session, self.user, name)
         return None if packed is None else unpack(packed)
 
@@ -331,23 +330,23 @@ class Conversation:
 SNAPSHOT_SECONDS = 0.5
 LARGEST_PACKED = 1024 * 1024
 LARGEST_BYTES = 16 * LARGEST_PACKED
-"""Bounds of stored and of unpacked bytes: another writer may have stored them."""
+"""Most bytes of a value, packed and unpacked. The latter is checked on reading too: other writers may have stored it."""
 
 
 class Snapshots:
-    """Packed values that processes leave for one another in Redis, so that a new one starts with data while a backend is
-    down. For background work: no call waits for one."""
+    """Compressed values that processes save in Redis for one another, so that a new process has data to start with while a
+    backend is down. For background work: no call waits for one."""
 
     def __init__(self, memory: SessionMemory) -> None:
         self._memory = memory
 
     async def load(self, key: str) -> bytes | None:
-        """The packed value. Raises `MemoryUnavailable`."""
+        """Returns the compressed value, or None. Raises `MemoryUnavailable`."""
         (stored,) = await self._memory.trip([Command(("GET", key))], SNAPSHOT_SECONDS)
         return stored if isinstance(stored, bytes) else None
 
     async def save(self, key: str, packed: bytes, seconds: int) -> bool:
-        """True if it was stored."""
+        """Stores a compressed value for `seconds`; False if it is too large, expired, or Redis failed."""
         if len(packed) > LARGEST_PACKED or seconds <= 0:
             return False
         try:
@@ -362,7 +361,7 @@ def pack(content: bytes) -> bytes:
 
 
 def unpack(packed: bytes) -> bytes | None:
-    """The packed value; None for bytes that `pack` did not make."""
+    """Decompresses; None for bytes that `pack` did not make or whose content exceeds `LARGEST_BYTES`."""
     unpacking = zlib.decompressobj()
     try:
         content = unpacking.decompress(packed, LARGEST_BYTES)

@@ -1,8 +1,7 @@
-"""Stated preferences: what customers asked to be remembered, in their words: "I don't like gore", 予算は一冊700円まで.
+"""Stated preferences: what customers ask to be remembered, in their own words, such as "I don't like gore".
 
-They are personal data of signed-in customers. One expires a year after it was last stated, or when the customer revokes it;
-it outlives conversations.
-"""
+They are personal data of signed-in customers and outlive conversations. Each expires a year after it was last stated, or
+when the customer revokes it."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from session.resilience.deadline import Deadline
 
 
 def check_stored_text(text: str, longest: int, noun: str) -> None:
-    """Raises ValueError for a text without 1 to `longest` characters, or with a lone surrogate, which no store can write."""
+    """Raises ValueError unless the text has 1 to `longest` characters and no lone surrogate, which no store can write."""
     if not 0 < len(text) <= longest:
         raise ValueError(f"a {noun} has 1 to {longest} characters")
     try:
@@ -34,7 +33,7 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """The customer's words, and the day (UTC, `2026-11-23`) on which they were last stated."""
+    """A preference: the customer's words and the day (UTC, as `2026-11-23`) on which it was last stated."""
 
     text: str
     at: str
@@ -51,23 +50,23 @@ class Preference:
 
     @property
     def last_day(self) -> date:
-        """The last day on which it is obeyed."""
+        """The last day on which the preference applies."""
         return date.fromisoformat(self.at) + timedelta(days=KEPT_DAYS)
 
 
 def still_kept(preferences: Iterable[Preference], moment: datetime) -> tuple[Preference, ...]:
-    """The preferences that have not expired."""
+    """Returns the preferences that have not expired at `moment`."""
     today = moment.astimezone(UTC).date()
     return tuple(each for each in preferences if each.last_day >= today)
 
 
 def encode(preferences: Sequence[Preference]) -> bytes:
-    """The form of the copy in Redis: JSON pairs of text and day."""
+    """Serializes the preferences for the copy in Redis: JSON pairs of text and day."""
     return json.dumps([(each.text, each.at) for each in preferences], ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def decode(copy: object) -> tuple[Preference, ...] | None:
-    """Decodes a copy; None without one, or for a malformed one."""
+    """Parses the copy from Redis; None if it is missing or malformed."""
     if not isinstance(copy, bytes):
         return None
     try:
@@ -78,20 +77,20 @@ def decode(copy: object) -> tuple[Preference, ...] | None:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A person's preferences, the oldest first, and the revision of that state; None where nothing is stored."""
+    """A customer's stored preferences, the oldest first, and their revision; the revision is None if nothing is stored."""
 
     preferences: tuple[Preference, ...] = ()
     revision: str | None = None
 
 
 class PreferenceStore(Protocol):
-    """Every method answers before the deadline or raises the failure of its backend, under the name "profile"."""
+    """The store of preferences. Each method answers by the deadline or raises its backend's failure, named "profile"."""
 
     async def stated(self, user: str, deadline: Deadline) -> Kept:
-        """The person's preferences, by a consistent read."""
+        """Reads the customer's preferences with a consistent read."""
         ...
 
     async def keep(self, user: str, kept: Kept, in_place_of: str | None, deadline: Deadline) -> bool:
-        """Replaces the state of the revision `in_place_of`; removes the record where there are no preferences. False, and no
-        change, where the revision is another by now."""
+        """Replaces the preferences if the stored revision is still `in_place_of`; with none left, removes the record. False,
+        without a change, if another write has changed the revision."""
         ...

@@ -1,7 +1,7 @@
-"""Long-term profiles: the searches and views of signed-in customers. Purchases are read from their orders.
+"""Long-term profiles: the searches and viewed titles of signed-in customers. Purchases are read from their orders.
 
-They are personal data, stored under a hash of the user. Each event expires after `KEPT_DAYS`; `forget` removes all at once.
-"""
+They are personal data, stored under a hash of the user. Each event expires after `KEPT_DAYS`; `forget` removes all at
+once."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from session.resilience.deadline import Deadline
 
 KEPT_DAYS = 180
 RECALLED = 100
-"""Most events of a recall: the latest."""
+"""Most events that `recall` returns: the latest."""
 
 LONGEST_SUBJECT = 500
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 
 
 class EventKind(StrEnum):
-    """The kind of an event. Its subject is the words of a search, or the id of a viewed title."""
+    """The kind of an event. The event's subject is a search's words or a viewed title's id."""
 
     SEARCHED = "searched"
     VIEWED = "viewed"
@@ -46,27 +46,27 @@ class Event:
 
     @classmethod
     def make_event(cls, kind: EventKind, subject: str, moment: datetime) -> Event:
-        """Makes an event; a longer subject is cut."""
+        """Makes an event, its subject cut to `LONGEST_SUBJECT` characters."""
         return cls(kind, subject[:LONGEST_SUBJECT], format_moment(moment))
 
     def days_old(self, now: datetime) -> float:
-        """Days before `now`; 0 for one dated into the future."""
+        """Returns the event's age in days; 0 if it lies in the future."""
         return max(0.0, (now - datetime.fromisoformat(self.at)) / timedelta(days=1))
 
 
 def format_moment(moment: datetime) -> str:
-    """The time format of events."""
+    """Formats a time as events store it."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A person's events, latest first."""
+    """A customer's events, latest first."""
 
     events: tuple[Event, ...] = ()
 
     def last(self, kind: EventKind) -> tuple[Event, ...]:
-        """The last event of one kind for each subject, latest first."""
+        """Returns the latest event of this kind for each subject, latest first."""
         found: dict[str, Event] = {}
         for event in self.events:
             if event.kind is kind:
@@ -75,26 +75,26 @@ class Profile:
 
 
 def latest(events: Iterable[Event]) -> tuple[Event, ...]:
-    """The distinct events that a recall answers, latest first, at most `RECALLED`."""
+    """Returns the distinct events, latest first, at most `RECALLED`."""
     return tuple(sorted(set(events), key=sort_key, reverse=True)[:RECALLED])
 
 
 def sort_key(event: Event) -> tuple[str, str, str]:
-    """Sorts events by time; kind and subject settle ties."""
+    """Returns the sort key of an event: its time, then kind and subject for ties."""
     return event.at, event.kind, event.subject
 
 
 class ProfileStore(Protocol):
-    """Every method answers before the deadline or raises the failure of its backend, under the name "profile"."""
+    """The store of profiles. Each method answers by the deadline or raises its backend's failure, named "profile"."""
 
     async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
-        """Adds events to their users' profiles; equal events count once. A failure may have added a part."""
+        """Adds events to their users' profiles, equal events only once. After a failure some may have been added."""
         ...
 
     async def recall(self, user: str, deadline: Deadline) -> Profile:
-        """The latest events within `KEPT_DAYS`."""
+        """Returns the user's latest events of the last `KEPT_DAYS` days."""
         ...
 
     async def forget(self, user: str, deadline: Deadline) -> None:
-        """Removes the person's profile. Idempotent; a failure may have removed a part."""
+        """Removes the user's profile. Idempotent; after a failure a part may have been removed."""
         ...

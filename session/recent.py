@@ -1,7 +1,7 @@
-"""The state of conversations in this process: used while Redis is away, and written there once it is back.
+"""This process's copy of the conversations' state: used while Redis is away, and written to Redis afterwards.
 
-The later of two writes wins, by Redis's clock. Unwritten state goes to Redis with the conversation's next call, or as soon
-as Redis answers again."""
+The later of two writes wins, by Redis's clock. State that Redis has missed is written with the conversation's next call, or
+as soon as Redis answers again."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from session.resilience.lru import Lru
 
 CAPACITY = 5_000
 MOST_BYTES = 8 * 2**20
-"""Most bytes of conversations, and again of result sets: a search leaves 1.5 to 4 KB, a result set a hundred bytes a
+"""Most bytes of conversations, and of result sets: a search adds 1.5 to 4 KB, a result set a hundred bytes for each
 title."""
 BESIDE_BYTES = 1_000
-"""Size of an entry beside its texts: the request, its turn, keys."""
+"""Estimated bytes of an entry in addition to its texts: the request, its turn, keys."""
 SECONDS = 30 * 60.0
 
 
 @dataclass(slots=True)
 class StateWrite:
-    """A group of `STATE` as a call has set it. `written_at` is when Redis took it; None: not yet. Monotonic seconds."""
+    """A group of `STATE` as a call has set it. `written_at` is when Redis took it, or None. Times in monotonic seconds."""
 
     group: str
     fields: Mapping[str, str]
@@ -37,7 +37,7 @@ class StateWrite:
 
 
 class RecentState:
-    """The state of the latest conversations, and the latest result sets."""
+    """The state of the most recently used conversations, and the most recently used result sets."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
@@ -45,7 +45,7 @@ class RecentState:
         self._sets: Lru[str, tuple[str, ...]] = Lru(CAPACITY, MOST_BYTES, _size_of_texts)
 
     def keep(self, request: BeginRequest, last: LastShown | None, shared: Mapping[str, str]) -> list[StateWrite]:
-        """Records the titles that a call shows and its changes of shared values, as not yet written."""
+        """Records the titles that a call shows and its changed shared values, as not yet written to Redis."""
         groups = by_groups({**(last.fields if last else {}), **shared})
         return [self._put(request, group, fields) for group, fields in groups.items() if request.session is not None]
 
@@ -53,26 +53,26 @@ class RecentState:
         self._sets.put(key, title_ids)
 
     def mark_written(self, left: Iterable[StateWrite]) -> None:
-        """Marks state as written to Redis."""
+        """Marks state as written to Redis now."""
         for each in left:
             each.written_at = self._clock()
 
     def list_unwritten(self, session: str | None, user: str | None) -> list[StateWrite]:
-        """The conversation's state that Redis does not have."""
+        """Returns the conversation's state that Redis has not accepted yet."""
         known = self.left.peek((session, user)) if session is not None else None
         return [each for each in (known or {}).values() if each.written_at is None and self._is_fresh(each)]
 
     def list_owners_behind(self) -> list[tuple[str, str | None]]:
-        """The conversations with unwritten state."""
+        """Returns the (session, user) pairs with state that Redis has not accepted yet."""
         return [owner for owner in self.left if self.list_unwritten(*owner)]
 
     def forget(self, session: str, user: str | None) -> None:
         self.left.pop((session, user))
 
     def fill(self, request: BeginRequest, begun: Begun, asked_at: float = math.inf) -> Begun:
-        """Adds to `begun` the state of this process that Redis did not return, and records the state that Redis did return.
-        `asked_at` is the time when Redis was asked: state that was written to Redis before it, and is missing from the
-        answer, has been lost by Redis."""
+        """Completes `begun` with this process's state where Redis returned none, and records the state that Redis did
+        return. `asked_at` is when Redis was asked, in monotonic seconds: state written before that time and missing from the
+        answer has been lost by Redis."""
         if request.result_set is not None and begun.result_set is None:
             begun = replace(begun, result_set=self._sets.use(request.result_set))
         if request.session is None or begun.retry_after_ms:
@@ -89,7 +89,7 @@ class RecentState:
                 and not is_over(left, begun, asked_at)
                 and (begun.degraded or left.request.turn.key == request.turn.key)
             ):
-                # A conversation that Redis has lost is over, but not in the middle of a turn.
+                # A conversation that Redis has lost ends, but not within a turn: there this process's state is used.
                 own |= {name.encode(): value.encode() for name, value in left.fields.items()}
                 forgotten |= left.written_at is not None and left.written_at < asked_at
         if not own:
@@ -107,7 +107,7 @@ class RecentState:
         said: Mapping[bytes, bytes | None],
         left: StateWrite | None,
     ) -> None:
-        """Notes Redis's state, unless a call under way is about to change it."""
+        """Records Redis's state, unless this process has a newer change that Redis has not accepted yet."""
         fields = {name: value.decode() for name in names if (value := said.get(name.encode())) is not None}
         if left is None or (left.written_at is not None and not fields.items() <= left.fields.items()):
             self.mark_written([self._put(request, group, fields)])
@@ -124,7 +124,7 @@ class RecentState:
 
 
 def is_over(left: StateWrite, begun: Begun, asked_at: float) -> bool:
-    """True if the session was ended, by whichever process, after this. `asked_at` is when Redis said so, by our clock."""
+    """True if any process ended the session after this write. `asked_at` is when Redis was asked, in monotonic seconds."""
     ended, clock_ms = begun.said.get(b"ended"), begun.clock_ms
     return ended is not None and clock_ms is not None and clock_ms - (asked_at - left.made_at) * 1000 < int(ended)
 

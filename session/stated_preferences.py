@@ -1,8 +1,8 @@
-"""A customer's stated preferences: stored in the profile store, with a copy in Redis that the begin trip reads.
+"""A customer's stated preferences: stored in the profile store, with a copy in Redis that a call's first round trip reads.
 
-The store is the truth. A change puts a mark in the copy's place, writes the store, then replaces its own mark by the new
-copy; a read without a copy puts one only where there is nothing. So other processes obey a change from their next call on,
-unless Redis failed during it: then after the copy's half hour."""
+The store is authoritative. A change replaces the copy by a marker, writes the store, then replaces its own marker by the new
+copy; a reader stores a copy only if Redis has neither. Other processes therefore see a change at their next call, or, if
+Redis failed during the change, once the old copy has expired (half an hour)."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from session.scripts import Script
 
 COPY_SECONDS = 30 * 60
 MARK_SECONDS = 15
-"""Longer than a change and a call that read the store before it."""
+"""Longer than a change takes, together with a call that read the store before the change."""
 ATTEMPTS = 3
-"""Attempts of a change while others change the same preferences."""
+"""Attempts of a change while other changes of the same preferences win."""
 
 Preferences = tuple[Preference, ...]
 Change = Callable[[Preferences], Awaitable[Preferences]]
-"""Returns the new preferences for the present ones, the oldest first."""
+"""Computes the new preferences from the present ones, both with the oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A change. `everywhere`: no old copy is left in Redis, so that it holds in all processes at once."""
+    """A completed change. `everywhere` is True if Redis holds no old copy, so that it applies in all processes at once."""
 
     before: Preferences
     after: Preferences
@@ -49,20 +49,20 @@ class StatedPreferences:
         self._replace = Script.load("replace")
 
     async def read(self, user: str, deadline: Deadline) -> Preferences:
-        """The store's preferences that have not expired, the oldest first. Raises what the store raises."""
+        """Reads the unexpired preferences from the store, the oldest first. Raises the store's failures."""
         return self.current((await self._store.stated(user, deadline)).preferences)
 
     def current(self, preferences: Preferences) -> Preferences:
-        """The preferences that have not expired."""
+        """Returns the preferences that have not expired."""
         return still_kept(preferences, self._now())
 
     def copy(self, user: str, preferences: Preferences) -> Step:
-        """The write of a copy, also of no preferences, if Redis has none yet."""
+        """Returns the step that stores a copy (also of no preferences) if Redis has none yet."""
         return Command(("SET", keys.preferences(user), encode(preferences), "NX", "EX", COPY_SECONDS))
 
     async def change(self, user: str, change: Change, deadline: Deadline) -> Changed | None:
-        """Returns once the store has confirmed it; None if concurrent changes kept winning. Raises the store's errors, after
-        which the change may have happened."""
+        """Applies a change and returns it once the store has confirmed; None if other changes won `ATTEMPTS` times. Raises
+        the store's failures, after which the change may have been stored."""
         mark = f"changing:{uuid.uuid4().hex}"
         gone = await self._trip(Command(("SET", keys.preferences(user), mark, "EX", MARK_SECONDS)))
         for _ in range(ATTEMPTS):

@@ -1,4 +1,4 @@
-"""A user's turn: its budget of time and tokens, and the arithmetic that only ever shortens it."""
+"""A turn: an agent's work on one user message, with a budget of time and tokens that calls can only shorten."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
 
 LEAST_TOKENS = 150
-"""Fewer tokens left start no call: no result fits."""
+"""With fewer tokens left than this no call is started, as no result would fit."""
 FLOOR_TOKENS = 200
-"""Fewest tokens that a call gets while that many are left, however many calls are expected."""
+"""Fewest tokens that a call is allowed if the turn has them, however many further calls are expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenBudget:
-    """`spent` is the tokens of the turn's answers when this call began. Parallel calls do not see one another: together they
-    may exceed the total by what each was allowed."""
+    """A turn's token budget; `spent` counts the answers before this call began. Parallel calls do not see one another's
+    tokens: together they may exceed the total by what each was allowed."""
 
     total: int
     spent: int = 0
@@ -33,7 +33,7 @@ class TokenBudget:
         return self.remaining < LEAST_TOKENS
 
     def allowance(self, most: int, expected_calls: int) -> int:
-        """Tokens that one call may give: at most `most`, an equal share of the rest, but at least `FLOOR_TOKENS`."""
+        """Returns the tokens that one call may use: an equal share of the rest, at least `FLOOR_TOKENS`, at most `most`."""
         share = max(FLOOR_TOKENS, self.remaining // max(1, expected_calls))
         return min(most, share, self.remaining)
 
@@ -42,8 +42,8 @@ class TokenBudget:
 
 
 def open_token_budget(configured: int, stated: int | None, known: TokenBudget | None = None) -> TokenBudget | None:
-    """A turn's budget at a call: the known one, else the configured one (0 for none), shortened to the tokens that the
-    caller states are left. None where tokens are not counted."""
+    """Returns a call's view of the turn's token budget: `known`, else `configured` (0 for none), reduced to the `stated`
+    tokens that the caller says are left. None if tokens are not counted."""
     budget = known or (TokenBudget(configured) if configured else None)
     if stated is None:
         return budget
@@ -52,35 +52,35 @@ def open_token_budget(configured: int, stated: int | None, known: TokenBudget | 
 
 
 def merge_token_budgets(one: TokenBudget | None, other: TokenBudget | None) -> TokenBudget | None:
-    """The smaller total and the larger amount spent."""
+    """Combines two views of a budget: the smaller total and the larger amount spent."""
     if one is None or other is None:
         return one or other
     return TokenBudget(min(one.total, other.total), max(one.spent, other.spent))
 
 
 RESERVE_MS = 200
-"""Kept for the agent's own answer."""
+"""Reserved at the end of a turn for the agent's answer."""
 FLOOR_MS = 100
-"""No call is started with this much or less left."""
+"""A call starts only if more than this is left of the turn."""
 LADDER_MS = 50
-"""Kept of a call's time for a fallback and the record."""
+"""Reserved at the end of a call for a fallback and for recording the call."""
 FORGET_MS = 60_000
 """How long an ended turn is remembered."""
 PAUSE_MS = 10_000
-"""Where only the time inside calls counts, an unnamed turn ends after this pause, a named one after `FORGET_MS`."""
+"""With the clock `TOOLS`, a longer pause between calls ends an unnamed turn; for named turns it is `FORGET_MS`."""
 LEASE_MS = 100
-"""A call that never reported its end counts as having lasted this much longer than it may."""
+"""With the clock `TOOLS`, a call that never reports its end counts as its timeout and this much."""
 
 
 class TurnClock(StrEnum):
-    """The time that a turn's budget counts: all of it, or only the time inside calls."""
+    """The time that counts against a turn's budget: all elapsed time (wall), or only the time inside calls (tools)."""
 
     WALL = "wall"
     TOOLS = "tools"
 
 
 class TurnKind(StrEnum):
-    """How a call states its turn: by name, by its W3C trace, or by its session where it states none."""
+    """How a call identifies its turn: by name, by its W3C trace, or, if it states neither, by its session."""
 
     NAMED = "named"
     TRACE = "trace"
@@ -89,7 +89,7 @@ class TurnKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TurnName:
-    """The turn that a call belongs to. Only a named turn can be exhausted; others are replaced."""
+    """The name of a call's turn. Only a named turn can be exhausted; others, when used up, are replaced by a new one."""
 
     kind: TurnKind
     value: str
@@ -104,7 +104,7 @@ class TurnName:
 
     @property
     def pause_ms(self) -> int:
-        """The longest pause within the turn, where only the time inside calls counts."""
+        """With the clock `TOOLS`: the longest pause between calls of one turn."""
         return FORGET_MS if self.is_named else PAUSE_MS
 
 
@@ -113,18 +113,18 @@ IMPLICIT = TurnName(TurnKind.IMPLICIT, "implicit")
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A turn of `total_ms` that is over at `ends`; the last `RESERVE_MS` are the agent's. `exhausted` is decided once, when
-    a call begins. `tokens` is None where they are not counted."""
+    """A turn of `total_ms` that ends at `ends`, the last `RESERVE_MS` being the agent's. `exhausted` is computed once, when
+    a call begins. `tokens` is None if they are not counted."""
 
     name: TurnName
     total_ms: int
     ends: Deadline
     tokens: TokenBudget | None = None
     between_ms: int = 0
-    """Counted time between its calls, as far as this process saw them."""
+    """Time between the turn's calls that counted against the budget, as far as this process saw it."""
     exhausted: bool = field(init=False)
     over_between: bool = field(init=False)
-    """True if it is exhausted only because of the time between its calls."""
+    """True if the turn is exhausted only because of the time between its calls."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "exhausted", not self.may_start())
@@ -135,12 +135,12 @@ class Turn:
         return max(0, int(self.ends.remaining() * 1000) - RESERVE_MS)
 
     def may_start(self) -> bool:
-        """True if enough time is left to start something."""
+        """True if the turn has enough time left to start a call."""
         return self.remaining_ms() > FLOOR_MS
 
     def allowance_ms(self, tool_timeout_ms: int, expected_calls: int) -> int:
-        """Milliseconds that one call may take: an equal share of the rest, at least `FLOOR_MS`, within the tool's
-        timeout."""
+        """Returns the ms that one call may take: an equal share of the rest, at least `FLOOR_MS`, at most the tool's timeout
+        and what is left less `LADDER_MS`."""
         remaining = self.remaining_ms()
         share = max(FLOOR_MS, remaining // max(1, expected_calls))
         return max(0, min(tool_timeout_ms, share, remaining - LADDER_MS))
@@ -148,8 +148,8 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class TurnRequest:
-    """A call's part in a turn. `arrived` is in monotonic seconds; `stated_ms` and `stated_tokens` are left by the caller's
-    own account; `longest_ms` is the tool's timeout."""
+    """A call's data for its turn. `arrived` is in monotonic seconds; `stated_ms` and `stated_tokens` are what the caller
+    says is left; `longest_ms` is the tool's timeout."""
 
     key: str
     name: TurnName
@@ -161,8 +161,8 @@ class TurnRequest:
 
 @dataclass(frozen=True, slots=True)
 class Shadow:
-    """A turn as this process has seen it: first seen, and the earliest end ever computed, in monotonic seconds. `ahead_ms`
-    is Redis's clock less this one when Redis first answered about the turn; None before."""
+    """This process's copy of a turn: when first seen, and the earliest end ever computed, in monotonic seconds. `ahead_ms`
+    is Redis's clock minus this one at Redis's first answer about the turn; None before."""
 
     first_seen: float
     ends: float
@@ -173,7 +173,7 @@ class Shadow:
 
 @dataclass(slots=True)
 class _Activity:
-    """A turn's calls in this process: how many run, since when none does, and the counted time between them."""
+    """A turn's calls in this process: how many run, when the last one ended, and the counted seconds between calls."""
 
     calls: int = 0
     idle_since: float = 0.0
@@ -181,7 +181,7 @@ class _Activity:
 
 
 class TurnShadows:
-    """The process's own view of its turns: a Redis that is lost, fails over or changes its clock can only shorten them.
+    """This process's copies of its turns. A Redis that is lost, fails over or changes its clock can only shorten a turn.
     Holds at most `capacity` turns, each until `FORGET_MS` after its end."""
 
     def __init__(self, clock: Clock = time.monotonic, capacity: int = 20_000, counts: TurnClock = TurnClock.WALL) -> None:
@@ -194,7 +194,7 @@ class TurnShadows:
         return max(len(self._shadows), len(self._activities))
 
     def enter(self, request: TurnRequest) -> None:
-        """Notes that a call begins. The pause before it does not count where only the time inside calls does."""
+        """Records a call's begin. With the clock `TOOLS`, the pause before it is not counted and moves the turn's end."""
         activity, shadow = self._activities.use(request.key), self._shadows.peek(request.key)
         if activity is None or shadow is None:
             under_way = activity.calls if activity else 0
@@ -211,7 +211,7 @@ class TurnShadows:
             self._shadows.put(request.key, later)
 
     def leave(self, key: str) -> None:
-        """Notes that an entered call has ended."""
+        """Records the end of a call that `enter` recorded."""
         activity = self._activities.use(key)
         if activity is not None and activity.calls:
             activity.calls -= 1
@@ -220,17 +220,17 @@ class TurnShadows:
                 self._activities.pop(key)
 
     def renew(self, key: str) -> None:
-        """Starts the key's turn anew."""
+        """Resets the counted time between calls, for a new turn under this key."""
         if activity := self._activities.peek(key):
             activity.between = 0.0
 
     def between_ms(self, key: str) -> int:
-        """Counted time between the turn's calls."""
+        """Returns the counted ms between the turn's calls."""
         activity = self._activities.peek(key)
         return round(activity.between * 1000) if activity else 0
 
     def live(self, key: str, name: TurnName) -> Shadow | None:
-        """The turn as seen so far; None when it is unknown, expired, or unnamed and used up."""
+        """Returns this process's copy of the turn; None if it is unknown, expired, or unnamed and used up."""
         shadow = self._shadows.peek(key)
         if shadow is None:
             return None
@@ -253,23 +253,23 @@ class TurnShadows:
                 self._activities.pop(first)
 
     def spend(self, key: str, tokens: int) -> None:
-        """Counts a call's tokens, where its turn counts them."""
+        """Counts a call's tokens if the turn counts tokens."""
         shadow = self._shadows.peek(key)
         if shadow is not None and shadow.tokens is not None:
             self._shadows.put(key, replace(shadow, tokens=shadow.tokens.spend(tokens)))
 
     def latest_end(self) -> float:
-        """The end of the last turn, in monotonic seconds: a draining server waits for it."""
+        """Returns the latest end of all turns, in monotonic seconds; a draining server waits for it."""
         return max((shadow.ends for shadow in self._shadows.values()), default=0.0)
 
 
 STEP_MS = 250
-"""The most by which the two clocks drift apart within a turn, round trips included; more is a step of one of them."""
+"""Most ms of drift between Redis's clock and ours within a turn, round trip included; more means that one clock was set."""
 
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """Redis's view of a turn; `clock_ms` is its own clock."""
+    """Redis's view of a turn; `clock_ms` is Redis's clock."""
 
     elapsed_ms: int
     total_ms: int
@@ -279,12 +279,12 @@ class Confirmation:
 
 
 class TurnArithmetic:
-    """Combines Redis's view of a turn with this process's own; the shorter counts."""
+    """Combines Redis's view of a turn with this process's own; the shorter one counts."""
 
     def __init__(
         self, budget_ms: int, shadows: TurnShadows, clock: Clock = time.monotonic, *, budget_tokens: int = 0
     ) -> None:
-        """Takes the configured budgets; `budget_tokens` is for turns that state none, and 0 does not count tokens."""
+        """Takes the configured budgets; `budget_tokens` is for turns that state none, and 0 means not counted."""
         self.budget_ms = budget_ms
         self.budget_tokens = budget_tokens
         self.shadows = shadows
@@ -292,30 +292,30 @@ class TurnArithmetic:
 
     @property
     def counts_calls(self) -> bool:
-        """True if only the time inside calls counts."""
+        """True if only the time inside calls counts (`TurnClock.TOOLS`)."""
         return self.shadows.counts is TurnClock.TOOLS
 
     def ages_ms(self, request: TurnRequest, sent: float) -> tuple[int, int]:
-        """The ages of the turn and of the call in ms, when the begin script is sent."""
+        """Returns the ages of the turn and of the call in ms at the time `sent` of the begin script."""
         call_age = max(0.0, sent - request.arrived)
         shadow = self.shadows.live(request.key, request.name)
         turn_age = max(call_age, sent - shadow.first_seen) if shadow else call_age
         return round(turn_age * 1000), round(call_age * 1000)
 
     def is_known_exhausted(self, request: TurnRequest) -> bool:
-        """True if this process has seen the named turn used up."""
+        """True if this process knows that the named turn is used up."""
         shadow = self.shadows.live(request.key, request.name) if request.name.is_named else None
         return shadow is not None and (shadow.ends - self._clock()) * 1000 <= RESERVE_MS + FLOOR_MS
 
     def confirm(self, request: TurnRequest, sent: float, said: Confirmation) -> Turn:
-        """The turn by Redis's answer, anchored at the moment the script was sent."""
+        """Returns the turn as Redis answered, counted from the time `sent` of the script."""
         if said.renewed:
             self.shadows.renew(request.key)
         shadow = None if said.renewed else self.shadows.live(request.key, request.name)
         ahead_ms = said.clock_ms - sent * 1000
         first_ahead_ms = ahead_ms if shadow is None or shadow.ahead_ms is None else shadow.ahead_ms
         step_ms = ahead_ms - first_ahead_ms
-        # A forward step of Redis's clock is not time that passed; for a step back the shadow's end holds.
+        # A step forward of Redis's clock is not elapsed time; after a step back, the end in the shadow applies.
         made_ms = step_ms if step_ms > STEP_MS else 0
         ends = sent + (said.total_ms - max(0, said.elapsed_ms - made_ms)) / 1000
         first_seen = min(request.arrived, sent)
@@ -323,12 +323,12 @@ class TurnArithmetic:
         return self._or_anew(request, turn)
 
     def alone(self, request: TurnRequest, now: float) -> Turn:
-        """The turn without Redis."""
+        """Returns the turn as known without Redis."""
         shadow = self.shadows.live(request.key, request.name)
         return self._or_anew(request, self._start_turn(request, shadow, now))
 
     def _or_anew(self, request: TurnRequest, turn: Turn) -> Turn:
-        """The turn, or a new one from this call on if it is unnamed and used up: the trip itself may have used the rest."""
+        """Returns the turn, or a new one if it is unnamed and used up: the round trip itself may have used the rest."""
         if request.name.is_named or not turn.exhausted:
             return turn
         self.shadows.renew(request.key)
@@ -344,7 +344,7 @@ class TurnArithmetic:
         return self._settle(request, shadow, first_seen, first_seen + total_ms / 1000, total_ms, tokens)
 
     def apart(self, request: TurnRequest) -> Turn:
-        """A turn of this call alone, not kept: for callers without a shared turn, and for refused calls."""
+        """Returns a turn of this call alone, which is not kept: for calls without a shared turn and refused calls."""
         total_ms = self.budget_ms if request.stated_ms is None else min(self.budget_ms, request.stated_ms)
         tokens = open_token_budget(self.budget_tokens, request.stated_tokens)
         return Turn(request.name, total_ms, Deadline(request.arrived + total_ms / 1000, self._clock), tokens)
@@ -365,7 +365,7 @@ class TurnArithmetic:
             first_seen, ends = min(first_seen, shadow.first_seen), min(ends, shadow.ends)
             total_ms = min(total_ms, shadow.total_ms)
             tokens = merge_token_budgets(tokens, shadow.tokens)
-        ends = min(ends, first_seen + total_ms / 1000)  # ms were rounded on the way
+        ends = min(ends, first_seen + total_ms / 1000)  # ms were rounded above
         if ahead_ms is None and shadow is not None:
             ahead_ms = shadow.ahead_ms
         self.shadows.keep(request.key, Shadow(first_seen, ends, total_ms, ahead_ms, tokens))

@@ -1,4 +1,4 @@
-"""Opens the backend of each port, chosen by URL. A driver is imported only when it is chosen."""
+"""Opens the backend of each port, chosen by its URL. A backend's client library is imported only if chosen."""
 
 from server.backends.opening import (
     EMBEDDED,

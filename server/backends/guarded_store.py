@@ -1,4 +1,4 @@
-"""The store as tools reach it: a guard before every port, with caches in the process."""
+"""The store as tools use it: every port guarded (circuit breaker, bulkhead, retries), with caches in this process."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ from tools.store.store import ReleaseReader, Store
 from tools.store.tags import Vocabulary
 
 POLICIES = {
-    # get_manga_details has 0.3 s, half of `slow_seconds`: an attempt cut off after that still shows a slow backend.
+    # get_manga_details times out at 0.3 s, half of `slow_seconds`: an attempt cut off then still counts as slow.
     "catalog": BackendPolicy(slow_seconds=0.6, attempt_seconds=0.8, telling_share=0.4),
     "titles": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2),
     "stock": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2),
     "releases": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2),
     "orders": BackendPolicy(slow_seconds=0.25, attempt_seconds=0.3),
-    # A read of preferences has 0.06 s, and shows slowness once half of `slow_seconds` is over.
+    # Reads of preferences time out at 0.06 s; they count as slow from half of `slow_seconds`.
     "profile": BackendPolicy(slow_seconds=0.1, attempt_seconds=0.15, telling_share=0.5),
-    # Each answer has three pictures: a few at once are larger than all other answers together.
+    # Few places: each answer has three pictures, so that a few at once are larger than all other answers together.
     "pages": BackendPolicy(slow_seconds=0.6, attempt_seconds=0.75, places=16),
-    # One attempt: a remote model that is slow would only be later the second time.
+    # One attempt: if a remote model is slow, a retry would exceed the deadline.
     "classifier": BackendPolicy(slow_seconds=1.2, attempt_seconds=1.4, places=16, retry=RetryPolicy(attempts=1)),
 }
-# Look-ups of names only improve the reading of a search: one short attempt, under a breaker of their own.
+# Look-ups of names only help to parse a search: one short attempt, with a circuit breaker of their own.
 BESIDE = {"names": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2, retry=RetryPolicy(attempts=1))}
-# Background reads may take longer, run one at a time, and do not count for the breakers of calls.
+# Background reads may take longer, run one at a time, and do not count for the circuit breakers of calls.
 BEHIND = {
     "catalog": BackendPolicy(slow_seconds=5.0, attempt_seconds=5.0, places=1, retry=RetryPolicy(attempts=1)),
     "titles": BackendPolicy(slow_seconds=5.0, attempt_seconds=5.0, places=1, retry=RetryPolicy(attempts=1)),
     "stock": BackendPolicy(slow_seconds=1.0, attempt_seconds=1.0, places=1, retry=RetryPolicy(attempts=1)),
 }
-# A trip over its time fails anyway. Shorter ones never count as slow: under load most of the measured time is this
-# process's own work, and a breaker that opened for it would take everyone's session away.
+# A round trip that times out fails anyway. Others never count as slow: under load most of the measured time is this
+# process's own work, and a breaker that opened for it would cut all sessions off.
 REDIS = BreakerPolicy(slow_seconds=math.inf)
 
 
@@ -64,8 +64,8 @@ def guarded_store(
     identifiers: Identifiers,
     vocabulary: Vocabulary | None = None,
 ) -> Store:
-    """Puts a guard before every port. Without `cache` every question goes to the backend; copies for outages are still kept.
-    With adult titles `off`, no port returns any."""
+    """Builds the store with a guard around every port. Without `cache` every read goes to the backend, but copies for
+    outages are still kept. With `Adult.OFF` no port returns adult titles."""
     clock = clocks.monotonic
     names = Backend("names", BESIDE["names"], clock)
     guarded = guard_port(ports.catalog, backends["catalog"], names)
@@ -110,11 +110,11 @@ def stock_snapshot(store: Store, memory: SessionMemory, port: StockPort, clocks:
 
 
 def _variant(adult: Adult) -> str:
-    """Tells snapshots apart that may hold titles for adults from those that must not."""
+    """Returns a suffix that separates snapshots without adult titles from those that may contain them."""
     return "-no-adult" if adult is Adult.OFF else ""
 
 
 def _guard_background(name: str, clock: Clock) -> Backend:
-    """Makes a guard for background work: its failures do not open the breaker of the calls, and it takes none of their
+    """Makes a guard for background work: its failures do not open the breaker of calls, and it uses none of their bulkhead's
     places."""
     return Backend(name, BEHIND[name], clock)

@@ -1,4 +1,4 @@
-"""All the backends by their URLs, opened in the order in which they need one another."""
+"""Opens all backends by their URLs, in the order of their dependencies."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ Prepared = Callable[[], Awaitable[object]]
 
 
 async def nothing_to_prepare() -> None:
-    """Does nothing: remote backends load nothing."""
+    """Does nothing: remote backends have nothing to load."""
 
 
 @dataclass(frozen=True, slots=True)
 class StorePorts:
-    """The ports behind which one store stands."""
+    """The ports that one store implements."""
 
     titles: TitlesPort
     stock: StockPort
@@ -60,7 +60,7 @@ class StorePorts:
 
 @dataclass(frozen=True, slots=True)
 class Ports(StorePorts):
-    """All ports. `prepared` waits for what is loaded in the background."""
+    """All ports. `prepared` waits for what loads in the background, such as vectors."""
 
     catalog: CatalogPort
     pages: PagesPort
@@ -80,7 +80,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SharedStore:
-    """An embedded store that several processes read; stock and orders are in `file`."""
+    """The embedded store as several processes share it; stock and orders are in the SQLite file `file`."""
 
     titles: EmbeddedTitles
     releases: EmbeddedReleases
@@ -89,7 +89,7 @@ class SharedStore:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Resources that workers share; empty for a process by itself. `people` is the file of profiles and preferences."""
+    """Resources that workers share; all None in a single process. `people` is the file of profiles and preferences."""
 
     catalog: Loaded | None = None
     encoder: Any = None
@@ -98,7 +98,7 @@ class Shared:
 
 
 async def open_classifier(settings: Settings, stack: AsyncExitStack) -> Classifier | None:
-    """Opens the classifier; None stands for the one by similar titles. Raises `SettingError` for unusable AWS settings."""
+    """Opens Bedrock's classifier; None means classification by similar titles. Raises `SettingError` (AWS settings)."""
     if settings.classifier == "local":
         return None
     from tools.store.backends.bedrock import BedrockClassifier
@@ -108,7 +108,7 @@ async def open_classifier(settings: Settings, stack: AsyncExitStack) -> Classifi
 
 
 async def open_embedder(settings: Settings, stack: AsyncExitStack, shared: Shared | None = None) -> Embedder | None:
-    """Opens the embedder; None stands for search by words alone. Raises `SettingError` for unusable AWS settings."""
+    """Opens the embedder; None means that search matches words only. Raises `SettingError` for unusable AWS settings."""
     if settings.embedder == "none":
         return None
     if settings.embedder == "local":
@@ -151,8 +151,8 @@ async def _open_opensearch(settings: Settings, stack: AsyncExitStack, embedder: 
     from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 
     if embedder is not None:
-        # The first vector loads the encoder or makes a connection; no customer's search has time for that.
-        with suppress(Failure):  # searches go by words alone then, and say so
+        # The first vector loads the encoder or opens a connection, for which no customer's search has time.
+        with suppress(Failure):  # searches then match words only, and say so
             await embedder.embed(["漫画"], Deadline.after(4.0 if settings.embedder == "local" else CONNECT_SECONDS))
     try:
         opening = OpenSearchCatalog.open(OpenSearchAddress.parse(settings.catalog_url), embedder, read_vocabulary(settings))
@@ -173,7 +173,7 @@ async def _open_embedded_catalog(
         embedder,
         cache_dir=settings.data_dir or default_data_dir(),
         progress=progress,
-        head_start=0.5 if shared.catalog is None else 0.0,  # for a first client, before the encoder is loaded
+        head_start=0.5 if shared.catalog is None else 0.0,  # s, to serve the first client before the encoder loads
         loaded=shared.catalog,
         vocabulary=read_vocabulary(settings),
         currency=settings.currency,
@@ -188,13 +188,13 @@ async def _open_embedded_catalog(
 
 
 def default_data_dir() -> Path:
-    """Returns the user's cache folder, by the XDG Base Directory Specification."""
+    """Returns this program's folder in the user's cache, by the XDG Base Directory Specification."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "manga-tools"
 
 
 async def _open_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort, shared: Shared) -> StorePorts:
-    """Opens stock, orders, titles and releases by their URL. Raises `SettingError` for a file that cannot be used."""
+    """Opens the ports of the store by its URL. Raises `SettingError` for an unusable file."""
     if settings.store_url != EMBEDDED:
         return await _open_dynamodb(settings, stack)
     if shared.store is None or shared.people is None:
@@ -209,7 +209,7 @@ async def _open_store(settings: Settings, stack: AsyncExitStack, catalog: Catalo
 
 
 async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:
-    """Fills the store from the catalogue file, which has the stock even if OpenSearch searches."""
+    """Opens an embedded store, with the titles and stock of the catalogue file, even if OpenSearch serves searches."""
     from tools.store.backends.embedded.customers import CustomerDatabase, EmbeddedPreferences, EmbeddedProfiles
     from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedStore, EmbeddedTitles
     from tools.store.records.catalog_file import CatalogFileError
@@ -234,22 +234,22 @@ async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalo
 
 
 def check_title_ids(settings: Settings, titles: Iterable[Title]) -> None:
-    """Raises `SettingError` for a title that no tool could be asked for."""
+    """Raises `SettingError` for a title whose id does not match the pattern that tools accept."""
     pattern = settings.title_pattern
     if odd := next((each.title_id for each in titles if not pattern.matches(each.title_id)), None):
         raise SettingError(f"MANGA_CATALOG_FILE: title_id {pattern.mismatch(odd, 'MANGA_TITLE_PATTERN')}")
 
 
 def load_records(settings: Settings) -> Sequence[Record]:
-    """Loads the records of the catalogue file. Raises CatalogFileError."""
+    """Loads the records of the catalogue file. Raises `CatalogFileError`."""
     from tools.store.records.catalog_file import load
 
     return load(settings.catalog_file, read_vocabulary(settings), currency=settings.currency)
 
 
 def store_files(settings: Settings) -> tuple[Path | None, Path | None, IdPattern, Currency]:
-    """Returns volumes, orders, the pattern of order numbers and the currency of the embedded store: the files of the
-    settings, else the demo's if the catalogue is the demo's too."""
+    """Returns the embedded store's volumes file, orders file, pattern of order numbers, and currency. Files that are not set
+    are the demo's if the catalogue is, else None."""
     demo = settings.catalog_file.resolve() == (DEMO / "catalog.jsonl").resolve()
     volumes, orders = (DEMO / "volumes.jsonl", DEMO / "orders.jsonl") if demo else (None, None)
     return settings.volumes_file or volumes, settings.orders_file or orders, settings.order_pattern, settings.currency
@@ -261,7 +261,7 @@ async def _open_dynamodb(settings: Settings, stack: AsyncExitStack) -> StorePort
 
     opening = DynamoStore.open(DynamoAddress.parse(settings.store_url), currency=settings.currency)
     store = await stack.enter_async_context(opening)
-    # The first call makes the connections; a customer should not wait for that. It never raises.
+    # Opens the connections, so that no customer waits for that. Never raises.
     await store.stock.health(Deadline.after(CONNECT_SECONDS))
     return StorePorts(store.titles, store.stock, store.releases, store.orders, store.profiles, store.preferences)
 
@@ -272,7 +272,7 @@ OpenPorts = Callable[[Settings, AsyncExitStack], Awaitable[Ports]]
 async def open_ports(
     settings: Settings, stack: AsyncExitStack, progress: Progress | None = None, shared: Shared | None = None
 ) -> Ports:
-    """Opens all backends. Those in this process are loaded, except what is `shared`; remote ones need not answer yet."""
+    """Opens all backends. Embedded ones are loaded unless `shared` has them; remote ones need not answer yet."""
     shared = shared or Shared()
     embedder = await open_embedder(settings, stack, shared)
     watched = WatchedEmbedder(embedder) if embedder is not None else None
@@ -298,7 +298,7 @@ if TYPE_CHECKING:
 
 
 async def open_redis(settings: Settings, stack: AsyncExitStack) -> Redis:
-    """Connects if Redis answers within a second; else goes on dialling in the background."""
+    """Opens Redis, waiting at most `CONNECT_SECONDS` for a connection; after that it is dialled in the background."""
     if settings.redis_url == EMBEDDED:
         from session.redis.embedded import embedded_redis
 
@@ -321,10 +321,10 @@ async def open_redis(settings: Settings, stack: AsyncExitStack) -> Redis:
 
 
 def redis_credentials(address: RedisAddress) -> ElastiCacheIam | None:
-    """Returns the IAM credentials that the address asks for, if any."""
+    """Returns the IAM credentials for an address that asks for them, else None."""
     if address.iam is None or address.username is None:
         return None
     from session.redis.iam import ElastiCacheIam
 
-    serverless = ".serverless." in address.host  # as AWS names the endpoints of Serverless caches, and no others
+    serverless = ".serverless." in address.host  # only endpoints of Serverless caches have this in their name
     return ElastiCacheIam(address.username, address.iam.cache, address.iam.region, serverless=serverless)

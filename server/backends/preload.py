@@ -1,4 +1,4 @@
-"""Loads what all workers share, in the supervisor that forks them."""
+"""Loads what all workers share, in the supervisor before it forks them."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ logger = logging.getLogger(__name__)
 
 
 def preload(settings: Settings, folder: Path, progress: Progress | None) -> Shared:
-    """Imports the drivers and loads the embedded backends; the store goes to files in `folder`. Takes a second or more, and
-    starts no thread, which a fork would lose. Raises `SettingError` for a catalogue file that cannot be used."""
+    """Imports the backends' modules and loads the embedded backends; writes the store to a file in `folder`. Takes a second
+    or more. Starts no thread, since threads do not survive a fork. Raises `SettingError` for an unusable catalogue file."""
     for driver in list_drivers(settings):
         import_module(driver)
     started = time.monotonic()
@@ -80,12 +80,12 @@ def _encoder(settings: Settings) -> Encoder | None:
 
     try:
         return load_encoder()
-    except (ImportError, OSError, ValueError):  # each worker finds that out by itself, and searches go by words
+    except (ImportError, OSError, ValueError):  # each worker fails likewise, and searches match words only
         return None
 
 
 def list_drivers(settings: Settings) -> list[str]:
-    """Returns the modules that a worker's backends import: tens of megabytes, most of them of AWS."""
+    """Returns the modules of the configured backends; with their libraries they take tens of megabytes, mostly AWS's."""
     backends = "tools.store.backends"
     wanted = {
         f"{backends}.opensearch.catalog": settings.catalog_url != EMBEDDED,

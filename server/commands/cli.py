@@ -1,7 +1,6 @@
-"""The command line: settings, log, and one of the commands. Exit status 2 is a wrong setting or argument.
+"""The command line: reads settings, starts the log, and runs a command. Exit status 2 means a wrong setting or argument.
 
-Each command imports what it needs when it runs: the SDK alone takes a second.
-"""
+Each command imports its modules when it runs: the MCP SDK alone takes a second."""
 
 from __future__ import annotations
 
@@ -24,24 +23,24 @@ from server.telemetry.log_output import log_to_stderr
 from server.version import VERSION
 
 BROKEN_PIPE = 128 + signal.SIGPIPE
-"""The status that a shell gives to a process that SIGPIPE ends. The signal itself stays off: a lost connection would end
-the server."""
+"""A shell's exit status for a process ended by SIGPIPE. SIGPIPE itself stays ignored: otherwise each lost connection would
+end the server."""
 Run = Callable[[Settings, Namespace], Coroutine[Any, Any, int]]
 
 
 def exit_on_broken_pipe(main: Callable[[], int]) -> int:
-    """Returns the status of `main`, or `BROKEN_PIPE` if the reader of its output has left."""
+    """Returns the status of `main`, or `BROKEN_PIPE` if the reader of stdout has closed it."""
     try:
         try:
             return main()
-        finally:  # SystemExit of argparse included: the rest of the buffer is written now or never
+        finally:  # also after argparse's SystemExit: writes the rest of the buffer
             sys.stdout.flush()
     except BrokenPipeError:
         stdout = select.poll()
         stdout.register(sys.stdout.fileno(), 0)
         if not stdout.poll(0):
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the interpreter, which flushes again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes again at exit
         return BROKEN_PIPE
 
 
@@ -53,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return print_error(str(error))
     log_to_stderr(settings.log_level)
     warn_of_unknown_settings(os.environ)
-    # OpenTelemetry looks these up when it is imported, and one that is not installed here would stop the start.
+    # OpenTelemetry looks these up at its import; a value whose package is not installed here would prevent the start.
     os.environ |= {
         "OTEL_PROPAGATORS": "tracecontext,baggage",
         "OTEL_PYTHON_CONTEXT": "contextvars_context",
@@ -70,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(asked: Namespace, settings: Settings) -> int:
-    """Runs the asked command; returns its exit status. Raises `SettingError`."""
+    """Runs the chosen command and returns its exit status. Raises `SettingError`."""
     if asked.with_parent:
         _import("serve").end_with_parent()
     if asked.run is _serve and settings.workers > 1:

@@ -9,13 +9,13 @@ from typing import TextIO
 
 
 def print_error(line: str, status: int = 2) -> int:
-    """Prints one line on stderr; returns the exit status."""
+    """Prints one line on stderr and returns the exit status."""
     print(f"manga-tools: {line}", file=sys.stderr)
     return status
 
 
 def is_user_error(error: Exception) -> bool:
-    """True for our own errors about settings and files, whose message is meant for the person at the keyboard."""
+    """True for this program's own errors about settings and files, whose message is written for the user."""
     return isinstance(error, ValueError) and type(error).__module__.startswith(("server.", "tools."))
 
 
@@ -25,7 +25,7 @@ def format_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def progress_bar(stream: TextIO) -> Callable[[int, int, str], None] | None:
-    """Returns a function that draws (done, total, what) on one line; None if `stream` is not a terminal."""
+    """Returns a function that draws (done, total, label) on one line; None if `stream` is not a terminal."""
     if not stream.isatty():
         return None
     started = time.monotonic()

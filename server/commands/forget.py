@@ -1,4 +1,4 @@
-"""`python -m server forget --user ID`: removes a customer's remembered data beyond conversations, for good."""
+"""`python -m server forget --user ID`: removes a customer's long-term profile and preferences for good."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tools.store.backends.dynamodb.store import DynamoStore
 
 SECONDS = 60.0
-"""A profile may hold half a year of events, and DynamoDB removes 25 at a time."""
+"""Timeout: a profile may hold half a year of events, and DynamoDB removes 25 at a time."""
 IN_PROCESS = (
     "nothing was removed: with MANGA_STORE_URL=embedded: profiles are in the memory of the server's own process. "
     "Restart it, and they are gone"
@@ -34,7 +34,7 @@ COPY_LEFT = (
     "Run it again. `python -m server doctor` shows the state of Redis"
 )
 COPY_SECONDS = 60
-"""How long Redis keeps an empty copy, so that no call under way can store what it read before the removal."""
+"""Redis keeps an empty copy for so many seconds: a running call cannot store the preferences that it read before."""
 REDIS_SECONDS = 1.0
 AGAIN = "What was removed stays removed; run it again. `python -m server doctor` shows the state of the store"
 NOT_REACHED = f"""\
@@ -51,8 +51,8 @@ sign them out first. Nobody's profile keeps an event longer than {KEPT_DAYS} day
 
 
 async def forget_user(settings: Settings, user: str) -> int:
-    """Prints the removed and the remaining data. Exit status 0 if nothing is left, 1 if something may be, 2 without a
-    user."""
+    """Prints what was removed and what remains. Returns exit status 0 if nothing is left, 1 if something may be left, 2 for
+    an invalid user."""
     try:
         if not checked_user(user):
             return print_error("--user: give the customer's id as the agent states it")
@@ -81,10 +81,10 @@ async def forget_user(settings: Settings, user: str) -> int:
 
 
 async def _remove(store: DynamoStore, user: str) -> bool:
-    """Removes the customer's profile and preferences. True if there were any."""
+    """Removes the customer's profile and preferences. True if any existed."""
     deadline = Deadline.after(SECONDS)
     profile, stated = await store.profiles.recall(user, deadline), await store.preferences.stated(user, deadline)
-    await store.profiles.forget(user, deadline)  # which takes along whatever is kept under the same owner
+    await store.profiles.forget(user, deadline)  # also removes the preferences: same partition
     return bool(profile.events or stated.preferences)
 
 

@@ -1,4 +1,4 @@
-"""`python -m server.commands.healthcheck`: status 0 when the server in this container lives. Needs no curl and no SDK."""
+"""`python -m server.commands.healthcheck`: exit status 0 if this container's server is alive. Needs no curl and no SDK."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from http.client import HTTPConnection, HTTPException
 
 
 def main() -> int:
-    # A server that listens on every address is asked over loopback, which it trusts.
+    # If the server listens on all addresses, asks over loopback, which the server trusts.
     host = os.environ.get("MANGA_HOST") or "127.0.0.1"
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
     try:
@@ -17,7 +17,7 @@ def main() -> int:
         with closing(HTTPConnection(host, port, timeout=1.5)) as connection:
             connection.request("GET", "/healthz")
             return 0 if connection.getresponse().status == 200 else 1
-    except (OSError, HTTPException, ValueError, OverflowError):  # a port that is none: then no server started on it either
+    except (OSError, HTTPException, ValueError, OverflowError):  # or an invalid port, on which no server started
         return 1
 
 

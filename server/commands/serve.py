@@ -1,4 +1,4 @@
-"""The HTTP server and the stdio server as processes: sockets, limits, signals and the graceful stop."""
+"""The HTTP server and the stdio server as processes: sockets, limits, signals and graceful shutdown."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from server.wiring import open_app
 
 
 def connection_class() -> Callable[..., asyncio.Protocol]:
-    """Returns the fast one if its library is installed, which has no wheel for every platform."""
+    """Returns `PlainRequests`, the faster protocol, if its library is installed (it has no wheel for some platforms)."""
     try:
         from server.transport.http.connection import PlainRequests
     except ImportError:
@@ -41,10 +41,10 @@ def connection_class() -> Callable[..., asyncio.Protocol]:
 
 
 class Listening:
-    """How a process gets its connections: from its own `listeners`, or, as a worker, from its supervisor."""
+    """The source of a process's connections: its own `listeners`, or, in the worker subclass, the supervisor."""
 
     number: int | None = None
-    """The worker's number."""
+    """The worker's number; None in a single process."""
 
     def __init__(
         self, settings: Settings, port: int, listeners: Sequence[socket.socket], ports: OpenPorts, reloads: Reloads
@@ -57,7 +57,7 @@ class Listening:
 
     @asynccontextmanager
     async def accept(self, server: PatientServer) -> AsyncIterator[None]:
-        """Lets connections in within the block."""
+        """Accepts connections within the block."""
         log_listening(self.settings, self.port)
         yield
 
@@ -71,26 +71,26 @@ logger = logging.getLogger(__name__)
 ROOMS: Sequence[Callable[[Settings, Application, int | None], Addon]] = [
     open_ops,
 ]
-"""Paths served beside MCP."""
+"""Functions that open paths served in addition to MCP."""
 IDLE_SECONDS = 75
-"""Longer than clients (httpx: 5) and load balancers (60) keep an idle connection: if the server closes first, a request that
-is just being sent is lost."""
+"""Seconds. Longer than clients (httpx: 5) and load balancers (60) keep an idle connection: if the server closes first, a
+request that is just being sent is lost."""
 BACKLOG = 2048
 MOST_REQUESTS = 4000
-"""Connections beside the SSE streams; more than Streamable HTTP sessions and subscriptions can take together."""
+"""Connections in addition to the SSE streams; more than Streamable HTTP sessions and subscriptions take together."""
 SWITCH_SECONDS = 0.0005
-"""The interpreter's switch interval. With Python's own, of 5 ms, each turn of the event loop waits so long for each thread
-that computes: recommendations and genres for a dozen callers make an order wait for half a second."""
+"""The interpreter's thread switch interval. With Python's default of 5 ms, every iteration of the event loop waits that long
+for each computing thread: recommendations for a dozen callers would delay an order by half a second."""
 GARBAGE = (5_000, 5, 5)
-"""Objects made and not freed before the collector looks at them, and its rounds before it looks at older ones: under load
-every few seconds, and through all of them every minute or two. Python's own are 700, 10 and 10."""
+"""Garbage collection thresholds (Python's: 700, 10, 10): new objects before a collection, and collections before one of
+older generations. Under load that is one every few seconds, and a full one every minute or two."""
 OTHER_FILES = 256
-"""Files that the process opens for itself: backends, files, libraries."""
+"""File descriptors that the process needs apart from client connections: backends, files, libraries."""
 
 
 class PatientServer(uvicorn.Server):
-    """uvicorn that ends overdue connections, without its signal handlers: they would raise SIGTERM again after a graceful
-    stop and exit with 143."""
+    """uvicorn that also closes overdue connections. It does not install uvicorn's signal handlers: they raise SIGTERM again
+    after a graceful shutdown, so that the exit status would be 143."""
 
     def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
         super().__init__(config)
@@ -100,7 +100,7 @@ class PatientServer(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         for listener in sockets or ():
-            # asyncio takes as many connections at a stretch as its backlog says, and tells the kernel to queue no more.
+            # asyncio's `backlog` limits both its accepts per wakeup and the kernel's queue: enlarge the queue again.
             listener.listen(BACKLOG)
         self.ready.set()
 
@@ -114,13 +114,13 @@ class PatientServer(uvicorn.Server):
         return await super().on_tick(counter)
 
     def connection(self) -> asyncio.Protocol:
-        """Makes the protocol of a connection that the supervisor has accepted."""
+        """Returns a protocol instance for a connection that the supervisor has accepted."""
         make, state = self.config.http_protocol_class, self.server_state
         return make(config=self.config, server_state=state, app_state=self.lifespan.state)  # type: ignore[call-arg]
 
 
 async def serve(settings: Settings, progress: Progress | None = None) -> None:
-    """Serves until SIGTERM or SIGINT, then answers open calls for one turn's budget and returns."""
+    """Serves until SIGTERM or SIGINT, then finishes open calls within one turn's budget and returns."""
     stop = asyncio.Event()
     stop_on_signals(stop)
     with listen(settings) as listener:
@@ -131,7 +131,7 @@ async def serve(settings: Settings, progress: Progress | None = None) -> None:
 
 
 async def serve_on(listening: Listening, stop: asyncio.Event) -> None:
-    """Serves until `stop`."""
+    """Serves until `stop` is set, then drains open calls."""
     settings = listening.settings
     sys.setswitchinterval(SWITCH_SECONDS)
     async with open_app(settings, ports=listening.ports, reloads=listening.reloads) as app:
@@ -143,7 +143,7 @@ async def serve_on(listening: Listening, stop: asyncio.Event) -> None:
             app.metrics.watch_connections(server.connections.count_held, server.connections.most)
             serving = asyncio.create_task(server.serve(list(listening.listeners)), name="uvicorn")
             async with listening.accept(server):
-                await wait_for_either(serving, stop)  # the server ending by itself is a failure
+                await wait_for_either(serving, stop)  # raises if the server ends by itself
                 await drain(app.lifecycle, app.pipeline.shed, app.turns, settings.turn_budget_ms / 1000)
             app.protocol.subscriptions.close()
             await http.close_all()
@@ -152,8 +152,8 @@ async def serve_on(listening: Listening, stop: asyncio.Event) -> None:
 
 
 def _freeze_objects() -> None:
-    """Excludes the catalogue and the libraries from garbage collection: a full round stops every call for some 100 ms, more
-    than a trip to Redis may take, and finds nothing. Calls leave little garbage, so that rounds may be rare."""
+    """Excludes the catalogue and the libraries from garbage collection: a full collection stops every call for some 100 ms,
+    longer than a round trip to Redis may take, and finds nothing. Calls make little garbage, so collections may be rare."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GARBAGE)
@@ -165,8 +165,8 @@ def _uvicorn(settings: Settings, served: HttpApp) -> PatientServer:
         served.whole(),
         http=partial(connection_class(), all_connections=connections),  # type: ignore[arg-type]
         **served.upgrades.options(connections),
-        # New connections are accepted before the ones that make room for them are closed: each holds a file
-        # meanwhile
+        # Connections accepted at once: they hold file descriptors before the connections that make room for them are
+        # closed
         backlog=16,
         lifespan="off",
         log_config=None,
@@ -181,8 +181,8 @@ def _uvicorn(settings: Settings, served: HttpApp) -> PatientServer:
 
 
 def _connection_limit(connections: int) -> int:
-    """Returns `connections`, or as many as the limit on open files allows: without a file for the next connection a server
-    stops accepting any."""
+    """Raises the limit on open files for `connections`; returns them, or as many as the limit allows: without a free file
+    descriptor the server could accept none."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -196,9 +196,9 @@ def _connection_limit(connections: int) -> int:
 
 
 def listen(settings: Settings) -> socket.socket:
-    """Binds the port before anything is loaded, so that a port in use is reported at once. Raises `SettingError`."""
+    """Binds the port, before anything is loaded, to report a port in use at once. Raises `SettingError`."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    # Named as TCP, because asyncio turns Nagle's algorithm off only for sockets that say so: without it each answer would
+    # IPPROTO_TCP is stated, because asyncio sets TCP_NODELAY only on sockets created with it: otherwise each answer would
     # wait some 40 ms for the client's delayed acknowledgement.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -217,13 +217,13 @@ def listen(settings: Settings) -> socket.socket:
 
 
 def end_with_parent() -> None:
-    """Asks Linux for SIGTERM when the parent dies, however it dies (prctl(2)). Elsewhere this does nothing."""
+    """Asks Linux to send SIGTERM when the parent dies, for whatever reason (prctl(2)). Does nothing on other systems."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
 async def serve_stdio(settings: Settings) -> None:
-    """Serves until stdin ends or a signal comes. The parent process is trusted to state the identity."""
+    """Serves until stdin ends or SIGTERM or SIGINT arrives. The parent process is trusted to state the user's identity."""
     stop = asyncio.Event()
     stop_on_signals(stop)
     calls, budget = OpenCalls(), settings.turn_budget_ms / 1000
@@ -236,4 +236,4 @@ async def serve_stdio(settings: Settings) -> None:
         elif not calls.has_ended:
             await calls.wait_answered(budget)
     if not talking.done():
-        leave(0)  # a thread still waits for a line of stdin, or for room in stdout, and the interpreter would wait for it
+        leave(0)  # a thread still blocks on stdin or stdout, and a normal exit would wait for it

@@ -1,5 +1,5 @@
-"""`python -m server tools`: the tools, those of installed packages included, and their schemas, for registries that ask no
-server."""
+"""`python -m server tools`: prints the tools, including those of installed packages, and their schemas, for registries that
+do not ask a running server."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from tools.registry import Registered, Registry
 
 
 async def load_tools(settings: Settings, import_seconds: float = IMPORT_SECONDS) -> tuple[Registry, ReloadReport]:
-    """Returns all tools, those of packages included, and the report of loading the packages. Runs once in a process: only a
-    registry that has imported a module imports it anew."""
+    """Returns all tools, including those of packages, and the report of loading the packages. Call it once per process: a
+    second registry would not import the packages' modules anew."""
     registry = Registry(
         version=VERSION, setting=settings.adult, text_fresh_seconds=settings.cache_ttl_s, identifiers=settings.identifiers
     )
@@ -35,8 +35,8 @@ async def load_tools(settings: Settings, import_seconds: float = IMPORT_SECONDS)
 
 
 async def show_tools(settings: Settings, *, as_json: bool) -> int:
-    """Prints a table, or the schemas as `tools/list` has them where every tool is on. Exit status 1 if a package was
-    refused; the other tools are printed."""
+    """Prints a table, or the JSON schemas as `tools/list` returns them with every tool on. Exit status 1 if a package was
+    refused; the other tools are still printed."""
     registry, report = await load_tools(settings)
     found = registry.all()
     if as_json:
@@ -60,8 +60,8 @@ def _describe_tool(each: Registered) -> Sequence[str]:
 
 
 async def call_once(settings: Settings, tool: str, arguments: str, user: str | None) -> int:
-    """Prints the result as JSON, as a server answers that has been up for a while. Exit status 0 for a success, 1 for a
-    failed call, 2 for arguments that are no JSON."""
+    """Calls a tool and prints the result as JSON, as from a server that has finished loading. Exit status 0 for success, 1
+    for a failed call, 2 for arguments that are not a JSON object or an unknown tool."""
     try:
         given = json.loads(arguments)
     except ValueError as error:
@@ -73,8 +73,8 @@ async def call_once(settings: Settings, tool: str, arguments: str, user: str | N
         if registered is None:
             return print_error(f"no tool {tool!r}; there are {', '.join(t.name for t in app.registry)}")
         with suppress(TimeoutError):
-            # For the vectors of a large catalogue that was never served here; after that it is searched by
-            # words, and says so
+            # Waits for the vectors of a large catalogue that was never served here; after a timeout searches match
+            # words only, and say so
             async with asyncio.timeout(120):
                 await app.prepared()
         call = Call(uuid.uuid4().hex, registered, given, RequestMetadata(user=user), time.monotonic(), transport="cli")
@@ -85,7 +85,7 @@ async def call_once(settings: Settings, tool: str, arguments: str, user: str | N
 
 
 async def reload_tools(settings: Settings, *, as_json: bool) -> int:
-    """Prints the server's report. Exit status 1 if it refused a package, and without a server."""
+    """Has the running server reload its packages. Exit status 1 if one was refused, or no server answered."""
     try:
         report = await ask_to_reload(settings.host, settings.port)
     except TimeoutError:

@@ -1,1 +1,1 @@
-"""The settings, and the files and addresses that they name."""
+"""The settings, and the files and URLs that they name."""

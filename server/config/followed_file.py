@@ -15,8 +15,8 @@ POLL_SECONDS = 1.0
 
 
 async def follow_file(setting: str, read: Callable[[], T], take: Callable[[T], str | None]) -> None:
-    """Reads the file of a setting each second and passes its content on, until cancelled. `take` returns the change in words
-    for the log, or None. A file for which `read` raises `SettingError` changes nothing; the log says so once."""
+    """Reads a setting's file each second and passes its content to `take`, until cancelled. `take` returns a log message if
+    the content has changed, else None. While `read` raises `SettingError` nothing changes, and one warning is logged."""
     failed = False
     while True:
         await asyncio.sleep(POLL_SECONDS)

@@ -1,5 +1,5 @@
-"""Parsers of setting values: numbers, texts, URLs, hosts, networks. Messages name the rule and never the value, which may
-be a secret."""
+"""Parsers of setting values: numbers, texts, URLs, hosts, networks. Error messages state the rule and never contain the
+value, which may be a secret."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from tools.store.backends.dynamodb.tables import DynamoAddress
 T = TypeVar("T")
 LONGEST_USER = 255
 LEAST_TOKEN = 8
-"""Characters of a bearer secret: a shorter one can be guessed over the network."""
+"""Fewest characters of a bearer token: a shorter one can be guessed over the network."""
 SWITCHES = dict.fromkeys(("1", "on", "true", "yes"), True) | dict.fromkeys(("0", "off", "false", "no"), False)
 
 
 class SettingError(ValueError):
-    """A setting cannot be used; the message is one clear line."""
+    """A setting has an unusable value; the message is one line for the operator."""
 
 
 def parse_setting(name: str, text: str, parse: Callable[[str], T]) -> T:
-    """Parses the value of the setting `name`. Raises `SettingError` with that name."""
+    """Parses the value `text` of the setting `name`. Raises `SettingError`, its message starting with the name."""
     try:
         return parse(text.strip())
     except ValueError as error:
@@ -37,7 +37,7 @@ def parse_setting(name: str, text: str, parse: Callable[[str], T]) -> T:
 
 
 def require(holds: Callable[[str], Any], rule: str) -> Callable[[str], str]:
-    """Returns a parser that accepts a text for which `holds` is true, and raises `SettingError` with the rule for others."""
+    """Returns a parser that returns texts for which `holds` is true, and raises `SettingError(rule)` for others."""
 
     def parse(text: str) -> str:
         if not holds(text):
@@ -87,7 +87,7 @@ def path(text: str) -> Path:
 
 
 def file_to_write(text: str) -> Path:
-    """Accepts a file in an existing folder. Links are kept: /dev/stderr resolves to a name that cannot be opened."""
+    """Parses the path of a file in an existing folder. Links stay unresolved: /dev/stderr's target may not be openable."""
     path(text)
     found = Path(text).expanduser().absolute()
     if found.is_dir():
@@ -98,7 +98,7 @@ def file_to_write(text: str) -> Path:
 
 
 def file_problem(file: Path) -> str | None:
-    """Returns why the file cannot be read; None if it can."""
+    """Returns why the file cannot be read, or None if it can."""
     if file.is_dir():
         return f"{file} is a folder, and has to be a file"
     if not file.exists():
@@ -120,7 +120,7 @@ def read_tokens(file: Path) -> tuple[str, ...]:
 
 
 def check_tokens(tokens: Sequence[str]) -> tuple[str, ...]:
-    """Returns the tokens if a bearer header can carry each (RFC 6750, section 2.1). The error names a token by position."""
+    """Returns the tokens if bearer headers can carry them (RFC 6750, 2.1). The error names a token by its position."""
     for number, token in enumerate(tokens, 1):
         if not re.fullmatch(r"[A-Za-z0-9._~+/-]+=*", token):
             raise SettingError(f"token {number} has characters that a bearer token cannot have; use A-Z a-z 0-9 . _ ~ + / -")
@@ -133,16 +133,16 @@ _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?")
 _HOST_AND_PORT = re.compile(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::(\*|[0-9]{1,5}))?")
 Check = Callable[[str], object]
 IN_REDIS = "redis:"
-"""MANGA_STANDBY_URL for a bundle in the Redis of MANGA_REDIS_URL."""
+"""The value of MANGA_STANDBY_URL for a bundle that is stored in the Redis of MANGA_REDIS_URL."""
 
 
 def is_host_name(text: str) -> bool:
-    """True for one name or address to listen on."""
+    """True for one host name or IP address, as a server listens on."""
     return _is_address(text) or _NAME.fullmatch(text) is not None
 
 
 def hosts(text: str) -> tuple[str, ...]:
-    """Accepts values of a Host header; returns them in lower case."""
+    """Parses comma-separated values of the Host header, in lower case."""
     found = tuple(each.lower() for each in split_list(text))
     if not all(_is_allowed_host(each) for each in found):
         raise SettingError(
@@ -152,7 +152,7 @@ def hosts(text: str) -> tuple[str, ...]:
 
 
 def cover_hosts(text: str) -> tuple[str, ...]:
-    """Reads names that stand in the policy of a page. Raises `SettingError`."""
+    """Parses the hosts of cover images, for a page's Content-Security-Policy. Raises `SettingError`."""
     if "*" in text or "[" in text:
         raise SettingError("has to be names such as img.shop.example or img.shop.example:8443, no pattern and no address")
     return hosts(text)
@@ -176,7 +176,7 @@ def _is_address(text: str, read: Callable[[str], object] = ip_address) -> bool:
 
 
 def networks(text: str) -> tuple[str, ...]:
-    """Accepts addresses, or networks such as 10.0.0.0/8."""
+    """Parses comma-separated IP addresses, or networks such as 10.0.0.0/8."""
     try:
         return tuple(str(ip_network(each)) for each in split_list(text))
     except ValueError:
@@ -188,13 +188,13 @@ def is_loopback(host: str) -> bool:
 
 
 def address(checks: Mapping[str, Check]) -> Callable[[str], str]:
-    """Returns a parser of addresses by scheme. `checks` raise ValueError for an address of theirs that cannot be used."""
+    """Returns a parser of URLs. `checks` has each allowed scheme's check, which raises ValueError for unusable URLs."""
     rule = f"has to be an address of the form {', '.join(f'{scheme}:' for scheme in checks)}"
 
     def parse(text: str) -> str:
         try:
             scheme = urlsplit(text).scheme
-        except ValueError:  # its text may hold a password
+        except ValueError:  # its message may contain a password
             raise SettingError("is no address") from None
         checks.get(scheme, require(lambda _: False, rule))(text)
         return text
@@ -203,7 +203,7 @@ def address(checks: Mapping[str, Check]) -> Callable[[str], str]:
 
 
 def allow_only(text: str) -> Check:
-    """Returns a check for a scheme that has one address."""
+    """Returns a check for a scheme of which only the URL `text` is allowed."""
     return require(text.__eq__, f"may be the address {text} alone")
 
 
@@ -247,13 +247,13 @@ def check_loopback(text: str) -> None:
 
 
 def file_of(url: str) -> Path | None:
-    """Returns the path of a file: URL; None for other schemes."""
+    """Returns the path of a file: URL, or None for other schemes."""
     parts = urlsplit(url)
     return Path(unquote(parts.path)) if parts.scheme == "file" else None
 
 
 def without_query(url: str) -> str:
-    """Returns the URL to show: without its query, which may hold a key; of a file: URL the path."""
+    """Returns a URL for display: without its query, which may contain a key; for a file: URL its path."""
     parts = urlsplit(url)
     return unquote(parts.path) if parts.scheme == "file" else f"{parts.scheme}://{parts.netloc}{parts.path}"
 
@@ -268,7 +268,7 @@ class FlagsItem:
 
     @classmethod
     def parse(cls, url: str) -> FlagsItem:
-        """Parses the URL. Raises ValueError that names the wrong part."""
+        """Parses the URL. Raises ValueError that states the wrong part."""
         parts = urlsplit(url)
         address = DynamoAddress.parse(urlunsplit(parts._replace(path="")))
         if "table_prefix" in parts.query:
@@ -282,12 +282,12 @@ class FlagsItem:
 
 
 def relay_url(text: str) -> str:
-    """Accepts auto, off, or unix:///FOLDER."""
+    """Parses auto, off, or unix:///FOLDER."""
     if text in ("auto", "off"):
         return text
     parts = urlsplit(text)
     if parts.scheme != "unix" or parts.netloc or not parts.path.startswith("/") or parts.query:
         raise SettingError("has to be auto, off or a folder, as in unix:///run/manga")
-    if len(parts.path.encode()) > 80:  # Linux takes 107 bytes for a socket's path, and the process's name is a part of it
+    if len(parts.path.encode()) > 80:  # of Linux's 107 bytes for a socket path; the rest is for the process's name
         raise SettingError("names a folder whose path has more than 80 bytes")
     return text

@@ -1,4 +1,4 @@
-"""The settings: environment variables with the prefix MANGA_, read once, each with its rule. A wrong one stops the start."""
+"""The settings: environment variables with the prefix MANGA_, read and checked once. An invalid one prevents the start."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ REPLACED = {
     "MANGA_MAX_BODY_BYTES": "leave it out: a message has at most 262144 bytes",
     "MANGA_USER": "use `python -m server stdio --user ID`",
 }
-"""Settings of earlier versions, each with its replacement."""
+"""Removed settings of earlier versions, each with advice on its replacement."""
 
 
 def setting(parse: Callable[[str], Any], default: Any, about: str, *, secret: bool = False) -> Any:
-    """Declares a setting. `about` is its description in the documents; the value of a secret is not shown."""
+    """Declares a setting. `about` is its description in the documents; the value of a `secret` is left out of the repr."""
     return field(default=default, repr=not secret, metadata={"parse": parse, "about": about})
 
 
@@ -79,8 +79,8 @@ def number(least: int, most: int, default: int, about: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One row a setting: name, type, rule, default and description. From these rows come the parsing, `.env.example` and
-    the table of the documents (`make snapshots`). Fields without a rule are set by code alone."""
+    """One field per setting: name, type, parser, default and description. Parsing, `.env.example` and the documents' table
+    are derived from them (`make snapshots`). Fields without a parser are set only by code."""
 
     host: str = setting(
         require(is_host_name, "has to be one name or address, without scheme, port, path or brackets"),
@@ -272,15 +272,15 @@ class Settings:
     )
 
     data_dir: Path | None = None
-    """Folder of computed vectors; by default the user's cache folder."""
+    """Folder for computed vectors; None for the user's cache folder."""
     user: str | None = None
-    """The customer of a stdio host that cannot state one."""
+    """The customer for a stdio client that cannot state one."""
     max_body_bytes: int = 2**18
-    """The longest valid arguments, every character escaped, take 185 KB, `_meta` 20 KB."""
+    """Bytes. The longest valid arguments, with every character escaped, take 185 KB, and `_meta` 20 KB."""
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Settings:
-        """Reads all settings. Raises `SettingError` for a value that cannot be used."""
+        """Reads and checks all settings. Raises `SettingError`."""
         given = {name: text for name, text in environment.items() if name.startswith(PREFIX) and text.strip()}
         rename_keys(given, map_renames(SETTINGS))
         if replaced := next((name for name in REPLACED if name in given), None):
@@ -296,7 +296,7 @@ class Settings:
 
     @property
     def is_demo(self) -> bool:
-        """True if the catalogue is the demo's, in this process."""
+        """True if the embedded backend serves the demo catalogue."""
         return self.catalog_url == "embedded:" and self.catalog_file.resolve() == (DEMO / "catalog.jsonl").resolve()
 
     @property
@@ -304,31 +304,31 @@ class Settings:
         return is_loopback(self.host)
 
     def tokens(self) -> tuple[str, ...]:
-        """Returns the accepted secrets. Raises `SettingError` for an unreadable file or a malformed token in it."""
+        """Returns the accepted bearer tokens. Raises `SettingError` for an unreadable file or a malformed token in it."""
         file = self.auth_tokens_file
         return self.auth_tokens if file is None else (*self.auth_tokens, *read_tokens(file))
 
 
 DECLARED = {PREFIX + each.name.upper(): each for each in fields(Settings) if each.metadata}
-"""The settings by the names of their variables."""
+"""The fields of `Settings` by environment variable."""
 
 
 def warn_of_unknown_settings(environment: Mapping[str, str]) -> None:
-    """Logs each MANGA_ variable that is no setting. Other programs may share the prefix, so it is no error."""
+    """Logs each MANGA_ variable that is not a setting. Not an error, since other programs may use the prefix."""
     for name, meant in unknown_settings(environment).items():
         hint = f"; did you mean {meant}?" if meant else ""
         logger.warning("%s is not a setting of this server and is ignored%s", name, hint)
 
 
 def unknown_settings(environment: Mapping[str, str]) -> dict[str, str | None]:
-    """Returns MANGA_ variables that are no settings, each with the most similar setting."""
+    """Returns MANGA_ variables that are not settings, each with the most similar setting or None."""
     known = DECLARED.keys() | map_renames(SETTINGS).keys()
     unknown = (name for name in sorted(environment) if name.startswith(PREFIX) and name not in known)
     return {name: next(iter(get_close_matches(name, DECLARED, n=1, cutoff=0.8)), None) for name in unknown}
 
 
 def _check(settings: Settings) -> None:
-    """Raises `SettingError` for files that cannot be read, and for values that cannot be used together."""
+    """Raises `SettingError` for unreadable files and for combinations of values that are not allowed."""
     keys = file_of(settings.jwt_jwks_url) if settings.jwt_jwks_url else None
     names = ("catalog_file", "orders_file", "volumes_file", "policies_file", "tags_file", "auth_tokens_file")
     for name, file in [*((name, getattr(settings, name)) for name in names), ("jwt_jwks_url", keys)]:
@@ -342,7 +342,7 @@ def _check(settings: Settings) -> None:
 
 
 def _check_relay(settings: Settings) -> None:
-    """Raises `SettingError` for a relay without TLS over a network, which could see and delay sealed requests."""
+    """Raises `SettingError` for a relay over a network without TLS: it could be used to see and delay sealed requests."""
     if settings.auth == "none" or settings.allow_insecure or settings.relay != "auto" or settings.redis_url == "embedded:":
         return
     address = RedisAddress.parse(settings.redis_url)
@@ -369,7 +369,7 @@ def _check_auth(settings: Settings) -> None:
     for auth, needed in names.items():
         missing = [f"{PREFIX}{name.upper()}" for name in needed if not getattr(settings, name)]
         idle = [f"{PREFIX}{name.upper()}" for name in needed if getattr(settings, name)]
-        if idle and settings.auth != auth:  # set by somebody who means it to have an effect
+        if idle and settings.auth != auth:  # an operator set it and expects an effect
             raise SettingError(
                 f"{idle[0]} has no effect with MANGA_AUTH={settings.auth}; set MANGA_AUTH={auth}, or leave it out"
             )
@@ -385,8 +385,8 @@ def _check_auth(settings: Settings) -> None:
 
 
 def read_policies(settings: Settings) -> Policies:
-    """Reads the policies of MANGA_POLICIES_FILE. Without that setting there are none, except in the demo shop, which has its
-    own file. Raises `SettingError` for a file that cannot be used."""
+    """Reads the shop's policies from MANGA_POLICIES_FILE. Without that setting there are none, except with the demo
+    catalogue, which has its own file. Raises `SettingError` for an unusable file."""
     file = settings.policies_file or (DEMO / "policies.md" if settings.is_demo else None)
     try:
         return replace(load(file) if file else Policies(), shop=settings.shop_name)
@@ -395,7 +395,7 @@ def read_policies(settings: Settings) -> Policies:
 
 
 def read_vocabulary(settings: Settings) -> Vocabulary:
-    """Reads the vocabulary of tags. Raises `SettingError` for a file that cannot be used."""
+    """Reads the vocabulary of tags. Raises `SettingError` for an unusable file."""
     try:
         return load_vocabulary(settings.tags_file)
     except TagsFileError as error:

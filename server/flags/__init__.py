@@ -1,1 +1,1 @@
-"""Which tools are on, and for whom: one document, from a file, an address or a table, followed while the server runs."""
+"""Feature flags: which tools are on, and for which callers. Read from a file, URL or DynamoDB table, and followed."""

@@ -1,8 +1,7 @@
-"""The flags document, checked whole, and by it whether a tool is on for a caller.
+"""The flags document: its validation, and the decision whether a tool is on for a caller.
 
-It is a JSON object by the names of tools: `{"get_recommendations": false, "check_inventory": {"percent": 20}}`, or with
-segments as those of Sentry's Flagpole. Its JSON Schema is `schema.json` beside this file.
-"""
+It is a JSON object by tool name: `{"get_recommendations": false, "check_inventory": {"percent": 20}}`, or with segments like
+those of Sentry's Flagpole. Its JSON Schema is `schema.json` beside this file."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ LONGEST_NAME = 40
 
 
 def find_problem(value: Any) -> str | None:
-    """Returns the first error, None for a valid document."""
+    """Validates a document. Returns the first error, or None."""
     error = next(_validator().iter_errors(value), None)
     return None if error is None else f"{make_printable(error.json_path)[:80]} {_describe(error)}"
 
@@ -39,7 +38,7 @@ def _validator() -> Draft202012Validator:
 
 
 def _describe(error: Any) -> str:
-    """Describes an error by its rule, without a value of the document."""
+    """Describes a validation error by its rule, without values of the document."""
     rule, limit = str(error.validator), error.validator_value
     if rule == "additionalProperties":
         known = error.schema["properties"]
@@ -76,18 +75,18 @@ _RULES = {
 
 MOST_BYTES = 256 * 1024
 REFERENCE_NAMES = {"enable_manga_preview_tool": "preview_manga_pages", "enable_price_comparison_tool": "compare_prices"}
-"""Names of two tools in documents that are older than this server."""
+"""Names that older documents use for two tools, and the tools' present names."""
 RELOAD = "$reload"
 ON = "on"
 
 
 class DocumentError(ValueError):
-    """The document cannot be used; the message is one line that says where and why, and shows no content."""
+    """The document is invalid; the message is one line with place and reason, without content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition on the property `about` of the caller: one of its values is in `values`, or, where `negated`, none is."""
+    """A condition on one property of the caller, `about`: one of its values is in `values` (if `negated`: none is)."""
 
     about: str
     values: frozenset[str]
@@ -96,7 +95,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Callers for whom all conditions hold, and the percentage of them that have the tool."""
+    """The callers for whom all conditions hold; the tool is on for `rollout` percent of them."""
 
     name: str
     rollout: float = 100.0
@@ -104,18 +103,18 @@ class Segment:
 
 
 Flag = tuple[Segment, ...]
-"""The first segment that a caller belongs to decides; without one the tool is off."""
+"""The first segment whose conditions hold decides; if there is none the tool is off."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Flags by the tool that they are about. When `reload` is another text than before, packages are loaded anew."""
+    """Flags by tool name. A changed `reload` has the server load its packages anew."""
 
     flags: Mapping[str, Flag] = field(default_factory=dict)
     reload: str | None = None
 
     def unknown(self, tools: Collection[str]) -> list[str]:
-        """Returns flags of tools that this version lacks: one document serves several versions during a deployment."""
+        """Returns the flags of tools that this version lacks; during a deployment several versions read one document."""
         return sorted(set(self.flags) - set(tools))
 
 
@@ -153,7 +152,7 @@ def _load_json(content: bytes) -> Any:
 
 
 def _refuse_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuses a name that comes twice: it would be unclear which one counts."""
+    """Builds a JSON object. Raises `DocumentError` for a repeated name, as it would be ambiguous."""
     value = dict(pairs)
     if len(value) != len(pairs):
         raise DocumentError("the flags have a name twice in one object")
@@ -183,7 +182,7 @@ def _read_segment(stated: Mapping[str, Any]) -> Segment:
 
 
 def kind(principal: Principal) -> str:
-    """Returns how the user is proven: `anonymous`, `stated` by the caller, by an `agent` with a secret, or by a `token`."""
+    """Returns how the user is known: `anonymous`, `stated` by the caller, by an `agent` with a secret, or by a `token`."""
     if principal.user is None:
         return "anonymous"
     if principal.scopes is not None:
@@ -192,7 +191,7 @@ def kind(principal: Principal) -> str:
 
 
 def facts(about: str, principal: Principal) -> frozenset[str]:
-    """Returns the values of one property of the caller; empty if unknown. Without a token there are no scopes."""
+    """Returns the values of a property of the caller, empty if unknown. Only tokens (JWT) have scopes."""
     if about == "scopes":
         return principal.scopes or frozenset()
     value = {"user": principal.user, "principal": kind(principal), "client": principal.agent}[about]
@@ -200,20 +199,20 @@ def facts(about: str, principal: Principal) -> frozenset[str]:
 
 
 def cohort_key(user: str | None, session: str | None) -> str | None:
-    """Returns the key of a share: the verified user, else the session; None without both."""
+    """Returns the key that decides a percentage: the user, else the session, else None."""
     if user is not None:
         return user
     return f"\0{session}" if session is not None else None
 
 
 def percentile_of(flag: str, key: str) -> float:
-    """Hashes a key to 0–100, evenly over keys and independently for each flag."""
+    """Hashes a key to a number from 0 to 100: uniformly, and independently for each flag."""
     hashed = hashlib.sha256(f"{flag}\0{key}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(hashed[:4], "big") / 2**32 * 100
 
 
 def in_share(flag: str, key: str | None, percent: float) -> bool:
-    """True if the key is in the first `percent` (0 to 100); without a key only for 100."""
+    """True if the key is within the first `percent` (0 to 100). Without a key only at 100."""
     return percent >= 100 or (key is not None and percentile_of(flag, key) < percent)
 
 
@@ -222,8 +221,8 @@ OFF = "off"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether a tool is on. `variant`, for metrics, is "on", "off" or the segment. `why` is for a person and names no
-    user."""
+    """Whether a tool is on. `variant`, a metric label, is "on", "off" or the segment's name. `why` is an explanation for
+    operators without the user."""
 
     on: bool
     variant: str
@@ -238,7 +237,7 @@ NO_SEGMENT = Decision(False, OFF, "none of the flag's segments applies")
 
 
 def decide(tool: str, flag: Flag, principal: Principal, session: str | None) -> Decision:
-    """The first segment whose conditions all hold decides. A share is of users, or of sessions without a user."""
+    """Decides by the first segment whose conditions hold. Percentages are of users, or of sessions without a user."""
     for segment in flag:
         if all(_holds(each, principal) for each in segment.conditions):
             return _of_segment(tool, segment, principal.user, session)
@@ -246,7 +245,7 @@ def decide(tool: str, flag: Flag, principal: Principal, session: str | None) -> 
 
 
 def _holds(condition: Condition, principal: Principal) -> bool:
-    """True if the caller satisfies the condition; an unknown property satisfies none."""
+    """True if the caller meets the condition; a property without values meets none, not even a negated one."""
     known = facts(condition.about, principal)
     return bool(known) and known.isdisjoint(condition.values) is condition.negated
 
@@ -266,15 +265,15 @@ def _of_segment(tool: str, segment: Segment, user: str | None, session: str | No
 
 
 class Flags:
-    """Decides by the current `document`, which its follower replaces whole. Until one is `known` every tool is off: one may
-    have been switched off for a reason."""
+    """Decides by the current `document`, which a `Follower` replaces. While it is not `known` every tool is off, since the
+    document may switch some off for a reason."""
 
     def __init__(self, document: Document | None = None) -> None:
         self.document = document or Document()
         self.known = True
 
     def decide(self, tool: Tool, principal: Principal, session: str | None = None) -> Decision:
-        """Decides one tool for a caller. Without a session it decides as for lists, which do not depend on sessions."""
+        """Decides whether a tool is on for a caller. Lists of tools are decided without a session."""
         flag = self.document.flags.get(tool.flag)
         if not self.known:
             return NOT_KNOWN

@@ -1,4 +1,4 @@
-"""The document in an item of a DynamoDB table: its JSON as text, in the attribute `document`; the key is `name`."""
+"""The flags document in an item of a DynamoDB table: JSON text in the attribute `document`; the key is `name`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECONDS = 2.0
 
 
 class DynamoSource:
-    """Reads consistently, so that a change is seen by the next look of every replica."""
+    """Reads the item with consistent reads, so that every replica sees a change at its next read."""
 
     def __init__(self, item: FlagsItem) -> None:
         self._connection = Connection(item.address)

@@ -1,4 +1,4 @@
-"""Follows the source of the flags, and shares the last good document with processes that start while it is broken."""
+"""Follows the source of the flags document, and stores the last good one for processes that start during an outage."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tools.store.models import Health
 
 
 def open_source(url: str, stack: AsyncExitStack) -> Source:
-    """Opens the source without reading it."""
+    """Opens the source at this URL without reading it."""
     if path := file_of(url):
         return FileSource(path)
     if url.startswith("dynamodb:"):
@@ -38,23 +38,23 @@ def open_source(url: str, stack: AsyncExitStack) -> Source:
 
 logger = logging.getLogger(__name__)
 POLL_SECONDS = 0.25
-"""A quarter of the second in which a change is to be in every client's list."""
+"""Seconds between reads: a quarter of the second within which every client's list has to show a change."""
 LEAST_SECONDS = 0.1
-"""The least time between two reads, however often a change is announced."""
+"""Fewest seconds between two reads, however often other processes announce changes."""
 TRIP_SECONDS = 0.5
 Changed = Callable[[bool], Awaitable[None]]
-"""Called after a change, with True if no other process has announced it."""
+"""Called after a change, with True if no other process has announced it yet."""
 
 
 class LastGood:
-    """The last good document of a source, in the Redis that the fleet shares."""
+    """The last good document of a source, stored in the Redis that all processes share."""
 
     def __init__(self, redis: KeyValue, url: str) -> None:
         self._redis = redis
         self._key = keys.flags(url)
 
     async def read(self) -> bytes | None:
-        """Reads the document; None without one or without Redis."""
+        """Reads the document; None if there is none or Redis does not answer."""
         try:
             (stored,) = await self._redis.trip([Command(("GET", self._key))], Deadline.after(TRIP_SECONDS))
         except MemoryUnavailable:
@@ -62,15 +62,15 @@ class LastGood:
         return stored if isinstance(stored, bytes) else None
 
     async def write(self, content: bytes, *, newest: bool) -> None:
-        """Stores the newest document, or another one only if none is stored. The next round repeats a failed write."""
+        """Stores the document; unless `newest`, only when none is stored. The next round repeats a failed write."""
         only_if = () if newest else ("NX",)
         with suppress(MemoryUnavailable):
             await self._redis.trip([Command(("SET", self._key, content, *only_if))], Deadline.after(TRIP_SECONDS))
 
 
 class Follower:
-    """A valid document replaces the last one whole; a wrong one, or a source that is away, changes nothing. Before the first
-    document the flags are the fleet's `last_good`, else unknown. `tools` iterates over the current tools."""
+    """Keeps `flags` up to date. A valid document replaces the last one; an invalid one or a source that fails changes
+    nothing. Until the source's first document the flags are `last_good`, else unknown. `tools` are the current tools."""
 
     def __init__(
         self,
@@ -97,15 +97,15 @@ class Follower:
         self._outage = Outage(logger, "the source of MANGA_FLAGS_URL")
 
     def when_reload(self, tell: Callable[[], None]) -> None:
-        """Sets the callback for a document whose `$reload` differs from the last one's."""
+        """Sets the callback for a document whose `$reload` has changed."""
         self._reload = tell
 
     async def look(self) -> bool:
-        """Reads the source once. True if the flags have changed. Raises `Unreadable`, `DocumentError`."""
+        """Reads the source once. True if the flags have changed. Raises `Unreadable` or `DocumentError`."""
         content = await self._source.read()
         self._outage.record_recovery()
         if content is not None:
-            self._content = content  # kept: a read may be cancelled before parsing, and a source sends a document once
+            self._content = content  # kept in case parsing is cancelled: the source does not send it again
         new = self._content is not None and self._content != self._judged
         changed = new and self._take(await self._parse_content(self._content or b""), self._content)
         if self._broken is None:
@@ -114,7 +114,7 @@ class Follower:
         return changed
 
     async def look_and_tell(self) -> bool:
-        """Looks and publishes, logging each error once."""
+        """Reads the source as `look` does, but logs errors, each once, instead of raising them."""
         try:
             return await self.look()
         except DocumentError as error:
@@ -124,7 +124,7 @@ class Follower:
         return False
 
     async def take_last_good(self) -> bool:
-        """Uses the fleet's document if none is known. True if it did."""
+        """If no document is known, uses the one stored in Redis. True if the flags have changed by that."""
         content = await self._last_good.read() if self._last_good and not self._flags.known else None
         if content is None:
             return False
@@ -142,11 +142,11 @@ class Follower:
         return self._clock() - self._as_source_at
 
     def hurry(self) -> None:
-        """Makes the next read happen now."""
+        """Causes the next read now (after `LEAST_SECONDS`), because another process has announced a change."""
         self._hint.set()
 
     async def watch(self, changed: Changed) -> None:
-        """Reads until cancelled, and announces every change."""
+        """Reads the source repeatedly and calls `changed` after every change, until cancelled."""
         while True:
             hinted = await self._wait_for_next_read()
             if await self.look_and_tell() or await self.take_last_good():
@@ -154,17 +154,17 @@ class Follower:
                 await changed(not hinted)
 
     async def share(self) -> None:
-        """Stores the last good document for processes that start later, until cancelled."""
+        """Stores the last good document in Redis, for processes that start later, until cancelled."""
         while self._last_good is not None:
             self._taken.clear()
             if self._good is not None:
                 await self._last_good.write(self._good, newest=self._problem() is None and not self._of_fleet)
             with suppress(TimeoutError):
-                async with asyncio.timeout(30.0):  # between two writes of the fleet's copy: Redis may have been emptied
+                async with asyncio.timeout(30.0):  # rewrites it at least this often, as Redis may have lost it
                     await self._taken.wait()
 
     async def health(self, deadline: Deadline) -> Health:
-        """Returns the result of the last read."""
+        """Returns the health of the source by its last read."""
         problem = self._problem()
         if not self._flags.known:
             return Health(False, f"{problem or 'it has not answered yet'}; no call is taken until a document is known")
@@ -176,7 +176,7 @@ class Follower:
         return self._outage.why or self._broken
 
     async def _wait_for_next_read(self) -> bool:
-        """Waits for the next read. True if `hurry` asked for it."""
+        """Waits until the next read is due. True if `hurry` caused it."""
         least = min(LEAST_SECONDS, POLL_SECONDS)
         await asyncio.sleep(least)
         with suppress(TimeoutError):
@@ -188,7 +188,7 @@ class Follower:
 
     async def _parse_content(self, content: bytes) -> Document:
         try:
-            document = await asyncio.to_thread(parse, content)  # a large one takes half a second
+            document = await asyncio.to_thread(parse, content)  # on a thread: a large document takes half a second
         except DocumentError as error:
             self._judged, self._broken = content, str(error)
             raise
@@ -215,8 +215,8 @@ START_SECONDS = 1.5
 async def open_flags(
     settings: Settings, flags: Flags, tools: Iterable[Tool], redis: KeyValue, stack: AsyncExitStack
 ) -> Follower | None:
-    """Reads the flags for the first time; returns their follower, None without a source. An absent or wrong source does not
-    stop the start: the fleet's last good flags hold, else no tool is on."""
+    """Reads the flags for the first time and returns their follower, or None if no source is configured. A failing source or
+    invalid document does not prevent the start: the last good flags from Redis apply, else every tool is off."""
     if settings.flags_url is None:
         return None
     flags.known = False

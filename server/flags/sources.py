@@ -1,6 +1,6 @@
-"""The flags document from a file, or from an HTTP(S) address such as that of the AppConfig agent:
-http://localhost:2772/applications/APPLICATION/environments/ENVIRONMENT/configurations/PROFILE.
-"""
+"""Sources of the flags document: a file, or an HTTP(S) URL such as that of the AppConfig agent:
+
+http://localhost:2772/applications/APPLICATION/environments/ENVIRONMENT/configurations/PROFILE"""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from server.flags.document import MOST_BYTES
 
 
 class Unreadable(Exception):
-    """The document cannot be read now. The message is for a person, without a secret; the cause is attached."""
+    """The document cannot be read now. The message is for operators and has no secret; the error is the `__cause__`."""
 
 
 class Source(Protocol):
     async def read(self) -> bytes | None:
-        """Returns the document, cut off beyond the largest one; None if the source reports it unchanged. Takes some
+        """Returns the document, not read any further once it exceeds `MOST_BYTES`, or None if it is unchanged. Takes a few
         seconds at most. Raises `Unreadable`."""
         ...
 
 
 class FileSource:
-    """Reads the whole file each time, on a thread: modification times are too coarse to detect each change."""
+    """Reads the whole file each time, on a thread: modification times are too coarse to show every change."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -42,7 +42,7 @@ class FileSource:
             raise Unreadable(f"{self._path} cannot be read: {error.strerror}") from error
 
     def _content(self) -> bytes:
-        # Without blocking: a pipe without a writer would block the open, and the process's end.
+        # Non-blocking: opening a pipe without a writer would block this thread, and with it the process's exit.
         with open(self._path, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK)) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise OSError(errno.EINVAL, "it is no file")
@@ -53,10 +53,10 @@ ALL_SECONDS = 2.0
 
 
 class HttpSource:
-    """Sends conditional requests (RFC 9110, If-None-Match) and follows no redirects."""
+    """Sends conditional requests (If-None-Match, RFC 9110) and does not follow redirects."""
 
     def __init__(self, url: str) -> None:
-        # The environment's proxy is for other machines.
+        # Ignores the environment's proxy for loopback addresses.
         outside = not is_loopback(urlsplit(url).hostname or "")
         self._client = httpx2.AsyncClient(timeout=1.0, follow_redirects=False, trust_env=outside)
         self._url = url
@@ -73,7 +73,7 @@ class HttpSource:
             raise Unreadable(f"it cannot be reached ({type(error).__name__})") from error
 
     async def _fetch(self) -> bytes | None:
-        # Uncompressed: a compressed body could be far larger than the bytes that are counted.
+        # Uncompressed: decompressed, a body could be far larger than the bytes that are counted.
         headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
         if self._etag is not None:
             headers["If-None-Match"] = self._etag
@@ -89,5 +89,5 @@ class HttpSource:
                 body += piece
                 if len(body) > MOST_BYTES:
                     break
-            self._etag = answer.headers.get("etag")  # only now: a body that broke off has to be sent again
+            self._etag = answer.headers.get("etag")  # not before: after a partial body a 304 would be wrong
             return body

@@ -1,6 +1,6 @@
-"""Identification of callers: one identifier for each value of MANGA_AUTH."""
+"""Identification of callers: one `Identifier` for each value of MANGA_AUTH."""
 
 from server.identity.request_metadata import CannotTell, Identifier, TrustEverybody, TrustTokens, Unproven
 
-# Not the identifier for jwt, whose libraries are loaded only where it is chosen.
+# Without the identifier for jwt: its libraries are imported only if it is configured.
 __all__ = ["CannotTell", "Identifier", "TrustEverybody", "TrustTokens", "Unproven"]

@@ -1,8 +1,7 @@
-"""Rate limits in the process: refused calls, list answers, and calls from one address.
+"""Rate limits within the process: for refused calls, list answers, and calls from one IP address.
 
-Admitted calls are counted in Redis, on the trip that they make anyway (`session.memory`). Calls that are refused before that
-trip would otherwise be free, however often they are sent.
-"""
+Admitted calls are counted in Redis, in their first round trip (`session.memory`). Calls refused before that round trip would
+otherwise not be limited at all."""
 
 from __future__ import annotations
 
@@ -17,17 +16,17 @@ from session.resilience.rate_limit import LocalLimits, Rate
 from tools.store.failures import RateLimited
 
 CROWD = 10
-"""Unverified names of one address share the limit of so many callers: a new name for each call would otherwise be a new
-limit."""
+"""All unverified names of one address share a limit of this many callers: otherwise a caller could get a new limit by a new
+name."""
 
 BYTES_A_CALL = 4096
-"""A list of 20 KB counts as five calls."""
+"""Bytes of a list answer that count as one call: 20 KB count as five."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
     """The caller, as far as known. `origin` is the transport's principal, which may speak for many customers; `vouched` is
-    true if a verified principal stated user and session."""
+    True if a verified principal stated user and session."""
 
     user: str | None = None
     session: str | None = None
@@ -37,14 +36,14 @@ class Caller:
 
     @property
     def name(self) -> str | None:
-        """Returns the key of the caller's limit: the user, else the session; None without both."""
+        """The key of the caller's limit: the user, else the session, else None."""
         return keys.caller(self.user, self.session)
 
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """The identity that a call states, before verification: `customer` is a hash of the user or else the session, "" without
-    both; `origin` is the transport's principal or the address. Limits are per origin, or anybody could exhaust another's."""
+    """The identity that a call states, unverified: `customer` is a hash of the user, else the session, else ""; `origin` is
+    the transport's principal or the IP address. Limits are per origin, so that nobody can exhaust another's."""
 
     origin: str
     customer: str
@@ -62,7 +61,7 @@ class Stated:
 
 
 class CallerLimits:
-    """Token buckets in the process; none without a `rate`. `by_address` is for servers that listen beyond loopback."""
+    """Token buckets in this process, none without a `rate`. `by_address` is for servers that listen beyond loopback."""
 
     def __init__(self, rate: Rate | None, *, by_address: bool = False, clock: Clock = time.monotonic) -> None:
         self._refusals = LocalLimits(rate, clock) if rate else None
@@ -74,7 +73,7 @@ class CallerLimits:
         self._crowds = LocalLimits(addressed.times(CROWD), clock) if addressed else None
 
     def admit(self, caller: Caller) -> None:
-        """Raises `RateLimited` for an address that calls too often, and for a caller whose refused calls exhausted its
+        """Raises `RateLimited` if the address calls too often, or the caller's refused calls have exhausted the caller's
         limit. Other callers of the same origin are not affected."""
         if wait_ms := self._address_wait_ms(caller):
             raise RateLimited("Too many calls from this address.", retry_after_ms=wait_ms)
@@ -82,23 +81,23 @@ class CallerLimits:
             raise RateLimited("Too many calls. Wait a moment.", retry_after_ms=wait_ms)
 
     def hear(self, stated: Stated) -> None:
-        """Raises `RateLimited` for a customer whose refused calls exhausted its limit, before anything else is done."""
+        """Raises `RateLimited`, before other work, for a customer with too many refused calls (see `note_refusal`)."""
         if self._stated and stated.customer and (wait_ms := self._stated.next_ms(stated.name)):
             raise RateLimited("Too many calls were refused. Wait a moment.", retry_after_ms=wait_ms)
 
     def note_refusal(self, stated: Stated) -> None:
-        """Counts a call that was refused at first sight."""
+        """Counts a call that was refused for overload or a rate limit."""
         if self._stated and stated.customer:
             self._stated.wait_ms(stated.name)
 
     def charge(self, caller: Caller) -> int:
-        """Counts a refused call. Returns 0 if its caller may be told why, else the ms until then."""
+        """Counts a refused call. Returns 0 if the caller may be told the reason, else the ms until then."""
         whom = caller.name or self._shared_name(caller)
         return self._refusals.wait_ms(whom) if self._refusals and whom else 0
 
     def weigh(self, caller: Caller, size: int) -> int:
-        """Counts a list answer by its bytes. Returns 0 if it may be sent, else the ms until then. Callers without a name
-        share the limit of their origin or address."""
+        """Counts a list answer by its bytes. Returns 0 if it may be sent, else the ms until then. Callers without user and
+        session share the limit of their origin or address."""
         if wait_ms := self._address_wait_ms(caller):
             return wait_ms
         limits, whom = (self._lists, caller.name) if caller.name else (self._lists_of_many, self._shared_name(caller))
@@ -110,7 +109,7 @@ class CallerLimits:
         return f"address:{caller.address}" if self._addresses and caller.address else None
 
     def _address_wait_ms(self, caller: Caller) -> int:
-        """Returns the ms until the address may call again; 0 for a customer that a verified agent names: they share it."""
+        """Counts a call of the address. Returns the ms to wait, 0 for customers that a verified agent states."""
         if caller.address is None or (caller.name and caller.vouched):
             return 0
         limits = self._crowds if caller.name else self._addresses
@@ -118,6 +117,6 @@ class CallerLimits:
 
 
 def caller_of(call: Call) -> Caller:
-    """Returns the caller as far as the call knows it now; before the identity stage that is an unverified one."""
+    """Returns the caller as known so far; before the identity stage it is not verified."""
     principal = call.principal
     return Caller(principal.user, call.session, call.origin, call.address, principal.is_proven)

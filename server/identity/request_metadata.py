@@ -1,10 +1,9 @@
-"""Request metadata: session, turn, user, budgets, idempotency key; and who the caller is by MANGA_AUTH=none and token.
+"""Request metadata (session, turn, user, budgets, idempotency key), and the identifiers for MANGA_AUTH=none and token.
 infra/docs/identity.md has the table.
 
-For each field the first that is present wins: the `_meta` key, then the header, then, for the session alone, W3C Baggage
-in `_meta`. Malformed baggage and traceparent are ignored, since the agent's author did not write them (W3C Trace Context,
-section 3.2; W3C Baggage, section 3.2).
-"""
+The first source with a field wins: `_meta`, then the header, then (for the session only) W3C Baggage in `_meta`. Malformed
+baggage and traceparent are ignored, since libraries write them, not the agent's author (W3C Trace Context, section 3.2; W3C
+Baggage, section 3.2)."""
 
 from __future__ import annotations
 
@@ -24,7 +23,7 @@ from session.turn import IMPLICIT, TurnKind, TurnName
 from tools.store.failures import Forbidden, InvalidArguments, Violation
 
 VOUCHED = "manga.vouched"
-"""The scope's key of the identity that a relaying process has verified."""
+"""The ASGI scope's key for an identity that the relaying process has already verified."""
 
 
 def bearer_of(headers: Mapping[str, str]) -> str | None:
@@ -33,7 +32,7 @@ def bearer_of(headers: Mapping[str, str]) -> str | None:
 
 
 def bearer_in(scope: Mapping[str, Any]) -> Bearer | None:
-    """Returns the bearer token of an ASGI scope, or the identity that a relaying process has verified."""
+    """Returns the bearer token of an ASGI scope, or the identity that the relaying process has verified."""
     given = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
     return scope.get(VOUCHED) or bearer_of({"authorization": given.decode("latin-1")})
 
@@ -41,14 +40,14 @@ def bearer_in(scope: Mapping[str, Any]) -> Bearer | None:
 PREFIX = "com.mangaassist/"
 NAME = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 LONGEST_BAGGAGE = 8192
-"""The minimum of W3C Baggage (section 3.3.2); longer baggage is ignored like malformed baggage."""
+"""Characters, the minimum that W3C Baggage requires (section 3.3.2). Longer baggage is ignored as malformed."""
 MOST_EXPECTED_CALLS = 100
 NOT_TEXT = "\0not text"
-"""Replaces lists, objects and booleans where text belongs: no check accepts it."""
+"""Replaces lists, objects and booleans where text is expected; every check refuses it."""
 
 
 def read_metadata(meta: Mapping[str, Any], headers: Mapping[str, str]) -> RequestMetadata:
-    """Collects the metadata, unchecked."""
+    """Collects a request's metadata without checking it."""
     users = (_text(meta.get(PREFIX + "userId")), _utf8(headers.get("x-user-id")))
     traceparent = _traceparent(meta.get("traceparent"))
     return RequestMetadata(
@@ -84,7 +83,7 @@ def checked_user(user: str | None) -> str | None:
 
 
 def checked_turn(metadata: RequestMetadata) -> TurnName:
-    """Returns the named turn, else the trace's, else the session's implicit one."""
+    """Returns the turn by its stated name, else by the trace, else the session's implicit turn."""
     named = _checked_name(metadata.turn, "turnId", "X-Turn-ID")
     if named:
         return TurnName(TurnKind.NAMED, named)
@@ -92,14 +91,14 @@ def checked_turn(metadata: RequestMetadata) -> TurnName:
 
 
 def checked_budget_ms(budget: str | int | float | None) -> int | None:
-    """Returns the ms left for the turn, 0 or more."""
+    """Parses the ms left of the turn, 0 or more, or None."""
     if budget is None:
         return None
     return _checked_number(budget, 0, 10**9, "turnBudgetMs", "X-Turn-Budget-Ms")
 
 
 def checked_token_budget(budget: str | int | float | None) -> int | None:
-    """Returns tokens left for the turn, 0 or more."""
+    """Parses the tokens left of the turn, 0 or more, or None."""
     if budget is None:
         return None
     return _checked_number(budget, 0, 10**9, "tokenBudget", "X-Token-Budget")
@@ -112,7 +111,7 @@ def checked_expected_calls(expected: str | int | float | None) -> int:
 
 
 def checked_history(history: str | int | float | None) -> int | None:
-    """Returns how many past calls to summarise; None for none."""
+    """Parses the number of past calls to summarise; None if absent."""
     return None if history is None else _checked_number(history, 1, MOST_CALLS, "history")
 
 
@@ -143,14 +142,14 @@ def _first(meta: Mapping[str, Any], key: str, headers: Mapping[str, str], header
 
 
 def _text(value: Any) -> str | None:
-    """Converts numbers to text, and empty text to None."""
+    """Converts numbers to text, and "" to None."""
     if value is None or isinstance(value, str):
         return value or None
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else NOT_TEXT
 
 
 def _utf8(value: str | None) -> str | None:
-    """Decodes UTF-8 from a header that HTTP libraries have read as Latin-1."""
+    """Decodes a header as UTF-8, which HTTP libraries have decoded as Latin-1."""
     if not value:
         return None
     try:
@@ -175,34 +174,34 @@ def _baggage_session(value: Any) -> str | None:
 
 
 class Unproven(Exception):
-    """The bearer token is missing or invalid. The message is for its sender and reveals nothing of its content."""
+    """The bearer token is missing or invalid. The message is for the sender and contains nothing of the token."""
 
 
 class CannotTell(Exception):
-    """Callers cannot be verified at the moment: the issuer's keys are missing."""
+    """Tokens cannot be verified at the moment, since the issuer's keys are not loaded."""
 
 
 class Identifier(Protocol):
-    """Turns stated and proven identity into a principal."""
+    """Verifies the identity that a request states, and returns it as a principal."""
 
     async def admit(self, bearer: str | None) -> str | None:
-        """Admits a request at the edge. Returns an id of the principal without a secret, None with MANGA_AUTH=none. Raises
-        `Unproven`, `CannotTell`."""
+        """Verifies a request's bearer token. Returns an id of the principal that is no secret, or None with MANGA_AUTH=none.
+        Raises `Unproven` or `CannotTell`."""
         ...
 
     async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
-        """Returns the caller. Raises `Forbidden`; `InvalidArguments` for a malformed user; `DependencyFailure` while nobody
-        can be verified."""
+        """Returns the caller's identity. Raises `Forbidden`, `InvalidArguments` for a malformed user, or `DependencyFailure`
+        if the issuer's keys are missing."""
         ...
 
     async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> Vouched:
-        """Verifies the bearer and the named `tokens` for another process. The result is JSON and holds none of them."""
+        """Verifies the bearer and the named `tokens`, for relaying to another process. The result contains no token."""
         ...
 
 
 class TrustEverybody:
-    """Believes the stated identity: on loopback that of the agent's own task, over stdio that of the parent process.
-    `user` is the customer where none is stated."""
+    """Accepts every stated identity: on loopback from the agent, over stdio from the parent process. `user` is the customer
+    if a call states none."""
 
     def __init__(self, user: str | None = None) -> None:
         self._user = user
@@ -218,8 +217,8 @@ class TrustEverybody:
 
 
 class TrustTokens:
-    """One of several secrets proves the agent, which may then state the user. Several allow rotation without a gap; all are
-    compared each time, in constant time."""
+    """Identifies the agent by one of several secrets; it may then state the user. Several secrets allow rotation without
+    interruption; all are compared each time, in constant time."""
 
     def __init__(self, tokens: Sequence[str]) -> None:
         self._tokens = tuple(token.encode() for token in tokens)
@@ -239,8 +238,7 @@ class TrustTokens:
         return Vouched(bearer is not None and self._is_valid(bearer))
 
     async def follow(self, read: Callable[[], Sequence[str]]) -> None:
-        """Replaces the secrets as their file changes, until cancelled. A file that is unreadable or empty changes
-        nothing."""
+        """Replaces the secrets when their file changes, until cancelled. An unreadable or empty file changes nothing."""
 
         def read_any() -> Sequence[str]:
             if not (tokens := read()):

@@ -17,13 +17,13 @@ COGNITO = "https://cognito-idp."
 
 
 def granted_scopes(claims: Mapping[str, Any], audiences: Collection[str]) -> frozenset[str]:
-    """Returns the claims' scopes in this server's form. Amazon Cognito writes RESOURCE-SERVER/SCOPE: accepted are a resource
-    server `mcp:manga-tools` with the tools as its scopes, and one that is named like an audience with whole scopes."""
+    """Returns the scopes in a token's claims, in this server's form. For Amazon Cognito's RESOURCE-SERVER/SCOPE, the
+    resource server is either `mcp:manga-tools`, with tools as scopes, or an audience, with whole scopes."""
     return frozenset(ours for each in _scopes_in(claims) if (ours := _normalise_scope(each, audiences)))
 
 
 def as_issued(scope: str, issuer: str) -> str:
-    """Returns the scope in the form in which this issuer is asked for it."""
+    """Returns the scope in this issuer's spelling, for requesting it."""
     return scope.replace(f"{SERVER}:", f"{SERVER}/", 1) if issuer.startswith(COGNITO) else scope
 
 
@@ -48,21 +48,21 @@ LEFT_OUT = Decision(False, OFF, "MANGA_TOOLS=core leaves it out")
 
 
 class ToolAccess:
-    """Decides for lists and for calls alike."""
+    """Decides, for lists and calls alike, which tools a caller may use."""
 
     def __init__(self, registry: Registry, flags: Flags, toolset: Collection[str] | None = None) -> None:
-        """Restricts the registry to the names in `toolset`; None allows all."""
+        """Takes the registry and the flags; `toolset`, if given, restricts the tools to these names."""
         self._registry = registry
         self._flags = flags
         self._toolset = toolset
 
     def list_tools(self, principal: Principal) -> list[Tool]:
-        """Returns the caller's tools in the registry's order. Lists depend on the proven user alone, not on the session;
-        without one they hold the tools that are on for everyone."""
+        """Returns the tools for the caller's list, in the registry's order. It depends on the proven user, not on the
+        session: without a user, tools that are on for a percentage are left out."""
         return [t for t in self._registry if self.decision(t, principal).on and allows_tool(t, principal)]
 
     def decision(self, tool: Tool, principal: Principal, session: str | None = None) -> Decision:
-        """Decides for a call whether the tool is registered and on. The session stands in for a missing user."""
+        """Returns whether the tool is registered and on. A percentage is decided by the user, else by the session."""
         if not tool.is_switched:
             return ON_BY_ITSELF
         if tool.name not in self._registry:
@@ -72,12 +72,12 @@ class ToolAccess:
         return self._flags.decide(tool, principal, session)
 
     def may_use(self, principal: Principal, session: str | None, name: str) -> bool:
-        """True if a call to the named tool would be admitted."""
+        """True if a call of the tool `name` would be allowed."""
         found = self._registry.get(name)
         return found is not None and self.decision(found.tool, principal, session).on and allows_tool(found.tool, principal)
 
     def check(self, tool: Tool, principal: Principal, decision: Decision) -> None:
-        """Raises `ToolNotFound` for a tool that is off or withdrawn, `Forbidden` for a missing scope."""
+        """Raises `ToolNotFound` if the tool is off or withdrawn, `Forbidden` if the caller lacks its scope."""
         if not decision.on:
             state = "was withdrawn" if decision is WITHDRAWN else "is switched off"
             raise ToolNotFound(f"{tool.name} {state}. {tool.instead}", details={"instead": tool.instead})

@@ -1,4 +1,4 @@
-"""Calls of the last five minutes by tool: sources, latencies, failures, and advice for operators."""
+"""Statistics of the last five minutes' calls by tool: sources, latencies, failures, and advice for operators."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DOCTOR = "`python -m server doctor` asks it again and says why."
 
 
 def _advise(text: str, alarm: str = "") -> str:
-    """Returns the text with the address of the alarm's runbook."""
+    """Appends the link to the alarm's runbook, if there is an alarm."""
     return f"{text} {RUNBOOKS}#{alarm.lower()}" if alarm else text
 
 
@@ -48,7 +48,7 @@ FAILURES = {
         "A fault in this server: the log has it with its trace, by the call's id.", "MangaInternalErrors"
     ),
 }
-"""Advice for each failure, by the name in its envelope."""
+"""Advice for each failure, by the `name` in the answer's envelope."""
 UNKNOWN_FAILURE = _advise("This version does not know the name: search the log for it.", "MangaCallsFail")
 _LOST = {
     "catalog": ("The standby catalogue answers where there is one; else searches fall back to popular titles.", "Lost"),
@@ -75,13 +75,13 @@ DEPENDENCIES = {name: _advise(f"{text} {DOCTOR}", f"MangaBackend{alarm}") for na
 SLOTS, SLOT_SECONDS = 60, 5.0
 SMALLEST_MS, GROWTH = 0.1, 1.1
 MOST_BUCKETS = 160
-"""Up to seven minutes; a longer duration counts as that."""
+"""Buckets up to seven minutes; longer durations count in the last one."""
 NO_ERRORS = ("ok", "cancelled", "INPUT_REQUIRED")
 BUSY = "SERVER_BUSY"
 SOURCES = ("live", "cache", "stale", "fallback")
 MOST_TOOLS = 64
 OTHERS = "others"
-"""Stands for tools beyond `MOST_TOOLS`: they come and go with their packages."""
+"""The name under which tools beyond `MOST_TOOLS` are counted; reloaded packages may bring ever new tools."""
 MOST_ERRORS = 20
 MOST_UNCOUNTED = 256
 K = TypeVar("K", bound=Hashable)
@@ -89,7 +89,7 @@ Json = dict[str, Any]
 
 
 class SlidingCounter(Generic[K]):
-    """Counts keys over the last `SLOTS` slots; `total` is their sum."""
+    """Counts keys over the last `SLOTS` slots of `SLOT_SECONDS`; `total` is the sum of the slots."""
 
     def __init__(self) -> None:
         self._slots: deque[Counter[K]] = deque([Counter()], SLOTS)
@@ -100,7 +100,7 @@ class SlidingCounter(Generic[K]):
         self.total[key] += 1
 
     def advance(self) -> Mapping[K, int]:
-        """Begins the next slot; returns the counts of the finished one."""
+        """Starts the next slot and returns the counts of the finished one."""
         finished = self._slots[-1]
         if len(self._slots) == SLOTS:
             self.total -= self._slots[0]  # drops keys that reach zero
@@ -109,12 +109,12 @@ class SlidingCounter(Generic[K]):
 
 
 def bucket(ms: float) -> int:
-    """Logarithmic buckets, each 10 % wider, as in DDSketch (Masson, Rim and Lee, VLDB 2019): percentiles are within 5 %."""
+    """Returns a duration's bucket, each 10 % wider than the last, as in DDSketch (VLDB 2019): percentiles are within 5 %."""
     return 0 if ms <= SMALLEST_MS else min(MOST_BUCKETS, 1 + int(math.log(ms / SMALLEST_MS) / math.log(GROWTH)))
 
 
 def percentiles(counts: Mapping[int, int], shares: Sequence[float]) -> list[float | None]:
-    """Returns the ms at each of the ascending shares; None where nothing was counted."""
+    """Returns the ms at each share (from 0 to 1, ascending); None if nothing was counted."""
     if not counts:
         return [None] * len(shares)
     total, below, found = sum(counts.values()), 0, list[float | None]()
@@ -130,7 +130,7 @@ def percentiles(counts: Mapping[int, int], shares: Sequence[float]) -> list[floa
 
 @dataclass(slots=True)
 class _Tool:
-    """The counts of a tool. `decisions` counts its flag's decisions, for calls that had one."""
+    """The counts of one tool. `decisions` counts whether its flag was on, for calls that had a decision."""
 
     ms: SlidingCounter[int] = field(default_factory=SlidingCounter)
     sources: SlidingCounter[str] = field(default_factory=SlidingCounter)
@@ -148,7 +148,7 @@ class _Tool:
 
 
 class Figures:
-    """A sink of call events. `total` and `shed` go on from what metrics have counted since the start."""
+    """A sink of call events. `total` and `shed` continue the counts of the metrics since the process started."""
 
     def __init__(self, clock: Clock, wall: WallClock, total: int = 0, shed: int = 0) -> None:
         self._clock, self._wall = clock, wall
@@ -160,16 +160,16 @@ class Figures:
         self._errors: Lru[tuple[str, str], tuple[float, int]] = Lru(MOST_ERRORS)
         self._history: deque[Json] = deque(maxlen=SLOTS)
         self._advanced_at = clock()
-        self._totals: deque[tuple[float, int]] = deque([(clock(), total)], 6)  # one a second, for the rate of five
+        self._totals: deque[tuple[float, int]] = deque([(clock(), total)], 6)  # one a second, for the rate over five seconds
 
     def __call__(self, event: CallFinished) -> None:
-        """Collects events and counts them together, which costs half as much."""
+        """Queues the event. Events are counted in batches, at half the cost."""
         self._uncounted.append(event)
         if len(self._uncounted) >= MOST_UNCOUNTED:
             self._count_all()
 
     def tick(self) -> None:
-        """Lets time pass; to be called at least each second."""
+        """Counts queued events and advances the slots; must be called at least once a second."""
         self._count_all()
         now = self._clock()
         if now - self._totals[-1][0] >= 1:
@@ -235,7 +235,7 @@ class Figures:
         return {**left, "over_between": between, "over_inside": inside, "advice": advice}
 
     def errors(self) -> list[Json]:
-        """Kinds of errors with their counts since a page was opened, the newest first."""
+        """Returns the kinds of errors with their counts since the first page was opened, the latest first."""
         kinds = [(kind, error) for kind in reversed(self._errors) if (error := self._errors.peek(kind))]
         return [
             {"at": round(at, 1), "tool": tool, "name": name, "count": count, "advice": FAILURES.get(name, UNKNOWN_FAILURE)}
@@ -246,6 +246,6 @@ class Figures:
         return list(self._history)
 
     def on_share(self, tool: str) -> float | None:
-        """The share of calls for which the tool's flag was on; None without calls."""
+        """Returns the share (0 to 1) of calls for which the tool's flag was on; None without calls."""
         found = self._tools[tool].decisions.total if tool in self._tools else Counter[bool]()
         return found[True] / found.total() if found else None

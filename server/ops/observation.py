@@ -1,4 +1,4 @@
-"""The state of the process as the page shows it, kept from the first subscriber to the last."""
+"""The state of the process as the page shows it, collected while there are subscribers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tools.registry import Registry
 
 SHOWN = ("call_timeout_ms", "cache", "cache_ttl_s", "max_concurrent_calls", "rate_limit", "workers", "standby", "adult")
 URLS = ("catalog_url", "store_url", "redis_url", "flags_url")
-"""Shown by their schemes alone: an address may hold a password."""
+"""Settings of which only the URL's scheme is shown: the rest may contain a password."""
 MOST_REPLICAS = 64
 FORGOTTEN_SECONDS = 300.0
 LOOK_SECONDS = 5.0
@@ -35,7 +35,7 @@ Json = dict[str, Any]
 
 @dataclass(slots=True)
 class Process:
-    """This process, for its whole life. `worker` is its number among several that share a port."""
+    """Constant data of this process. `worker` is its number among several that share a port."""
 
     settings: Settings
     app: Application
@@ -54,7 +54,7 @@ def _scheme(url: str | None) -> str | None:
 
 
 class Replicas:
-    """The replicas that exchanged a request with this one within the last five minutes."""
+    """The replicas seen in the last five minutes, that is, those that exchanged a request with this one."""
 
     def __init__(self, own: str, reach: Reach, clock: Clock) -> None:
         self._own, self._reach, self._clock = own, reach, clock
@@ -77,7 +77,7 @@ class Replicas:
 
 
 class DependencyStates:
-    """The states of `/readyz`, read in the background each half minute and when a breaker has changed."""
+    """The states of `/readyz`, read in the background every `REFRESH_SECONDS` and after a change of a breaker."""
 
     def __init__(self, dependencies: Dependencies) -> None:
         self._dependencies = dependencies
@@ -118,8 +118,8 @@ class DependencyStates:
 
 
 def flag_rows(flags: Flags, registry: Registry, source: str, on_share: Callable[[str], float | None]) -> list[Json]:
-    """Lists the document's flags, then the tools that are off by default. `on_share` is the share of a tool's callers that
-    had it, None without callers."""
+    """Returns a row for each flag of the document, and for each other tool that is off by default. `on_share` returns the
+    share of a tool's calls with the flag on, None without calls."""
     named = [_flag_row(name, flag, source, on_share) for name, flag in list(flags.document.flags.items())[:100]]
     off = [tool for tool in registry if not tool.default_on and tool.flag not in flags.document.flags]
     return named + [{"name": tool.flag, "kind": "off", "on_share": 0.0, "source": "the tool itself"} for tool in off]
@@ -137,7 +137,7 @@ def _flag_row(name: str, flag: Flag, source: str, on_share: Callable[[str], floa
 
 
 class Observation:
-    """Listens to calls from when it is made until its end."""
+    """A listener that observes calls and the process from its construction until `end`."""
 
     def __init__(self, app: Application, process: Process) -> None:
         self._app, self._process = app, process
@@ -150,7 +150,7 @@ class Observation:
         self._dependencies = DependencyStates(app.dependencies)
         self._replicas = Replicas(process.name, app.reach, clocks.monotonic)
         self.tick()
-        app.listeners.begin(self)  # last: a listener is called at once
+        app.listeners.begin(self)  # last: the listener may be called from now on
 
     def __call__(self, event: CallFinished) -> None:
         self._figures(event)
@@ -185,7 +185,7 @@ class Observation:
         }
 
     def calls(self) -> list[Json]:
-        """Returns the watched calls that have ended since the last time."""
+        """Returns the sampled calls that have ended since the last call of this method."""
         return self._waterfalls.take()
 
     def state(self) -> Json:
@@ -222,7 +222,7 @@ class Observation:
         }
 
     def _samples(self, name: str) -> list[tuple[dict[str, str], float]]:
-        """Reads one metric alone."""
+        """Returns the samples of one metric: (labels, value)."""
         collected = self._app.metrics.registry.restricted_registry([name]).collect()
         return [(each.labels, each.value) for family in collected for each in family.samples if each.name == name]
 

@@ -1,5 +1,5 @@
-"""The page and its stream over HTTP: the document, its headers, and who may see it. Callers on this machine may with
-MANGA_AUTH=none, else callers with a bearer, for which Basic is another way to send it."""
+"""The page /ops and its event stream over HTTP: the document, its headers, and access control. With MANGA_AUTH=none callers
+must be on this machine, else they need a bearer token, which may be sent as the password of Basic."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from tools.store.failures import DependencyFailure, Failure
 FOLDER = Path(__file__).parent / "page"
 STYLE = re.compile(r'<link rel="stylesheet" href="(\w+\.css)">')
 SCRIPT = re.compile(r'<script src="(\w+\.js)"></script>')
-"""The elements of page.html that are replaced by their files."""
+"""The elements of page.html that are replaced by the content of their files."""
 ENDS = {"style": ("</style",), "script": ("</script", "<!--")}
-"""Text that would end such an element, or keep it from ending (HTML, section 4.12.1.3)."""
+"""Text that would end such an element early, or prevent its end (HTML, section 4.12.1.3)."""
 GUARDED = (
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
@@ -47,7 +47,7 @@ GUARDED = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-"""Headers of every answer on these paths."""
+"""Headers of every answer under these paths."""
 POLICY = b"content-security-policy"
 NONE = "'none'"
 DEFAULT, NO_FRAME = f"default-src {NONE}", f"frame-ancestors {NONE}"
@@ -56,8 +56,8 @@ BASIC = (b"www-authenticate", b'Basic realm="manga-tools ops", charset="UTF-8"')
 
 
 def page(folder: Path = FOLDER) -> tuple[bytes, bytes]:
-    """Returns the document and its Content-Security-Policy: scripts and styles by hash (CSP Level 3, section 2.3.1),
-    requests to this server alone. Raises `OSError`, and `ValueError` for a file that cannot be inlined."""
+    """Returns the HTML document and its Content-Security-Policy, which allows scripts and styles by hash (CSP Level 3,
+    section 2.3.1) and requests to this server only. Raises `OSError`, or `ValueError` for a file that cannot be inlined."""
     allowed: dict[str, list[str]] = {"style": [], "script": []}
 
     def inside(element: str, name: str) -> str:
@@ -77,8 +77,8 @@ def page(folder: Path = FOLDER) -> tuple[bytes, bytes]:
 
 
 def guard(app: ASGIApp) -> ASGIApp:
-    """Turns Basic's password into the bearer that it is, and offers Basic with each 401. Keeps every answer on these paths
-    from caches, frames and other sites."""
+    """Converts a Basic password to a bearer token, and offers Basic with each 401. Adds headers that keep answers from
+    caches, frames and other sites."""
 
     replaced = {name for name, _ in GUARDED}
 
@@ -104,7 +104,7 @@ def guard(app: ASGIApp) -> ASGIApp:
 
 
 def _convert_to_bearer(value: bytes) -> bytes:
-    """Returns credentials other than well-formed Basic as they came."""
+    """Converts well-formed Basic credentials to a bearer; returns other credentials unchanged."""
     scheme, _, credentials = value.partition(b" ")
     if scheme.lower() != b"basic":
         return value
@@ -117,12 +117,12 @@ def _convert_to_bearer(value: bytes) -> bytes:
 
 CHAIN = "x-forwarded-for"
 PROXIED = (CHAIN, "forwarded", "via", "x-real-ip", "x-forwarded-host", "x-forwarded-proto")
-"""Headers that proxies add. The server reads the chain and the protocol, of trusted proxies alone."""
+"""Headers that proxies add. The server itself evaluates X-Forwarded-For and -Proto, and only from trusted proxies."""
 
 
 def is_from_this_machine(scope: Scope, trusted_proxies: Sequence[str]) -> bool:
-    """Tells whether a caller is on this machine. A proxy is believed only if it is trusted and on this machine too:
-    elsewhere its "loopback" is its own."""
+    """True if the caller is on this machine. A proxy's headers are believed only if all trusted proxies are on this machine:
+    another host's "loopback" is that host."""
     client, headers = scope.get("client"), Headers(scope=scope)
     if client is None or not _is_loopback(client[0]):
         return False
@@ -147,7 +147,7 @@ NOT_HERE = "Without MANGA_AUTH this is for callers on this machine; set MANGA_AU
 
 
 class Visitors:
-    """Decides who may look, after HTTP's checks of Host, Origin and bearer. Its rate limits are not those of calls."""
+    """Access control, after the checks of Host, Origin and bearer. Its rate limits are separate from those of calls."""
 
     def __init__(self, settings: Settings, identifier: Identifier) -> None:
         self._settings, self._identifier = settings, identifier
@@ -155,8 +155,8 @@ class Visitors:
         self._limits = LocalLimits(Rate(), capacity=1000) if settings.rate_limit else None
 
     async def refusal(self, scope: Scope, *, stream: bool) -> Response | None:
-        """Returns the answer for callers who may not look, None for others. Another site may not open the stream in a
-        visitor's browser, which says where a request comes from (W3C, Fetch Metadata)."""
+        """Returns the error response for a caller without access, else None. Scripts of other sites cannot open the stream:
+        browsers send the request's origin (W3C, Fetch Metadata)."""
         headers = Headers(scope=scope)
         if self._settings.auth == "none" and not is_from_this_machine(scope, self._settings.trusted_proxies):
             return plain(403, NOT_HERE)
@@ -167,7 +167,7 @@ class Visitors:
         return await self._refuse_unscoped(headers) if self._scoped else None
 
     async def may_still(self, scope: Scope) -> bool:
-        """False once the token of a stream has expired or was revoked; True while the issuer cannot be asked."""
+        """False once the token of an open stream has expired or was revoked; True while tokens cannot be verified."""
         headers = Headers(scope=scope)
         try:
             await self._identifier.admit(bearer_of(headers))
@@ -191,7 +191,7 @@ class Visitors:
 
 
 class Room(Addon):
-    """The routes of `/ops`. Raises `ValueError` if the page cannot be assembled."""
+    """The routes of `/ops`. The constructor raises `ValueError` if the page cannot be assembled."""
 
     def __init__(self, settings: Settings, app: Application, worker: int | None = None) -> None:
         self._document, self._policy = page()

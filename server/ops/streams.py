@@ -1,4 +1,4 @@
-"""`/ops/events`: one publisher, and at most eight streams that subscribe to it."""
+"""`/ops/events`: one publisher, and at most `MOST_PAGES` streams that subscribe to it."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from session.resilience.tasks import end_task, start_task
 
 MOST_PAGES = 8
 MOST_WAITING_BYTES = 2**17
-"""Most unread bytes of calls for one page. Of states only the newest waits."""
+"""Most bytes of calls queued for one page; further calls are dropped. Only the newest state is queued."""
 TICK_SECONDS = 0.5
 LINGER_SECONDS = 3.0
-"""The publisher outlives its last subscriber by this, so that a page that is loaded again finds what it showed before."""
+"""The publisher continues for this long without subscribers, so that a reloaded page finds its figures again."""
 FINISH_SECONDS = 0.5
 CHECK_SECONDS = 5.0
-"""Seconds between two checks that a subscriber's token is still valid."""
+"""Seconds between checks that a subscriber's token is still valid."""
 FULL = f"{MOST_PAGES} pages are open, which is all that this server shows. Close one."
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Subscriber(Slot):
-    """One stream. Calls that find no room are lost. Cancelling `scope` ends its current wait."""
+    """One stream and its queue; calls that exceed the queue are dropped. Cancelling `scope` ends its current wait."""
 
     over: bool = False
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
@@ -46,12 +46,12 @@ class Subscriber(Slot):
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def greet(self, greeting: bytes) -> None:
-        """Puts this before everything else."""
+        """Queues the first messages, which are sent before all others."""
         self._greeting = greeting
         self._changed.set()
 
     def push(self, state: bytes, calls: bytes) -> None:
-        """Adds a state, which replaces the last one, and calls. Either may be empty."""
+        """Queues calls, and a state that replaces a queued one. Either may be empty."""
         if not state and not calls:
             return
         self._state = state or self._state
@@ -61,12 +61,12 @@ class Subscriber(Slot):
         self._changed.set()
 
     def end(self) -> None:
-        """Ends the stream once it has taken what waits."""
+        """Ends the stream after what is queued."""
         self.over = True
         self._changed.set()
 
     async def take(self) -> bytes:
-        """Waits for something and returns all of it; b"" at the end."""
+        """Waits for messages and returns all that are queued; b"" at the end."""
         await self._changed.wait()
         taken = b"".join((self._greeting, self._state, *self._calls))
         self._greeting, self._state, self._waiting = b"", b"", 0
@@ -77,13 +77,13 @@ class Subscriber(Slot):
 
 
 class Subscribers(Slots[Subscriber]):
-    """The open streams. One holder may have them all, and gives one up for the first of another holder."""
+    """The open streams. One holder may use all places, until another holder's first stream takes one of them over."""
 
     def __init__(self) -> None:
         super().__init__(MOST_PAGES, math.inf, math.inf)
 
     def add(self, subscriber: Subscriber) -> None:
-        """Adds a stream; ends the one that has to yield to it. Raises `NoRoom`."""
+        """Adds a stream, ending the one whose place it takes over, if any. Raises `NoRoom`."""
         if (ended := self.take(subscriber)) is not None:
             ended.end()
             ended.scope.cancel()
@@ -93,7 +93,7 @@ class Subscribers(Slots[Subscriber]):
             each.end()
 
     async def end_within(self, seconds: float) -> None:
-        """Ends all streams; cancels those that have not taken the end in time."""
+        """Ends all streams, and cancels those that have not ended after `seconds`."""
         self.end()
         await self.wait_until_free(seconds)
         for each in self:
@@ -101,7 +101,7 @@ class Subscribers(Slots[Subscriber]):
 
 
 class Publisher:
-    """Observes from the first subscriber until some seconds after the last, and then keeps nothing."""
+    """Publishes observations from the first subscriber until `LINGER_SECONDS` after the last, then discards them."""
 
     def __init__(
         self, subscribers: Subscribers, begin: Callable[[], Observation], is_draining: Callable[[], bool], clock: Clock
@@ -112,7 +112,7 @@ class Publisher:
         self._task: asyncio.Task[None] | None = None
 
     def greet(self, subscriber: Subscriber) -> None:
-        """Sends a new subscriber the server's description and the current state."""
+        """Sends the server's description and the current state to a new subscriber, starting the observation if needed."""
         if self._observation is None:
             self._observation = self._begin()
             self._task = start_task(self._run(self._observation), "ops")
@@ -123,7 +123,7 @@ class Publisher:
         await end_task(self._task)
 
     async def _run(self, observation: Observation) -> None:
-        """Publishes while there are subscribers. When it ends by a fault their streams end too: a page opens another."""
+        """Publishes while there are subscribers. After a failure it ends their streams; browsers then reconnect."""
         ticks, needed_at = 0, self._clock()
         try:
             while self._clock() - needed_at < LINGER_SECONDS:
@@ -138,11 +138,11 @@ class Publisher:
             observation.end()
 
     def _publish(self, observation: Observation, ticks: int) -> None:
-        """Publishes calls and states; the last message is a state, so that a page knows why its stream ends."""
+        """Sends calls and, when due, a state; before the end of a drain the last message is a state that says so."""
         draining = self._is_draining()
         observation.tick()
         messages = b"".join(event("call", each) for each in observation.calls())
-        if ticks % 30 == 0:  # A comment each 15 seconds keeps proxies from closing the stream as dead
+        if ticks % 30 == 0:  # an SSE comment every 15 s keeps proxies from closing the stream as idle
             messages += b": beat\n\n"
         state = b""
         if draining or ticks % 2 == 0:
@@ -154,12 +154,12 @@ class Publisher:
 
 
 def event(name: str, data: dict[str, Any]) -> bytes:
-    """A server-sent event (HTML, section 9.2.6). JSON as it is written here has no line ends in it."""
+    """Formats a server-sent event (HTML, section 9.2.6). This JSON contains no line breaks."""
     return b"event: %b\ndata: %b\n\n" % (name.encode(), to_json(data, inf_nan_mode="null"))
 
 
 class Streams:
-    """The endpoint. `may_still` tells whether the caller of a stream would be let in now."""
+    """The ASGI endpoint of the stream. `may_still` returns whether a stream's caller still has access."""
 
     def __init__(
         self, subscribers: Subscribers, publisher: Publisher, may_still: Callable[[Scope], Awaitable[bool]]
@@ -199,7 +199,7 @@ class Streams:
                 await self._send_all(subscriber, scope, send)
         finally:
             await end_task(watching)
-            with anyio.move_on_after(FINISH_SECONDS):  # a client that reads nothing does not read the end either
+            with anyio.move_on_after(FINISH_SECONDS):  # a client that has stopped reading would block this
                 await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _send_all(self, subscriber: Subscriber, scope: Scope, send: Send) -> None:
@@ -213,7 +213,7 @@ class Streams:
 
 
 async def _watch_client(subscriber: Subscriber, receive: Receive) -> None:
-    """Ends the stream when its client is gone."""
+    """Ends the stream when the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
     subscriber.end()

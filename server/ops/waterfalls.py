@@ -1,4 +1,4 @@
-"""Waterfalls of sampled turns: each call with its spans."""
+"""Waterfalls of sampled turns: each call with the timing of its spans."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from session.turn import TurnKind
 
 
 def hash_text(key: bytes, kind: str, text: str) -> str:
-    """Returns 8 hexadecimal digits, different for each `kind`; useless where the process's key is not known."""
+    """Returns 8 hex digits, separate for each `kind`; without the process's key they cannot be traced back."""
     return blake2b(f"{kind}\0{text}".encode("utf-8", "surrogatepass"), digest_size=4, key=key).hexdigest()
 
 
 PER_SECOND = 2
 BURST = 10
-"""Turns. A watched call costs a fifth more, and to send it as much again: this keeps the page under 3 % of the server's time
-(`tests/load/ops.py`)."""
+"""Turns sampled a second, and at once. Observing a call costs a fifth more, and sending it as much again: this rate keeps
+the page under 3 % of the server's time (`tests/load/ops.py`)."""
 MOST_CALLS = 32
-"""Most calls of one turn, more than a model makes. It bounds a client that names the same turn for every call."""
+"""Most sampled calls of one turn, more than a model makes: it bounds clients that use one turn's name for every call."""
 HOLDS_SECONDS = 10.0
-"""How long a decision about a turn is valid. Calls without a turn go by their session, which has one after another."""
+"""Validity of a turn's sampling decision. Calls without a turn are sampled by session, whose turns follow each other."""
 
 
 @dataclass(slots=True)
@@ -39,15 +39,15 @@ class _Decision:
 
 
 class Turns:
-    """Samples whole turns: the decision falls at a turn's first call. The rate does not depend on the traffic."""
+    """Samples whole turns, decided at a turn's first call, at a rate independent of the traffic."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._decided: Lru[int, _Decision] = Lru(2048)  # ten seconds of 200 turns a second
+        self._decided: Lru[int, _Decision] = Lru(2048)  # 200 turns a second for ten seconds
         self._limits = LocalLimits(Rate(PER_SECOND, BURST), clock, capacity=1)
 
     def is_sampled(self, turn: int) -> bool:
-        """True if a call of the turn, given by its hash, is shown."""
+        """True if a call of the turn with this hash is sampled."""
         now, decision = self._clock(), self._decided.use(turn)
         if decision is None or now - decision.made_at >= HOLDS_SECONDS:
             decision = _Decision(now, 0 if self._limits.wait_ms("turns") else MOST_CALLS)
@@ -59,15 +59,15 @@ class Turns:
 
 
 MOST_WAITING = 256
-"""Finished calls between two messages, half a second; and calls in flight."""
+"""Most finished calls kept until the next message (half a second), and most sampled calls in flight."""
 ACTIVE_SECONDS = 300.0
 WORDS = re.compile(r"[A-Za-z][A-Za-z_ ]{0,39}")
 Json = dict[str, Any]
 
 
 class Waterfalls:
-    """A sink and an observer: calls are sampled when they arrive and sent when they are over. It also counts sessions, which
-    events do not name."""
+    """A sink and an observer: samples calls when they arrive and returns them when they have ended. It also counts active
+    sessions, since events do not contain the session."""
 
     def __init__(self, key: bytes, clock: Clock, wall: WallClock) -> None:
         self._hash, self._clock, self._wall = partial(hash_text, key), clock, wall
@@ -92,12 +92,12 @@ class Waterfalls:
             self._over.append((event, call, self._wall()))
 
     def take(self) -> list[Json]:
-        """Returns the calls that have ended since the last time."""
+        """Returns the sampled calls that have ended since the last call of this method."""
         over, self._over = self._over, []
         return [self._as_dict(*each) for each in over]
 
     def active_sessions(self) -> int:
-        """Returns the sessions with a call in the last five minutes, at most ten thousand."""
+        """Returns the number of sessions with a call in the last five minutes, at most ten thousand."""
         self._sessions.pop_while(lambda used: self._clock() - used > ACTIVE_SECONDS)
         return len(self._sessions)
 
@@ -125,18 +125,18 @@ class Waterfalls:
         }
 
     def _turn(self, call: Call) -> str:
-        """Hashes the turn. Implicit turns are numbered within their session: another end is another turn."""
+        """Returns the turn's hash. A session's implicit turns are numbered: another end time means another turn."""
         turn = _name(call)
         if call.turn is not None and call.turn.name.kind is TurnKind.IMPLICIT:
             number, ends = self._implicit.use(turn) or (0, call.turn.ends.at)
-            number += abs(call.turn.ends.at - ends) > 0.25  # calls of one turn differ this much about its end
+            number += abs(call.turn.ends.at - ends) > 0.25  # s, by which calls of one turn may differ about its end
             self._implicit.put(turn, (number, call.turn.ends.at))
             turn = f"{turn}\0{number}"
         return self._hash("turn", turn)
 
 
 def _name(call: Call) -> str:
-    """Returns the turn's name within its session. A call without any name is a turn of its own."""
+    """Returns the turn's name with its session; the call's id if it has neither."""
     session, turn = call.metadata.session or call.transport_session, call.metadata.turn or call.metadata.trace
     return f"{session}\0{turn or ''}" if session or turn else call.call_id
 
@@ -162,5 +162,5 @@ def _span_of(span: Span, arrived: float) -> Json:
 
 
 def is_plain(value: object) -> bool:
-    """True for numbers and short words: other attributes stay in the process."""
+    """True for numbers and short words; other attributes of spans are not shown."""
     return WORDS.fullmatch(value) is not None if isinstance(value, str) else isinstance(value, (int, float))

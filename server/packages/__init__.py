@@ -1,1 +1,1 @@
-"""Tools from packages that are installed beside the server, by entry point; loaded at the start and again when asked."""
+"""Tools of installed packages, found by entry point; loaded at the start and again on request."""

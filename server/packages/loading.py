@@ -1,7 +1,6 @@
-"""An installed package, imported, with its tools compiled: all of it, or nothing.
+"""Imports an installed package and compiles its tools, completely or not at all.
 
-Packages bring tools by an entry point in the group `manga_tools.tools`.
-"""
+Packages announce tools by an entry point in the group `manga_tools.tools`."""
 
 from __future__ import annotations
 
@@ -20,14 +19,14 @@ from tools.registry import Registered, ToolRefused
 GROUP = "manga_tools.tools"
 UNKNOWN = "unknown"
 MOST_TOOLS = 50
-"""Most tools of one package: every model reads each of them in every turn."""
+"""Most tools of one package: every model reads all of them in every turn."""
 Compile = Callable[[Tool, str, str], Registered]
-"""(tool, version, package) to what can be registered."""
+"""Compiles a tool with its version and package for the registry."""
 
 
 class Refused(Exception):
-    """A refused package. `reason`, one line, is public: the problem and its remedy. `detail` is the exception of the
-    package's code, for operators alone, since it may hold anything."""
+    """A package was refused. `reason` is one public line with the problem and its remedy; `detail` is the exception of the
+    package's code, only for operators, since it may contain anything."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(reason)
@@ -36,10 +35,10 @@ class Refused(Exception):
 
     @classmethod
     def from_error(cls, reason: str, error: BaseException) -> Refused:
-        """Makes a refusal with the error as `detail`: one line of at most 300 characters, without terminal controls."""
+        """Makes a refusal with the error as `detail`: one line of at most 300 characters without control characters."""
         try:
             words = " ".join(str(error).split())
-        except BaseException:  # the package's own code, too
+        except BaseException:  # str() runs the package's code
             words = ""
         words = "".join(each if each.isprintable() else "?" for each in words)
         return cls(reason, f"{type(error).__name__}: {words}"[:300].rstrip(": "))
@@ -51,8 +50,8 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """An installed package, in the version of its metadata. `also` are other versions whose metadata are in the same folder:
-    nobody can tell which of them the modules belong to."""
+    """An installed package by its metadata. `also` are further versions whose metadata are in the same folder, so that it is
+    unclear to which version the modules belong."""
 
     name: str
     version: str
@@ -64,9 +63,9 @@ class Package:
 
 
 def find_packages() -> list[Package]:
-    """Reads the installed packages from the disk, sorted by name. Of two with one name the first on the path counts, as for
-    an import. Names are normalised (packaging.python.org): `Manga_Extra` and `manga-extra` are one package."""
-    importlib.invalidate_caches()  # else a package that was installed a moment ago is not found
+    """Returns the installed packages with tools, sorted by name. Of two with the same name the first on sys.path counts, as
+    for imports. Names are normalised (packaging.python.org): `Manga_Extra` and `manga-extra` are the same package."""
+    importlib.invalidate_caches()  # else a package installed a moment ago is not found
     found: dict[str, tuple[Distribution, list[EntryPoint]]] = {}
     for point in entry_points(group=GROUP):
         if point.dist is not None:
@@ -83,8 +82,8 @@ def find_packages() -> list[Package]:
 
 
 class FreshImports:
-    """One attempt to import modules anew. Only modules beneath its roots are touched, so that the server's classes stay the
-    same; whatever else the imported code removes or replaces in `sys.modules` is put back."""
+    """One attempt to import modules again. Only modules below its `roots` are replaced, so that the server's classes stay
+    the same; other changes of the imported code to `sys.modules` are undone."""
 
     def __init__(self) -> None:
         self.roots = frozenset[str]()
@@ -93,29 +92,29 @@ class FreshImports:
         self._abandoned = False
 
     def begin(self, roots: Iterable[str]) -> None:
-        """Forgets all modules beneath the roots, so that they are imported anew."""
+        """Removes all modules below the roots from `sys.modules`, so that they are imported again."""
         self.roots = frozenset(roots)
         self._before = unload(self.roots)
         self._others = {name: module for name, module in sys.modules.copy().items() if not _is_half_imported(module)}
 
     def end(self) -> None:
-        """Ends the imports; undoes them if they were abandoned."""
+        """Ends the attempt; undoes its imports if it was abandoned."""
         self._put_back()
         if self._abandoned:
             self.undo()
 
     def abandon(self) -> None:
-        """Undoes the imports while another thread may still go on; what that imports until `end` is undone then."""
+        """Undoes the imports now, and again at `end`, as the importing thread may still be running."""
         self._abandoned = True
         self._put_back()
         self.undo()
 
     def keep(self) -> None:
-        """Drops the version before."""
+        """Drops the previous version's modules; the imports can no longer be undone."""
         self._before = {}
 
     def undo(self) -> None:
-        """Restores the version before: half a failed import would be worse than either version."""
+        """Restores the previous version's modules, since a half-failed import is worse than either version."""
         unload(self.roots)
         sys.modules.update(self._before)
         for root in self.roots & set(self._before):
@@ -124,17 +123,17 @@ class FreshImports:
                 setattr(sys.modules[parent], name, self._before[root])
 
     def _put_back(self) -> None:
-        others, self._others = self._others, {}  # only once: a module that is removed later is removed on purpose
+        others, self._others = self._others, {}  # only once: modules removed later are removed on purpose
         sys.modules.update(others)
 
 
 def _is_half_imported(module: ModuleType) -> bool:
-    """True while another thread imports the module; it removes the module itself if that fails."""
+    """True while another thread imports the module; that thread removes it if the import fails."""
     return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
 
 
 def unload(roots: Iterable[str]) -> dict[str, ModuleType]:
-    """Removes the modules beneath `roots` and returns them; calls in flight keep what they use."""
+    """Removes the modules below `roots` from `sys.modules` and returns them; calls in flight keep their references."""
     roots = frozenset(roots)
     beneath = tuple(f"{root}." for root in roots)
     names = [name for name in list(sys.modules) if name in roots or name.startswith(beneath)]
@@ -144,7 +143,7 @@ def unload(roots: Iterable[str]) -> dict[str, ModuleType]:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A loaded package. `imports` can be undone until part of it has been registered."""
+    """A loaded package. `imports` can be undone until its tools are registered."""
 
     package: Package
     tools: Sequence[Registered]
@@ -156,8 +155,8 @@ class Loaded:
 
 
 def load(package: Package, compile_tool: Compile, others: Collection[str], imports: FreshImports) -> Loaded:
-    """Loads a package, for as long as its code runs. `others` are modules of the server and of other packages. Raises
-    `Refused` with every module as it was."""
+    """Loads a package; blocks while its code runs. `others` are module names of the server and of other packages. Raises
+    `Refused`, with all modules as before."""
     try:
         if package.also:
             versions = ", ".join((package.version, *package.also))
@@ -173,7 +172,7 @@ def load(package: Package, compile_tool: Compile, others: Collection[str], impor
     except Refused:
         imports.undo()
         raise
-    except BaseException as error:  # a list, a name: whatever is touched may be the package's own code
+    except BaseException as error:  # reading any attribute may run the package's code
         imports.undo()
         raise Refused.from_error("its tools cannot be read", error) from None
     finally:
@@ -181,7 +180,7 @@ def load(package: Package, compile_tool: Compile, others: Collection[str], impor
 
 
 def _roots(package: Package, others: Collection[str]) -> set[str]:
-    """Returns the modules' outermost packages. Raises `Refused` for another package's, which would change under it."""
+    """Returns the root modules of the package's entry points. Raises `Refused` if the server or another package has one."""
     roots = set()
     for point in package.entry_points:
         try:
@@ -196,7 +195,7 @@ def _roots(package: Package, others: Collection[str]) -> set[str]:
 
 
 def root_of(module: str) -> str:
-    """Returns the outermost package above `module` that is no namespace package, and so of one distribution alone. Raises
+    """Returns the outermost package of `module` that is not a namespace package and thus belongs to one distribution. Raises
     `ImportError` for an unknown module."""
     parts = module.split(".")
     for length in range(1, len(parts) + 1):
@@ -214,7 +213,7 @@ def _tools_of(point: EntryPoint) -> Iterator[Tool]:
         found = point.load()
     except AttributeError as error:
         raise Refused.from_error(f"{point.value} is not there, or its import fails", error) from None
-    except BaseException as error:  # whatever foreign code does, SystemExit included
+    except BaseException as error:  # the package's code may raise anything, even SystemExit
         raise Refused.from_error(f"the import of {point.value} fails", error) from None
     for each in found if isinstance(found, list | tuple) else (found,):
         if not isinstance(each, Tool):

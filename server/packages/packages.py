@@ -1,5 +1,5 @@
-"""Keeps the registry in step with the installed packages, and says what came of each reload. `python -m server tools reload`
-asks a running server for one by a Unix socket that only its own user can open."""
+"""Updates the registry from the installed packages, and reports each reload. `python -m server tools reload` requests one
+from a running server over a Unix socket that only the server's user can open."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ from tools.store.models import Health
 QUESTION = b"reload\n"
 IO_SECONDS = 1.0
 ANSWER_SECONDS = 120.0
-"""Seconds for the reload itself, which bounds each package."""
+"""Timeout of a request for a reload, in which each package's import is bounded."""
 MOST_CLIENTS = 128
-"""Most clients that wait for an answer; others wait to be accepted. They share reloads, so a flood causes a few."""
+"""Most clients served at once; others wait to be accepted. They share reloads, so that a flood of clients causes few."""
 
 NONE_INSTALLED = "no package that is installed brings tools (entry point group manga_tools.tools)"
 
 
 @dataclass(frozen=True, slots=True)
 class PackageReport:
-    """The tools that are new, replaced by another version, and withdrawn; or why the package was `refused`, and the version
-    that `stays`."""
+    """One package's result: tools that are new, replaced by another version, or withdrawn; or the reason why it was
+    `refused`, and the version that `stays`."""
 
     package: str
     version: str
@@ -59,7 +59,7 @@ class PackageReport:
 
 @dataclass(frozen=True, slots=True)
 class ReloadReport:
-    """The result of a reload. `problem` says why no package could be read."""
+    """The result of a reload. `problem` is the reason if the installed packages could not be read."""
 
     packages: Sequence[PackageReport] = field(default_factory=tuple)
     problem: str | None = None
@@ -82,19 +82,19 @@ class ReloadReport:
 
 Reload = Callable[[], Awaitable[ReloadReport]]
 Reloads = Callable[[Reload], Coroutine[Any, Any, None]]
-"""Answers requests for a reload until cancelled."""
+"""Serves requests for reloads until cancelled."""
 
 
 class NoServer(Exception):
-    """No server answers at the socket that the message names."""
+    """No server answers at the socket, which the message names."""
 
 
 T = TypeVar("T")
 
 
 class Coalesced(Generic[T]):
-    """Runs `work` one at a time; requests during a run share the next one. `tasks` owns the runs, so that a caller that is
-    cancelled cancels none."""
+    """Single flight: runs `work` once at a time; requests made during a run share one following run. `tasks` owns the runs,
+    so that cancelling a caller does not cancel them."""
 
     def __init__(self, work: Callable[[], Awaitable[T]], tasks: asyncio.TaskGroup) -> None:
         self._work = work
@@ -103,7 +103,7 @@ class Coalesced(Generic[T]):
         self._next: asyncio.Task[T] | None = None
 
     async def __call__(self) -> T:
-        """Runs the work, or joins a run. Raises its errors."""
+        """Runs the work, or joins a run that has not started. Raises the errors of `work`."""
         if self._next is None:
             self._next = self._tasks.create_task(self._run())
         return await asyncio.shield(self._next)
@@ -115,14 +115,14 @@ class Coalesced(Generic[T]):
 
 
 def socket_path(host: str, port: int) -> Path:
-    """Returns the socket of the server at host and port. Raises OSError without a folder for temporary files."""
+    """Returns the path of the server's socket. Raises OSError if there is no temporary folder."""
     return Path(tempfile.gettempdir()) / f"manga-tools-{os.getuid()}" / f"{host}-{port}.sock"
 
 
 async def answer_reloads(host: str, port: int, reload: Reload) -> None:
-    """Runs until cancelled. Without a socket it logs that and does nothing: the flags document can still ask for reloads."""
+    """Serves requests until cancelled. Without a socket it only logs that: the flags document can still cause reloads."""
     try:
-        path = await asyncio.to_thread(socket_path, host, port)  # tempfile tries to write to its folder
+        path = await asyncio.to_thread(socket_path, host, port)  # on a thread: tempfile tests the folder by writing
         listener = _listening(path)
     except OSError as error:
         why = error.strerror or str(error)
@@ -138,7 +138,7 @@ async def answer_reloads(host: str, port: int, reload: Reload) -> None:
 
 
 async def ask_to_reload(host: str, port: int) -> ReloadReport:
-    """Asks the server for a reload. Raises `NoServer`, and `TimeoutError` when the reload takes too long."""
+    """Requests a reload from the server. Raises `NoServer`, or `TimeoutError` after `ANSWER_SECONDS`."""
     loop, path, answer = asyncio.get_running_loop(), socket_path(host, port), b""
     with socket.socket(socket.AF_UNIX) as client:
         client.setblocking(False)
@@ -152,13 +152,13 @@ async def ask_to_reload(host: str, port: int) -> ReloadReport:
             return ReloadReport.from_json(json.loads(answer))
         except TimeoutError:
             raise
-        except (OSError, ValueError, KeyError, TypeError):  # a server of another version words it otherwise
+        except (OSError, ValueError, KeyError, TypeError):  # or a server of another version with another format
             raise NoServer(str(path)) from None
 
 
 def _listening(path: Path) -> socket.socket:
-    """Opens the socket, in place of a killed server's: only one process has the port. Raises OSError for another user's
-    folder."""
+    """Opens the socket, replacing a killed server's: only one process can have the port. Raises OSError if the folder
+    belongs to another user."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
     if stat.S_IMODE(_check_own(path.parent).st_mode) != 0o700:
         path.parent.chmod(0o700)
@@ -176,7 +176,7 @@ def _listening(path: Path) -> socket.socket:
 
 
 def _check_own(folder: Path) -> os.stat_result:
-    """Raises OSError for another user's folder, or a link: in /tmp anybody can create it first."""
+    """Raises OSError if the folder is another user's, or a link: in /tmp anyone could have created it before."""
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise PermissionError(0, f"{folder} belongs to somebody else")
@@ -195,9 +195,9 @@ async def _answer_all(listener: socket.socket, reload: Reload) -> None:
 
 
 async def _answer(client: socket.socket, reload: Reload) -> None:
-    """Answers one client, however it behaves."""
+    """Answers one client; its errors and timeouts are ignored."""
     loop = asyncio.get_running_loop()
-    with client, suppress(OSError):  # TimeoutError is one
+    with client, suppress(OSError):  # TimeoutError is an OSError
         async with asyncio.timeout(IO_SECONDS):
             asked = await loop.sock_recv(client, len(QUESTION))
         if asked == QUESTION:
@@ -212,9 +212,9 @@ IMPORT_SECONDS = 10.0
 
 
 class Packages:
-    """Loads, replaces and withdraws a package's tools together. If a package is refused, the tools and modules of its last
-    version stay. One package is imported at a time. A thread cannot be stopped: if one hangs in an import, its modules are
-    put back and nothing more is imported while it hangs."""
+    """Loads, replaces and withdraws each package's tools as a unit; if a package is refused, its last version stays. One
+    package is imported at a time. Since threads cannot be stopped, a hanging import's modules are restored, and nothing more
+    is imported while it hangs."""
 
     def __init__(self, registry: Registry, import_seconds: float = IMPORT_SECONDS) -> None:
         self._registry, self._seconds = registry, import_seconds
@@ -226,7 +226,7 @@ class Packages:
         self._wanted = asyncio.Event()
 
     async def reload(self) -> ReloadReport:
-        """Imports every installed package anew, and withdraws the tools of removed ones."""
+        """Imports every installed package again, and withdraws the tools of removed packages."""
         async with self._one_at_a_time:
             try:
                 packages = await self._find_packages()
@@ -238,23 +238,23 @@ class Packages:
             return ReloadReport([*withdrawn, *[await self._reload(each) for each in packages]])
 
     def reload_soon(self) -> None:
-        """Makes `keep` reload."""
+        """Has `keep` reload; returns at once."""
         self._wanted.set()
 
     async def keep(self) -> None:
-        """Reloads on demand until cancelled."""
+        """Reloads whenever `reload_soon` was called, until cancelled."""
         while True:
             await self._wanted.wait()
             self._wanted.clear()
             await self.reload()
 
     async def health(self, deadline: Deadline) -> Health:
-        """Returns the result of the last load, without what the packages' own code raised."""
+        """Returns the result of the last reload, without messages of the packages' own exceptions."""
         reasons = "; ".join(f"{name}: {each.reason}" for name, each in self._refused.items())
         return Health(not reasons, reasons)
 
     async def _find_packages(self) -> list[Package]:
-        """Finds the installed packages. Raises `Refused`."""
+        """Returns the installed packages. Raises `Refused`."""
         try:
             return await self._wait_for(run_on_thread(find_packages, "packages"))
         except Exception as error:
@@ -262,12 +262,12 @@ class Packages:
             raise Refused.from_error(reason, error) from None
 
     async def _load(self, package: Package, others: Collection[str]) -> Loaded:
-        """Loads a package; `others` are the other modules in use. Raises `Refused` with everything as it was."""
+        """Loads a package; `others` are other modules in use. Raises `Refused`, with all modules as before."""
         if self._hanging is not None and not self._hanging[1].done():
             raise Refused(f"the import of {self._hanging[0]} has not ended: mend that package and start the server again")
         imports = FreshImports()
         try:
-            with redirect_stdout(sys.stderr):  # stdout is the protocol's, or a command's
+            with redirect_stdout(sys.stderr):  # stdout is for the protocol, or for a command's output
                 work = run_on_thread(
                     partial(load, package, self._registry.compile_tool, others, imports), f"import of {package}"
                 )
@@ -281,7 +281,7 @@ class Packages:
             raise
 
     async def _wait_for(self, work: Future[T]) -> T:
-        """Waits for work on the import thread. Raises `TimeoutError`."""
+        """Waits for a function on another thread. Raises `TimeoutError`."""
         waiting = asyncio.wrap_future(work)
         done, _ = await asyncio.wait({waiting}, timeout=self._seconds)
         if not done:
@@ -292,7 +292,7 @@ class Packages:
     async def _reload(self, package: Package) -> PackageReport:
         last = self._loaded.get(package.name)
         try:
-            # The server's modules, imported before any package, and those of other packages.
+            # The server's modules, which were imported before any package's, and those of other packages.
             others = (each.imports.roots for name, each in self._loaded.items() if name != package.name)
             loaded = await self._load(package, self._own_modules.union(*others))
             self._check_names(loaded)
@@ -306,7 +306,7 @@ class Packages:
         return report
 
     def _check_names(self, loaded: Loaded) -> None:
-        """Raises `Refused` for the name of a built-in tool, or of another package's."""
+        """Raises `Refused` if a tool has the name of a built-in tool or of another package's tool."""
         package = loaded.package.name
         for name in loaded.names:
             other = self._registry.get(name) if name in self._registry else None
@@ -327,7 +327,7 @@ class Packages:
         return PackageReport(package.name, package.version, new, replaced, gone)
 
     def _withdraw(self, name: str) -> PackageReport | None:
-        """Returns None for a package without tools."""
+        """Withdraws a removed package's tools; None if it had none."""
         self._refused.pop(name, None)
         last = self._loaded.pop(name, None)
         if last is None:
@@ -339,7 +339,7 @@ class Packages:
         return report
 
     def _refuse(self, name: str, refused: Refused, line: str) -> None:
-        """Logs a refusal once, and not at each reload."""
+        """Records a refusal, and logs it unless it is the same as at the last reload."""
         last = self._refused.get(name)
         self._refused[name] = refused
         if last is None or last.whole != refused.whole:

@@ -1,1 +1,1 @@
-"""The process: its life, its health, and its background tasks."""
+"""The process: its lifecycle, its health, and its background tasks."""

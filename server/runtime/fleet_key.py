@@ -1,4 +1,4 @@
-"""The key that the processes of a fleet share, to seal and open one another's messages."""
+"""The key that all processes of a fleet share, to encrypt and decrypt messages between them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ AGAIN_SECONDS = 0.25
 
 
 class FleetKey:
-    """A key derived from a configured `secret`, or created once in the shared Redis; without either it is this process's
-    own. `ring` has the present key first, then earlier ones."""
+    """A key derived from the configured `secret`; else created once in the shared Redis; without both, random in this
+    process. `ring` has the present key first, then earlier ones."""
 
     def __init__(self, secret: str | None = None, redis: KeyValue | None = None) -> None:
         self._redis = None if secret else redis
@@ -33,15 +33,15 @@ class FleetKey:
             self.agreed.set()
 
     def derive_keys(self, purpose: bytes) -> list[bytes]:
-        """Returns the keys for one purpose, in the order of the ring."""
+        """Derives a key for `purpose` from each key of the ring, in its order."""
         return [HKDF(SHA256(), BYTES, None, b"manga/" + purpose).derive(key) for key in self.ring]
 
     def hurry(self) -> None:
-        """Makes the next comparison of the key with the other processes' soon."""
+        """Has the key compared with the other processes' soon (after `AGAIN_SECONDS`)."""
         self._hurried.set()
 
     async def keep(self) -> NoReturn:
-        """Keeps in agreement with the others until cancelled; writes the key again to a Redis that lost it."""
+        """Compares the key with Redis's regularly until cancelled; writes it again if Redis has lost it."""
         while self._redis is not None:
             try:
                 await self._agree(self._redis)
@@ -57,7 +57,7 @@ class FleetKey:
         raise AssertionError("it runs until it is cancelled")
 
     async def _agree(self, redis: KeyValue) -> None:
-        """Compares this key with the fleet's, and adopts or writes it. Raises `MemoryUnavailable`."""
+        """Stores this key in Redis if there is none, else adopts the stored one. Raises `MemoryUnavailable`."""
         steps = [Command(("SET", FLEET_KEY, self.ring[0], "NX")), Command(("GET", FLEET_KEY))]
         _, found = await redis.trip(steps, Deadline.after(0.5))
         if not isinstance(found, bytes) or len(found) != BYTES:

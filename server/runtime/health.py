@@ -28,7 +28,7 @@ Probe = Callable[[Deadline], Awaitable[Health]]
 
 @dataclass(slots=True)
 class Dependencies:
-    """Every dependency by name, with its probe and its circuit breaker, if any. Outages are logged once. A successful probe
+    """Every dependency by name, with its probe and its circuit breaker or None. Outages are logged once. A successful probe
     closes a half-open breaker that no call tries."""
 
     probes: Mapping[str, tuple[Probe, CircuitBreaker | None]]
@@ -39,8 +39,8 @@ class Dependencies:
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def states(self) -> dict[str, dict[str, Any]]:
-        """Returns `{name: {state, latency_ms, detail?}}`. All are probed at once, for half a second at most; concurrent
-        callers share the answers."""
+        """Returns `{name: {state, latency_ms, detail?}}`. All are probed concurrently, for at most half a second; callers
+        within `REMEMBERED_SECONDS` share the result."""
         async with self._asking:
             if self.clock() - self._asked_at > REMEMBERED_SECONDS:
                 names = list(self.probes)
@@ -50,7 +50,7 @@ class Dependencies:
         return self._states
 
     async def keep(self) -> NoReturn:
-        """Probes what a breaker is ready to try again: without calls nothing else would."""
+        """Probes dependencies with a half-open breaker, which would stay half open without calls. Never returns."""
         await run_periodically("dependencies", self._probe_half_open)
 
     async def _probe_half_open(self) -> float:
@@ -71,7 +71,7 @@ class Dependencies:
         return {"state": state, "latency_ms": latency_ms, **({"detail": health.detail} if health.detail else {})}
 
     async def _probe_as_call(self, probe: Probe, breaker: CircuitBreaker) -> Health:
-        """Probes in place of a call; reports a success to the breaker, and leaves failures for calls to report."""
+        """Probes in place of a call, reporting only a success to the breaker; failures are left for calls to report."""
         era, started, health = breaker.era, self.clock(), None
         try:
             health = await _ask_probe(probe, self.clock)
@@ -101,7 +101,7 @@ async def _ask_probe(probe: Probe, clock: Clock) -> Health:
 def dependencies(
     store: Store, memory: SessionMemory, others: Mapping[str, Probe], breakers: Mapping[str, CircuitBreaker], clock: Clock
 ) -> Dependencies:
-    """The dependencies in the order of `/readyz`. `others` have no breaker."""
+    """Returns the dependencies in the order of `/readyz`. `others` have no breaker unless `breakers` names them."""
 
     async def redis(deadline: Deadline) -> Health:
         await memory.ping(deadline)

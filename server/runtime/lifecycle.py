@@ -1,4 +1,4 @@
-"""The process's life: background tasks, signals, readiness, and draining without losing an answer."""
+"""The process's lifecycle: background tasks, signals, readiness, and draining without losing an answer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 def run_on_thread(work: Callable[[], T], name: str) -> Future[T]:
-    """Runs a function on a daemon thread: at its end Python waits for executors' threads, not for this one."""
+    """Runs a function on a daemon thread, for which Python's exit does not wait, unlike for executors' threads."""
     promised: Future[T] = Future()
 
     def run() -> None:
@@ -34,7 +34,7 @@ def run_on_thread(work: Callable[[], T], name: str) -> Future[T]:
             return
         try:
             promised.set_result(work())
-        except BaseException as error:  # handed to the caller, as executors do
+        except BaseException as error:  # passed to the caller, as executors do
             promised.set_exception(error)
 
     Thread(target=run, daemon=True, name=name).start()
@@ -48,8 +48,8 @@ Sleep = Callable[[float], Coroutine[Any, Any, None]]
 
 
 class Background:
-    """Restarts tasks that die, after 1, 2, 4 … 60 seconds. `died` receives the name; the log has the reason. The tasks end
-    with the stack."""
+    """Runs background tasks, restarting one that ends after 1, 2, 4 … 60 seconds. `died` receives its name; the log has the
+    reason. The tasks are cancelled with the stack."""
 
     def __init__(self, stack: AsyncExitStack, died: Callable[[str], None], sleep: Sleep = asyncio.sleep) -> None:
         self._stack = stack
@@ -58,7 +58,7 @@ class Background:
         self._resting: set[str] = set()
 
     def run(self, name: str, work: Work) -> None:
-        """Starts `work`, which runs until cancelled; a return counts as a death."""
+        """Starts `work`, which should run until cancelled; if it returns it is restarted too."""
         self._stack.push_async_callback(end_task, asyncio.create_task(self._keep_up(name, work), name=name))
 
     async def health(self, deadline: Deadline) -> Health:
@@ -91,19 +91,19 @@ class Background:
 
 
 TOGETHER_SECONDS = 1.0
-"""Signals so close together are one: make passes on a signal to the process group a second time."""
+"""A second signal within this time is taken for the first: make repeats a signal to the process group."""
 
 ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2})
-"""Signals that would end the process at once, without answering open calls."""
+"""Signals that by default end the process at once, without answering open calls."""
 
 
 def list_ending_signals() -> list[signal.Signals]:
-    """The signals that the process's starter did not have ignored, as nohup does."""
+    """Returns SIGINT, and those of `ENDING` that the parent process has not set to be ignored, as nohup does."""
     return [each for each in ENDING if each == signal.SIGINT or signal.getsignal(each) is not signal.SIG_IGN]
 
 
 def stop_on_signals(stop: asyncio.Event) -> None:
-    """Sets `stop` at the first signal; a later one ends the process at once."""
+    """Sets `stop` at the first signal; a signal over `TOGETHER_SECONDS` later ends the process at once."""
     loop = asyncio.get_running_loop()
     first = 0.0
 
@@ -120,20 +120,20 @@ def stop_on_signals(stop: asyncio.Event) -> None:
 
 
 async def wait_for_either(work: asyncio.Task[Any], stop: asyncio.Event) -> None:
-    """Waits for the signal, or for the work to end by itself."""
+    """Waits until `stop` is set or the work ends, whichever is first."""
     stopped = asyncio.create_task(stop.wait())
     await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
     await end_task(stopped)
 
 
 GRACE_SECONDS = 0.2
-"""Seconds in which a request on its way may still arrive after the last call has ended."""
+"""Seconds after the last call's end in which a request that is under way may still arrive."""
 
 
 @dataclass(slots=True)
 class Lifecycle:
-    """The state of the process: `wired` while there are backends, `draining` from the first signal on. It serves once it
-    `knows` which tools are on."""
+    """The state of the process: `wired` while its backends are open, `draining` from the first stop signal. It serves only
+    once `knows` says that the flags are known."""
 
     wired: bool = False
     draining: bool = False
@@ -145,7 +145,7 @@ class Lifecycle:
 
     @contextmanager
     def serving(self) -> Iterator[None]:
-        """Calls are accepted within the block."""
+        """Marks the process as wired within the block."""
         self.wired = True
         try:
             yield
@@ -154,7 +154,7 @@ class Lifecycle:
 
 
 async def drain(lifecycle: Lifecycle, shed: ShedStage, turns: TurnShadows, budget_seconds: float) -> None:
-    """Goes on serving until all turns are over and no call is under way, for at most one turn's budget."""
+    """Keeps serving until all turns have ended and no call is running, for at most one turn's budget."""
     lifecycle.draining = True
     try:
         async with asyncio.timeout(budget_seconds):
@@ -166,4 +166,4 @@ async def drain(lifecycle: Lifecycle, shed: ShedStage, turns: TurnShadows, budge
             await asyncio.sleep(GRACE_SECONDS)
             await shed.idle.wait()
     except TimeoutError:
-        pass  # one budget is the promise: the connections are closed then
+        pass  # turns are promised one budget; the connections are closed now

@@ -1,4 +1,4 @@
-"""The standby catalogue: a compact replica in this process for when the search engine is away or slow.
+"""The standby catalogue: a compact replica in this process, used while the search engine is down or slow.
 
-`infra.seed` packs it into a bundle and publishes it (`bundle.py`, `s3.py`). `replica.py` keeps the newest
-valid one; `second.py` is the store over it. `opening.py` is the entry, and alone is imported where MANGA_STANDBY is off."""
+`infra.seed` packs it into a bundle and publishes that (`bundle.py`, `s3.py`). `replica.py` loads the newest valid bundle,
+`second.py` makes a store of it. `opening.py` is the entry, the only module imported with MANGA_STANDBY=off."""

@@ -1,9 +1,8 @@
-"""A bundle, and the places that hold one: one line of JSON, the manifest, then a zip of the records and the arrays computed
-from them.
+"""A bundle, and the places that store one. A bundle is a line of JSON, the manifest, then a zip of records and arrays.
 
-The records are a catalogue file of the embedded catalogue; with the arrays beside it a task computes nothing when it loads
-them. The digest detects truncation and damage; the place's permissions keep others from writing. All functions block.
-"""
+The records are an embedded catalogue's file; the arrays are computed from them, so that a task that loads the bundle need
+not compute any. The digest detects truncation and damage; only the place's permissions prevent forgery. `pack` and `unpack`
+block."""
 
 from __future__ import annotations
 
@@ -31,23 +30,23 @@ from session.resilience.deadline import Deadline
 NAMES, FULL = "names", "full"
 KINDS = (NAMES, FULL)
 LAYOUT = 1
-"""The bundle's version: a server reads no other."""
+"""The version of the bundle format; a server reads no other."""
 LONGEST_LINE = 4096
 
 
 class BundleError(ValueError):
-    """An unusable bundle; the message states the reason."""
+    """The bundle is unusable; the message is the reason."""
 
 
 class BrokenOffError(BundleError):
-    """A truncated bundle: the rest may be on its way."""
+    """The bundle is truncated: the rest may still be being written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The first line of a bundle. `made` is in seconds since the epoch; `catalog` is the SHA-256 of the records, `computed`
-    the format of the arrays, and `embedder` the model of the vectors (None: no vectors); `size` and `digest` (SHA-256) are
-    of all that follows the line."""
+    """The first line of a bundle. `made` is in epoch seconds; `catalog` is the SHA-256 of the records, `computed` the format
+    of the arrays, and `embedder` the model of the vectors (None: no vectors); `size` in bytes and `digest` (SHA-256) are of
+    everything after the line."""
 
     kind: str
     titles: int
@@ -61,7 +60,7 @@ class Manifest:
 
     @classmethod
     def read(cls, line: bytes) -> Manifest:
-        """Reads a manifest from its line. Raises `BundleError`."""
+        """Parses and checks a manifest. Raises `BundleError`."""
         try:
             said = json.loads(line)
         except (ValueError, RecursionError):
@@ -79,7 +78,7 @@ class Manifest:
         return json.dumps(asdict(self)).encode() + b"\n"
 
     def same_as(self, other: Manifest) -> bool:
-        """True if both have the same content, made at whatever time."""
+        """True if both bundles have the same content, regardless of when they were made."""
         return replace(self, titles=0, made=0, size=0, digest="") == replace(other, titles=0, made=0, size=0, digest="")
 
 
@@ -92,15 +91,15 @@ def _is_whole(said: dict[str, Any]) -> bool:
 
 RECORDS = "catalog.jsonl"
 MOST_BYTES = 2**30
-"""Most bytes unpacked: some 500,000 titles."""
+"""Most bytes of a bundle's unpacked files: some 500,000 titles."""
 MOST_TIMES = 200
-"""Most times its size that a bundle may unpack to; records and arrays unpack to ten."""
+"""Largest ratio of unpacked to packed size (a zip bomb's is larger); that of records and arrays is about ten."""
 _KINDS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _MEMBER = re.compile(r"catalog\.jsonl|index-[0-9a-f]{24}\.npz|vectors-[0-9a-f]{24}\.npy")
 
 
 def pack(folder: Path, manifest: Manifest, into: Path) -> Manifest:
-    """Packs the files of `folder` into a bundle; returns its manifest with size and digest."""
+    """Packs the files of `folder` into a bundle, and returns its manifest with size and digest."""
     payload = into.with_name(f"{into.name}.zip")
     with zipfile.ZipFile(payload, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(folder.iterdir()):
@@ -117,7 +116,7 @@ def pack(folder: Path, manifest: Manifest, into: Path) -> Manifest:
 
 
 def unpack(path: Path, folder: Path) -> Manifest:
-    """Checks the whole bundle, then extracts it into `folder`. Raises `BundleError`, `OSError`."""
+    """Checks the whole bundle, then extracts it into `folder`. Raises `BundleError` or `OSError`."""
     with path.open("rb") as bundle:
         line = bundle.readline(LONGEST_LINE)
         if len(line) < LONGEST_LINE and not line.endswith(b"\n"):
@@ -148,32 +147,32 @@ def _extract(archive: zipfile.ZipFile, folder: Path, most_bytes: int) -> None:
 
 
 def _sha256(content: BufferedReader) -> str:
-    """Returns the digest of the rest of a file, in hex."""
+    """Returns the SHA-256 of the rest of a file, in hex."""
     return file_digest(content, "sha256").hexdigest()
 
 
 CHUNK = 256 * 1024
-"""Bytes fetched at a time: few, since sessions share the connection."""
+"""Bytes of a fetch's chunk: small, since calls share the Redis connection."""
 
 
 class UnreachableError(Exception):
-    """The place cannot be read or written; the message carries no secret."""
+    """The place cannot be read or written; the message contains no secret."""
 
 
 class Place(Protocol):
-    """Every method answers in bounded time, or raises `UnreachableError`."""
+    """Storage of one bundle. Methods end within a bounded time or raise `UnreachableError`."""
 
     async def fetch(self, since: str | None, into: Path) -> str | None:
-        """Writes the bundle, possibly truncated, into a file and returns its mark, which differs for each bundle. None, and
-        nothing is written, where the mark is still `since`. Raises `UnreachableError` also where there is no bundle."""
+        """Writes the bundle, possibly truncated, to a file and returns its mark, which identifies its version. Returns None
+        and writes nothing if the mark is still `since`. Raises `UnreachableError`, also if there is no bundle."""
         ...
 
     async def head(self) -> bytes:
-        """The first bytes of the bundle, with its first line; empty without a bundle."""
+        """Returns the beginning of the bundle with its whole first line; b"" if there is no bundle."""
         ...
 
     async def publish(self, bundle: Path) -> None:
-        """Replaces the bundle: a concurrent `fetch` gets the old one, the new one, or a part of one."""
+        """Replaces the bundle. A concurrent `fetch` gets the old one, the new one, or a part of either."""
         ...
 
 
@@ -181,7 +180,7 @@ T = TypeVar("T")
 
 
 class FilePlace:
-    """A file. Its mark is its inode, time and size."""
+    """A file as a place. Its mark consists of inode, modification time and size."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -214,10 +213,10 @@ class FilePlace:
         return mark
 
     def _open_file(self) -> BinaryIO:
-        """Opens the file; refuses pipes, devices and folders."""
+        """Opens the file for reading. Raises `UnreachableError` for pipes, devices and folders."""
         opened = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         if not stat.S_ISREG(os.fstat(opened).st_mode):
-            os.close(opened)  # os.fdopen fails for a folder, and would leave it open
+            os.close(opened)  # os.fdopen would fail for a folder without closing it
             raise UnreachableError(f"{self._path}: no file")
         return os.fdopen(opened, "rb")
 
@@ -239,13 +238,13 @@ class FilePlace:
 
 
 MARK = "manga:mcp:standby:{catalogue}"
-"""The key of the newest bundle's mark; the bundle's own key is this one with the mark appended, in the same cluster slot."""
+"""The key of the newest bundle's mark. The bundle's key is this key, ":" and the mark: the same cluster slot."""
 OLD_SECONDS = 600
-"""How long a replaced bundle stays for fetches under way, and how long the remains of a broken-off publishing stay."""
+"""Seconds after which Redis deletes a replaced bundle (fetches may be under way) or an incomplete one."""
 
 
 class RedisPlace:
-    """The sessions' Redis, whose connection the caller closes."""
+    """The sessions' Redis as a place; the caller closes the connection."""
 
     def __init__(self, redis: KeyValue) -> None:
         self._redis = redis

@@ -1,4 +1,4 @@
-"""The standby catalogue of these settings: opened, and diagnosed for doctor."""
+"""Opens the configured standby catalogue, and diagnoses it for doctor."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tools.store.ports import Embedder
 
 
 def open_place(url: str, redis: KeyValue | None, stack: AsyncExitStack) -> Place:
-    """Opens a bundle's place, which need not answer yet, until the stack ends. Raises ValueError for a wrong address."""
+    """Opens the place at a URL until the stack closes; it need not answer yet. Raises ValueError for an unusable URL."""
     if file := file_of(url):
         return FilePlace(file)
     if url.startswith("s3:"):
@@ -35,7 +35,7 @@ def open_place(url: str, redis: KeyValue | None, stack: AsyncExitStack) -> Place
 
 
 def open_standby(settings: Settings, env: Environment, stack: AsyncExitStack, background: Background) -> Environment:
-    """Adds the standby to `env`, where one is configured. It is loaded in the background."""
+    """Adds the standby to `env` if one is configured, and starts to load it in the background."""
     if settings.standby_url is None:
         return env
     from server.standby.replica import Replica
@@ -54,8 +54,8 @@ SEED = "run: python -m infra.seed --catalog FILE, with these settings"
 
 
 async def diagnose(settings: Settings, embedder: Embedder | None, stack: AsyncExitStack, deadline: Deadline) -> Diagnosis:
-    """For doctor: checks that the location of the standby bundle (MANGA_STANDBY_URL) answers, and that the first line of the
-    bundle, its manifest, fits these settings. Never raises."""
+    """For doctor: checks that the bundle's place (MANGA_STANDBY_URL) answers, and that the first line of the bundle, its
+    manifest, fits these settings. Never raises."""
     assert settings.standby_url is not None
     try:
         async with asyncio.timeout(deadline.less(0.5).remaining()):

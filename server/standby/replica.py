@@ -27,11 +27,11 @@ from tools.store.records.catalog_file import CatalogFileError
 
 @asynccontextmanager
 async def load_gently() -> AsyncIterator[None]:
-    """Lets the event loop run while the block loads: threads switch ten times as often, and the garbage collector leaves the
-    oldest generation alone. Afterwards loaded objects are frozen, out of the collector's reach; reference counts still free
-    them."""
+    """Keeps the event loop responsive while the block loads: sets a thread switch interval of 0.5 ms, and suspends
+    collection of the oldest generation. Afterwards loaded objects are frozen, out of the collector's reach; reference counts
+    still free them."""
     usual, thresholds = sys.getswitchinterval(), gc.get_threshold()
-    # The interpreter's switch interval while loading; with Python's 0.005 each turn of the loop would wait so long
+    # With Python's default of 5 ms, each iteration of the event loop would wait that long for the loading thread.
     sys.setswitchinterval(0.0005)
     gc.set_threshold(*thresholds[:2], 2**31 - 1)
     try:
@@ -44,8 +44,8 @@ async def load_gently() -> AsyncIterator[None]:
 
 
 def give_memory_back() -> None:
-    """Has glibc return free memory to the system (malloc_trim(3)): some 10 MB after a replaced catalogue. Blocks without the
-    interpreter lock."""
+    """Has glibc return free memory to the system (malloc_trim(3)): some 10 MB after replacing a catalogue. Blocks, without
+    holding the GIL."""
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).malloc_trim(0)
 
@@ -55,12 +55,12 @@ POLL_SECONDS = 30.0
 RETRY_SECONDS = 5.0
 """Seconds between attempts while no bundle is loaded."""
 GRACE_SECONDS = 6.0
-"""Longer than any call: searches of a replaced bundle may end."""
+"""Longer than any call, so that searches in a replaced bundle end before it is closed."""
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Loaded:
-    """A loaded bundle and the resources to close with it."""
+    """A loaded bundle, and the stack that closes its resources."""
 
     manifest: Manifest
     catalog: EmbeddedCatalog
@@ -69,7 +69,7 @@ class Loaded:
 
 class Replica:
     """Polls the place and loads new bundles. A bundle that cannot be fetched, is damaged or of another kind is logged once,
-    and the last good one stays; a truncated one is fetched again. `embedder` embeds queries."""
+    and the last good one stays in use; a truncated one is fetched again. `embedder` embeds queries."""
 
     def __init__(
         self,
@@ -94,11 +94,11 @@ class Replica:
         return self._outage.why or self._why_refused
 
     def lag(self) -> float:
-        """Seconds since the replica last equalled its place, or since the start."""
+        """Returns the seconds since the replica last had the place's bundle, or since the start."""
         return self._clock() - self._as_source_at
 
     async def keep(self) -> None:
-        """Runs until cancelled, then closes the bundle."""
+        """Polls until cancelled, then closes the loaded bundle."""
         try:
             await run_periodically("standby catalogue", self._poll_place)
         finally:
@@ -106,7 +106,7 @@ class Replica:
                 await self.current.opened.aclose()
 
     async def look(self) -> bool:
-        """Fetches and loads a new bundle; True if there was one. Raises `UnreachableError`."""
+        """Fetches and loads a new bundle; True if one was loaded. Raises `UnreachableError` or `OSError`."""
         made = partial(TemporaryDirectory[str], prefix="standby-", dir=self._folder, ignore_cleanup_errors=True)
         scratch = await asyncio.to_thread(made)
         fetched, unpacked = Path(scratch.name) / "bundle", Path(scratch.name) / "unpacked"
@@ -119,7 +119,7 @@ class Replica:
                 manifest = await asyncio.to_thread(unpack, fetched, unpacked)
                 await self._take(await self._open_bundle(manifest, unpacked))
             except OSError:
-                self._seen = None  # try again: a full disk may have room later
+                self._seen = None  # fetch it again: a full disk may have room later
                 raise
             except (BundleError, CatalogFileError) as error:
                 self._refuse(mark, error)
@@ -129,7 +129,7 @@ class Replica:
         return True
 
     def _refuse(self, mark: str, error: Exception) -> None:
-        """Logs it once; fetches only a truncated bundle again."""
+        """Records the refusal and logs it once per bundle. Only a truncated bundle will be fetched again."""
         if isinstance(error, BrokenOffError):
             self._seen = None
         if mark != self._refused:
@@ -150,7 +150,7 @@ class Replica:
         return POLL_SECONDS if self.current is not None else RETRY_SECONDS
 
     async def _open_bundle(self, manifest: Manifest, folder: Path) -> Loaded:
-        """Loads the bundle into memory, on threads; the files may go afterwards."""
+        """Loads the bundle into memory, on threads; its files may be deleted afterwards. Raises `BundleError`."""
         if manifest.kind != self.kind:
             raise BundleError(f"it holds {manifest.kind}, MANGA_STANDBY says {self.kind}")
         started, opened = time.monotonic(), AsyncExitStack()
@@ -162,7 +162,7 @@ class Replica:
         return Loaded(manifest, catalog, opened)
 
     def _choose_embedder(self, manifest: Manifest) -> Embedder | None:
-        """The embedder, if the bundle's vectors are its own; else None, and search is by words alone."""
+        """Returns the embedder if it made the bundle's vectors; else None, and searches match words only."""
         mine = self._embedder.name if self._embedder is not None and self.kind == FULL else None
         if mine is None or (manifest.embedder, manifest.computed) == (mine, FORMAT):
             return self._embedder if mine is not None else None
@@ -182,7 +182,7 @@ class Replica:
             await old.opened.aclose()
         titles = list(old.catalog.titles)
         del old
-        while titles:  # a few at a time: to free them all at once would hold the loop up
+        while titles:  # frees a few at a time: all at once would block the event loop
             del titles[-500:]
             await asyncio.sleep(0)
         await asyncio.to_thread(give_memory_back)

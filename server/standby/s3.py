@@ -1,4 +1,4 @@
-"""A bundle in a bucket of S3: one object."""
+"""One S3 object as the place of a bundle."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NOT_CHANGED, NO_OBJECT = "304", ("NoSuchKey", "404")
 
 
 class S3Place:
-    """One object; its mark is the ETag, so that an unchanged one is not sent again (RFC 9110, If-None-Match)."""
+    """An S3 object; its mark is the ETag, so that an unchanged object is not sent again (If-None-Match, RFC 9110)."""
 
     def __init__(self, where: S3Address) -> None:
         self._named = {"Bucket": where.bucket, "Key": where.prefix.rstrip("/")}
@@ -74,7 +74,7 @@ class S3Place:
 
     @asynccontextmanager
     async def _reaching(self) -> AsyncIterator[None]:
-        """Translates the driver's errors."""
+        """Converts errors of the AWS client to `UnreachableError`."""
         try:
             async with asyncio.timeout(ALL_SECONDS):
                 yield

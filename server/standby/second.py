@@ -1,4 +1,4 @@
-"""The standby as a store for tools, and its health and metrics."""
+"""The standby catalogue as a store for tools, with its health and metrics."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tools.store.store import Store
 
 NAME = "standby_catalogue"
 TOOLS = frozenset({"search_manga_catalog", "get_recommendations", "get_manga_details"})
-"""The tools that the catalogue answers; others have fallbacks of their own."""
-# A search takes some 10 ms of the processor: beyond eight at once calls go to the next rung instead of queueing.
+"""The tools that the catalogue alone can answer; other tools have their own fallbacks."""
+# A search takes some 10 ms of CPU: beyond eight at once, calls take the next fallback instead of queueing.
 POLICY = BackendPolicy(slow_seconds=0.25, attempt_seconds=0.3, places=8, retry=RetryPolicy(attempts=1))
 
 
 class StandbyStores:
-    """A `StandbyLookup`. Makes one store for each bundle."""
+    """A `StandbyLookup` that builds one store for each loaded bundle."""
 
     def __init__(self, replica: Replica, clocks: Clocks) -> None:
         self._replica, self._clocks = replica, clocks
@@ -45,7 +45,7 @@ class StandbyStores:
         return Standby(NAME, self._made[loaded], loaded.manifest.made)
 
     def _build_store(self, standby: CatalogPort, store: Store) -> Store:
-        """`store` with the standby in place of the catalogue."""
+        """Returns a copy of `store` that uses the standby catalogue."""
         catalog = StoreCatalog(guard_port(standby, self._backend), self._clocks.now, store.adult)
         reader = store.reader.over(catalog)
         return replace(
@@ -72,7 +72,7 @@ def probe_replica(replica: Replica, wall: WallClock) -> Callable[[Deadline], Awa
 
 
 class StandbyMetrics(Collector):
-    """Metrics of the replica, read at each scrape."""
+    """Metrics of the replica, collected at each scrape."""
 
     def __init__(self, replica: Replica) -> None:
         self._replica = replica

@@ -1,1 +1,1 @@
-"""Telemetry as data: one event a call, and small sinks that show it somewhere."""
+"""Telemetry: each finished call is an event, which small sinks log, count or export."""

@@ -1,4 +1,4 @@
-"""The audit: one line for each access to personal data, apart from the log."""
+"""The audit: one line for each access to personal data, separate from the log."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ OPEN_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEX
 
 
 class AuditFile:
-    """A file that is opened anew when it was moved away (logrotate) and after every error. For a pipe without a reader
-    writing fails."""
+    """The audit file. It is reopened after a rotation (logrotate) and after every error. Writing to a pipe without a reader
+    fails."""
 
     def __init__(self, path: Path) -> None:
-        """Opens the file. Raises OSError if it cannot be written, or cannot be closed to others."""
+        """Opens the file with mode 0600. Raises OSError if it cannot be written, or its permissions cannot be restricted."""
         self._path = path
         self._fd: int | None = None
         self._torn = False
         try:
             self._open()
         except OSError as error:
-            if error.errno != errno.ENXIO:  # a pipe without a reader yet
+            if error.errno != errno.ENXIO:  # accepts a pipe that has no reader yet
                 raise
 
     def write(self, lines: bytes) -> None:
-        """Writes whole lines; may block. Raises OSError: the next write then ends the torn line."""
+        """Writes whole lines; may block. Raises OSError; the next write then terminates a partly written line."""
         if self._fd is None or self._is_moved():
             self._open()
         assert self._fd is not None
@@ -82,15 +82,15 @@ class AuditFile:
 logger = logging.getLogger(__name__)
 NAME = "manga.audit"
 CONFIRM_SECONDS = 0.1
-"""How long a result waits for its line to be written; usually a millisecond."""
+"""How long a result waits for its audit line to be written; usually a millisecond."""
 LAST_SECONDS = 1.0
 ACCESSES = ("ok", "NOT_FOUND", "cancelled")
-"""Outcomes of calls that looked for an order: each has its line, without a limit."""
+"""Outcomes of calls that read an order. Each of these calls has a line, without a limit."""
 
 
 class AuditLog:
-    """Writes a line for each call of a tool with audited arguments. The customer is named by the hash that keys use. Refused
-    calls that looked for no order are limited like those of the call log."""
+    """Writes a line for each call of a tool with audited arguments. The customer appears as the hash that Redis keys use.
+    Lines of refused calls, which read no order, are limited like those of the call log."""
 
     def __init__(self, sink: Lines | LoggerLines, *, required: bool = False, repeats: RepeatLimit | None = None) -> None:
         self._sink = sink
@@ -102,7 +102,7 @@ class AuditLog:
         return self._sink.dropped
 
     def record(self, event: CallFinished, written: Written | None = None) -> bool:
-        """True if the line found room, or none is wanted."""
+        """Queues the event's line. False if there was no room; True also if no line is due."""
         if event.audited is None:
             return True
         if left_out := self._repeats.take_expired():
@@ -121,9 +121,9 @@ class AuditLog:
         return self._put(line, written)
 
     async def record_and_confirm(self, event: CallFinished) -> bool:
-        """True if the line was written within `CONFIRM_SECONDS`."""
+        """Queues the event's line. True if it was written within `CONFIRM_SECONDS`."""
         known: Future[bool] = Future()
-        known.set_running_or_notify_cancel()  # its result may come when nobody waits for it any more
+        known.set_running_or_notify_cancel()  # the future can then not be cancelled by a timeout
         if not self.record(event, known.set_result):
             return False
         with suppress(TimeoutError):
@@ -132,7 +132,7 @@ class AuditLog:
         return False
 
     def close(self) -> None:
-        """Writes the last report of lines left out."""
+        """Writes the last report of omitted lines."""
         if left_out := self._repeats.take_all():
             self._put({"left_out": left_out})
 
@@ -143,7 +143,7 @@ class AuditLog:
 
 
 class LoggerLines:
-    """Writes audit lines to the logger "manga.audit" at INFO, whatever MANGA_LOG_LEVEL is."""
+    """Writes audit lines to the logger "manga.audit" at INFO, regardless of MANGA_LOG_LEVEL."""
 
     dropped = 0
 
@@ -158,8 +158,8 @@ class LoggerLines:
 
 @contextmanager
 def audit_sink(path: Path | None) -> Iterator[Lines | LoggerLines]:
-    """Opens the file, written by a thread so that no call waits for a slow disk; without a path the logger "manga.audit".
-    Raises OSError for a file that cannot be written."""
+    """Opens the audit file, written by a thread so that calls do not wait for a slow disk; without a path, uses the logger
+    "manga.audit". Raises OSError for a file that cannot be written."""
     if path is None:
         yield LoggerLines()
         return
@@ -170,4 +170,4 @@ def audit_sink(path: Path | None) -> Iterator[Lines | LoggerLines]:
     try:
         yield lines
     finally:
-        lines.close(LAST_SECONDS)  # the file stays open: a write may still hang
+        lines.close(LAST_SECONDS)  # the file stays open: a write may still be blocked on it

@@ -1,4 +1,4 @@
-"""CloudWatch metrics in embedded metric format: one batch of lines every ten seconds, from the Prometheus registry."""
+"""CloudWatch metrics in embedded metric format: lines written every ten seconds, from the Prometheus registry."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Row = tuple[Number, float | list[float]]
 
 
 class EmfPublisher:
-    """Writes the numbers of this process; CloudWatch adds up those of all. Counters are written as their growth. The default
-    `write` is that of stderr, without the log's prefix, which would spoil the JSON."""
+    """Writes this process's metrics; CloudWatch adds up all processes'. Counters are written as their growth. `write` is by
+    default that of stderr, without the log's prefix, as the line must be pure JSON."""
 
     def __init__(
         self,
@@ -38,13 +38,13 @@ class EmfPublisher:
         self._under_way: list[float] = []
 
     async def keep(self) -> None:
-        """Runs until cancelled; writes the last numbers then."""
+        """Publishes every ten seconds until cancelled, then once more."""
         try:
             while True:
                 for _ in range(LOOKS):
-                    await asyncio.sleep(1.0)  # the calls under way are read each second; ten readings make a line
+                    await asyncio.sleep(1.0)  # calls in flight are sampled each second, ten samples a line
                     self._under_way += [sample.value for sample in self._samples([UNDER_WAY.sample])]
-                    del self._under_way[100:]  # most values of one metric in a line
+                    del self._under_way[100:]  # EMF's limit of values of one metric in a line
                 self._publish()
         finally:
             self._publish()
@@ -53,7 +53,7 @@ class EmfPublisher:
         self._write("".join(line + "\n" for line in self.lines()))
 
     def lines(self) -> Iterator[str]:
-        """A line of the numbers without a dimension, and one for each backend and replica."""
+        """Yields a line for the metrics without a dimension, and one for each backend and replica."""
         by_name: dict[str, list[Sample]] = defaultdict(list)
         for sample in self._samples({number.sample for number in NUMBERS}):
             by_name[sample.name].append(sample)
@@ -96,6 +96,6 @@ class EmfPublisher:
 
 
 def publish_emf(namespace: str, registry: CollectorRegistry, run: Run) -> None:
-    """Starts the publisher as a task of `run`, unless MANGA_EMF is "off"."""
+    """Has `run` run the publisher as a task, unless `namespace` (MANGA_EMF) is "off"."""
     if namespace.lower() != "off":
         run("metrics for CloudWatch", EmfPublisher(namespace, registry).keep)

@@ -1,4 +1,4 @@
-"""The event that ends each call, and who receives it: sinks, observers and temporary listeners."""
+"""The event of a finished call, and its receivers: sinks, observers and temporary listeners."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([
 
 @dataclass(frozen=True, slots=True)
 class TraceContext:
-    """The ids of a caller's `traceparent`. `sampled` is the caller's own decision."""
+    """The ids of a caller's `traceparent` header. `sampled` is the caller's sampling decision."""
 
     trace_id: int
     span_id: int
@@ -23,7 +23,7 @@ class TraceContext:
 
     @classmethod
     def read(cls, traceparent: str | None) -> TraceContext | None:
-        """Parses a `traceparent` header; None without one, or for a malformed one."""
+        """Parses a `traceparent` header; None if it is missing or malformed."""
         found = TRACEPARENT.fullmatch(traceparent) if traceparent is not None else None
         if found is None:
             return None
@@ -32,11 +32,11 @@ class TraceContext:
 
 @dataclass(frozen=True, slots=True)
 class CallFinished:
-    """The event of a finished call; nothing in it is personal but the user's hash. `outcome` is "ok", a failure's name, or
-    "cancelled". `budget_left_ms` is None where no turn was read. `arguments` are those of the tool's allowlist; `audited`
-    those that the audit alone may show (None: no line there); `violations` are (path, rule); `empty` is True for a search
-    without results; `variant` is the flag's segment (None: refused before it was read); `timeline` is closed, and None
-    unless an observer wanted the call."""
+    """The event of a finished call; its only personal data is the user's hash. `outcome` is "ok", a failure's name, or
+    "cancelled". `budget_left_ms` is None if the turn was not read. `arguments` are those on the tool's allowlist; `audited`
+    those only for the audit (None: no audit line); `violations` are pairs (path, rule); `empty` is True for a search without
+    results; `variant` is the flag's segment, None if the call was refused before; `timeline` is closed, and None unless an
+    observer wanted the call."""
 
     call_id: str
     tool: str
@@ -57,13 +57,13 @@ class CallFinished:
     violations: tuple[tuple[str, str], ...] = ()
     timeline: Timeline | None = None
     turn_over: bool = False
-    """The turn had no time left when the call began."""
+    """True if the turn had no time left when the call began."""
     over_between: bool = False
-    """The turn would have had some without the time between its calls."""
+    """True if the turn would have had time left without the time between its calls."""
 
     @property
     def trace(self) -> dict[str, str]:
-        """The ids that lead to the call's trace: its own span's where it is sampled, else the caller's trace."""
+        """The ids for finding the call's trace: those of its own span if it is sampled, else the caller's trace id."""
         if self.timeline is not None and self.timeline.sampled:
             return {"trace_id": f"{self.timeline.trace_id:032x}", "span_id": f"{self.timeline.call.span_id:016x}"}
         caller = TraceContext.read(self.traceparent)
@@ -71,12 +71,12 @@ class CallFinished:
 
 
 Sink = Callable[[CallFinished], None]
-"""Receives every event; returns at once and does not raise."""
+"""Receives every event. Must return at once and not raise."""
 
 
 class Observer(Protocol):
-    """Chooses calls that are recorded in spans; returns at once and does not raise. Calls chosen by one that `traces` are
-    sampled: their backends receive a `traceparent`."""
+    """Chooses the calls whose spans are recorded. Must return at once and not raise. If `traces` is True, the calls that it
+    chooses are sampled: backend requests carry a `traceparent` header."""
 
     @property
     def traces(self) -> bool: ...
@@ -85,7 +85,7 @@ class Observer(Protocol):
 
 
 class Listener(Protocol):
-    """A temporary sink and observer."""
+    """A sink and observer that is registered temporarily."""
 
     def __call__(self, event: CallFinished) -> None: ...
 
@@ -93,7 +93,7 @@ class Listener(Protocol):
 
 
 class Listeners:
-    """A sink and observer that passes events on to current listeners; it samples no traces."""
+    """A sink and observer that forwards to the registered listeners; it causes no traces."""
 
     traces = False
 
@@ -108,7 +108,7 @@ class Listeners:
             listener(event)
 
     def wants(self, call: Call) -> bool:
-        """Asks every listener, since each counts the calls that it wants."""
+        """True if any listener wants the call. Asks all of them, since each counts the calls that it wants."""
         return sum(listener.wants(call) for listener in self._listening) > 0
 
     def begin(self, listener: Listener) -> None:

@@ -1,4 +1,4 @@
-"""The call log: one JSON line a call, for the calls that the operator wants to see, and a warning about exhausted turns."""
+"""The call log, one JSON line for each call of the configured kind, and a warning about exhausted turns."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ MOST_KINDS, MOST_TOLD = 1000, 20
 
 
 Kind = tuple[str, str, str]
-"""The kind of a line: its caller (a hash), tool and outcome."""
+"""The key for limiting repeated lines: caller (a hash), tool and outcome."""
 OTHERS: Kind = ("others", "any", "any")
 
 
 @dataclass(slots=True)
 class RepeatLimit:
-    """Allows ten lines of a kind a minute, and 300 of all kinds; counts the others. The counts are bounded, since callers
-    may state ever new names: beyond a thousand kinds a minute, and twenty in a report, they are added up under "others"."""
+    """Allows ten lines of each kind and 300 in total a minute; counts the omitted ones. The counts are bounded, since
+    callers may state ever new names: beyond 1000 kinds a minute, and 20 in a report, they are summed as "others"."""
 
     clock: Clock = time.monotonic
     _since: float = float("-inf")
@@ -33,7 +33,7 @@ class RepeatLimit:
     _together: int = 0
 
     def allow(self, kind: Kind) -> bool:
-        """True if a line of this kind may be written. Call `take_expired` first."""
+        """True if a line of this kind may be written, else counts it as omitted. Call `take_expired` first."""
         if self._written[kind] < EACH and self._together < TOGETHER:
             self._written[kind] += 1
             self._together += 1
@@ -42,11 +42,11 @@ class RepeatLimit:
         return False
 
     def take_expired(self) -> list[dict[str, object]]:
-        """Returns the report of the lines left out if the minute is over, and starts a new minute; else an empty list."""
+        """Returns the report of omitted lines and starts a new minute if the last is over; else an empty list."""
         return [] if self.clock() - self._since < SECONDS else self.take_all()
 
     def take_all(self) -> list[dict[str, object]]:
-        """Returns the report of all lines left out so far, the most frequent first; starts a new minute."""
+        """Returns the counts of omitted lines, the most frequent kind first, and starts a new minute."""
         left_out, self._left_out, self._written = self._left_out, Counter(), Counter()
         self._since, self._together = self.clock(), 0
         others = left_out.pop(OTHERS, 0)
@@ -60,7 +60,7 @@ logger = logging.getLogger("manga.calls")
 
 
 class CallLog:
-    """A sink. `which` is "off", "errors" or "all". Repeated failures are limited."""
+    """A sink that logs calls. `which` is "off", "errors" or "all". Repeated failures are limited by `repeats`."""
 
     def __init__(self, which: str, repeats: RepeatLimit | None = None) -> None:
         self._which = which
@@ -91,7 +91,7 @@ class CallLog:
         self._write(line)
 
     def close(self) -> None:
-        """Writes the last report of lines left out."""
+        """Writes the last report of omitted lines."""
         if left_out := self._repeats.take_all():
             self._write({"left_out": left_out})
 
@@ -107,8 +107,8 @@ REMEDY = (
 
 
 class ExhaustedTurns:
-    """A sink that warns, at most once a minute, that calls began with no time left in their turn because the time between
-    calls had used it up (time inside calls is reported beside it)."""
+    """A sink that warns, at most once a minute, about calls that began with no time left because of the time between the
+    turn's calls. The warning also counts those whose turn was used up inside calls."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock

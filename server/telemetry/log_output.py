@@ -1,4 +1,4 @@
-"""The log's output: a bounded queue in front of stderr, so that no write waits, and a filter for repeated lines."""
+"""The log's output: a bounded queue in front of stderr, so that logging never blocks, and a filter for repeated lines."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _Line = tuple[bytes, Written | None]
 
 
 class Lines:
-    """A bounded queue of lines and the thread that writes them. A line that finds no room or cannot be written is dropped
-    and counted.
+    """A bounded queue of lines and the thread that writes them. A line is dropped and counted if the queue is full or it
+    cannot be written.
 
-    `lost` receives the reason when lines begin to be dropped, `found` their number once one is written again. The thread is
-    a daemon: a write that never returns does not hold up the end of the process. (`logging.handlers.QueueListener` has no
+    `lost` receives the reason when lines begin to be dropped, `found` their number once a line is written again. The thread
+    is a daemon: a write that blocks forever does not prevent the process's exit. (`logging.handlers.QueueListener` has no
     bound in bytes, and waits for its thread.)"""
 
     def __init__(
@@ -33,12 +33,12 @@ class Lines:
         write: Callable[[bytes], None],
         lost: Callable[[str], None],
         found: Callable[[int], None],
-        most_bytes: int = 1024 * 1024,  # most bytes that wait: some three thousand lines of calls
+        most_bytes: int = 1024 * 1024,  # queued: some three thousand lines of calls
     ) -> None:
-        """Starts the thread. `write` takes whole lines on it; it may block, and raises OSError."""
+        """Starts the thread, on which `write` writes whole lines; it may block, and raises OSError."""
         self._write, self._tell_lost, self._tell_found = write, lost, found
         self._most_bytes = most_bytes
-        # Both are reentrant: a finaliser that logs can run anywhere.
+        # Both must be reentrant: a finaliser that logs can run anywhere, also while this thread holds the lock.
         self._queue: SimpleQueue[_Line | None] = SimpleQueue()
         self._lock = threading.RLock()
         self._waiting_bytes = 0
@@ -49,7 +49,7 @@ class Lines:
         self._thread.start()
 
     def put(self, line: bytes, written: Written | None = None) -> bool:
-        """True if there was room. `written` is called on the thread with the line's fate."""
+        """Queues a line; False if there was no room. `written` is called on the thread with True if the line was written."""
         with self._lock:
             room = not self._closed and self._waiting_bytes + len(line) <= self._most_bytes
             if room:
@@ -61,7 +61,7 @@ class Lines:
         return room
 
     def close(self, seconds: float) -> None:
-        """Refuses further lines, and waits at most so long for the others."""
+        """Refuses further lines, and waits up to `seconds` for the queued ones."""
         self._closed = True
         self._queue.put(None)
         self._thread.join(seconds)
@@ -85,7 +85,7 @@ class Lines:
                     written(error is None)
 
     def _next_batch(self) -> list[_Line]:
-        """The waiting lines, as many as one write should hold; empty at the end."""
+        """Waits for lines, and returns as many as one write should contain; none at the end."""
         batch: list[_Line] = []
         size = 0
         line = self._queue.get()
@@ -99,7 +99,7 @@ class Lines:
             except Empty:
                 return batch
         if batch:
-            self._queue.put(None)  # read again by the next call
+            self._queue.put(None)  # so that the next call returns an empty batch
         return batch
 
     def _drop(self, lines: int, why: str) -> None:
@@ -112,14 +112,14 @@ class Lines:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Waits until all of it is taken. Raises OSError."""
+    """Writes all of the data, waiting for room. Raises OSError."""
     sent = 0
     while sent < len(data):
         sent += write_some(fd, data[sent:])
 
 
 def write_some(fd: int, data: bytes) -> int:
-    """Writes at least one byte and returns how many; waits for room also on a non-blocking descriptor. Raises OSError."""
+    """Writes at least one byte and returns the number. Waits if a non-blocking descriptor has no room. Raises OSError."""
     while True:
         try:
             return os.write(fd, data)
@@ -135,8 +135,8 @@ MOST_REMEMBERED = 100
 
 
 class RepeatFilter(logging.Filter):
-    """Passes lines that differ only in their arguments twenty times in ten seconds, a library's warning once, and appends
-    the number of omitted ones to the next."""
+    """Passes messages that differ only in their arguments 20 times in 10 s (from uvicorn, mcp and asyncio, below ERROR,
+    once), and appends the number of omitted ones to the next."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -144,7 +144,7 @@ class RepeatFilter(logging.Filter):
         self._said: dict[tuple[str, str], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if record.name.startswith("manga."):  # loggers whose lines are limited elsewhere
+        if record.name.startswith("manga."):  # these loggers' lines are limited by RepeatLimit
             return True
         now, words = self._clock(), str(record.msg)
         alike = (record.name, words)
@@ -171,11 +171,11 @@ logger = logging.getLogger(__name__)
 FD = 2
 MISSING = "%d lines of this log are missing: stderr was not read as quickly as they came"
 LAST_SECONDS = 0.5
-"""Time for the last lines at the end of the process."""
+"""Longest wait for the last lines when the process ends."""
 
 
 class DescriptorText(io.TextIOBase):
-    """Text written to a file descriptor."""
+    """A text stream on a file descriptor, without a `write` of its own."""
 
     encoding = "utf-8"
     errors = "backslashreplace"
@@ -194,13 +194,13 @@ class DescriptorText(io.TextIOBase):
 
 
 class QueuedStderr(DescriptorText):
-    """Queues whole lines; the rest waits for its end or for `flush`."""
+    """stderr behind a queue: whole lines are queued at once, an unfinished line at its end or by `flush`."""
 
     def __init__(self, fd: int = FD) -> None:
         super().__init__(fd)
         self._begun = ""
         self._lock = threading.RLock()
-        # Nobody can read that lines are lost: /metrics counts them.
+        # The loss cannot be logged to a blocked stderr: /metrics counts it.
         self.lines = Lines("stderr", partial(write_all, fd), lost=lambda why: None, found=partial(logger.warning, MISSING))
 
     def write(self, text: str) -> int:
@@ -212,14 +212,14 @@ class QueuedStderr(DescriptorText):
         return len(text)
 
     def flush(self) -> None:
-        """Queues an unfinished line; does not wait."""
+        """Queues an unfinished line; does not block."""
         with self._lock:
             begun, self._begun = self._begun, ""
         if begun:
             self._put(begun)
 
     def close(self) -> None:
-        """Closes the queue. The descriptor is the process's and stays open."""
+        """Writes the queue's lines and ends it. The file descriptor stays open."""
         self.flush()
         self.lines.close(LAST_SECONDS)
 
@@ -228,24 +228,24 @@ class QueuedStderr(DescriptorText):
 
 
 def never_wait_for_stderr() -> None:
-    """Replaces `sys.stderr` by a queued one: once, at the start of a process."""
+    """Replaces `sys.stderr` by a queued one; call once, at the start of a process."""
     sys.stderr = QueuedStderr()
     atexit.register(sys.stderr.close)
 
 
 def dropped_lines() -> int:
-    """The number of log lines that were dropped."""
+    """Returns the number of log lines that were dropped."""
     return sys.stderr.lines.dropped if isinstance(sys.stderr, QueuedStderr) else 0
 
 
 def leave(status: int) -> None:
-    """Ends the process without waiting for its threads, after `LAST_SECONDS` for the last lines."""
+    """Ends the process at once, without waiting for its threads, after up to `LAST_SECONDS` for the last lines."""
     sys.stderr.close()
     os._exit(status)
 
 
 class PolledStderr(DescriptorText):
-    """Writes without a thread and without waiting: a ready pipe takes up to `PIPE_BUF` in one piece (pipe(7))."""
+    """stderr without a thread and without blocking: a ready pipe takes `PIPE_BUF` bytes (pipe(7)), the rest is lost."""
 
     def write(self, text: str) -> int:
         data = text.encode(self.encoding, self.errors)[: select.PIPE_BUF]
@@ -255,7 +255,7 @@ class PolledStderr(DescriptorText):
 
 
 def leave_stderr_to_no_thread() -> None:
-    """Ends the thread of `QueuedStderr` in a process that forks."""
+    """Replaces a `QueuedStderr` by a `PolledStderr`, as a process that forks must have no other threads."""
     queued = sys.stderr
     if isinstance(queued, QueuedStderr):
         sys.stderr = PolledStderr()
@@ -263,14 +263,14 @@ def leave_stderr_to_no_thread() -> None:
 
 
 def log_to_stderr(level: str, who: str = "") -> None:
-    """Logs to stderr: stdout carries the protocol or results. `who` names one of several processes.
+    """Configures logging to stderr, as stdout carries the protocol or results. `who` names one of several processes.
 
-    The level is for this server's own loggers. Libraries log what they are given, personal data included, so only their
-    warnings are shown, whatever the level."""
+    `level` applies to this server's own loggers. Libraries' loggers, which may log personal data, are shown only from
+    WARNING upwards."""
     form = f"%(asctime)s %(levelname)s {who and who + ' '}%(name)s %(message)s"
     logging.basicConfig(stream=sys.stderr, format=form, force=True)
     logging.root.handlers[0].addFilter(RepeatFilter())
     logging.root.setLevel(max(logging.WARNING, logging.getLevelName(level.upper())))
     for name in ("server", "session", "tools", "infra", "manga"):
         logging.getLogger(name).setLevel(level.upper())
-    logging.getLogger("mcp.server.sse").setLevel(logging.CRITICAL)  # it logs a malformed body as an error, with its content
+    logging.getLogger("mcp.server.sse").setLevel(logging.CRITICAL)  # it logs the content of malformed bodies

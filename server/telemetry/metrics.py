@@ -1,4 +1,4 @@
-"""Prometheus metrics, in a registry of their own."""
+"""Prometheus metrics, in a separate registry."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 
 def log_breaker_changes(clock: Clock = time.monotonic) -> Callable[[str, BreakerState, str], None]:
-    """Returns what logs outages of backends by their circuit breakers' changes; a failed probe is no new outage."""
+    """Returns a callback for circuit breakers that logs outages of backends; a failed probe is no new outage."""
     outages: dict[str, Outage] = {}
 
     def record(backend: str, state: BreakerState, why: str) -> None:
@@ -40,13 +40,13 @@ def log_breaker_changes(clock: Clock = time.monotonic) -> Callable[[str, Breaker
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 3.0, 5.0)
 LATE_SECONDS = 0.02
-"""Time after a call's deadline for the ladder's last rung, the record, and the way to the socket."""
+"""Seconds after a call's deadline for its last fallback, its record, and writing the answer to the socket."""
 MOST_VARIANTS = 50
 STATES = {BreakerState.CLOSED: 0, BreakerState.HALF_OPEN: 1, BreakerState.OPEN: 2}
 
 
 class Metrics:
-    """Prometheus metrics. Labels are few and bounded; none is about a user."""
+    """Prometheus metrics. Labels have few, bounded values; none identifies a user."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -91,7 +91,7 @@ class Metrics:
             self._empty.labels(event.tool).inc()
 
     def _series(self, event: CallFinished) -> tuple[Counter, Histogram]:
-        """The two series that every call adds to, cached by their labels."""
+        """Returns the two series that every call updates, cached by their labels."""
         variant = self._variant(event.variant)
         key = (event.tool, event.outcome, event.source, variant)
         series = self._series_by_labels.get(key)
@@ -101,7 +101,7 @@ class Metrics:
         return series
 
     def _variant(self, variant: str | None) -> str:
-        """Bounds the labels: flags may name ever new segments."""
+        """Returns the label for a variant; at most `MOST_VARIANTS` distinct ones, since flags may name ever new segments."""
         if variant is None:
             return "none"
         if len(self._variants) < MOST_VARIANTS:
@@ -109,7 +109,7 @@ class Metrics:
         return variant if variant in self._variants else "other"
 
     def record_answer_sent(self, call: Call) -> None:
-        """Records an answer whose last byte is with the socket."""
+        """Records an answer whose last byte was written to the socket."""
         self._answer_seconds.labels(call.transport).observe(call.elapsed_ms() / 1000)
         late = call.deadline is not None and call.deadline.clock() - call.deadline.at > LATE_SECONDS
         self._levels[IN_TIME][not late].inc()
@@ -127,7 +127,7 @@ class Metrics:
         self._deaths.labels(task).inc()
 
     def watch(self, under_way: Callable[[], float], ready: Callable[[], float]) -> None:
-        """Sets the functions that are read at each scrape."""
+        """Sets the functions that each scrape calls for the calls in flight and readiness."""
         self._under_way.set_function(under_way)
         self._ready.set_function(ready)
 
@@ -136,21 +136,21 @@ class Metrics:
         self._most_held.set(most)
 
     def watch_breakers(self, breakers: Iterable[CircuitBreaker]) -> None:
-        """Reads the breakers' states at each scrape, as `/readyz` does."""
+        """Has each scrape read the breakers' states, as `/readyz` does."""
         for breaker in breakers:
             self._breakers.labels(breaker.name).set_function(partial(_number, breaker))
 
     def watch_lag(self, replica: str, seconds: Callable[[], float]) -> None:
-        """Sets the function that tells how long a copy has been behind its source."""
+        """Sets the function that returns for how many seconds a copy has been behind its source."""
         self._lag.labels(replica).set_function(seconds)
 
     def watch_lines(self, log: Callable[[], float], audit: Callable[[], float]) -> None:
-        """Sets the functions that tell how many lines were dropped."""
+        """Sets the functions that return the number of dropped lines."""
         self.registry.register(_Counted("manga_log_lines_dropped", "Lines of the log that stderr did not take.", log))
         self.registry.register(_Counted("manga_audit_lines_dropped", "Lines of the audit that were not written.", audit))
 
     def text_for(self, accept: str) -> tuple[bytes, str]:
-        """The text and its content type, by the Accept header: OpenMetrics, which has exemplars, or the older form."""
+        """Returns the metrics and the content type that the Accept header asks for: OpenMetrics (with exemplars) or text."""
         encode, content_type = choose_encoder(accept)
         return encode(self.registry), content_type
 
@@ -160,13 +160,13 @@ def _number(breaker: CircuitBreaker) -> int:
 
 
 class _Counted(Collector):
-    """A counter read from a function at each scrape."""
+    """A counter whose value each scrape reads from a function."""
 
     def __init__(self, name: str, about: str, read: Callable[[], float]) -> None:
         self._name, self._about, self._read = name, about, read
 
     def describe(self) -> Iterator[CounterMetricFamily]:
-        """Lets a registry find it by its name without reading the count."""
+        """Declares the metric, so that a registry can find it by name without reading the value."""
         yield CounterMetricFamily(self._name, self._about)
 
     def collect(self) -> Iterator[CounterMetricFamily]:

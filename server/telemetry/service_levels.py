@@ -1,9 +1,9 @@
-"""Service levels of each call, and the numbers that CloudWatch alarms on; the deployment reads both without drivers.
+"""The service levels of a call, and the metrics for CloudWatch alarms. The deployment imports this module without backends'
+libraries.
 
-In time: the last byte of the answer was with the socket at most 20 ms after the call's deadline. Usable: the agent can go on
-with the answer. An answer that finds nothing while a backend is missing, or holds popular titles in place of those that were
-asked for, is not usable.
-"""
+In time: the answer's last byte was written to the socket at most 20 ms after the call's deadline. Usable: the agent can
+continue with the answer. An empty answer while a backend is missing, or popular titles instead of those asked for, is not
+usable."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ IN_TIME, USABLE = "in_time", "usable"
 LEVELS = (IN_TIME, USABLE)
 GOOD, BAD = "good", "bad"
 OWN_FAILURES = frozenset({"INTERNAL_ERROR", "DEPENDENCY_FAILURE", "TIMEOUT", "CIRCUIT_OPEN", "SERVER_BUSY"})
-"""Failures that are not the caller's. BUDGET_EXHAUSTED is not among them: the turn was spent before the call came, as a rule
-by the model's thinking; where slow calls have spent it, those were late."""
+"""Failures that the caller has not caused. BUDGET_EXHAUSTED is not one: usually the model's thinking has used the turn up;
+if slow calls have, those were late."""
 
 
 def usable(event: CallFinished) -> bool | None:
-    """True if the agent can go on with the answer. None for a call that says nothing of the service: cancelled, a caller's
-    error, or forbidden."""
+    """True if the agent can continue with the answer. None if the call tells nothing of the service: cancelled, or failed by
+    the caller's mistake."""
     if event.outcome != "ok":
         return False if event.outcome in OWN_FAILURES else None
-    # Without a live source, or with more than the session missing, "nothing found" proves nothing.
+    # An empty result is reliable only from a live or cached source, with nothing but the session missing.
     missing = event.source not in (LIVE, CACHE) or not frozenset({"session"}).issuperset(event.degraded)
-    # "matches": a fallback that shows popular titles in place of the ones asked for.
+    # "matches" is degraded by a fallback that shows popular titles instead of those asked for.
     return not ((event.empty and missing) or "matches" in event.degraded)
 
 
 class Kind(StrEnum):
-    """How a number is published: its growth since the last line, its value, or its values in each second since."""
+    """How a number is published: its growth since the last line, its value, or its values at each second since then."""
 
     GROWN = "grown"
     NOW = "now"
@@ -43,8 +43,8 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """`sample` is the name in /metrics, `labels` those that it has to have there; `dimension` is the name in CloudWatch of
-    the label `by`. Samples that differ in other labels are added up."""
+    """A CloudWatch metric. `sample` is its name in /metrics, `labels` the labels that a sample must have; `dimension` is the
+    CloudWatch dimension for the label `by`. Samples that differ only in other labels are summed."""
 
     name: str
     sample: str
@@ -54,7 +54,7 @@ class Number:
     by: str | None = None
     dimension: str | None = None
     open_from: float | None = None
-    """If set, the number is published as 1 from this value on, else as 0."""
+    """If set, the metric is published as 1 from this value upwards, else as 0."""
 
     @classmethod
     def verdicts(cls, name: str, level: str, verdict: str) -> Self:

@@ -1,1 +1,1 @@
-"""Traces for a collector (OTLP over HTTP), where OTEL_EXPORTER_OTLP_ENDPOINT names one. Opened by one line of the wiring."""
+"""Export of traces to a collector (OTLP over HTTP), if OTEL_EXPORTER_OTLP_ENDPOINT is set."""

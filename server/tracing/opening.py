@@ -1,5 +1,5 @@
-"""Opens the export of traces that OpenTelemetry's own environment variables ask for, which have no MANGA_ prefix: they are
-checked here, and read by the SDK."""
+"""Opens the export of traces by OpenTelemetry's own environment variables, which have no MANGA_ prefix: this module checks
+them, and the SDK reads them."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from session.resilience.rate_limit import LocalLimits, Rate
 ENDPOINT, TRACES_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 SAMPLER, SAMPLER_ARG = "OTEL_TRACES_SAMPLER", "OTEL_TRACES_SAMPLER_ARG"
 DEFAULT_RATIO = 0.05
-"""Share of the calls whose caller has not decided. OpenTelemetry's default, all, is too much at a shop's load."""
+"""Sampled share of the calls whose caller has not decided. OpenTelemetry's default, 1.0, is too much at a shop's load."""
 MOST_WAITING = 8_192
-"""Spans in the queue, some 20 a call; the oldest are dropped beyond it. A batch has at most as many."""
+"""Most queued spans, at some 20 a call; beyond that the oldest are dropped. Also the largest batch."""
 _PARENT_BASED = "parentbased_"
 
 
@@ -77,8 +77,8 @@ PARSERS: dict[str, Callable[[str], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class TraceSettings:
-    """The URL that spans are posted to, and the `ratio` from 0 to 1 of the calls that are sampled. With `parent_based` the
-    caller's decision precedes it."""
+    """`endpoint` is the URL to which spans are posted, `ratio` (0 to 1) the sampled share of calls. With `parent_based` the
+    caller's sampling decision takes precedence."""
 
     endpoint: str
     parent_based: bool = True
@@ -86,7 +86,7 @@ class TraceSettings:
 
 
 def read_trace_settings(environ: Mapping[str, str]) -> TraceSettings | None:
-    """Returns None where no collector is named. Raises `SettingError`, which names the variable and never its value."""
+    """Reads the variables; None without a collector. Raises `SettingError` with the variable's name, not its value."""
     given = {name: text for name, text in environ.items() if name.startswith("OTEL_") and text.strip()}
     if (
         given.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
@@ -106,13 +106,13 @@ def read_trace_settings(environ: Mapping[str, str]) -> TraceSettings | None:
 
 
 BY_CALLERS = Rate(per_second=50, burst=100)
-"""Calls sampled by their callers' decision; beyond it the ratio decides, so that callers cannot cause unlimited exports."""
+"""Limit of calls sampled by their callers' decision; above it the ratio decides, so that exports stay bounded."""
 BITS = 64
-"""The lower bits of a trace id, which are random everywhere."""
+"""The lower 64 bits of a trace id, which are random with every vendor."""
 
 
 class Sampler:
-    """An observer that samples by the caller's decision, else by ratio of the trace id, so that processes agree."""
+    """An observer that samples by the caller's decision, else by a share of the trace ids, so that all processes agree."""
 
     traces = True
 
@@ -138,7 +138,7 @@ CATALOG, STORE = ("catalog", "names"), ("titles", "stock", "releases", "orders",
 
 
 def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, environ: Mapping[str, str]) -> Environment:
-    """Adds the exporter to `env` until the stack closes, where a collector is named; does not connect yet. Raises
+    """Adds the exporter to `env` if a collector is set, until the stack closes; does not connect yet. Raises
     `SettingError`."""
     traces = read_trace_settings(environ)
     if traces is None:
@@ -147,7 +147,7 @@ def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, en
 
     from server.tracing.sending import close_batches, open_batches, spans_of
 
-    # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
+    # Merged so that OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
     own = Resource.create({"service.name": "manga-tools", "service.version": VERSION})
     resource = own.merge(OTELResourceDetector().detect())
     batches, databases = open_batches(traces.endpoint, MOST_WAITING), systems(settings)
@@ -163,7 +163,7 @@ def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, en
 
 
 def systems(settings: Settings) -> dict[str, str]:
-    """The databases behind remote backends, by the names of the semantic conventions."""
+    """Returns the database of each remote backend, as named by OpenTelemetry's semantic conventions."""
     catalog = {} if settings.catalog_url.startswith("embedded") else dict.fromkeys(CATALOG, OPENSEARCH)
     store = dict.fromkeys(STORE, DYNAMODB) if settings.store_url.startswith("dynamodb") else {}
     return catalog | store

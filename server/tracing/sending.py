@@ -1,4 +1,4 @@
-"""Exports spans to a collector in batches, from a bounded queue, on a thread: no call waits."""
+"""Exports spans to a collector in batches, from a bounded queue on a thread, so that no call waits."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from session.resilience.diagnosis import network_problem
 Value = str | int | float | bool | tuple[str, ...]
 Attributes = dict[str, Value]
 READS = {"resource": "resources/read", "prompt": "prompts/get", "completion": "completion/complete"}
-"""MCP methods of calls without a tool, by the first of two words of their names; an extension's has its own."""
+"""MCP methods by the first word of the names of calls that are not a tool's; extensions' names contain their own method."""
 REDIS = "redis"
 
 
 def method_and_target(name: str) -> tuple[str, str | None]:
-    """The MCP method and the target in the span's name: a tool or a prompt, never a URI."""
+    """Returns the MCP method, and the tool or prompt for the span's name; None instead of a URI or anything else."""
     kind, _, rest = name.partition(" ")
     if not rest:
         return "tools/call", name
@@ -65,7 +65,7 @@ def call_attributes(event: CallFinished) -> Attributes:
 
 
 def span_attributes(span: Span, systems: Mapping[str, str]) -> Attributes:
-    """Returns the attributes of a span; `systems` are the databases by the backend's name."""
+    """Returns the OpenTelemetry attributes of a span; `systems` has the database of each remote backend."""
     attributes: Attributes = {} if span.outcome == OK else {"error.type": span.outcome}
     noted = dict(span.attributes)
     if span.kind == "redis":
@@ -78,7 +78,7 @@ def span_attributes(span: Span, systems: Mapping[str, str]) -> Attributes:
 
 
 def name_of(span: Span) -> str:
-    """The span's name, of low cardinality: the operation and its target."""
+    """Returns the span's name, of low cardinality: the operation and its target."""
     if span.kind == "attempt":
         return f"{span.attributes.get('operation', span.kind)} {span.name}"
     if span.kind == "redis":
@@ -94,8 +94,8 @@ UNSET = Status(StatusCode.UNSET)
 def spans_of(
     event: CallFinished, timeline: Timeline, ended_ns: int, resource: Resource, systems: Mapping[str, str]
 ) -> Iterator[ReadableSpan]:
-    """Yields the call's span, then those below it; `ended_ns` is its end in nanoseconds since the epoch. `systems` are the
-    databases of remote backends; only their spans are CLIENT spans."""
+    """Yields the call's span, then its descendants; `ended_ns` is its end in epoch nanoseconds. `systems` has the databases
+    of remote backends; their spans and Redis's are CLIENT spans."""
     over = timeline.call.ended or 0.0
 
     def context(span_id: int, *, remote: bool = False) -> SpanContext:
@@ -138,24 +138,24 @@ def spans_of(
 
 logger = logging.getLogger(__name__)
 EXPORT_SECONDS = 5.0
-"""Longest export of a batch, with its retries."""
+"""Timeout for the export of a batch, including retries."""
 CLOSE_SECONDS = 2.0
-"""How long the last spans may take at the end."""
+"""Timeout for exporting the last spans at shutdown."""
 REDIRECTED, REFUSED = 300, 400
 
 
 class Collector(requests.Session):
-    """The exporter's HTTP session. `why` is the last problem, without address or secret. Only the beginning of an answer is
-    read, so that the connection can be reused."""
+    """The exporter's HTTP session. `why` is the last problem, without address or secret. Of a response it reads only the
+    first 4 KB, so that the connection can be reused."""
 
     why = "it does not take them"
 
     def request(self, *args: Any, **kwargs: Any) -> requests.Response:
-        """Posts a batch. Raises `requests.RequestException`, also for a redirection: the exporter would believe it."""
+        """Posts a batch. Raises `requests.RequestException`, also for a redirect: the exporter would count it as success."""
         try:
             response = super().request(*args, **{**kwargs, "stream": True})
             with response:
-                response.raw.read1(4096)  # bytes read of an answer
+                response.raw.read1(4096)  # bytes
         except (requests.RequestException, HTTPError) as error:
             problem = network_problem(error, "OTEL_EXPORTER_OTLP_ENDPOINT")
             self.why = f"{problem.what}; {problem.remedy}" if problem else "no answer in time"
@@ -168,7 +168,7 @@ class Collector(requests.Session):
 
 
 class LoggedExporter(OTLPSpanExporter):
-    """Logs once that the collector is lost, and once that it is back."""
+    """An OTLP exporter that logs the start and the end of an outage of the collector, once each."""
 
     def __init__(self, endpoint: str) -> None:
         self._collector = Collector()
@@ -185,13 +185,13 @@ class LoggedExporter(OTLPSpanExporter):
 
 
 def open_batches(endpoint: str, most_waiting: int) -> BatchSpanProcessor:
-    """Starts the queue and its thread."""
-    # The exporter would log each failure with the address.
+    """Starts the queue of spans and its thread."""
+    # Silences the exporter, which would log each failure with the collector's address.
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
     return BatchSpanProcessor(LoggedExporter(endpoint), max_queue_size=most_waiting)
 
 
 async def close_batches(batches: BatchSpanProcessor) -> None:
-    """Waits at most `CLOSE_SECONDS`; a hanging collector keeps a daemon thread."""
+    """Exports the last spans within `CLOSE_SECONDS`; while the collector hangs, a daemon thread remains."""
     with suppress(TimeoutError):
         await asyncio.wait_for(asyncio.wrap_future(run_on_thread(batches.shutdown, "end of the traces")), CLOSE_SECONDS)

@@ -1,1 +1,1 @@
-"""Redis and what speaks its protocol: one connection, a cluster of them, or a server of one's own, behind one port."""
+"""Clients of Redis and Valkey: one connection, a cluster, or a server that this process starts, all behind one port."""

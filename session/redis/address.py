@@ -14,7 +14,7 @@ _ONLY_FOR = {"db": ("unix",), "ssl_ca_certs": ("rediss", "rediss+cluster")}
 
 @dataclass(frozen=True, slots=True)
 class Iam:
-    """Authentication to ElastiCache by the AWS credentials of the environment, instead of a password."""
+    """ElastiCache sign-in with the environment's AWS credentials instead of a password; `cache` is the cache's name."""
 
     cache: str
     region: str
@@ -24,9 +24,8 @@ class Iam:
 class RedisAddress:
     """A parsed `redis://`, `rediss://`, `redis+cluster://`, `rediss+cluster://` or `unix://` URL.
 
-    `?ssl_ca_certs=FILE` names a private authority, `?iam=CACHE&region=REGION` signs in to ElastiCache with the user of the
-    URL. Its repr shows no password.
-    """
+    `?ssl_ca_certs=FILE` adds a private certificate authority; `?iam=CACHE&region=REGION` signs in to ElastiCache as the
+    URL's user. The repr shows no password."""
 
     host: str = "127.0.0.1"
     port: int = 6379
@@ -38,11 +37,11 @@ class RedisAddress:
     cluster: bool = False
     iam: Iam | None = None
     certified: str | None = None
-    """Another host name that the certificate may be for: a cluster's, whose nodes have IP addresses."""
+    """A second host name to accept in the TLS certificate: the cluster's, for nodes that are reached by IP address."""
 
     @classmethod
     def parse(cls, url: str) -> RedisAddress:
-        """Parses the URL. Raises ValueError that names the wrong part and no secret; OSError for the authority's file."""
+        """Parses the URL. Raises ValueError naming the wrong part without secrets, and OSError for an unreadable CA file."""
         parts = urlsplit(url)
         if parts.scheme not in SCHEMES:
             raise ValueError(f"scheme {parts.scheme!r} is not one of {', '.join(SCHEMES)}")
@@ -78,7 +77,7 @@ class RedisAddress:
         return cls(host=host, port=port or 6379, database=database, cluster=cluster)
 
     def of_node(self, host: str, port: int) -> RedisAddress:
-        """The address of one node of this cluster."""
+        """Returns the address of one node of this cluster."""
         certified = self.host if _is_number(host) and not _is_number(self.host) else None
         return replace(self, host=host, port=port, cluster=False, certified=certified)
 

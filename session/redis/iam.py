@@ -1,8 +1,7 @@
-"""IAM authentication to ElastiCache: a password that is a signed request, good for a quarter of an hour.
+"""IAM authentication to ElastiCache: the password is a signed request, valid for 15 minutes.
 
-Source: AWS documentation, ElastiCache User Guide, "Authenticating with IAM". A connection that greeted with a token lives up
-to twelve hours; each new one greets with a new token.
-"""
+Source: AWS documentation, ElastiCache User Guide, "Authenticating with IAM". A connection lives up to twelve hours after its
+token was accepted; each new connection uses a valid token."""
 
 from __future__ import annotations
 
@@ -20,11 +19,11 @@ logger = logging.getLogger(__name__)
 
 TOKEN_SECONDS = 900
 RENEW_SECONDS = 780
-"""A token is reused while it has two minutes left."""
+"""A token is reused while at least two minutes of `TOKEN_SECONDS` are left."""
 
 
 class ElastiCacheIam:
-    """User and token for one cache, from the usual AWS credentials (the task's role)."""
+    """User and token for one cache, signed with the process's AWS credentials (on ECS, the task role's)."""
 
     def __init__(self, user: str, cache: str, region: str, *, serverless: bool = True) -> None:
         self._user = user
@@ -37,9 +36,9 @@ class ElastiCacheIam:
         self._complained = False
 
     def get_credentials(self) -> tuple[str, str]:
-        """User and token. May block to fetch credentials. Raises PermissionError when there are none."""
+        """Returns user and token. May block to fetch credentials. Raises PermissionError if there are none."""
         signer, now = self._signer(), time.monotonic()
-        # A role's credentials expire, and with them the tokens that they signed.
+        # Tokens expire with the role's credentials that signed them.
         if signer != self._made_by or now - self._made_at > RENEW_SECONDS:
             self._token, self._made_at, self._made_by = self._sign_request(signer), now, signer
         return self._user, self._token
@@ -56,7 +55,7 @@ class ElastiCacheIam:
         try:
             credentials = self._session.get_credentials()
             found = credentials.get_frozen_credentials() if credentials is not None else None
-        except (BotoCoreError, OSError):  # their texts may name files and addresses
+        except (BotoCoreError, OSError):  # not logged: the message may contain paths and addresses
             found = None
         if found is None:
             if not self._complained:

@@ -1,4 +1,4 @@
-"""The port to Redis: commands and scripts sent together in one round trip, and trips behind the circuit breaker."""
+"""The port to Redis: commands and scripts sent in one round trip, and round trips behind a circuit breaker."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from session.scripts import Script
 TRIP_SECONDS = 0.05
 Argument = str | bytes | int
 Reply = Any
-"""bytes, int, a list of replies, or None, as in RESP2."""
+"""A RESP2 reply: bytes, int, a list of replies, or None."""
 
 
 class Command(tuple[Argument, ...]):
-    """One command as Redis takes it: `Command(("GET", key))`."""
+    """One Redis command and its arguments: `Command(("GET", key))`."""
 
     __slots__ = ()
 
 
 @dataclass(slots=True, repr=False, eq=False)
 class Evaluation:
-    """One atomic run of a script over keys of one cluster slot."""
+    """One atomic run of a script; its keys must be in one cluster slot."""
 
     script: Script
     keys: Sequence[str]
@@ -37,7 +37,7 @@ class Evaluation:
         return Command(("EVALSHA", self.script.digest, len(self.keys), *self.keys, *self.arguments))
 
     def by_text(self) -> Command:
-        """Returns the command that runs and stores the script, for a Redis that does not know its digest."""
+        """Returns the EVAL command, which also caches the script, for a Redis that does not know its digest."""
         return Command(("EVAL", self.script.text, len(self.keys), *self.keys, *self.arguments))
 
 
@@ -45,11 +45,11 @@ Step = Command | Evaluation
 
 
 class KeyValue(Protocol):
-    """Redis, Valkey or a cluster of them."""
+    """Client of a Redis or Valkey server or cluster."""
 
     async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Reply | Exception]:
-        """Sends all steps together and returns every reply, an error reply as `MemoryRefused`. The order of steps with
-        different keys is undefined. Raises `MemoryUnavailable` where replies are missing at the deadline; the steps may
+        """Sends all steps together and returns their replies in order, an error reply as a `MemoryRefused`. Steps with
+        different keys may run in any order. Raises `MemoryUnavailable` if replies are missing at the deadline; the steps may
         still take effect."""
         ...
 
@@ -57,7 +57,7 @@ class KeyValue(Protocol):
 
 
 class GuardedRedis:
-    """Round trips behind the circuit breaker, bounded in time."""
+    """Round trips with a timeout, behind the circuit breaker."""
 
     def __init__(self, redis: KeyValue, breaker: CircuitBreaker, clock: Clock) -> None:
         self._redis = redis
@@ -68,8 +68,8 @@ class GuardedRedis:
         self, steps: Sequence[Step], seconds: float | None = None, span: Span | None = None, name: str = "trip"
     ) -> list[Reply]:
         """Makes one round trip of at most `seconds` (default `TRIP_SECONDS`), in a span named `name`. Raises
-        `MemoryUnavailable`, also if Redis answers with an error; an error that concerns a command and not Redis itself is
-        not counted as a failure by the circuit breaker."""
+        `MemoryUnavailable`, also for an error reply; the breaker counts an error reply as a failure only if it is about the
+        state of Redis."""
         with nullcontext() if span is None else span.begin("redis", name, steps=len(steps)):
             return await self._trip(steps, seconds)
 
@@ -96,7 +96,7 @@ class GuardedRedis:
         return replies
 
     def _judge(self, replies: Sequence[Reply | Exception], seconds: float, era: int) -> None:
-        """Reports a trip to the breaker. Raises `MemoryUnavailable` for an error reply."""
+        """Reports a round trip to the breaker. Raises `MemoryUnavailable` if a reply is an error."""
         refusals = [reply for reply in replies if isinstance(reply, MemoryRefused)]
         if not refusals:
             self._breaker.record_success(seconds, era)

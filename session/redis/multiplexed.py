@@ -1,7 +1,7 @@
 """One Redis connection that all concurrent calls share.
 
-Commands issued in the same turn of the event loop leave in one write, and replies, which RESP returns in order, are handed
-out as they come: the cost of a round trip falls with concurrency instead of growing as in a pool. hiredis parses and
+Commands issued in the same iteration of the event loop leave in one write, and replies, which RESP returns in order, are
+handed out as they come: the cost of a round trip falls with concurrency instead of growing as in a pool. hiredis parses and
 packs."""
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from session.resilience.tasks import end_task, start_task
 
 CONNECT_SECONDS = 1.0
 SILENCE_SECONDS = 1.0
-"""A connection that owes replies is closed after so long a silence (a stopped process, a lost link)."""
+"""A connection with replies due is closed after this long a silence (a stopped process, a lost link)."""
 LOOKS = 2
-"""Turns of the loop after a timeout until all that had arrived by then is read: one to find it, one to read it."""
+"""Iterations of the event loop after a timeout before it counts: one finds data that has arrived, one reads it."""
 BACKLOG = 20_000
-"""Most replies owed: memory stays bounded while Redis hangs."""
+"""Most replies due on a connection, so that memory stays bounded while Redis hangs."""
 
 Credentials = Callable[[], tuple[str, str]]
 """Returns user and password for a new connection; may block."""
 
 
 class Trip:
-    """Commands sent together, and their replies: `done` has them in order once the last has come.
+    """Commands sent together; `done` gets their replies, in order, once all have come.
 
-    The time allowed counts from when the commands left, and a timeout first reads what has already arrived: under load much
-    of the measured time is this process's own."""
+    The timeout starts when the commands leave, and data that has arrived by then is read before it counts: under load much
+    of the measured time is spent in this process."""
 
     __slots__ = ("_allowed", "_expected", "_loop", "_replies", "_timer", "done")
 
@@ -64,10 +64,10 @@ class Trip:
     def fail(self, why: str) -> None:
         if not self.done.done():
             self.done.set_exception(Unanswered(why))
-            self.done.exception()  # retrieved, though nobody may wait for it any more
+            self.done.exception()  # marks it as retrieved, in case no caller waits any more
 
     async def replies(self) -> list[Reply | Exception]:
-        """Waits for the replies. Raises `MemoryUnavailable`. After a cancellation they are discarded as they come."""
+        """Waits for the replies. Raises `MemoryUnavailable`. If cancelled, later replies are discarded."""
         try:
             return await self.done
         finally:
@@ -84,8 +84,8 @@ class Trip:
 
 
 class Wire(asyncio.Protocol):
-    """The protocol of one connection: a buffer that is written at the end of this loop turn, and a queue of waiting
-    trips."""
+    """The asyncio protocol of one connection: a buffer that is written once per event loop iteration, and a queue of round
+    trips waiting for replies."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, when_lost: Callable[[], None]) -> None:
         self._loop = loop
@@ -114,7 +114,7 @@ class Wire(asyncio.Protocol):
             self.abort()
 
     def take(self, reply: Reply | Exception) -> None:
-        """Hands a reply to its trip. Raises IndexError for an unsolicited one."""
+        """Hands a reply to its round trip. Raises IndexError if no round trip is waiting."""
         self._waiting.popleft().take(reply)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -126,7 +126,7 @@ class Wire(asyncio.Protocol):
 
     @property
     def owed_replies(self) -> int:
-        """Replies that have not come yet."""
+        """The number of replies due."""
         return len(self._waiting)
 
     def send(self, commands: Sequence[Command], allowed: float) -> Trip:
@@ -143,7 +143,7 @@ class Wire(asyncio.Protocol):
             self._loop.call_soon(self._flush)
         trip = Trip(self._loop, len(commands), allowed)
         for command in commands:
-            self._outgoing.append(hiredis.pack_command(command))  # type: ignore[arg-type]  # its stub allows one argument only
+            self._outgoing.append(hiredis.pack_command(command))  # type: ignore[arg-type]  # its stub allows only one
             self._waiting.append(trip)
         self._leaving.append(trip)
         return trip
@@ -157,7 +157,7 @@ class Wire(asyncio.Protocol):
             trip.start_timer()
 
     def _watch(self) -> None:
-        """Closes a connection that is silent for too long, also when an open circuit breaker sends nothing more."""
+        """Closes the connection if it is silent for too long with replies due, even while an open breaker sends nothing."""
         left = self._heard + SILENCE_SECONDS - self._loop.time()
         self._watched = bool(self._waiting) and not self.closed
         if self._watched and left > 0:
@@ -172,22 +172,22 @@ class Wire(asyncio.Protocol):
 
 
 MakeWire = Callable[[asyncio.AbstractEventLoop, Callable[[], None]], Wire]
-"""Makes a `Wire` from the loop and a callback for its loss."""
+"""Makes a `Wire` from the event loop and a callback that is called when the connection is lost."""
 
 
 class Dialer:
-    """Opens and greets connections, one at a time."""
+    """Opens connections and sends their greeting (AUTH, PING, SELECT)."""
 
     def __init__(self, address: RedisAddress, credentials: Credentials | None = None) -> None:
         self._address = address
         self._credentials = credentials
-        # Name look-ups and credentials block: one thread, so that a hanging look-up never occupies a second one.
+        # For name look-ups and credentials, which block: one thread, so that hanging look-ups do not pile up.
         self._thread = ThreadPoolExecutor(1, "redis-dial")
         self.closed = False
 
     async def dial(self, when_lost: Callable[[], None], make: MakeWire = Wire) -> Wire:
-        """A greeted connection, within `CONNECT_SECONDS`. Raises the errors of network, credentials and TLS,
-        `MemoryUnavailable` where Redis falls silent and `MemoryRefused` where it refuses this user."""
+        """Returns a greeted connection within `CONNECT_SECONDS`. Raises the errors of network, TLS and credentials,
+        TimeoutError, `MemoryUnavailable` if Redis stops answering, and `MemoryRefused` if it refuses this user."""
         async with asyncio.timeout(CONNECT_SECONDS):
             loop, credentials = asyncio.get_running_loop(), self._credentials
             wire = await self._open(partial(make, loop, when_lost))
@@ -207,11 +207,11 @@ class Dialer:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def _open(self, make: Callable[[], Wire]) -> Wire:
-        """Opens a connection without greeting it."""
+        """Opens a connection without a greeting; a certificate's mismatch is retried with the `certified` host name."""
         loop, address = asyncio.get_running_loop(), self._address
         if address.path is not None:
             return (await loop.create_unix_connection(make, address.path))[1]
-        # Resolved here first: asyncio would use the shared pool, and one more thread with each attempt.
+        # Resolved here first: asyncio would use the default executor, and one more of its threads with each attempt.
         await loop.run_in_executor(self._thread, socket.getaddrinfo, address.host, address.port)
 
         async def connect(name: str | None) -> Wire:
@@ -226,7 +226,7 @@ class Dialer:
 
 
 def greeting(address: RedisAddress, fetched: tuple[str, str] | None) -> list[Command]:
-    """The first commands on a connection. `fetched` user and password replace those of the address."""
+    """Returns the first commands of a connection. `fetched` user and password replace the address's."""
     commands = [Command(("PING",))]
     if fetched is not None:
         commands.insert(0, Command(("AUTH", *fetched)))
@@ -239,7 +239,7 @@ def greeting(address: RedisAddress, fetched: tuple[str, str] | None) -> list[Com
 
 
 def reason(failure: Exception) -> str:
-    """The reason of a failed connection in this package's or the network's words: other texts may hold secrets."""
+    """Returns why a connection failed, without secrets: quotes only own messages and the strerror of an OSError."""
     if isinstance(failure, MemoryUnavailable | MemoryRefused):
         return str(failure)
     said = failure.strerror if isinstance(failure, OSError) else None
@@ -249,12 +249,12 @@ def reason(failure: Exception) -> str:
 logger = logging.getLogger(__name__)
 
 DIALS = 3
-"""Failed attempts in a row before an absent Redis is logged: one that is just starting refuses the first."""
+"""Failed attempts in a row before the outage is logged: a Redis that is starting refuses the first."""
 
 
 def redial_pauses() -> Iterator[float]:
-    """Seconds between attempts, 0.1 doubling to 1.0; half of each is random, so that clients that lost a Redis at the same
-    moment do not all return at once."""
+    """Yields the seconds between attempts, 0.1 doubling to 1.0; half of each is random, so that clients that lost the same
+    Redis do not all return at once."""
     pause = 0.1
     while True:
         yield pause * (0.5 + random.random() / 2)
@@ -262,8 +262,8 @@ def redial_pauses() -> Iterator[float]:
 
 
 class MultiplexedRedis:
-    """`KeyValue` over one shared connection, dialled again in the background whenever it is lost. A trip without a
-    connection fails at once instead of waiting."""
+    """`KeyValue` over one shared connection, which is redialled in the background when lost. Without a connection a round
+    trip fails at once instead of waiting."""
 
     is_sharded = False
 
@@ -283,17 +283,17 @@ class MultiplexedRedis:
 
     @property
     def idle(self) -> bool:
-        """True if no reply is owed."""
+        """True if no replies are due."""
         return self._wire is None or self._wire.closed or not self._wire.owed_replies
 
     async def connect(self, deadline: Deadline) -> None:
-        """Waits for a connection, at most until the deadline. Never raises: trips fail without one."""
+        """Waits for a connection, at most until the deadline. Never raises: without one, round trips fail."""
         self._dial()
         if self._dialling is not None:
             await asyncio.wait({self._dialling}, timeout=deadline.remaining())
 
     async def connect_unless_away(self, deadline: Deadline) -> None:
-        """Connects as `connect`, but does not wait for a server that was lost or not reached."""
+        """Waits as `connect` does, but not for a server whose connection was lost or failed."""
         if not self.is_connected and not self._away:
             await self.connect(deadline)
 
@@ -306,14 +306,14 @@ class MultiplexedRedis:
         return replies
 
     def wire(self) -> Wire:
-        """The connection. Raises `MemoryUnavailable` while there is none."""
+        """Returns the connection. Raises `MemoryUnavailable` while there is none, and starts dialling."""
         if self._wire is not None and not self._wire.closed:
             return self._wire
         self._dial()
         raise MemoryUnavailable("Redis is not connected")
 
     async def aclose(self) -> None:
-        """Fails the trips under way, and stops connecting."""
+        """Closes the connection, failing its round trips, and stops dialling."""
         self._closing = True
         if self._wire is not None:
             self._wire.abort()
@@ -351,7 +351,7 @@ class MultiplexedRedis:
         while not self.is_connected:
             try:
                 self._wire = await self.dialer.dial(self._note_loss)
-            except Exception as failure:  # any: without this task there would never be a connection again
+            except Exception as failure:  # all: this task must go on, or no connection would be made again
                 self._away = True
                 self._outage.record_failure(reason(failure))
                 await asyncio.sleep(next(pauses))

@@ -1,8 +1,7 @@
-"""A subscription to one channel, over a connection of its own.
+"""A subscription to one channel, on a connection of its own.
 
-Delivery is at most once: after a loss a subscriber has to read the state itself. In a cluster every node passes messages on,
-except for sharded channels, which one node has (Redis documentation, "Redis Pub/Sub").
-"""
+Delivery is at most once: after a loss a subscriber must read the state again. In a cluster, messages reach every node,
+except those of sharded channels, which are on one node (Redis documentation, "Redis Pub/Sub")."""
 
 from __future__ import annotations
 
@@ -21,30 +20,30 @@ from session.resilience.breaker import Outage
 logger = logging.getLogger(__name__)
 
 PING_SECONDS = 2.0
-"""A silent connection is pinged so often."""
+"""Seconds between pings on the subscribed connection."""
 ANSWER_SECONDS = 1.0
 FAILURES = 3
-"""Failures in a row before they are logged: a restarting Redis is no failure."""
+"""Failures in a row before the outage is logged, so that a short restart of Redis is not."""
 PING = Command(("PING",))
 MESSAGES = (b"message", b"smessage")
 
 
 class Redis(KeyValue, Protocol):
-    """A `KeyValue` that also publishes messages: `dialer` connects subscribers to it."""
+    """A `KeyValue` that also delivers messages: subscribers connect by `dialer`."""
 
     is_sharded: bool
-    """True if each key and each sharded channel has its own node."""
+    """True for a cluster, where each key and each sharded channel is on one node."""
 
     @property
     def dialer(self) -> Dialer: ...
 
     def dialer_of(self, channel: str) -> Dialer:
-        """Connects to the node that has this sharded channel."""
+        """Returns the dialer of the node that has this sharded channel."""
         ...
 
 
 class ListeningWire(Wire):
-    """Passes messages among the replies to `heard`, which must not raise."""
+    """A connection that passes the payloads of messages to `heard`, which must not raise, and other replies on."""
 
     def __init__(self, *connection: Any, heard: Callable[[bytes], None]) -> None:
         super().__init__(*connection)
@@ -54,14 +53,14 @@ class ListeningWire(Wire):
         if isinstance(reply, list) and len(reply) == 3 and reply[0] in MESSAGES:
             self._hear(reply[2])
         elif isinstance(reply, list) and reply and reply[0] == b"sunsubscribe":
-            self.abort()  # unasked: the channel is on its way to another node
+            self.abort()  # unsolicited: the channel is moving to another node
         else:
             super().take(reply)
 
 
 class Subscriber:
-    """Stays subscribed to `channel` while it listens: as a sharded one where `one_node` and the Redis has shards. `about`
-    names it in the log. `listening` is set while messages are received."""
+    """Keeps a subscription to `channel` while `listen` runs, as a sharded channel if `one_node` and Redis is a cluster.
+    `about` is its name in the log. `listening` is set while subscribed."""
 
     def __init__(
         self, redis: Redis, channel: str, *, one_node: bool = False, about: str = "the channel of changes in Redis"
@@ -74,12 +73,12 @@ class Subscriber:
         self.listening = asyncio.Event()
 
     async def listen(self, heard: Callable[[bytes], None], begun: Callable[[], None]) -> NoReturn:
-        """Runs until cancelled. Calls `begun` each time that a subscription starts: messages before it may have been missed.
-        Neither callback may raise."""
+        """Receives messages until cancelled. Calls `begun` at the start of each subscription, since earlier messages may
+        have been missed. Neither callback may raise."""
         while True:
             try:
                 await self._listen_once(heard, begun)
-            except Exception as failure:  # any: without this loop nothing would ever be heard again
+            except Exception as failure:  # all: this loop must go on, or no message would be received again
                 self._outage.record_failure(reason(failure))
             await asyncio.sleep(next(self._pauses))
 
@@ -98,7 +97,7 @@ class Subscriber:
             wire.abort()
 
     async def _until_lost(self, wire: Wire, lost: asyncio.Event, dialer: Dialer) -> NoReturn:
-        """Pings until the connection or its node is lost. Raises `MemoryUnavailable` then."""
+        """Sends pings until the connection or its node is lost, then raises `MemoryUnavailable`."""
         while not lost.is_set():
             with suppress(TimeoutError):
                 async with asyncio.timeout(PING_SECONDS):

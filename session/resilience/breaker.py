@@ -1,5 +1,5 @@
 """A circuit breaker that also counts slow calls (Nygard, "Release It!", 2nd ed., ch. 5; slow calls as in resilience4j), and
-the log of outages."""
+a log of outages."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from session.resilience.clocks import Clock
 
 
 class Outage:
-    """Logs once that something is lost, after `after` failures in a row, and once that it is back. `why` carries no
-    secret."""
+    """Logs the start of an outage, after `after` failures in a row, and its end, once each. The reasons passed in must
+    contain no secret."""
 
     def __init__(self, logger: logging.Logger, name: str, after: int = 1, clock: Clock = time.monotonic) -> None:
         self._logger = logger
@@ -26,10 +26,10 @@ class Outage:
         self._in_a_row = 0
         self._since = 0.0
         self.why: str | None = None
-        """The reason of the outage; None without one."""
+        """The reason of the present outage, or None."""
 
     def record_failure(self, why: str, *, permanent: bool = False) -> None:
-        """Counts a failure. A single `permanent` one, which no further attempt can mend, is told at once."""
+        """Counts a failure. A `permanent` one, which retries cannot mend, is logged as an outage at once."""
         self._in_a_row += 1
         if self.why is None and (permanent or self._in_a_row >= self._after):
             self.why, self._since = why, self._clock()
@@ -43,7 +43,7 @@ class Outage:
 
 
 class BreakerState(StrEnum):
-    """Closed admits calls, open refuses them, half open admits one probe at a time."""
+    """Closed allows calls, open refuses them, half open allows one probe at a time."""
 
     CLOSED = "closed"
     OPEN = "open"
@@ -52,8 +52,8 @@ class BreakerState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BreakerPolicy:
-    """Opens when, among the last `window` seconds' calls, at least `least_calls` and `bad_share` of them were bad, or after
-    `in_a_row` bad ones. Stays open `cool_down` seconds, doubled with each failed probe up to `longest`, jittered."""
+    """Opens after `in_a_row` bad calls in a row, or if the last `window` seconds had at least `least_calls` calls,
+    `bad_share` of them bad. Stays open `cool_down` seconds ±25 %, doubled with each failed probe up to `longest`."""
 
     slow_seconds: float
     window: float = 10.0
@@ -66,13 +66,12 @@ class BreakerPolicy:
 
 
 class CircuitBreaker:
-    """State machine closed → open → half-open → closed. Not thread-safe: it lives on the event loop.
+    """State machine closed → open → half-open → closed. Not thread-safe: use it on the event loop.
 
-    Each allowed call reports once, with the `era` in which it was allowed: a success, a failure or, where it says nothing of
-    the backend (the caller's mistake, a cancelled call), that it is ignored. Reports of an earlier era, before the last
-    change of state, do not count. `on_change` receives name, state and `why`, the last failure's reason. `since` is when it
-    last closed or ceased to be closed, in seconds of the clock: a failed probe is no new outage.
-    """
+    Each allowed call must report once, with the `era` in which it was allowed: success, failure or, if its end tells nothing
+    of the backend (a caller's mistake, a cancellation), ignored. `era` grows with each change of state; reports of an
+    earlier era are dropped. `on_change` receives name, state and the last failure's reason. `since` is when the breaker last
+    closed, or last opened after being closed (a failed probe does not count), in seconds of `clock`."""
 
     def __init__(
         self,
@@ -109,7 +108,7 @@ class CircuitBreaker:
         return max(1, round((self._opens_again_at - self._clock()) * 1000)) if self._state is BreakerState.OPEN else 1
 
     def allow_call(self) -> bool:
-        """True if a call may go through now; it then has to report its end."""
+        """True if a call may start now; it must then report its end."""
         if self._state is BreakerState.OPEN:
             if self._clock() < self._opens_again_at:
                 return False
@@ -125,7 +124,7 @@ class CircuitBreaker:
         self._report(era, "slow answers" if slow else None)
 
     def record_failure(self, era: int, why: str = "failures") -> None:
-        """Counts a failure; `why` is for a person and carries no address."""
+        """Counts a failed call. `why` is for operators and contains no address."""
         self._report(era, why)
 
     def record_ignored(self, era: int) -> None:

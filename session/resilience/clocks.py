@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 Clock = Callable[[], float]
-"""Seconds of a monotonic clock."""
+"""Returns seconds of a monotonic clock."""
 WallClock = Callable[[], float]
-"""Seconds since the epoch."""
+"""Returns seconds since the epoch."""
 Now = Callable[[], datetime]
-"""A moment, with its time zone."""
+"""Returns the current time with its time zone."""
 
 
 def utc_now() -> datetime:
@@ -21,7 +21,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """The two clocks: `monotonic` measures durations; `wall` dates what outlives the process."""
+    """The two clocks: `monotonic` for durations, `wall` for timestamps that outlive the process."""
 
     monotonic: Clock = time.monotonic
     wall: WallClock = time.time

@@ -1,4 +1,4 @@
-"""Deadlines, retries, and the spans that observed calls record."""
+"""Deadlines, retries, and the spans of a traced call."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from session.resilience.clocks import Clock
 MOST_SPANS = 128
 OK, CANCELLED, UNFINISHED, TIMED_OUT = "ok", "cancelled", "unfinished", "TIMEOUT"
 CLOCK_SECONDS = 0.001
-"""The most by which a loop's timer is early."""
+"""Seconds by which a timer of the event loop may fire early."""
 Kind = Literal["call", "stage", "attempt", "redis", "work"]
 Detail = str | int | float | bool
 
 
 @dataclass(slots=True, eq=False)
 class Span:
-    """One thing that a call did, from `started` to `ended` in seconds of the call's clock. `number` is its index in the
-    timeline and `parent` that of the span around it; the call's own span has -1, and its children None. `outcome` is "ok", a
-    failure's name, "cancelled" (at the call's deadline "TIMEOUT"), or "unfinished" for work that outlived the call."""
+    """One timed step of a call, in seconds of the timeline's clock. `number` is its index in the timeline and `parent` its
+    parent's; the call's own span has number -1, and its children the parent None. `outcome` is "ok", a failure's name,
+    "cancelled" ("TIMEOUT" at the call's deadline), or "unfinished" for work that outlived the call."""
 
     timeline: Timeline = field(repr=False)
     kind: Kind
@@ -38,17 +38,17 @@ class Span:
     attributes: dict[str, Detail] = field(default_factory=dict)
 
     def begin(self, kind: Kind, name: str, **attributes: Detail) -> Span:
-        """Starts a span within this one; as a context manager it ends with the block, with the outcome of its exception."""
+        """Starts a child span. Used as a context manager, it ends with the block; an exception sets its outcome."""
         return self.timeline.begin(self, kind, name, attributes)
 
     def end(self, outcome: str = OK) -> None:
-        """Ends the span with an outcome; only the first end counts."""
+        """Ends the span with an outcome. Calls after the first have no effect."""
         if self.ended is None:
             self.ended, self.outcome = self.timeline.clock(), outcome
 
     @property
     def traceparent(self) -> str | None:
-        """The header for backends called within the span (W3C Trace Context); None where it is not sampled."""
+        """The traceparent header (W3C) for backend requests within the span; None if the trace is not sampled, or closed."""
         if not self.timeline.sampled or self.timeline.is_closed:
             return None
         return f"00-{self.timeline.trace_id:032x}-{self.span_id:016x}-01"
@@ -62,8 +62,8 @@ class Span:
 
 
 class Timeline:
-    """The spans of one call, at most `MOST_SPANS`, in the order in which they began; `more` counts the others. `sampled`:
-    they are exported as a trace, under the caller's span `parent_id` where there is one."""
+    """The spans of one call, in the order of their start, at most `MOST_SPANS`; `more` counts those beyond. If `sampled`,
+    they are exported as a trace, as children of the caller's span `parent_id` if there is one."""
 
     def __init__(
         self,
@@ -83,14 +83,14 @@ class Timeline:
         self.spans: list[Span] = []
         self.more = 0
         self.deadline: float | None = None
-        """The call's: work cancelled then has timed out."""
+        """The call's deadline on `clock`: a span cancelled at or after it has the outcome TIMEOUT."""
 
     @property
     def is_closed(self) -> bool:
         return self.call.ended is not None
 
     def begin(self, within: Span, kind: Kind, name: str, attributes: dict[str, Detail]) -> Span:
-        """A span that is not kept has the id of the one around it, so that backends never see an id that is in no trace."""
+        """Starts a span. Beyond `MOST_SPANS` it is not kept and has its parent's id, so that backends see no unknown id."""
         parent = within.number if within.number >= 0 else None
         if self.is_closed or len(self.spans) >= MOST_SPANS:
             self.more += not self.is_closed
@@ -100,19 +100,19 @@ class Timeline:
         return began
 
     def cut(self, span: Span) -> bool:
-        """True if the span was still running at the call's deadline."""
+        """True if the span started before the call's deadline and the deadline has passed."""
         latest = None if self.deadline is None else self.deadline - CLOCK_SECONDS
         return latest is not None and span.started < latest <= self.clock()
 
     def close(self, outcome: str) -> None:
-        """Ends the call's span and all that are open; later changes are ignored."""
+        """Ends the call's span, and all that are open as unfinished. Later changes are ignored."""
         self.call.end(outcome)
         for each in self.spans:
             each.end(UNFINISHED)
 
 
 def outcome_of(kind: type[BaseException]) -> str:
-    """A failure's wire name, else the exception's class name."""
+    """Returns an exception's outcome: "cancelled", a failure's wire name, or the class name."""
     if issubclass(kind, asyncio.CancelledError):
         return CANCELLED
     name = getattr(kind, "name", None)
@@ -120,14 +120,14 @@ def outcome_of(kind: type[BaseException]) -> str:
 
 
 def _draw_id(bits: int) -> int:
-    """A random id of W3C Trace Context: not zero."""
+    """Returns a random, non-zero id for W3C Trace Context."""
     return random.getrandbits(bits) or 1
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """An absolute instant on the monotonic clock, passed down a call and only ever shortened. `at` is in seconds of `clock`.
-    `span` is the current span where the call is observed: spans of the work until then belong to it."""
+    """An absolute time `at`, in seconds of the monotonic `clock`. It is passed down a call and only ever made earlier.
+    `span` is the parent for spans of work done under this deadline, or None if the call is not traced."""
 
     at: float
     clock: Clock = field(default=time.monotonic, compare=False, repr=False)
@@ -135,42 +135,42 @@ class Deadline:
 
     @property
     def traceparent(self) -> str | None:
-        """The header for backends; None where the call is not sampled."""
+        """The traceparent header for backend requests made under this deadline; None if the call is not sampled."""
         return None if self.span is None else self.span.traceparent
 
     @classmethod
     def after(cls, seconds: float, clock: Clock = time.monotonic) -> Deadline:
-        """The instant `seconds` from now."""
+        """Returns the deadline `seconds` from now."""
         return cls(clock() + seconds, clock)
 
     def remaining(self) -> float:
-        """Seconds left, never negative."""
+        """Returns the seconds left, never negative."""
         return max(0.0, self.at - self.clock())
 
     def expired(self) -> bool:
         return self.clock() >= self.at
 
     def within(self, seconds: float) -> Deadline:
-        """The earlier of this deadline and the instant `seconds` from now."""
+        """Returns the earlier of this deadline and `seconds` from now."""
         return Deadline(min(self.at, self.clock() + seconds), self.clock, self.span)
 
     def sooner_of(self, other: Deadline) -> Deadline:
-        """The earlier of the two, with this one's span."""
+        """Returns the earlier of the two deadlines, with this one's span."""
         return self if self.at <= other.at else other.in_span(self.span)
 
     def less(self, seconds: float) -> Deadline:
-        """This deadline, `seconds` earlier, which are kept for a later step."""
+        """Returns this deadline made `seconds` earlier, to leave time for a later step."""
         return Deadline(self.at - seconds, self.clock, self.span)
 
     def in_span(self, span: Span | None) -> Deadline:
-        """This deadline, for work within `span`."""
+        """Returns this deadline with `span` as the parent of further spans."""
         return self if span is self.span else Deadline(self.at, self.clock, span)
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """At most `attempts` in all, the n-th after a pause drawn evenly from 0 to `base * 2**n` seconds, at most `longest`:
-    "full jitter" (Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015)."""
+    """At most `attempts` tries. The pause after the n-th is random from 0 to `base * 2**n` seconds, at most `longest`: "full
+    jitter" (Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015)."""
 
     attempts: int = 2
     base: float = 0.02
@@ -178,13 +178,13 @@ class RetryPolicy:
     draw: Callable[[], float] = random.random
 
     def pause(self, attempt: int) -> float:
-        """Seconds to wait after attempt number `attempt`; the first attempt is number 1."""
+        """Returns the seconds to wait after attempt number `attempt`, counted from 1."""
         return self.draw() * min(self.longest, self.base * 2.0**attempt)
 
 
 class RetryBudget:
-    """Limits retries to a share of the calls, so that a backend in trouble gets no double load (Google SRE Book, ch. 21,
-    "Handling Overload")."""
+    """Limits retries to a share of the calls, so that they do not multiply the load of a failing backend (Google SRE Book,
+    ch. 21, "Handling Overload")."""
 
     def __init__(self, share: float = 0.1, most: float = 10.0) -> None:
         self._share = share

@@ -1,4 +1,4 @@
-"""Diagnoses of dependencies, in words for the person who mends them. For doctor and seed; not used by calls."""
+"""Diagnoses of dependencies, written for operators. Used by `doctor` and the seed command, not by calls."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ CONNECT_SECONDS = 0.7
 _NO_WAY = (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ETIMEDOUT)
 _HANGING_UP = (ConnectionResetError, BrokenPipeError, EOFError)
 _CARRIERS = ("os_error", "certificate_error", "info", "error")
-"""Attributes in which drivers keep an underlying error."""
+"""Attributes in which client libraries keep an underlying error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem and its remedy."""
+    """A problem, and how to mend it."""
 
     what: str
     remedy: str
@@ -30,7 +30,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The state of a dependency. `detail` holds no secret; `version` is the dependency's own."""
+    """The state of a dependency. `detail` contains no secret; `version` is the dependency's own version."""
 
     state: str
     detail: str
@@ -46,7 +46,7 @@ Check = Callable[[Deadline], Awaitable[Diagnosis]]
 
 
 def always(diagnosis: Diagnosis) -> Check:
-    """A check with a fixed answer."""
+    """Returns a check that always has this result."""
 
     async def check(deadline: Deadline) -> Diagnosis:
         return diagnosis
@@ -55,7 +55,7 @@ def always(diagnosis: Diagnosis) -> Check:
 
 
 def once(check: Check) -> Check:
-    """A check that runs once and shares its answer."""
+    """Returns a check that runs once and gives the same result to all."""
     asked: list[asyncio.Task[Diagnosis]] = []
 
     async def check_once(deadline: Deadline) -> Diagnosis:
@@ -67,7 +67,7 @@ def once(check: Check) -> Check:
 
 
 def network_problem(error: BaseException, setting: str) -> Problem | None:
-    """The network problem behind a driver's error; None if there is none. `setting` is the name of the address's setting."""
+    """Returns the network problem behind a library's error, or None. `setting` is the name of the address's setting."""
     chain = list(_chain(error))
     for each in chain:
         if isinstance(each, socket.gaierror):
@@ -93,7 +93,7 @@ def network_problem(error: BaseException, setting: str) -> Problem | None:
 
 
 async def silence(host: str, port: int, setting: str) -> Problem:
-    """The problem behind a timeout, found by opening a connection."""
+    """Returns the problem behind a timeout, by trying to open a connection."""
     with suppress(OSError, TimeoutError):
         async with asyncio.timeout(CONNECT_SECONDS):
             _, writer = await asyncio.open_connection(host, port)
@@ -103,12 +103,12 @@ async def silence(host: str, port: int, setting: str) -> Problem:
 
 
 def _is(error: BaseException, number: int) -> bool:
-    """True if error or text has this number: of several attempts (::1 and 127.0.0.1) asyncio keeps only texts."""
+    """True if the error or its text has this errno: after several attempts (::1, 127.0.0.1) asyncio keeps only texts."""
     return isinstance(error, OSError) and (error.errno == number or f"[Errno {number}]" in str(error))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error and its causes, the nearest first."""
+    """Yields the error and the errors behind it, the nearest first."""
     seen: set[int] = set()
     waiting: list[object] = [error]
     while waiting:

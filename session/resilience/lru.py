@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 class Lru(Generic[Key, Value]):
-    """The `most` values (1 or more) put or used last; None is no value. With `size_of`, at most `most_bytes` together."""
+    """Keeps the `most` (1 or more) values used last, none of them None; with `size_of`, at most `most_bytes` in total."""
 
     def __init__(self, most: int, most_bytes: int = 0, size_of: Callable[[Value], int] | None = None) -> None:
         self._most = most
@@ -25,26 +25,26 @@ class Lru(Generic[Key, Value]):
         return len(self._values)
 
     def __iter__(self) -> Iterator[Key]:
-        """Least recently used first."""
+        """Iterates over the keys, least recently used first."""
         return iter(self._values)
 
     def __reversed__(self) -> Iterator[Key]:
-        """Most recently used first."""
+        """Iterates over the keys, most recently used first."""
         return reversed(self._values)
 
     def values(self) -> ValuesView[Value]:
-        """Least recently used first."""
+        """Returns the values, least recently used first."""
         return self._values.values()
 
     def __contains__(self, key: object) -> bool:
         return key in self._values
 
     def peek(self, key: Key) -> Value | None:
-        """The value, without marking it as used: for bookkeeping, and where values expire in the order of `put`."""
+        """Returns the value or None, not marked as used: for bookkeeping, or if values expire in the order of `put`."""
         return self._values.get(key)
 
     def use(self, key: Key) -> Value | None:
-        """The value, marked as used."""
+        """Returns the value, marked as used, or None."""
         value = self._values.get(key)
         if value is not None:
             self._values.move_to_end(key)
@@ -65,7 +65,7 @@ class Lru(Generic[Key, Value]):
         return self._values.pop(key, None)
 
     def pop_while(self, over: Callable[[Value], bool]) -> None:
-        """Evicts the least recently used values as long as they are `over`."""
+        """Evicts the least recently used values while `over` is true of them."""
         while self._values and over(next(iter(self._values.values()))):
             self.pop(next(iter(self._values)))
 

@@ -1,4 +1,4 @@
-"""Token buckets in this process, with the same arithmetic as `scripts/limit.lua`."""
+"""Token buckets in this process, calculated as in `scripts/limit.lua`."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A bucket of `burst` calls, refilled at `per_second`. The defaults are one user's limit, which is enforced in Redis
-    (`scripts/limit.lua`, `begin.lua`), and by `LocalLimits` while Redis is away."""
+    """A token bucket of `burst` tokens, refilled at `per_second`. The defaults are one user's limit, which Redis enforces
+    (`scripts/limit.lua`, `begin.lua`), and `LocalLimits` while Redis is away."""
 
     per_second: int = 10
     burst: int = 40
 
     def times(self, number: int) -> Rate:
-        """The rate of so many callers together."""
+        """Returns the rate for `number` callers together."""
         return Rate(self.per_second * number, self.burst * number)
 
 
 class LocalLimits:
-    """Rate limits kept in this process: a token bucket for each key, of which the `capacity` most recently used are kept.
-    For addresses, refused calls and list answers, and for all callers while Redis is away."""
+    """Rate limits within this process: a token bucket per key, for the `capacity` most recently used keys. Limits addresses,
+    refused calls and list answers, and all callers while Redis is away."""
 
     def __init__(self, rate: Rate, clock: Clock = time.monotonic, capacity: int = 20_000) -> None:
         self._rate = rate
@@ -36,18 +36,17 @@ class LocalLimits:
         self._buckets: Lru[str, tuple[float, float]] = Lru(capacity)
 
     def wait_ms(self, key: str, cost: int = 1) -> int:
-        """Takes `cost` tokens, at most a bucket's capacity, and returns 0; else takes none and returns the ms until enough
-        are there."""
+        """Takes `cost` tokens (at most `burst`) and returns 0, or takes none and returns the ms until there are enough."""
         now, cost = self._clock(), min(cost, self._rate.burst)
         tokens = self._tokens(key, now)
         wait_ms = self._compute_wait_ms(cost, tokens)
         self._buckets.put(key, (tokens if wait_ms else tokens - cost, now))
         full_since = now - self._rate.burst / self._rate.per_second
-        self._buckets.pop_while(lambda bucket: bucket[1] < full_since)  # as if they had never been
+        self._buckets.pop_while(lambda bucket: bucket[1] < full_since)  # full again: same as absent
         return wait_ms
 
     def next_ms(self, key: str) -> int:
-        """The result of `wait_ms` without taking a token."""
+        """Returns the ms until a token is there, 0 if there is one now, without taking it."""
         return self._compute_wait_ms(1, self._tokens(key, self._clock()))
 
     def _tokens(self, key: str, now: float) -> float:

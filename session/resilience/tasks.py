@@ -1,4 +1,4 @@
-"""Tasks that log their own death, and periodic work."""
+"""Tasks whose failure is logged, and periodic work."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ T = TypeVar("T")
 
 
 def start_task(work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-    """Starts a task that is logged when it ends by an exception. The owner cancels it."""
+    """Starts a task; if an exception ends it, that is logged. The caller must cancel the task."""
     task = asyncio.create_task(work, name=name)
     task.add_done_callback(_tell)
     return task
 
 
 async def end_task(task: asyncio.Task[Any] | None) -> None:
-    """Cancels a task, if there is one, and waits for its end."""
+    """Cancels the task, if there is one, and waits until it has ended."""
     if task is not None:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 
 
 class Tasks(set[asyncio.Task[Any]]):
-    """The tasks that run beside their owner, each until it ends."""
+    """A set of running background tasks; each leaves the set when it ends."""
 
     def start(self, work: Coroutine[Any, Any, Any], name: str) -> None:
-        """Starts a task as `start_task` does."""
+        """Starts a task as `start_task` does, and adds it."""
         task = start_task(work, name)
         self.add(task)
         task.add_done_callback(self.discard)
 
     async def aclose(self, seconds: float) -> None:
-        """Gives them so many seconds to end, and cancels the others."""
+        """Waits up to `seconds` for the tasks, then cancels those that still run."""
         if self:
             await asyncio.wait(self, timeout=seconds)
         for task in self:
@@ -54,8 +54,8 @@ AFTER_ERROR_SECONDS = 30.0
 
 
 async def run_periodically(name: str, work: Callable[[], Awaitable[float]]) -> NoReturn:
-    """Runs until cancelled. `work` returns the seconds until its next round, which are jittered so that processes spread. An
-    unexpected error is logged and costs one round."""
+    """Calls `work` until cancelled. `work` returns the seconds until its next call; ±10 % jitter spreads several processes.
+    An exception is logged, and the next call follows after `AFTER_ERROR_SECONDS`."""
     while True:
         try:
             pause = await work()

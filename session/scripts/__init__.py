@@ -1,4 +1,4 @@
-"""The Lua scripts beside this file: each is one atomic write."""
+"""The Lua scripts beside this file; Redis runs each atomically."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 INCLUDE = re.compile(r"^-- include (\w+)\n", re.MULTILINE)
-"""Shared parts of scripts are included as text: Redis scripts cannot call one another."""
+"""Matches an include line. Shared parts are included as text, since Redis scripts cannot call one another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A script. `digest` is the SHA-1 of its text that EVALSHA takes."""
+    """A Lua script and its SHA-1 `digest`, by which EVALSHA runs it."""
 
     text: str
     digest: str

@@ -1,5 +1,5 @@
-"""`python -m server doctor`: every dependency, its problem, and the remedy. All are asked at once, without the application
-around them, within some five seconds even if one hangs."""
+"""`python -m server doctor`: prints every dependency, its problem and the remedy. It checks all at once, without starting
+the application, and takes at most some five seconds even if one hangs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_SECONDS = 4.5
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One row of the report. `latency_ms` includes connecting; `where` shows no secret."""
+    """One row of the report. `latency_ms` includes connecting; `where` contains no secret."""
 
     name: str
     where: str
@@ -38,17 +38,17 @@ class Finding:
 
 
 class DaemonThreads(ThreadPoolExecutor):
-    """An executor that never waits for its threads: a name server or a disk that hangs would hold up the report."""
+    """An executor whose shutdown does not wait for its threads, as a hanging name server or disk would delay the report."""
 
     def submit(self, work: Callable[..., T], /, *arguments: Any, **named: Any) -> Future[T]:
         return run_on_thread(partial(work, *arguments, **named), "doctor")
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Does nothing."""
+        """Does nothing; the threads are daemons."""
 
 
 async def examine(settings: Settings, *, as_json: bool = False, most_seconds: float = MOST_SECONDS) -> int:
-    """Prints a table, or JSON. Exit status 1 if anything is not well, or has not answered within `most_seconds`."""
+    """Prints a table, or JSON. Returns exit status 1 if a dependency is not ok or not checked within `most_seconds`."""
     asyncio.get_running_loop().set_default_executor(DaemonThreads())
     started = time.monotonic()
     findings = await _examine_all(settings, Deadline.after(most_seconds))
@@ -67,7 +67,7 @@ async def _examine_all(settings: Settings, deadline: Deadline) -> list[Finding]:
         checks = await list_checks(settings, stack)
         where, check = checks.pop("embedder")
         others = [asyncio.create_task(_examine(name, at, each, deadline)) for name, (at, each) in checks.items()]
-        await asyncio.wait(others, timeout=1.0)  # loading an encoder slows the rest of the process, whose clocks run
+        await asyncio.wait(others, timeout=1.0)  # loading the encoder would distort the others' latencies
         embedder = await _examine("embedder", where, check, deadline)
         return [*await asyncio.gather(*others), embedder]
 

@@ -1,8 +1,7 @@
-"""The checks of doctor: for each dependency of these settings where it is, how it is asked, and what to do when it fails.
+"""The checks of doctor: for each configured dependency its address, its check, and the remedy for each failure.
 
-Dependencies are asked directly, since a breaker or a pool would hide what is wrong. Parts in this process or on its disk
-are opened as the server opens them, and left unchanged.
-"""
+Dependencies are asked directly, since a circuit breaker or a pool would hide problems. Embedded backends and files on disk
+are opened as the server opens them, and left unchanged."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ from tools.store.ports import Embedder
 T = TypeVar("T")
 LEAST_FREE_BYTES = 64 * 2**20
 Checks = dict[str, tuple[str, Check]]
-"""Each dependency's name, its place (without secrets) and its check."""
+"""Each dependency's name, its address (without secrets) and its check."""
 KEEPS = "a running server keeps its last version"
 REMEDIES = {
     "CatalogFileError": "correct the file, or MANGA_CATALOG_FILE",
@@ -47,13 +46,13 @@ REMEDIES = {
     "DocumentError": f"correct it; {KEEPS}",
     "MemoryUnavailable": "set MANGA_REDIS_URL to a Redis of your own",
 }
-"""Remedies of the errors that checks raise, by class: the modules that define them are imported only when needed."""
+"""Remedies by the class name of the error that a check raises, so that the defining modules need not be imported."""
 
 
 async def list_checks(settings: Settings, stack: AsyncExitStack) -> Checks:
-    """Returns the checks in the order of the table."""
+    """Returns the checks in the order of the report."""
     embedder, embedder_check = await _open_embedder(settings, stack)
-    registry, packages = await load_tools(settings, 2.0)  # less than a server waits: there is more to examine
+    registry, packages = await load_tools(settings, 2.0)  # shorter than a server's timeout: other checks follow
     redis = _redis_check(settings, stack)
     checks: Checks = {"catalog": _catalog_check(settings, embedder)}
     if url := settings.standby_url:
@@ -89,7 +88,7 @@ async def list_checks(settings: Settings, stack: AsyncExitStack) -> Checks:
 
 
 def _on_thread(diagnose: Callable[[T], Diagnosis], subject: T) -> Check:
-    """Makes a check that runs on a thread, so that a hanging disk is given up like any other dependency."""
+    """Returns a check that runs `diagnose` on a thread, so that a hanging disk is subject to the timeout too."""
     return lambda deadline: asyncio.to_thread(diagnose, subject)
 
 
@@ -121,7 +120,7 @@ def _diagnose_catalog(settings: Settings) -> Diagnosis:
 
 def _store_checks(settings: Settings, stack: AsyncExitStack) -> Checks:
     if settings.store_url == EMBEDDED:
-        check = once(partial(_diagnose_store, settings))  # one file fills all of them
+        check = once(partial(_diagnose_store, settings))  # all four are filled from the same files
         profile = always(Diagnosis(OK, "in this process, until it ends"))
         names = ("titles", "stock", "releases", "orders")
         return {**dict.fromkeys(names, (EMBEDDED, check)), "profile": (EMBEDDED, profile)}
@@ -204,7 +203,7 @@ async def _diagnose_flags(url: str, stack: AsyncExitStack, tools: Collection[str
     except Unreadable as error:
         return Diagnosis.from_problem(_flags_problem(url, error))
     changed = [f"{name} {state}" for name, flag in document.flags.items() if (state := _state_of(flag)) != "on"]
-    unknown = document.unknown(tools)  # of another version's tool: worth knowing, and no problem
+    unknown = document.unknown(tools)  # flags of another version's tools: reported, but no problem
     missing = [f"no tool of this version: {', '.join(unknown)}"] if unknown else []
     return Diagnosis(OK, "; ".join([", ".join(changed) or "every tool that is named is on for everyone", *missing]))
 
@@ -252,7 +251,7 @@ def _diagnose_policies(settings: Settings) -> Diagnosis:
 
 
 def _diagnose_audit(file: Path) -> Diagnosis:
-    """Opens the file to append, as the server does; where it is missing, tries to write in its folder."""
+    """Opens the audit file for appending, as the server does; if it does not exist, tries to write in its folder."""
     try:
         if file.exists():
             os.close(os.open(file, os.O_WRONLY | os.O_APPEND))
@@ -286,7 +285,7 @@ def _diagnose_space(folder: Path, remedy: str) -> Diagnosis:
 
 
 async def _open_embedder(settings: Settings, stack: AsyncExitStack) -> tuple[Embedder | None, Check]:
-    """Opens the embedder if possible; its check embeds one word, or says why it could not be opened."""
+    """Opens the embedder if possible, and returns it with a check that embeds one word or reports why it did not open."""
     try:
         embedder = await open_embedder(settings, stack)
     except SettingError as error:
@@ -299,7 +298,7 @@ async def _open_embedder(settings: Settings, stack: AsyncExitStack) -> tuple[Emb
 
 
 async def _classifier_check(settings: Settings, stack: AsyncExitStack) -> Check:
-    """Has Bedrock's classifier label one short text."""
+    """Returns a check that has Bedrock's classifier label a short text."""
     from tools.store.backends.aws_client import CLASSIFIER
 
     try:
@@ -320,7 +319,7 @@ def _describe_setting(error: SettingError) -> Diagnosis:
 def _model_check(
     ask: Callable[[Deadline], Awaitable[Any]], well: Diagnosis, slow: str, *model: Any, local: bool = False
 ) -> Check:
-    """Makes a model's check. `slow` is the remedy for a silent one; `model` names Bedrock's, except the embedder."""
+    """Returns a model's check. `slow` is the remedy for a timeout; `model` is passed on to `bedrock_problem`."""
 
     async def check(deadline: Deadline) -> Diagnosis:
         try:

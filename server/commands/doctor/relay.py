@@ -1,6 +1,6 @@
-"""The check of the relay between replicas: a message published on a channel of its own has to arrive.
+"""Check of the relay between replicas: a message published on a channel of its own must arrive.
 
-It uses the connections that serving makes, in a cluster to the node that owns the channel."""
+It connects as serving does; in a cluster, to the node that owns the channel."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ AWAY = Problem("Redis cannot be asked", "see redis above: without it each replic
 
 
 def relay_check(settings: Settings, redis: Check) -> Mapping[str, tuple[str, Check]]:
-    """Returns no check where there is no other process to reach. `redis` is the check of Redis itself."""
+    """Returns the relay's check; none if Redis is embedded, as no other process can be reached. `redis` is Redis's check."""
     if settings.relay == "off":
         alone = Diagnosis(OK, "each process serves its own sessions: the balancer has to be sticky")
         return {"relay": ("off", always(alone))}
@@ -45,9 +45,9 @@ def relay_check(settings: Settings, redis: Check) -> Mapping[str, tuple[str, Che
 
 
 async def _diagnose_redis(settings: Settings, redis: Check, deadline: Deadline) -> Diagnosis:
-    """Diagnoses the relay over Redis if Redis itself is well. Raises nothing but `TimeoutError`."""
+    """Diagnoses the relay over Redis if Redis itself is not down. Raises only `TimeoutError`."""
     if (await redis(deadline)).state == DOWN:
-        return Diagnosis.from_problem(AWAY)  # it says why
+        return Diagnosis.from_problem(AWAY)  # the check of Redis reports why
     try:
         async with AsyncExitStack() as stack:
             return await diagnose(await open_redis(settings, stack), deadline)
@@ -56,7 +56,7 @@ async def _diagnose_redis(settings: Settings, redis: Check, deadline: Deadline) 
 
 
 async def diagnose(redis: Redis, deadline: Deadline) -> Diagnosis:
-    """Sends and receives a message as the relay does. Raises the errors of connecting."""
+    """Publishes and receives a message as the relay does. Raises the errors of connecting."""
     process, heard, lost = secrets.token_hex(6), asyncio.Event(), asyncio.Event()
     channel, alive, large = relay(process), relay_alive(process), relay_message(process, "doctor")
     wire = await redis.dialer_of(channel).dial(
@@ -67,7 +67,7 @@ async def diagnose(redis: Redis, deadline: Deadline) -> Diagnosis:
         (reply,) = await wire.send([Command((subscribe, channel))], deadline.remaining()).replies()
         if isinstance(reply, MemoryRefused):
             return Diagnosis.from_problem(_describe_refusal(subscribe, reply))
-        for command in (  # which serving sends; the process does not exist
+        for command in (  # the commands that serving sends, for a process that does not exist
             ("SET", alive, 1, "PX", 1000),
             ("EXISTS", alive),
             ("GET", FLEET_KEY),
@@ -91,7 +91,7 @@ async def diagnose(redis: Redis, deadline: Deadline) -> Diagnosis:
 
 
 def _describe_refusal(command: str, refusal: MemoryRefused) -> Problem:
-    """Names the problem by the first word of the reply: the rest may hold a user's name."""
+    """Returns the problem by the first word of Redis's error: the rest may contain a user's name."""
     word = str(refusal).partition(" ")[0]
     if word == "NOPERM":
         return Problem(f"its user may not {command} there", f"{RIGHTS}; or {WITHOUT}")

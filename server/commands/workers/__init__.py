@@ -1,2 +1,2 @@
-"""Several processes that serve one port (MANGA_WORKERS): a supervisor, which loads what they share and forks them, and the
-workers, to which it hands the connections."""
+"""Several processes serving one port (MANGA_WORKERS): a supervisor, which loads the shared data and forks the workers, and
+the workers, to which it passes the accepted connections."""

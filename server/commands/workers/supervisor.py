@@ -1,9 +1,8 @@
-"""Keeps workers running, hands them the connections, and ends them.
+"""Starts workers, replaces those that die, passes connections to them, and stops them.
 
-It is one thread without an event loop, because it forks: the workers begin with what it has loaded, in memory that they
-share as long as nobody writes there (copy on write), and are there again a moment after they died. uvicorn's own supervisor
-starts new interpreters, which load everything anew, and leaves it to chance who gets a connection.
-"""
+It is one thread without an event loop, because it forks: workers share the memory that it has loaded (copy on write), and a
+dead one is replaced within a moment. uvicorn's own supervisor starts new interpreters, which load everything again, and
+leaves to chance which worker gets a connection."""
 
 from __future__ import annotations
 
@@ -26,14 +25,14 @@ REPORT = struct.Struct("!?I")
 
 
 class Report(NamedTuple):
-    """A worker's report: it takes connections or not, and has so many."""
+    """A worker's report: `takes` is True if it accepts connections, of which it has `connections`."""
 
     takes: bool
     connections: int
 
 
 class End:
-    """One end of the socket pair; never waits."""
+    """One non-blocking end of the socket pair between supervisor and worker."""
 
     def __init__(self, own: socket.socket) -> None:
         own.setblocking(False)
@@ -49,14 +48,14 @@ class End:
 
 class SupervisorEnd(End):
     def hand(self, connection: socket.socket) -> bool:
-        """Sends a connection. False if the worker is hung or gone."""
+        """Sends a connection's file descriptor to the worker. False if the worker hangs or is gone."""
         try:
             return socket.send_fds(self._own, [CONNECTION], [connection.fileno()]) > 0
         except OSError:
             return False
 
     def receive(self) -> Report | None:
-        """Returns the newest report; None if there is none, or the worker is gone."""
+        """Returns the newest report, or None if none has arrived."""
         with suppress(OSError):
             self._received += self._own.recv(64 * REPORT.size)
         whole = len(self._received) // REPORT.size * REPORT.size
@@ -66,12 +65,12 @@ class SupervisorEnd(End):
 
 class WorkerEnd(End):
     def send(self, report: Report) -> None:
-        """Drops the report if the supervisor does not read: another follows."""
+        """Sends a report, or drops it if the supervisor does not read: another follows."""
         with suppress(OSError):
             self._own.send(REPORT.pack(*report))
 
     def take(self) -> socket.socket | None:
-        """Returns a connection, or None when there is none now. Raises EOFError when the supervisor is gone."""
+        """Returns a connection, or None if none is waiting. Raises EOFError if the supervisor is gone."""
         try:
             data, descriptors, _, _ = socket.recv_fds(self._own, len(CONNECTION), 1)
         except (BlockingIOError, InterruptedError):
@@ -89,13 +88,13 @@ def open_channel() -> tuple[SupervisorEnd, WorkerEnd]:
 
 
 STEADY_SECONDS = 10.0
-"""A process that lived so long was well."""
+"""A process that lived at least this long resets its backoff."""
 LONGEST_PAUSE_SECONDS = 30.0
 
 
 class Backoff:
-    """Pauses before a worker is started again: none after its first end, then 0.5, 1, 2 … 30 seconds while it ends early
-    each time. A long life starts over."""
+    """Seconds before a worker is restarted: 0 after its first end, then 0.5, 1, 2 … 30 as long as it ends early. A life of
+    `STEADY_SECONDS` resets the sequence."""
 
     def __init__(self) -> None:
         self._early = 0
@@ -109,7 +108,7 @@ class Backoff:
 
 
 class Signals:
-    """A descriptor that is readable until `take` has returned the signals that came."""
+    """A selectable object that is readable while signals wait for `take`, which returns them."""
 
     def __init__(self) -> None:
         self._read, self._write = socket.socketpair()
@@ -130,7 +129,7 @@ class Signals:
             return set()
 
     def close(self) -> None:
-        """Restores the default handlers; a child installs its own."""
+        """Restores the default handlers; a child process installs its own."""
         signal.set_wakeup_fd(-1)
         for each in self._on_signaled:
             signal.signal(each, signal.SIG_DFL)
@@ -139,13 +138,13 @@ class Signals:
 
 
 FRESH_SECONDS = 2.5
-"""A worker without a report for so long gets connections only if no other can."""
+"""A worker that has sent no report for this long gets connections only if no other worker takes them."""
 Run = Callable[[int, WorkerEnd], int]
-"""(number, end) to the exit status, in the forked process."""
+"""Runs in the forked process with the worker's number and socket end, and returns the exit status."""
 
 
 class Worker:
-    """A forked process. `number` counts from 1; a successor has the same."""
+    """A forked process, as the supervisor sees it. `number` counts from 1; a replacement has the same number."""
 
     def __init__(self, number: int, run: Run, leave_behind: Callable[[], None], now: float) -> None:
         """Forks the worker. `leave_behind` closes the supervisor's own files in the child. Raises OSError."""
@@ -154,7 +153,7 @@ class Worker:
         self.takes = self.given_up = False
         self._connections = 0
         self.end, below = open_channel()
-        # A signal before the child has handlers of its own has to end it, and not reach the supervisor's handlers.
+        # Until the child has its own handlers, a signal must end it instead of running the supervisor's.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, (*ENDING, signal.SIGCHLD))
         unblock = partial(signal.pthread_sigmask, signal.SIG_SETMASK, before)
         try:
@@ -170,7 +169,7 @@ class Worker:
         unblock()
 
     def hear(self, now: float) -> None:
-        """Reads its reports."""
+        """Reads the worker's newest report."""
         if (report := self.end.receive()) is not None:
             self.takes, self._connections, self._heard_at = report.takes, report.connections, now
 
@@ -180,7 +179,7 @@ class Worker:
         return handed
 
     def load(self, now: float) -> tuple[bool, int]:
-        """Sort key: the least loaded worker gets the next connection."""
+        """Sort key for the next connection: workers with recent reports first, then the fewest connections."""
         return self.silent_for(now) > FRESH_SECONDS, self._connections
 
     def silent_for(self, now: float) -> float:
@@ -191,7 +190,7 @@ class Worker:
             os.kill(self.pid, number)
 
     def poll_exit_status(self) -> int | None:
-        """Returns the exit status, negative for a signal; None while the process lives."""
+        """Returns the exit status, negative for a signal, or None while the process lives."""
         pid, status = os.waitpid(self.pid, os.WNOHANG)
         if not pid:
             return None
@@ -200,7 +199,7 @@ class Worker:
 
 
 def _run_child(number: int, run: Run, own: WorkerEnd, first: Sequence[Callable[[], object]]) -> None:
-    """Runs the child and never returns to the supervisor's stack."""
+    """Runs the child process and exits, so that it never returns into the supervisor's code."""
     status = 1
     try:
         for each in first:
@@ -212,19 +211,19 @@ def _run_child(number: int, run: Run, own: WorkerEnd, first: Sequence[Callable[[
 
 logger = logging.getLogger(__name__)
 HUNG_SECONDS = 6.0
-"""A worker reports four times a second; after this silence it is killed and replaced."""
+"""Workers report four times a second; one silent for this long is killed and replaced."""
 START_SECONDS = 120.0
-"""The longest silence of a worker that takes no connections: it is starting or ending."""
+"""Seconds of silence allowed to a worker that takes no connections, since it is starting or stopping."""
 TOGETHER_SECONDS = 1.0
-"""A signal to the whole process group comes twice, because make passes it on."""
+"""Within this time a second stop signal is taken for the first: make repeats a signal to the process group."""
 CLOSE_SECONDS = 1.4
-"""A stopping worker is killed this long after the turn budget."""
+"""A stopping worker is killed this many seconds after the turn budget."""
 NO_ROOM = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
 class Supervisor:
     """Runs the workers. The first starts alone, so that a wrong setting is reported once and ends the start; `opened` is
-    called when it takes connections."""
+    called once it takes connections."""
 
     def __init__(
         self,
@@ -235,7 +234,7 @@ class Supervisor:
         opened: Callable[[], None],
         beside: Callable[[], None] = lambda: None,
     ) -> None:
-        """Takes the listening socket; `beside` is called every second or so."""
+        """Takes the listening socket; `beside` is called at least about once a second."""
         listener.setblocking(False)
         self._numbers = range(1, workers + 1)
         self._listener, self._run, self._opened, self._beside = listener, run, opened, beside
@@ -251,7 +250,7 @@ class Supervisor:
         self._selector.register(self._signals, selectors.EVENT_READ, self._on_signal)
 
     def run(self) -> int:
-        """Runs until all workers have ended after SIGTERM or SIGINT, or the first could not start."""
+        """Runs until every worker has ended, after a stop signal or if the first fails to start. Returns the status."""
         while self._stopped_at is None or self._workers:
             for key, _ in self._selector.select(self._timeout()):
                 key.data()
@@ -276,7 +275,7 @@ class Supervisor:
             del self._due[number]
             try:
                 worker = Worker(number, self._run, self._close, time.monotonic())
-            except OSError as error:  # no memory, no process or no file is left, for now
+            except OSError as error:  # out of memory, processes or files, for now
                 pause = self._backoff[number].pause_after(0.0)
                 logger.error("worker %d cannot be started: %s; it is tried again in %.1f s", number, error.strerror, pause)
                 self._due[number] = time.monotonic() + pause
@@ -326,7 +325,7 @@ class Supervisor:
         self._due[worker.number] = now + pause
 
     def _kill_hung(self) -> None:
-        """Kills workers that do not stop in time, or report nothing any more."""
+        """Kills workers that have stopped reporting or, after a stop signal, do not end in time."""
         now = time.monotonic()
         if self._stopped_at is not None:
             if now >= self._latest_end:
@@ -340,7 +339,7 @@ class Supervisor:
                 worker.signal(signal.SIGKILL)
 
     def _update_listening(self) -> None:
-        """Leaves connections in the kernel while no worker takes any."""
+        """Accepts connections only while a worker takes them; until then they wait in the kernel's queue."""
         wanted = any(worker.takes for worker in self._workers.values())
         if wanted and not self._listening:
             self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
@@ -349,14 +348,14 @@ class Supervisor:
         self._listening = wanted
 
     def _accept(self) -> None:
-        with suppress(OSError):  # nobody is there any more, or no file is left for one
+        with suppress(OSError):  # no connection is waiting, or no file descriptor is free
             for _ in range(64):
                 connection, _ = self._listener.accept()
                 with connection:
                     self._hand_on(connection)
 
     def _hand_on(self, connection: socket.socket) -> None:
-        """Sends it to the worker with the fewest connections, so that long streams are spread evenly."""
+        """Passes the connection to the worker with the fewest, so that long streams are spread evenly; else answers 503."""
         now = time.monotonic()
         for worker in sorted((w for w in self._workers.values() if w.takes), key=lambda each: each.load(now)):
             if worker.hand(connection):
@@ -366,7 +365,7 @@ class Supervisor:
             connection.send(NO_ROOM)
 
     def _close(self) -> None:
-        """Closes the supervisor's own files, at its end and in each child."""
+        """Closes the supervisor's own files: at its end, and in each child."""
         self._selector.close()
         self._signals.close()
         self._listener.close()

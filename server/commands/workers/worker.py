@@ -1,4 +1,4 @@
-"""A worker: its connections come from its supervisor, and it answers probes for all workers."""
+"""A worker process: gets its connections from the supervisor, and answers probes on behalf of all workers."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ from server.transport.http.app import SERVES, Probes, Readiness, status_of
 from session.resilience.tasks import Tasks, start_task
 
 Rows = list[list[Any]]
-"""Samples as JSON has them: family, name, pairs of labels, value."""
+"""Metric samples as JSON: family, name, pairs of labels, value."""
 COUNTS = ("counter", "histogram")
-"""Families that outlive a process: a gauge ends with it."""
+"""Metric types whose values a worker's successor continues; gauges end with their process."""
 LEAST = ("manga_ready", "process_start_time_seconds", "process_max_fds")
 MOST = ("manga_breaker_state", "manga_build", "manga_replica_lag_seconds")
 
@@ -49,7 +49,7 @@ def read_rows(registry: CollectorRegistry) -> Rows:
 
 
 def merge_rows(processes: Iterable[Rows]) -> Rows:
-    """Returns one row a sample: counts and most gauges are summed, a few are the least or the most of all processes."""
+    """Merges samples of processes: most are summed, those of `LEAST` and `MOST` are the minimum or maximum."""
     merged: dict[tuple[str, str, tuple[tuple[str, str], ...]], float] = {}
     for family, name, labels, value in chain.from_iterable(processes):
         key = (family, name, tuple(map(tuple, labels)))
@@ -64,7 +64,7 @@ def merge_rows(processes: Iterable[Rows]) -> Rows:
 
 
 class MergedMetrics(Collector):
-    """Rows as metrics of the families of `registry`."""
+    """A collector of sample rows, with the names and types of the metrics in `registry`."""
 
     def __init__(self, registry: CollectorRegistry, rows: Rows) -> None:
         self._families = {each.name: Metric(each.name, each.documentation, each.type) for each in registry.collect()}
@@ -81,7 +81,7 @@ class MergedMetrics(Collector):
 
 
 ASK_SECONDS = 0.7
-"""A peer that does not answer within it counts as one that is away. Its dependencies have half a second."""
+"""Timeout for a peer's answer, after which it counts as absent. It exceeds the half second that its dependencies have."""
 RELOAD_SECONDS = 110.0
 MOST_BYTES = 2**24
 NOBODY = "No worker has answered in time: look at the server's log, and ask again."
@@ -90,7 +90,7 @@ Answer = Callable[[], Awaitable[Json]]
 
 
 class Peers:
-    """Asks all workers, this one included. `answers` has this worker's answer to each question."""
+    """Asks all workers, including this one, by Unix sockets. `answers` has this worker's answer to each question."""
 
     def __init__(self, folder: Path, number: int, workers: int) -> None:
         self._folder, self.number = folder, number
@@ -99,9 +99,9 @@ class Peers:
 
     @asynccontextmanager
     async def answering(self) -> AsyncIterator[None]:
-        """Answers the other workers' questions within the block."""
+        """Listens for the other workers' questions within the block."""
         path = self._socket(self.number)
-        path.unlink(missing_ok=True)  # a predecessor's
+        path.unlink(missing_ok=True)  # left by a predecessor
         server = await asyncio.start_unix_server(self._answer, path)
         try:
             yield
@@ -109,16 +109,16 @@ class Peers:
             server.close()
 
     async def ask_all(self, question: str, seconds: float = ASK_SECONDS) -> Mapping[int, Json]:
-        """Returns the answers by worker number, None for workers that are away."""
+        """Returns the answers by worker number, None for workers that did not answer."""
         answers = await asyncio.gather(*(self._ask(number, question, seconds) for number in self._numbers))
         return dict(zip(self._numbers, answers, strict=True))
 
     def stored_answer(self, question: str, number: int) -> Path:
-        """Returns the file in which a worker leaves an answer for its successor."""
+        """Returns the path of the file in which a worker stores an answer for its successor."""
         return self._folder / f"{question}-{number}.json"
 
     async def answer_reloads(self, host: str, port: int, reload: Reload) -> None:
-        """Reloads the packages of all workers when the first is asked."""
+        """Serves requests to reload packages, with the first worker asking all workers. Runs until cancelled."""
 
         async def own() -> Json:
             return asdict(await reload())
@@ -135,7 +135,7 @@ class Peers:
         await asyncio.get_running_loop().create_future()
 
     async def _ask(self, number: int, question: str, seconds: float) -> Json:
-        with suppress(OSError, ValueError, KeyError):  # TimeoutError is one
+        with suppress(OSError, ValueError, KeyError):  # TimeoutError is an OSError
             async with asyncio.timeout(seconds):
                 if number == self.number:
                     return await self.answers[question]()
@@ -160,7 +160,7 @@ State = dict[str, Any]
 
 
 class SharedProbes(Probes):
-    """The probes of all workers: one that is away makes the server degraded, not unready."""
+    """Probes that cover all workers: while some workers are absent the server is degraded, not unready."""
 
     def __init__(self, lifecycle: Lifecycle, dependencies: Dependencies, metrics: Metrics, peers: Peers) -> None:
         super().__init__(lifecycle, dependencies, metrics)
@@ -171,7 +171,7 @@ class SharedProbes(Probes):
         return await super().readiness()
 
     async def readiness(self) -> Readiness:
-        """Ready with the worst state of each dependency in any worker; not ready when no worker serves, or this one ends."""
+        """Returns the worst state of each dependency over all workers; not ready if none serves or this one is stopping."""
         began = time.monotonic()
         answers = await self._peers.ask_all("readiness")
         own, serving = await self.own_readiness(), [each for each in answers.values() if each and each["status"] in SERVES]
@@ -186,8 +186,8 @@ class SharedProbes(Probes):
         return {"status": status_of(states), "dependencies": states}
 
     async def own_metrics(self) -> Rows:
-        """Counts on from what the predecessor stored, so that no sum falls when a worker dies: Prometheus would take
-        that for a reset of all workers."""
+        """Returns this worker's samples, added to those that its predecessor stored, so that no sum falls when a worker
+        dies: Prometheus would take that for a reset of all workers."""
         path = self._peers.stored_answer("metrics", self._peers.number)
         if self._inherited is None:
             self._inherited = await asyncio.to_thread(_load, path)
@@ -205,7 +205,7 @@ class SharedProbes(Probes):
 
 
 def _merge_worst(workers: Iterable[Mapping[str, State]]) -> dict[str, State]:
-    """Returns the worst state of each dependency; among equals the slowest."""
+    """Returns the worst state of each dependency; among equals the slowest one."""
     worst: dict[str, State] = {}
     for name, state in chain.from_iterable(states.items() for states in workers):
         worst[name] = max(worst.get(name, state), state, key=lambda each: (each["state"] != "ok", each["latency_ms"]))
@@ -244,7 +244,7 @@ class Worker(Listening):
         return probes
 
     def stop_without_supervisor(self, stop: asyncio.Event) -> None:
-        """Sets `stop` when the supervisor is gone, however it ended."""
+        """Receives connections, and sets `stop` once the supervisor is gone, for whatever reason."""
         self._stop = stop
         asyncio.get_running_loop().add_reader(self._end.fileno(), self._take_connections)
 
@@ -264,7 +264,7 @@ class Worker(Listening):
     async def _report(self, server: PatientServer) -> None:
         while True:
             self._end.send(Report(takes=True, connections=len(server.connections)))
-            await asyncio.sleep(0.25)  # a tenth of `FRESH_SECONDS`, after which other workers come first
+            await asyncio.sleep(0.25)  # a tenth of `FRESH_SECONDS`
 
     def _take_connections(self) -> None:
         try:

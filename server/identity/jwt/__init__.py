@@ -1,1 +1,1 @@
-"""Tokens that an issuer has signed, and the keys they are signed with."""
+"""JWTs of a trusted issuer, and the issuer's keys."""

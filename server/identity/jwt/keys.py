@@ -1,4 +1,4 @@
-"""The issuer's keys: parsed from its key set, refreshed by one task, and kept for a day while the issuer is away."""
+"""The issuer's keys (JWKS), refreshed by one task, and used for up to a day while the issuer does not answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Json = dict[str, Any]
 
 
 def strict_json(data: bytes) -> Json:
-    """Reads an object with each name once, in UTF-8, with finite numbers. Raises `Unproven`."""
+    """Parses a JSON object in UTF-8 without repeated names, NaN and infinities. Raises `Unproven`."""
     try:
         value = json.loads(data.decode("utf-8"), object_pairs_hook=_each_name_once, parse_constant=_refuse)
     except (ValueError, RecursionError):
@@ -56,21 +56,21 @@ LONGEST_TOKEN = 8 * 1024
 LONGEST_KID = 256
 ALGORITHMS = ("RS256", "ES256")
 TYPES = (None, "jwt", "at+jwt", "application/at+jwt")
-"""Other types (a logout token, a DPoP proof) are no access tokens (RFC 8725, 3.11)."""
+"""Accepted values of `typ`. Others, such as a logout token's, are not access tokens (RFC 8725, 3.11)."""
 COMPACT = re.compile(r"([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
-"""A compact JWT without the padding that PyJWT tolerates: the cache needs one spelling for each token."""
+"""A compact JWT without padding, which PyJWT tolerates: the cache requires one spelling per token."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenHeader:
-    """The key that signed a token, and the algorithm it was signed with."""
+    """A token's key id and signature algorithm."""
 
     kid: str
     alg: str
 
 
 def token_header(token: str) -> TokenHeader:
-    """Reads the header of a signed token in compact form. Its own keys (jku, jwk, x5u, x5c) are ignored. Raises
+    """Parses the header of a signed compact JWT. Keys that it contains or links to (jku, jwk, x5u, x5c) are ignored. Raises
     `Unproven`."""
     compact = COMPACT.fullmatch(token) if len(token) <= LONGEST_TOKEN else None
     if compact is None:
@@ -97,12 +97,12 @@ PublicKey = RSAPublicKey | EllipticCurvePublicKey
 
 
 class JwksError(Exception):
-    """The keys could not be read; the message says why, without content."""
+    """The key set could not be read; the message is the reason, without content."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key that may verify tokens with the algorithm `alg`; equal to another with the same bytes."""
+    """A public key that verifies tokens of the algorithm `alg`. Equality compares its DER bytes, not `public`."""
 
     kid: str
     alg: str
@@ -112,8 +112,8 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class KeySet:
-    """Keys by id *and* algorithm, so that a token's algorithm has to be its key's. `unusable` counts other keys;
-    `ahead_seconds` is how far the issuer's clock is ahead of this one."""
+    """Keys by id and algorithm, so that a token cannot choose its key's algorithm. `unusable` counts the other keys;
+    `ahead_seconds` is the issuer's clock minus this one, or None."""
 
     keys: Mapping[tuple[str, str], Key]
     unusable: int = 0
@@ -124,7 +124,7 @@ class KeySet:
 
 
 def parse_jwks(text: bytes) -> KeySet:
-    """Parses a key set, without keys of other uses and weak ones. Raises `JwksError`."""
+    """Parses a JWKS, leaving out keys for other uses and weak keys. Raises `JwksError`."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
@@ -145,7 +145,7 @@ def _usable(jwk: Any) -> Key | None:
     alg = {"RSA": "RS256", "EC": "ES256"}.get(str(jwk.get("kty")))
     if alg is None or jwk.get("alg", alg) != alg:
         return None
-    # The public members alone: a set may hold private keys too.
+    # Only the public members: a JWKS may contain private keys too.
     members = {name: jwk.get(name) for name in ("kty", "n", "e", "crv", "x", "y") if name in jwk}
     try:
         read: Any = RSAAlgorithm.from_jwk(members) if alg == "RS256" else ECAlgorithm.from_jwk(members)
@@ -175,12 +175,12 @@ Read = Callable[[], Awaitable[KeySet]]
 
 @asynccontextmanager
 async def jwks_source(url: str) -> AsyncIterator[Read]:
-    """Yields a function that reads the keys or raises `JwksError`. Redirects are not followed."""
+    """Yields a function that reads the key set or raises `JwksError`. Redirects are not followed."""
     parts = urlsplit(url)
     if parts.scheme == "file":
         yield lambda: _from_file(Path(unquote(parts.path)))
         return
-    # The environment's proxy is for other machines.
+    # Ignores the environment's proxy for loopback addresses.
     outside = not is_loopback(parts.hostname or "")
     async with httpx2.AsyncClient(timeout=STEP_SECONDS, follow_redirects=False, trust_env=outside) as client:
         yield lambda: _from_address(client, url)
@@ -205,7 +205,7 @@ async def _from_address(client: httpx2.AsyncClient, url: str) -> KeySet:
 
 
 async def _fetch_keys(client: httpx2.AsyncClient, url: str) -> KeySet:
-    # Uncompressed: a compressed body could be far larger than the bytes that are counted.
+    # Uncompressed: decompressed, a body could be far larger than the bytes that are counted.
     headers = {"Accept": "application/jwk-set+json, application/json", "Accept-Encoding": "identity"}
     async with client.stream("GET", url, headers=headers) as answer:
         if answer.status_code != 200:
@@ -230,16 +230,16 @@ def _ahead(date: str | None) -> float | None:
 logger = logging.getLogger(__name__)
 FRESH_SECONDS = 10 * 60.0
 KEPT_SECONDS = 24 * 3600.0
-"""How long the last keys are used while the issuer is away."""
+"""The last keys are used for so long while the issuer does not answer."""
 ASKED_SECONDS = 30.0
-"""An unknown key id triggers a refresh at once, but no more often than this."""
+"""An unknown key id causes a refresh at once, but at most once in this time."""
 WAIT_SECONDS = 0.5
-"""How long a request waits for such a refresh."""
+"""Longest wait of a request for the refresh."""
 RETRY_SECONDS = (1.0, 30.0)
 
 
 class IssuerKeys:
-    """Keys that `keep_fresh`, which has to run, refreshes; nothing else asks the issuer."""
+    """The issuer's keys, refreshed by `keep_fresh`, which must be running; nothing else sends requests to the issuer."""
 
     def __init__(self, read: Read, clock: Callable[[], float] = time.monotonic) -> None:
         self._read = read
@@ -253,17 +253,17 @@ class IssuerKeys:
 
     @property
     def current(self) -> KeySet | None:
-        """Returns the keys; None before the first were read, and when the last are too old. It is the same object until a
-        key has changed."""
+        """The keys; None before the first read, or once the last ones are older than `KEPT_SECONDS`. The same object is
+        returned until a key changes."""
         if self._keys is not None and self._clock() - self._read_at > KEPT_SECONDS:
             self._keys = None
         return self._keys
 
     async def key_of(self, header: TokenHeader) -> Key | None:
-        """Returns the key of a token, None if the issuer has no such key. Raises `CannotTell`."""
+        """Returns a token's key, or None if the issuer has no such key. Raises `CannotTell` if no keys are loaded."""
         keys = self.current
         if keys is None and not self._failures:
-            await self._next_look()  # the server has only just started
+            await self._next_look()  # the first read is still under way
             keys = self.current
         if keys is None:
             raise CannotTell
@@ -276,7 +276,7 @@ class IssuerKeys:
         return keys.key_of(header) if keys else None
 
     async def keep_fresh(self) -> None:
-        """Refreshes the keys until cancelled."""
+        """Refreshes the keys, periodically and on request, until cancelled."""
         while True:
             await self._look()
             self._looked.set()
@@ -288,7 +288,7 @@ class IssuerKeys:
             self._wanted.clear()
 
     def _may_look_again(self) -> bool:
-        """True if a refresh is under way or begins now."""
+        """Requests a refresh unless the last was just requested. True if one is under way."""
         now = self._clock()
         if now >= self._may_be_wanted_at:
             self._may_be_wanted_at = now + ASKED_SECONDS
@@ -301,7 +301,7 @@ class IssuerKeys:
             async with asyncio.timeout(WAIT_SECONDS):
                 await self._looked.wait()
         except TimeoutError:
-            pass  # the next request finds the result
+            pass  # the refresh goes on; a later request finds its result
 
     async def _look(self) -> None:
         try:
@@ -309,7 +309,7 @@ class IssuerKeys:
         except JwksError as error:
             self._record_failure(str(error))
             return
-        except Exception:  # whatever it was: without this task no key would ever change again
+        except Exception:  # all: this task must go on, or no key would change again
             logger.exception("the issuer's keys could not be read")
             self._record_failure("they could not be read")
             return
@@ -322,7 +322,7 @@ class IssuerKeys:
             told("the issuer has %d keys for this server, and %d for something else", len(keys.keys), keys.unusable)
 
     def _record_failure(self, why: str) -> None:
-        """Logs the first failure of a series."""
+        """Logs the first of several failures in a row."""
         self._failures += 1
         if self._failures == 1:
             left = "the last ones go on" if self._keys else "there are none yet, so no caller can be admitted"

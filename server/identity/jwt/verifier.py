@@ -1,5 +1,5 @@
-"""Verification of tokens: the checks by PyJWT, the identifier of MANGA_AUTH=jwt, the check of doctor. Each token is
-verified once and cached until it expires."""
+"""Verification of JWTs with PyJWT, the identifier for MANGA_AUTH=jwt, and doctor's check of the issuer. A verified token is
+cached until it expires."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ from session.resilience.lru import Lru
 from tools.store.failures import DependencyFailure, Forbidden
 
 LEEWAY_SECONDS = 30.0
-"""The largest difference accepted between the issuer's clock and this one."""
+"""Accepted difference between the issuer's clock and this one."""
 TIMES = ("exp", "nbf", "iat")
 END_OF_TIME = 2**53
-"""In seconds. JSON's numbers are exact up to here (RFC 8259, section 6); far above, 1e999 or 400 digits make no float."""
+"""Seconds. JSON numbers are exact up to here (RFC 8259, section 6); 1e999 or 400 digits would not fit a float."""
 OPTIONS: Options = {"require": ["exp"], "verify_sub": False, "verify_jti": False}
-"""The subject is checked in `verifier`, and the token's number (jti) is not used."""
+"""The subject is checked by `_subject`; the token's id (jti) is not used."""
 
 
 class StrictJwt(jwt.PyJWT):
-    """PyJWT that refuses times written as text, and claims that come twice."""
+    """PyJWT that rejects times that are not numbers, and repeated claims."""
 
     def _decode_payload(self, decoded: dict[str, Any]) -> Json:
-        """Reads the claims; PyJWT intends this to be overridden. Without `aud` (Amazon Cognito's access tokens) the app
-        client is the audience."""
+        """Parses the claims; PyJWT intends this to be overridden. Without `aud` (access tokens of Amazon Cognito) the
+        `client_id` is the audience."""
         claims = strict_json(decoded["payload"])
         for name in TIMES:
             if not _is_time(claims.get(name, 0)):
@@ -58,14 +58,14 @@ class StrictJwt(jwt.PyJWT):
 
 @dataclass(frozen=True, slots=True)
 class AccessTokens:
-    """Tokens of one issuer that are meant for this server, under any of its `audiences`."""
+    """Verifies access tokens of one issuer for one of the `audiences`."""
 
     issuer: str
     audiences: Collection[str]
     _jwt: StrictJwt = field(default_factory=StrictJwt, repr=False)
 
     def claims(self, token: str, key: Key) -> Json:
-        """Checks the token with a key of the issuer's, and the clock of this machine. Raises `Unproven`."""
+        """Verifies a token with its key and this machine's clock, and returns its claims. Raises `Unproven`."""
         try:
             return self._jwt.decode(
                 token,
@@ -85,7 +85,7 @@ def _is_time(value: Any) -> bool:
 
 
 def _reason(error: jwt.PyJWTError) -> str:
-    """Returns our own words: PyJWT's may hold a part of the token."""
+    """Returns our own message for an error: PyJWT's may contain a part of the token."""
     match error:
         case jwt.ExpiredSignatureError():
             return "The token has expired."
@@ -140,16 +140,16 @@ def _kinds(found: KeySet) -> str:
 
 CLIENT_CLAIMS = ("client_id", "azp", "cid", "appid")
 OF_A_PERSON = ("amr", "email", "nonce", "preferred_username", "sid", "username")
-"""Claims of a person who has signed in, or has an account."""
+"""Claims that only a person's token has, from signing in or from an account."""
 FROM_CLIENT_CREDENTIALS = ("clientHost", "clientAddress")
-"""Keycloak's notes of a session that began with a client's own credentials (its client scope `service_account`)."""
+"""Keycloak's claims of a session begun with a client's own credentials (its client scope `service_account`)."""
 Claims = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Proven:
-    """The holder of a token. `user` is None for an agent's own token; `principal` is an id of the holder; an `id_token`
-    grants nothing. Valid until the epoch second `until`."""
+    """The holder of a verified token. `user` is None for an agent's own token; `principal` is a hash of client and subject;
+    an `id_token` grants no scopes. Valid until the epoch second `until`."""
 
     principal: str
     client: str | None
@@ -163,7 +163,7 @@ class Proven:
 
     @classmethod
     def of_json(cls, told: Any) -> Proven:
-        """Reads another process's result. Raises `Unproven`, `CannotTell` as that one did."""
+        """Parses another process's result of a verification. Raises `Unproven` or `CannotTell` if that process did."""
         if not isinstance(told, dict) or "unproven" in told:
             why = told.get("unproven", "") if isinstance(told, dict) else "The token is not a signed JWT."
             raise CannotTell if why is None else Unproven(why)
@@ -171,9 +171,9 @@ class Proven:
 
 
 def prove_user(claims: Claims, audiences: Collection[str]) -> Proven:
-    """Returns the holder of the token with these claims. Raises `Unproven`."""
+    """Returns the holder of a token by its verified claims. Raises `Unproven`."""
     if "cnf" in claims:
-        # RFC 7800: the holder has to prove the key (DPoP, RFC 9449; mutual TLS, RFC 8705), which this server does not ask.
+        # RFC 7800: the holder must prove possession of the key (DPoP, RFC 9449; mTLS, RFC 8705): not supported here.
         raise Unproven("The token is bound to a key (cnf), so it is not a bearer token.")
     subject, client = _subject(claims), _client(claims)
     return Proven(
@@ -199,16 +199,16 @@ def _client(claims: Claims) -> str | None:
 
 
 def _is_text(value: str) -> bool:
-    """False for half a surrogate pair, which JSON can hold and UTF-8 cannot."""
+    """False if the text has a lone surrogate, which JSON can contain but UTF-8 cannot."""
     return not any("\ud800" <= each <= "\udfff" for each in value)
 
 
 def _is_agents(claims: Claims, subject: str, client: str | None) -> bool:
-    """True for a token of client credentials, whose subject is no customer. Names that a customer can choose do not
-    count."""
+    """True for a token from client credentials, whose subject is not a customer. Decides only by claims that a customer
+    cannot choose."""
     if claims.get("gty") == "client-credentials" or claims.get("idtyp") == "app":  # Auth0; Entra ID
         return True
-    if claims.get("preferred_username") == f"service-account-{client}":  # Keycloak, or a customer who calls themselves so
+    if claims.get("preferred_username") == f"service-account-{client}":  # Keycloak; a customer can choose this name too
         return all(isinstance(claims.get(note), str) for note in FROM_CLIENT_CREDENTIALS)
     # RFC 9068, section 2.2; Amazon Cognito, Okta
     return subject == client and not any(claims.get(each) for each in OF_A_PERSON)
@@ -218,8 +218,8 @@ MOST_REMEMBERED = 10_000
 
 
 class Verified:
-    """Holders by the hash of their token, least recently used dropped first. Emptied when the issuer's keys change: a key
-    may have been revoked because it was stolen."""
+    """Cached holders by the hash of their token; the least recently used are evicted. Cleared when the issuer's keys change,
+    as a stolen key may have been revoked."""
 
     def __init__(self, most: int = MOST_REMEMBERED) -> None:
         self._keys: KeySet | None = None
@@ -244,7 +244,7 @@ class Verified:
 
 
 class Verifier:
-    """Verifies tokens with the issuer's current keys. `clock` decides when a cached token has expired."""
+    """Verifies tokens with the issuer's current keys. `clock` (epoch seconds) decides when a cached token expires."""
 
     def __init__(self, keys: IssuerKeys, tokens: AccessTokens, clock: Callable[[], float] = time.time) -> None:
         self._keys = keys
@@ -253,7 +253,7 @@ class Verifier:
         self.verified = Verified()
 
     async def verify(self, token: str) -> Proven:
-        """Returns the token's holder. Raises `Unproven`, `CannotTell`."""
+        """Returns the token's holder. Raises `Unproven` or `CannotTell`."""
         if len(token) > LONGEST_TOKEN:
             raise Unproven("The token is not a signed JWT, or too long.")
         digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
@@ -263,7 +263,7 @@ class Verifier:
         if key is None:
             raise Unproven("The token is signed with a key that the issuer does not have.")
         holder = prove_user(self._tokens.claims(token, key), self._tokens.audiences)
-        self.verified.find(digest, self._keys.current, self._clock())  # drops what was verified with other keys
+        self.verified.find(digest, self._keys.current, self._clock())  # clears the cache if the keys have changed
         self.verified.add(digest, self._keys.current, holder)
         return holder
 
@@ -272,8 +272,8 @@ RETRY_AFTER_MS = 1000
 
 
 class TrustIssuer:
-    """Believes tokens that the issuer has signed. The bearer is the user's token, or the agent's with the user's in `_meta`.
-    The subject is the user, and nobody can state another. Scopes are the user's if there is a user."""
+    """Identifies callers by tokens of the issuer. The bearer is the user's token, or the agent's with the user's in `_meta`.
+    The user is the token's subject; another stated user is refused. Scopes are the user token's if there is one."""
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
@@ -295,7 +295,7 @@ class TrustIssuer:
                 raise Forbidden("userToken: The token is an agent's own, and names no user.")
             if user not in (None, of_user.user):
                 raise Forbidden("userToken and the bearer token are two users'.")
-            # An ID token names a user and grants nothing.
+            # An ID token identifies a user but grants no scopes.
             user, scopes = of_user.user, of_bearer.scopes if of_user.id_token else of_user.scopes
         named_user = checked_user(metadata.user)
         if named_user is not None and named_user != user:
@@ -309,7 +309,7 @@ class TrustIssuer:
         )
 
     async def _verify_as_json(self, token: str) -> Any:
-        """Returns the holder of a token as JSON, or why it is invalid."""
+        """Returns a token's holder as JSON, or the reason why it is invalid."""
         try:
             return (await self._verifier.verify(token)).as_json()
         except Unproven as unproven:
@@ -318,7 +318,7 @@ class TrustIssuer:
             return {"unproven": None}
 
     async def _verify(self, token: Any, where: str) -> Proven:
-        """Returns the holder of a token, which another process may have verified."""
+        """Returns a token's holder; `token` is a JWT, or the result of another process that verified it."""
         try:
             if isinstance(token, str):
                 return await self._verifier.verify(token)
