@@ -92,7 +92,7 @@ class Currency:
         return f"{words.get('sign', f'{self.code} ')}{digits}"
 
     def parse_amount(self, text: str) -> int | None:
-        """Parses an amount as people write it ("$20", "20 dollars", "20.50", 20ドル) to smallest units; None if it is none."""
+        """Parses an amount as people write it ("$20", "20 dollars", 20ドル) to smallest units; None if it is none."""
         words = {self.code, self.spoken, f"{self.spoken}s", *(self._words.get(name, "") for name in ("sign", "ja"))} - {""}
         signs = {each[-1] for each in words if not each[-1].isalnum()}
         words_of_it = "|".join(re.escape(each) for each in sorted(words | signs, key=len, reverse=True))

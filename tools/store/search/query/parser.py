@@ -147,8 +147,8 @@ class QueryParser:
         )
 
     def _wish(self, text: str) -> str:
-        """Drops the reason for a mood: 仕事で疲れたので癒し系 asks for nothing about work. Other reasons stay, since they may be the
-        subject: 息子が野球を始めたので."""
+        """Drops the reason for a mood: 仕事で疲れたので癒し系 asks for nothing about work. Other reasons stay, since they
+        may be the subject: 息子が野球を始めたので."""
         found = REASON_JA.search(text)
         if found is None or not self._tones.read(found["why"])[0]:
             return text

@@ -64,7 +64,7 @@ class NameKeys:
 
 
 def names_of(title: Title) -> tuple[str, ...]:
-    """Returns all names in all scripts. Kana that are not plain (ＮＡＲＵＴＯナルト) repeat another name and are left out."""
+    """Returns all names in all scripts. Kana that are not plain (ＮＡＲＵＴＯナルト) repeat another name: left out."""
     kana = title.kana if title.kana and is_kana(normalise(title.kana)) else None
     names = (title.en, title.romaji, title.ja, kana, *title.alt_titles)
     return tuple(dict.fromkeys(n for n in names if n))
