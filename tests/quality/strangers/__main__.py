@@ -4,7 +4,7 @@ right: each answer is what a bookseller would give; honest: not so, and the answ
 nothing with a note; wrong: the rest; inverted: wrong, and most of the answers are what was refused.
 
 The sets were written by people who had seen neither the code nor its tests. Half of the first is `locked`, half of the fourth
-`sealed`, half of the fifth `shut`: measured and never looked at, and their text is never printed. Each later set came when
+`sealed`, half of the fifth `shut`, half of the sixth `closed`: measured and never looked at, and their text is never printed. Each later set came when
 those before it had been learnt from, and was read after its first figures.
 """
 
@@ -45,8 +45,10 @@ PARTS = {
     "sealed": HERE / "fourth" / "locked",
     "fifth": HERE / "fifth",
     "shut": HERE / "fifth" / "locked",
+    "sixth": HERE / "sixth",
+    "closed": HERE / "sixth" / "locked",
 }
-UNREAD = ("locked", "sealed", "shut")
+UNREAD = ("locked", "sealed", "shut", "closed")
 """Measured only: their questions are never printed."""
 SETS = ("refusals", "conditions", "dialogues", "likes")
 DEPTH, SHARED = 5, 3

@@ -102,6 +102,39 @@ def test_two_refusals_cancel(said: str) -> None:
 
 
 @cases(
+    ("said", "kept"),
+    [
+        ("horror keeps me awake. romance minus that", True),
+        ("must it all be horror? romance without it", True),
+        ("I can stand horror, but my wife has banned it from the house", False),
+        ("ホラーは事故を思い出すので避けたいです", False),
+    ],
+)
+def test_pronoun_or_reason_refuses_the_theme_of_an_earlier_clause(said: str, kept: bool) -> None:
+    found = read(said, READER)
+    assert "Horror" in found.conditions.without_tags
+    assert ("Romance" in [each.condition for each in found.understood]) == kept
+
+
+@cases("said", ["完結してるやつじゃないと嫌", "紙じゃないと無理", "2010年以降じゃないとだめ"])
+def test_refusal_of_all_else_is_a_requirement(said: str) -> None:
+    found = read(said, READER).conditions
+    assert found in (Conditions(statuses=(Status.FINISHED,)), Conditions(format="physical"), Conditions(years=Range(2010)))
+
+
+def test_only_this_one_refused_is_a_refusal() -> None:
+    assert "Horror" in read("ホラーだけは嫌", READER).conditions.without_tags
+
+
+def test_freedom_of_one_theme_keeps_the_refusal_of_another() -> None:
+    assert "Gore" not in read("gore sucks. horror is welcome", READER).freedoms[0].unneeded.without_tags
+
+
+def test_comma_before_a_stressing_word_does_not_end_a_refusal() -> None:
+    assert read("never, ever something unfinished", READER).conditions.statuses == (Status.FINISHED,)
+
+
+@cases(
     "said", ["nothing except horror", "we hate everything other than horror", "ホラー以外いらない", "ホラー以外は読まない"]
 )
 def test_all_but_one_refused_is_a_wish_for_that_one(said: str) -> None:

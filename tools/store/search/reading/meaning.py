@@ -423,7 +423,11 @@ class Meaning:
             self.along.append((fact.against[0] if fact.against else "", frozenset((*fact.against, *fact.also))))
             self.welcome.update(fact.against)
             self.endorsed.update(fact.against[:1])
-            return self._free(item, Freedom(unneeded=Conditions(without_tags=(*fact.against, *fact.also))))
+            refused = {
+                o.fact.against[0] for o in self.bound.items if o.stance is Stance.REFUSED and o.fact and o.fact.against
+            }
+            freed = tuple(tag for tag in (*fact.against, *fact.also) if tag in fact.against[:1] or tag not in refused)
+            return self._free(item, Freedom(unneeded=Conditions(without_tags=freed)))
         if not self._is_asked(item):
             called = "" if fact.mood else next((tag for tag in fact.against if tag in self.terms.tags), "")
             tags = tuple(tag for tag in fact.against if tag not in (plain if tag == called else asked)) or (

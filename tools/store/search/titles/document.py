@@ -66,8 +66,8 @@ class AskedName:
 def is_author(asked: str, author: Author) -> bool:
     """True if all parts of `asked` are parts of this author's name.
 
-    'Miura Kentarou', 'kentaro miura', 'Miura', '三浦建太郎' and 'みうらけんたろう' are all "Miura, Kentarou". Kanji names have
-    no spaces: a kanji part must begin or end the written name, with two characters or more.
+    'Miura Kentarou', 'kentaro miura', 'Miura', '三浦建太郎' and 'みうらけんたろう' are all "Miura, Kentarou". Kanji names
+    have no spaces: a kanji part must begin or end the written name, with two characters or more.
     """
     return AskedName(asked).fits(AuthorKeys.from_author(author))
 
