@@ -1,4 +1,4 @@
-"""What component tests share: the run's own Valkey, a shelf of titles, and backends whose mood a test decides."""
+"""What component tests share: the run's own Valkey, a shelf of titles, and backends that a test lets fail or hang."""
 
 from __future__ import annotations
 

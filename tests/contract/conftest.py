@@ -1,4 +1,4 @@
-"""One shop, put into every implementation of a port. The test bodies never learn which one they talk to."""
+"""One shop for every implementation of a port. The test bodies do not know which implementation they test."""
 
 from __future__ import annotations
 

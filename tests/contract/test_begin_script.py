@@ -85,12 +85,12 @@ def opening(redis: MultiplexedRedis) -> Opening:
     return Opening(redis)
 
 
-async def test_the_first_call_starts_its_turn_when_it_arrived(opening: Opening) -> None:
+async def test_first_call_starts_its_turn_at_its_arrival(opening: Opening) -> None:
     assert await opening.call(age=120) == Opened(120, TOTAL, 0, opening.now, -1, 0, None, None, None)
     assert await opening.kept() == (-120, TOTAL, 1)
 
 
-async def test_of_two_starts_the_earlier_one_wins_and_calls_are_counted(opening: Opening) -> None:
+async def test_earlier_of_two_starts_wins_and_calls_are_counted(opening: Opening) -> None:
     await opening.call(age=100)
     opening.passes(500)
     assert (await opening.call(age=50)).elapsed == 600, "this process has seen it for a shorter time"
@@ -100,14 +100,14 @@ async def test_of_two_starts_the_earlier_one_wins_and_calls_are_counted(opening:
 
 
 @pytest.mark.parametrize("stated", [0, 1, 700])
-async def test_what_is_stated_is_what_is_left_at_this_call_and_nothing_is_a_statement_too(
-    opening: Opening, stated: int
-) -> None:
+async def test_stated_budget_is_what_is_left_at_this_call_even_if_zero(opening: Opening, stated: int) -> None:
     assert (await opening.call(age=30, stated=stated)).total == 30 + stated
 
 
 @pytest.mark.parametrize(("elapsed", "renewed"), [(OVER - 1, 0), (OVER, 1), (OVER + 1, 1)])
-async def test_a_turn_that_nobody_named_is_renewed_from_the_floor_on(opening: Opening, elapsed: int, renewed: int) -> None:
+async def test_unnamed_turn_is_renewed_once_it_is_exhausted_and_a_named_one_never(
+    opening: Opening, elapsed: int, renewed: int
+) -> None:
     await opening.call(TRACE)
     await opening.call(NAMED)
     opening.passes(elapsed)
@@ -119,7 +119,7 @@ async def test_a_turn_that_nobody_named_is_renewed_from_the_floor_on(opening: Op
     assert (await opening.call(NAMED)).renewed == 0
 
 
-async def test_a_renewed_turn_keeps_to_what_was_stated(opening: Opening) -> None:
+async def test_renewed_turn_has_the_budget_stated_by_its_own_call(opening: Opening) -> None:
     await opening.call(TRACE, stated=2000)
     opening.passes(1900)
     found = await opening.call(TRACE, age=10, stated=600)
@@ -129,8 +129,8 @@ async def test_a_renewed_turn_keeps_to_what_was_stated(opening: Opening) -> None
     assert (await opening.call(TRACE)).total == TOTAL, "what was stated of the old one does not bind the new one"
 
 
-async def test_one_that_was_never_seen_and_is_stated_too_short_is_not_renewed(opening: Opening) -> None:
-    """A new one would have no more."""
+async def test_new_turn_with_a_stated_budget_below_the_floor_is_not_renewed(opening: Opening) -> None:
+    """A renewed turn would have no more time."""
     assert (await opening.call(TRACE, age=10, stated=FLOOR_MS + RESERVE_MS)).renewed == 0
     assert await opening.kept(TRACE) == (-10, 10 + FLOOR_MS + RESERVE_MS, 1)
 
@@ -138,19 +138,17 @@ async def test_one_that_was_never_seen_and_is_stated_too_short_is_not_renewed(op
 @pytest.mark.parametrize(
     ("age", "renewed", "elapsed"), [(OVER - 1, 0, OVER - 1), (OVER, 1, 4), (OVER + 1, 1, 4), (3 * TOTAL, 1, 4)]
 )
-async def test_one_that_only_the_process_knows_is_renewed_from_this_call_on(
+async def test_exhausted_turn_known_to_the_process_only_is_renewed_from_this_call_on(
     opening: Opening, age: int, renewed: int, elapsed: int
 ) -> None:
-    """Redis has forgotten it, and it is used up."""
+    """Redis has lost the turn, and it is used up."""
     found = await opening.call(TRACE, age=age, call_age=4)
     assert (found.renewed, found.elapsed) == (renewed, elapsed)
 
 
 @pytest.mark.parametrize(("age", "elapsed"), [(OVER - 1, OVER - 1), (OVER, 4)])
-async def test_one_that_the_process_has_renewed_already_keeps_its_new_start(
-    opening: Opening, age: int, elapsed: int
-) -> None:
-    """As long as that has anything left: Redis was away, knows the old one, and hears of the new one by its age."""
+async def test_turn_renewed_by_the_process_keeps_its_new_start(opening: Opening, age: int, elapsed: int) -> None:
+    """Redis was away: it knows the old turn, and learns of the new one by its age, while that has time left."""
     await opening.call(TRACE)
     opening.passes(OVER + 5000)
     found = await opening.call(TRACE, age=age, call_age=4)
@@ -158,7 +156,7 @@ async def test_one_that_the_process_has_renewed_already_keeps_its_new_start(
 
 
 @pytest.mark.parametrize(("after", "calls"), [(FORGET_MS, 2), (FORGET_MS + 1, 1)])
-async def test_a_named_turn_is_forgotten_a_minute_after_its_own_end(opening: Opening, after: int, calls: int) -> None:
+async def test_named_turn_is_forgotten_a_minute_after_its_end(opening: Opening, after: int, calls: int) -> None:
     await opening.call(stated=1000)
     opening.passes(1000 + after)
     found = await opening.call()
@@ -169,10 +167,8 @@ async def test_a_named_turn_is_forgotten_a_minute_after_its_own_end(opening: Ope
 
 
 @pytest.mark.parametrize(("after", "stays"), [(FORGET_MS - 1, True), (FORGET_MS, True), (FORGET_MS + 1, False)])
-async def test_a_full_house_is_looked_through_for_turns_that_are_forgotten(
-    opening: Opening, after: int, stays: bool
-) -> None:
-    """An exhausted one stays exhausted for its minute: whoever names it again must not get a new one."""
+async def test_full_session_is_cleared_of_turns_past_their_minute(opening: Opening, after: int, stays: bool) -> None:
+    """An exhausted turn is kept for its minute: a call that names it again must not get a new one."""
     await opening.call()
     opening.passes(TOTAL + after)
     for n in range(14):
@@ -186,7 +182,7 @@ async def test_a_full_house_is_looked_through_for_turns_that_are_forgotten(
     assert {f"n:{n}".encode() for n in range(14)} < left
 
 
-async def test_it_is_looked_through_at_16_32_and_64_turns_and_not_between(opening: Opening) -> None:
+async def test_session_is_cleared_at_16_32_and_64_turns_and_not_between(opening: Opening) -> None:
     looked_at = []
     for n in range(70):
         await ask(opening.redis, "HDEL", TURNS, "n:odd")
@@ -198,7 +194,7 @@ async def test_it_is_looked_through_at_16_32_and_64_turns_and_not_between(openin
     assert looked_at == [16, 32, 64]
 
 
-async def test_a_turn_that_is_known_has_nothing_looked_through(opening: Opening) -> None:
+async def test_call_of_a_known_turn_clears_nothing(opening: Opening) -> None:
     for n in range(15):
         await opening.call(f"n:{n}")
     await ask(opening.redis, "HSET", TURNS, "n:odd", "nonsense")
@@ -206,8 +202,8 @@ async def test_a_turn_that_is_known_has_nothing_looked_through(opening: Opening)
     assert b"n:odd" in await opening.names()
 
 
-async def test_everything_is_forgotten_by_itself(opening: Opening) -> None:
-    """A session's turns with the session; others a minute after the end of the one that was called last."""
+async def test_turns_expire_with_their_session_or_a_minute_after_the_last_one(opening: Opening) -> None:
+    """Turns without a session expire a minute after the end of the one called last."""
     await opening.call(age=500, stated=1500)
     assert TTL - 5000 < await ask(opening.redis, "PTTL", TURNS) <= TTL
     await ask(opening.redis, "DEL", TURNS)
@@ -215,7 +211,7 @@ async def test_everything_is_forgotten_by_itself(opening: Opening) -> None:
     assert 1500 + FORGET_MS - 5000 < await ask(opening.redis, "PTTL", TURNS) <= 1500 + FORGET_MS
 
 
-async def test_the_ids_of_the_last_search_come_with_it_and_the_session_lives_on(opening: Opening) -> None:
+async def test_last_search_ids_are_returned_and_the_session_lifetime_extended(opening: Opening) -> None:
     await ask(opening.redis, "HSET", SESSION, "ids", "a b")
     await ask(opening.redis, "PEXPIRE", SESSION, 1000)
     assert (await opening.call(ttl=0)).ids is None, "a call without a session has none"
@@ -236,14 +232,14 @@ async def counted(opening: Opening, turn: str = NAMED, tokens: tuple[int, int] =
     return open_token_budget.tokens, open_token_budget.spent
 
 
-async def test_tokens_are_counted_only_where_somebody_asked_for_it(opening: Opening) -> None:
+async def test_tokens_are_counted_only_with_a_token_budget(opening: Opening) -> None:
     await opening.call()
     assert await spent(opening, 100) == 0
     assert await counted(opening) == (-1, 0)
     assert await spent(opening, 100, "n:never") == 0
 
 
-async def test_tokens_add_up_and_a_statement_is_what_is_left_at_this_call(opening: Opening) -> None:
+async def test_spent_tokens_add_up_and_a_stated_budget_only_shortens(opening: Opening) -> None:
     assert await counted(opening, tokens=(-1, 1000)) == (1000, 0)
     assert await spent(opening, 300) == 1
     assert await spent(opening, 200) == 1
@@ -253,20 +249,20 @@ async def test_tokens_add_up_and_a_statement_is_what_is_left_at_this_call(openin
     assert await counted(opening, tokens=(-1, 0)) == (500, 500)
 
 
-async def test_what_is_configured_holds_from_the_first_call_on(opening: Opening) -> None:
+async def test_configured_token_budget_applies_from_the_first_call_on(opening: Opening) -> None:
     assert await counted(opening, tokens=(4000, -1)) == (4000, 0)
     assert await counted(opening, tokens=(9000, -1)) == (4000, 0)
     assert await counted(opening, NAMED + "b", tokens=(4000, 300)) == (300, 0)
 
 
-async def test_a_renewed_turn_has_new_tokens(opening: Opening) -> None:
+async def test_renewed_turn_has_a_new_token_budget(opening: Opening) -> None:
     await opening.call(TRACE, tokens=(-1, 1000))
     await spent(opening, 900, TRACE)
     opening.passes(TOTAL)
     assert await counted(opening, TRACE, tokens=(-1, 700)) == (700, 0)
 
 
-async def test_a_refused_call_takes_back_no_tokens_of_others(opening: Opening) -> None:
+async def test_refused_call_does_not_reset_spent_tokens(opening: Opening) -> None:
     await opening.call(tokens=(-1, 1000))
     await spent(opening, 250)
     await opening.call()

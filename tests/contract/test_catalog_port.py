@@ -1,4 +1,4 @@
-"""What every CatalogPort does, whatever is behind it."""
+"""What every CatalogPort does, in each implementation."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def called(titles: Sequence[Title], romaji: str) -> Title:
 
 
 @cases(("text", "romaji"), [*SPELLINGS, *TYPOS])
-async def test_a_name_in_any_script_and_with_a_typo_finds_its_title_first(
+async def test_name_in_any_script_and_with_a_typo_finds_its_title_first(
     catalog: CatalogPort, text: str, romaji: str
 ) -> None:
     page = await found(catalog, text)
@@ -167,14 +167,14 @@ async def test_a_name_in_any_script_and_with_a_typo_finds_its_title_first(
     ("typed", "romaji"),
     [("berse", "Berserk"), ("ベルセ", "Berserk"), ("shingek", "Shingeki no Kyojin"), ("進撃", "Shingeki no Kyojin")],
 )
-async def test_a_name_that_is_begun_is_among_what_is_found(catalog: CatalogPort, typed: str, romaji: str) -> None:
-    """Proposals are made of it."""
+async def test_begun_name_finds_its_title(catalog: CatalogPort, typed: str, romaji: str) -> None:
+    """Completions are made of the titles found."""
     page = await found(catalog, typed, Conditions(no_adult=True), 20)
     assert romaji in [title.romaji for title in page.titles]
 
 
 @cases("author", AUTHORS)
-async def test_an_authors_name_in_any_order_and_script_finds_their_works(
+async def test_author_name_in_any_order_and_script_finds_all_their_titles(
     catalog: CatalogPort, titles: Sequence[Title], author: str
 ) -> None:
     works = {t.title_id for t in titles if satisfies(t, Conditions(author="Miura Kentarou"))}
@@ -190,12 +190,14 @@ async def test_an_authors_name_in_any_order_and_script_finds_their_works(
         ("巨人から人類を守る兵士", "Shingeki no Kyojin"),
     ],
 )
-async def test_a_described_story_is_found(catalog: CatalogPort, titles: Sequence[Title], text: str, romaji: str) -> None:
+async def test_described_story_finds_its_title(
+    catalog: CatalogPort, titles: Sequence[Title], text: str, romaji: str
+) -> None:
     assert called(titles, romaji).title_id in ids((await found(catalog, text)).titles)
 
 
 @cases("conditions", FILTERS, ids=str)
-async def test_filters_let_through_exactly_what_satisfies_them(
+async def test_filters_admit_exactly_the_titles_that_satisfy_them(
     catalog: CatalogPort, titles: Sequence[Title], records: Sequence[Record], conditions: Conditions
 ) -> None:
     wanted = {t.title_id for t, offers in records if satisfies(t, conditions, offers)}
@@ -207,7 +209,7 @@ async def test_filters_let_through_exactly_what_satisfies_them(
 
 @cases("text", ["berserk", "romance", "school life comedy", "三浦", "冒険", "like Berserk"])
 @cases("conditions", [*FILTERS[:12], *FILTERS[-12:]], ids=str)
-async def test_whatever_is_asked_every_hit_satisfies_the_filters(
+async def test_every_hit_satisfies_the_filters_for_any_text(
     catalog: CatalogPort, records: Sequence[Record], text: str, conditions: Conditions
 ) -> None:
     offers = {title.title_id: sold for title, sold in records}
@@ -218,7 +220,7 @@ async def test_whatever_is_asked_every_hit_satisfies_the_filters(
 
 @given(data=st.data())
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-async def test_any_conditions_let_through_exactly_what_satisfies_them(
+async def test_any_generated_conditions_admit_exactly_the_satisfying_titles(
     catalog: CatalogPort, records: Sequence[Record], data: st.DataObject
 ) -> None:
     asked = data.draw(any_conditions(records))
@@ -238,10 +240,10 @@ async def test_any_conditions_let_through_exactly_what_satisfies_them(
     ],
     ids=str,
 )
-async def test_a_condition_narrows_what_the_text_alone_finds(
+async def test_condition_narrows_the_titles_found_by_text(
     catalog: CatalogPort, records: Sequence[Record], text: str, conditions: Conditions
 ) -> None:
-    """Where it leaves next to nothing of that, what comes nearest follows: few in all, and never more than there was."""
+    """Where it leaves almost none, the titles nearest in meaning follow: few, and never more than before."""
     every, narrowed = await found(catalog, text, limit=200), await found(catalog, text, conditions, limit=200)
     offers = {title.title_id: sold for title, sold in records}
     left = {title.title_id for title in every.titles if satisfies(title, conditions, offers[title.title_id])}
@@ -250,7 +252,7 @@ async def test_a_condition_narrows_what_the_text_alone_finds(
     assert narrowed.total <= max(len(left), Weights().few)
 
 
-async def test_a_condition_that_leaves_nothing_of_a_story_leaves_what_is_nearest(
+async def test_condition_excluding_every_match_of_a_story_leaves_the_nearest_titles(
     catalog: CatalogPort, titles: Sequence[Title]
 ) -> None:
     every = await found(catalog, "school comedy", limit=200)
@@ -263,21 +265,21 @@ async def test_a_condition_that_leaves_nothing_of_a_story_leaves_what_is_nearest
 
 
 @cases("text", ["berserk", "romance", "samurai", "一番人気の漫画"])
-async def test_the_total_and_the_order_do_not_depend_on_the_limit(catalog: CatalogPort, text: str) -> None:
+async def test_total_and_order_do_not_depend_on_the_limit(catalog: CatalogPort, text: str) -> None:
     few, many = await found(catalog, text, limit=3), await found(catalog, text, limit=30)
     assert few.total == many.total >= len(many.titles)
     assert ids(few.titles) == ids(many.titles)[:3]
     assert len(set(ids(many.titles))) == len(many.titles)
 
 
-async def test_a_theme_counts_all_titles_that_have_it(catalog: CatalogPort, titles: Sequence[Title]) -> None:
+async def test_theme_query_counts_all_titles_with_the_theme(catalog: CatalogPort, titles: Sequence[Title]) -> None:
     romances = sum("Romance" in title.tags for title in titles)
     assert romances > 20
     assert (await found(catalog, "romance", limit=5)).total >= romances
 
 
-async def test_of_two_alternatives_one_will_do(catalog: CatalogPort, titles: Sequence[Title]) -> None:
-    """A rare theme beside a frequent one: most titles have the frequent one alone."""
+async def test_either_of_two_alternative_themes_is_enough(catalog: CatalogPort, titles: Sequence[Title]) -> None:
+    """One theme is rare and the other frequent, and most titles have the frequent one alone."""
     asked = Conditions(tags=(("Pirates", "Adventure"),))
     page = await found(catalog, "pirates or adventure", asked)
     assert page.total == sum(not {"Pirates", "Adventure"}.isdisjoint(title.tags) for title in titles) > 50
@@ -292,7 +294,9 @@ async def test_of_two_alternatives_one_will_do(catalog: CatalogPort, titles: Seq
         ("癒される漫画", "Gore"),
     ],
 )
-async def test_a_mood_finds_what_suits_it(catalog: CatalogPort, text: str, wrong: str) -> None:
+async def test_mood_query_finds_titles_of_that_mood_and_none_of_the_wrong_tone(
+    catalog: CatalogPort, text: str, wrong: str
+) -> None:
     page = await found(catalog, text, limit=10)
     (tone,) = QueryParser.load().parse(text).moods
     assert len(page.titles) == 10
@@ -300,18 +304,20 @@ async def test_a_mood_finds_what_suits_it(catalog: CatalogPort, text: str, wrong
     assert not any(wrong in title.tags for title in page.titles)
 
 
-async def test_a_query_of_another_world_finds_little(catalog: CatalogPort) -> None:
+async def test_query_about_an_unknown_work_finds_at_most_two_titles(catalog: CatalogPort) -> None:
     assert (await found(catalog, "Harry Potter and the Goblet of Fire")).total <= 2
 
 
-async def test_the_same_question_has_the_same_answer_for_many_at_once(catalog: CatalogPort) -> None:
+async def test_concurrent_equal_queries_have_equal_answers(catalog: CatalogPort) -> None:
     pages = await asyncio.gather(*(found(catalog, text) for text in ["vampires", "料理", "berserk"] * 6))
     assert all(pages[i] == pages[i % 3] for i in range(len(pages)))
 
 
 @cases("text", INJECTIONS)
-async def test_a_query_is_text_whatever_language_it_speaks(catalog: CatalogPort, titles: Sequence[Title], text: str) -> None:
-    """Words in it may be found; it never selects everything, fails, or breaks out of its filter."""
+async def test_query_with_query_language_syntax_is_treated_as_text(
+    catalog: CatalogPort, titles: Sequence[Title], text: str
+) -> None:
+    """Its words may match; it never selects everything, fails, or escapes its filter."""
     page = await found(catalog, text, Conditions(genres=("josei",)))
     josei = sum(title.genre == "josei" for title in titles)
     read_as_nothing = not any(c.isalnum() for c in text)
@@ -320,44 +326,42 @@ async def test_a_query_is_text_whatever_language_it_speaks(catalog: CatalogPort,
 
 
 @cases("text", INJECTIONS)
-async def test_a_filter_is_text_whatever_language_it_speaks(catalog: CatalogPort, text: str) -> None:
+async def test_filter_with_query_language_syntax_is_treated_as_text(catalog: CatalogPort, text: str) -> None:
     assert await found(catalog, "", Conditions(author=text)) == CatalogPage((), 0)
     assert await found(catalog, "", Conditions(genres=(text,))) == CatalogPage((), 0)
 
 
 @cases("text", ODD_TEXTS, ids=ascii)
-async def test_any_text_is_answered(catalog: CatalogPort, text: str) -> None:
+async def test_any_text_is_answered_within_bounds(catalog: CatalogPort, text: str) -> None:
     page = await found(catalog, text)
     assert len(page.titles) <= 10
     assert page.total >= len(page.titles)
     assert (await found(catalog, "", Conditions(author=text))).total < 50
 
 
-async def test_titles_come_back_whole(catalog: CatalogPort, titles: Sequence[Title]) -> None:
+async def test_titles_are_returned_with_all_fields(catalog: CatalogPort, titles: Sequence[Title]) -> None:
     wanted = ids(titles)[:40]
     got = await catalog.get(wanted, Deadline.after(20))
     assert got == {title.title_id: title for title in titles[:40]}
     assert (await found(catalog, "berserk")).titles[0] == called(titles, "Berserk")
 
 
-async def test_all_titles_can_be_got_at_once(catalog: CatalogPort, titles: Sequence[Title]) -> None:
+async def test_all_titles_can_be_fetched_at_once(catalog: CatalogPort, titles: Sequence[Title]) -> None:
     assert len(await catalog.get(ids(titles), Deadline.after(20))) == len(titles)
 
 
 @cases("title_id", ODD_IDS, ids=lambda title_id: ascii(title_id)[:25])
-async def test_an_id_that_nobody_gave_out_is_simply_absent(
-    catalog: CatalogPort, titles: Sequence[Title], title_id: str
-) -> None:
+async def test_unknown_id_is_absent_from_the_result(catalog: CatalogPort, titles: Sequence[Title], title_id: str) -> None:
     known = titles[0]
     assert await catalog.get([title_id, known.title_id, known.title_id], Deadline.after(20)) == {known.title_id: known}
     assert await catalog.get([title_id], Deadline.after(20)) == {}
 
 
-async def test_no_ids_get_no_titles(catalog: CatalogPort) -> None:
+async def test_no_ids_return_no_titles(catalog: CatalogPort) -> None:
     assert await catalog.get([], Deadline.after(20)) == {}
 
 
-async def test_the_popular_are_in_order_of_fame_and_in_the_same_order_as_for_an_empty_query(
+async def test_popular_titles_are_ordered_by_ratings_as_for_an_empty_query(
     catalog: CatalogPort, titles: Sequence[Title]
 ) -> None:
     popular = await catalog.popular(ANYTHING, 30, Deadline.after(20))
@@ -367,20 +371,20 @@ async def test_the_popular_are_in_order_of_fame_and_in_the_same_order_as_for_an_
     assert popular == (await found(catalog, "", limit=30)).titles
 
 
-async def test_titles_like_one_leave_it_out(catalog: CatalogPort, titles: Sequence[Title]) -> None:
+async def test_titles_like_one_exclude_that_one(catalog: CatalogPort, titles: Sequence[Title]) -> None:
     page = await found(catalog, "manga like Berserk")
     assert page.titles
     assert called(titles, "Berserk").title_id not in ids(page.titles)
 
 
-async def test_the_author_of_a_title_leads_to_all_their_works(catalog: CatalogPort, titles: Sequence[Title]) -> None:
+async def test_author_of_a_title_leads_to_all_their_titles(catalog: CatalogPort, titles: Sequence[Title]) -> None:
     monster = called(titles, "Monster")
     works = {t.title_id for t in titles if {a.name for a in monster.authors} & {a.name for a in t.authors}}
     assert len(works) > 1
     assert works <= set(ids((await found(catalog, "other manga by the author of Monster", limit=20)).titles))
 
 
-async def test_a_deadline_that_is_over_fails_as_such(catalog: CatalogPort) -> None:
+async def test_expired_deadline_raises_timed_out(catalog: CatalogPort) -> None:
     over = Deadline.after(-1)
     with pytest.raises(TimedOut):
         await catalog.search(CatalogQuery("berserk", ANYTHING, 5), over)
@@ -390,7 +394,7 @@ async def test_a_deadline_that_is_over_fails_as_such(catalog: CatalogPort) -> No
         await catalog.for_reader(ReaderQuery(5), over)
 
 
-async def test_a_cancelled_call_ends_and_the_next_is_answered(catalog: CatalogPort) -> None:
+async def test_cancelled_call_ends_and_the_next_is_answered(catalog: CatalogPort) -> None:
     page = await found(catalog, "dragons")
     for _ in range(10):
         call = asyncio.create_task(found(catalog, "dragons"))
@@ -401,14 +405,14 @@ async def test_a_cancelled_call_ends_and_the_next_is_answered(catalog: CatalogPo
     assert await found(catalog, "dragons") == page
 
 
-async def test_a_catalogue_that_works_says_so(catalog: CatalogPort, titles: Sequence[Title]) -> None:
+async def test_health_of_a_working_catalogue_is_ok_with_its_size(catalog: CatalogPort, titles: Sequence[Title]) -> None:
     health = await catalog.health(Deadline.after(20))
     assert health.ok
     assert str(len(titles)) in health.detail
 
 
-async def test_facets_of_a_title_do_not_change_it(catalog: CatalogPort, titles: Sequence[Title]) -> None:
-    """What is handed out is a value: two calls give equal titles."""
+async def test_equal_searches_return_equal_titles(catalog: CatalogPort, titles: Sequence[Title]) -> None:
+    """Titles are values, compared by their fields."""
     first, second = await found(catalog, "naruto"), await found(catalog, "naruto")
     assert first == second
     assert replace(first.titles[0]) == called(titles, "Naruto")
@@ -425,7 +429,7 @@ async def test_facets_of_a_title_do_not_change_it(catalog: CatalogPort, titles: 
         ("最新の漫画", Ordering.NEWEST),
     ],
 )
-async def test_an_ordering_alone_orders_the_whole_catalogue(
+async def test_ordering_alone_orders_the_whole_catalogue(
     catalog: CatalogPort, titles: Sequence[Title], text: str, ordering: Ordering
 ) -> None:
     page = await found(catalog, text, limit=20)
@@ -437,7 +441,7 @@ async def test_an_ordering_alone_orders_the_whole_catalogue(
     ("text", "ordering"),
     [("newest shojo", Ordering.NEWEST), ("top rated shojo", Ordering.RATING), ("最新のスポーツ", Ordering.NEWEST)],
 )
-async def test_an_ordering_orders_what_else_is_asked_for(catalog: CatalogPort, text: str, ordering: Ordering) -> None:
+async def test_ordering_applies_to_the_rest_of_the_query(catalog: CatalogPort, text: str, ordering: Ordering) -> None:
     page = await found(catalog, text)
     stand = [standing(title, ordering) for title in page.titles]
     assert len(stand) > 3
@@ -446,11 +450,11 @@ async def test_an_ordering_orders_what_else_is_asked_for(catalog: CatalogPort, t
         assert {title.genre for title in page.titles} == {"shojo"}
 
 
-async def test_what_is_called_so_stays_first_whatever_the_ordering(catalog: CatalogPort) -> None:
+async def test_title_called_so_stays_first_whatever_the_ordering(catalog: CatalogPort) -> None:
     assert (await found(catalog, "latest naruto")).titles[0].romaji == "Naruto"
 
 
-async def test_an_author_named_twice_is_the_author_and_the_best_known_work_first(
+async def test_author_in_text_and_filter_finds_their_titles_the_most_popular_first(
     catalog: CatalogPort, titles: Sequence[Title]
 ) -> None:
     author = Conditions(author="Oda")
@@ -462,22 +466,22 @@ async def test_an_author_named_twice_is_the_author_and_the_best_known_work_first
         assert page.total == len(works)
 
 
-async def test_a_short_family_name_means_its_best_known_bearer(catalog: CatalogPort) -> None:
+async def test_short_family_name_finds_its_most_popular_author(catalog: CatalogPort) -> None:
     assert (await found(catalog, "Oda")).titles[0].romaji == "One Piece"
 
 
-async def test_a_name_that_is_only_somewhat_alike_is_marked_as_a_guess(catalog: CatalogPort) -> None:
+async def test_name_only_somewhat_alike_is_marked_as_a_guess(catalog: CatalogPort) -> None:
     page = await found(catalog, "Batman")
     assert page.titles[0].romaji == "Bakuman"
     assert page.guessed
 
 
 @cases("text", ["bersrek", "ベルセクル", "berserk miura", "dark fantasy", "三浦", "newest manga"])
-async def test_an_answer_that_is_clear_is_no_guess(catalog: CatalogPort, text: str) -> None:
+async def test_clear_match_is_no_guess(catalog: CatalogPort, text: str) -> None:
     assert not (await found(catalog, text)).guessed
 
 
-async def test_where_nothing_matches_the_nearest_names_are_told(catalog: CatalogPort) -> None:
+async def test_query_without_a_match_returns_the_nearest_names(catalog: CatalogPort) -> None:
     page = await found(catalog, "Barserkaman")
     assert (page.titles, page.total) == ((), 0)
     assert "Berserk" in [title.romaji for title in page.near]
@@ -485,7 +489,7 @@ async def test_where_nothing_matches_the_nearest_names_are_told(catalog: Catalog
 
 @cases("ordering", Ordering)
 @cases("conditions", [ANYTHING, Conditions(format="digital", genres=("shojo", "josei"))], ids=str)
-async def test_an_ordering_that_is_asked_for_beats_the_one_in_the_text(
+async def test_ordering_argument_overrides_the_ordering_in_the_text(
     catalog: CatalogPort, records: Sequence[Record], ordering: Ordering, conditions: Conditions
 ) -> None:
     fitting = [(title, offers) for title, offers in records if satisfies(title, conditions, offers)]
@@ -498,10 +502,10 @@ async def test_an_ordering_that_is_asked_for_beats_the_one_in_the_text(
         assert page.total == len(wanted)
 
 
-async def test_a_price_is_that_of_the_day_and_of_no_campaign_that_is_over(
+async def test_price_condition_uses_the_price_of_the_day_without_expired_campaigns(
     catalog: CatalogPort, records: Sequence[Record]
 ) -> None:
-    """Found by it, and in the order of it."""
+    """Both the matches and their order go by that price."""
     sold = {title.title_id: Facts.from_title(title, offers, ()) for title, offers in records}
     found_on = {}
     for day in (None, *DAYS):
@@ -520,7 +524,7 @@ async def test_a_price_is_that_of_the_day_and_of_no_campaign_that_is_over(
 
 
 @cases("ordering", Ordering)
-async def test_what_matches_is_put_in_the_order_that_is_asked_for(
+async def test_matches_are_sorted_by_the_requested_ordering(
     catalog: CatalogPort, records: Sequence[Record], ordering: Ordering
 ) -> None:
     prices = {t.title_id: None if (s := Facts.from_title(t, o, ()).sold_as(None)) is None else s.price for t, o in records}
@@ -532,8 +536,10 @@ async def test_what_matches_is_put_in_the_order_that_is_asked_for(
 
 
 @cases("ordering", Ordering)
-async def test_what_fits_a_story_loosely_is_not_put_in_another_order(catalog: CatalogPort, ordering: Ordering) -> None:
-    """Where it is cheap or new, it would come before what was asked for."""
+async def test_loosely_fitting_titles_are_dropped_from_a_requested_ordering(
+    catalog: CatalogPort, ordering: Ordering
+) -> None:
+    """A cheap or new one would otherwise come before the titles asked for."""
     story = "a lonely boy who plays shogi"
     every = await found(catalog, story, limit=100)
     page = await catalog.search(CatalogQuery(story, ANYTHING, 100, 0, ordering), Deadline.after(20))
@@ -543,14 +549,14 @@ async def test_what_fits_a_story_loosely_is_not_put_in_another_order(catalog: Ca
 
 
 @cases("text", ["", "samurai", "newest shojo", "like Berserk"])
-async def test_pages_follow_one_another_and_tell_the_same_total(catalog: CatalogPort, text: str) -> None:
+async def test_pages_follow_one_another_with_the_same_total(catalog: CatalogPort, text: str) -> None:
     whole = await found(catalog, text, limit=12)
     pages = [await catalog.search(CatalogQuery(text, ANYTHING, 5, at), Deadline.after(20)) for at in (0, 5, 10)]
     assert [each for page in pages for each in ids(page.titles)][:12] == ids(whole.titles)
     assert {page.total for page in pages} == {whole.total}
 
 
-async def test_past_the_end_there_is_nothing_and_the_total_stays(catalog: CatalogPort, titles: Sequence[Title]) -> None:
+async def test_page_past_the_end_is_empty_with_the_same_total(catalog: CatalogPort, titles: Sequence[Title]) -> None:
     for offset in (len(titles), 10_000, 10**9):
         page = await catalog.search(CatalogQuery("", ANYTHING, 5, offset), Deadline.after(20))
         assert (page.titles, page.total) == ((), len(titles))
@@ -559,7 +565,9 @@ async def test_past_the_end_there_is_nothing_and_the_total_stays(catalog: Catalo
     assert page.total > 0
 
 
-async def test_the_catalogue_tells_its_own_words(catalog: CatalogPort, titles: Sequence[Title]) -> None:
+async def test_terms_are_the_tags_and_magazines_of_the_catalogue_with_counts(
+    catalog: CatalogPort, titles: Sequence[Title]
+) -> None:
     terms = await catalog.terms(Deadline.after(20))
     assert dict(terms.tags) == Counter(tag for title in titles for tag in set(title.tags))
     issuers = Counter(name for title in titles for name in (title.magazine, title.publisher) if name)
@@ -571,7 +579,9 @@ async def test_the_catalogue_tells_its_own_words(catalog: CatalogPort, titles: S
     "name",
     ["Attack on Titan", "shingeki no kyojin", "進撃の巨人", "しんげきのきょじん", "シンゲキノキョジン", "ATTACK  ON TITAN"],
 )
-async def test_a_whole_name_in_any_script_is_its_title(catalog: CatalogPort, titles: Sequence[Title], name: str) -> None:
+async def test_match_names_finds_a_whole_name_in_any_script(
+    catalog: CatalogPort, titles: Sequence[Title], name: str
+) -> None:
     best = called(titles, "Shingeki no Kyojin").title_id
     told = await catalog.match_names([name], Deadline.after(20))
     assert told[name].title_ids[0] == best
@@ -587,7 +597,7 @@ async def test_match_names_returns_the_number_of_works_of_an_author(
     assert (await catalog.match_names([author], Deadline.after(20)))[author].by_author == len(works)
 
 
-async def test_only_what_is_exactly_a_name_is_called_so(catalog: CatalogPort, titles: Sequence[Title]) -> None:
+async def test_match_names_accepts_exact_names_only(catalog: CatalogPort, titles: Sequence[Title]) -> None:
     nothing = ["attack on", "attack on titans", "Kentarou", "school", "", "…", "\ud800", "*", "x" * 3_000]
     known = ["Berserk", "ベルセルク", "Demon Slayer"]
     told = await catalog.match_names([*nothing, *known], Deadline.after(20))
@@ -597,7 +607,7 @@ async def test_only_what_is_exactly_a_name_is_called_so(catalog: CatalogPort, ti
     assert await catalog.match_names([], Deadline.after(20)) == {}
 
 
-async def test_the_best_known_of_one_name_is_first_and_many_are_looked_for_at_once(
+async def test_match_names_looks_up_64_names_with_the_most_popular_title_first(
     catalog: CatalogPort, titles: Sequence[Title]
 ) -> None:
     names = [title.display for title in titles[:100]]
@@ -610,6 +620,6 @@ async def test_the_best_known_of_one_name_is_first_and_many_are_looked_for_at_on
         assert fame == sorted(fame, reverse=True)
 
 
-async def test_late_names_fail_as_such(catalog: CatalogPort) -> None:
+async def test_match_names_past_the_deadline_raises_timed_out(catalog: CatalogPort) -> None:
     with pytest.raises(TimedOut):
         await catalog.match_names(["berserk"], Deadline.after(-1))

@@ -1,4 +1,4 @@
-"""What every classifier does. The bodies never learn which one they talk to."""
+"""What every classifier does, in each implementation."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def later() -> Deadline:
 
 
 @cases("text", [*STORIES, *ODD], ids=ascii)
-async def test_labels_are_the_catalogues_and_confidences_between_0_and_1(
+async def test_labels_are_those_of_the_catalogue_with_confidences_between_0_and_1(
     classifier: Classifier, terms: CatalogTerms, text: str
 ) -> None:
-    """The surest first, and readerships together at most 1, whatever the text is."""
+    """The surest comes first, and the readerships add up to at most 1, for any text."""
     found = await classifier.classify(text, terms, later())
     assert found.by in ("local", "bedrock")
     assert set(found.readerships) <= set(GENRES)
@@ -55,7 +55,7 @@ async def test_labels_are_the_catalogues_and_confidences_between_0_and_1(
 
 
 @cases("text", STORIES, ids=ascii)
-async def test_a_story_has_a_readership_and_tags(classifier: Classifier, terms: CatalogTerms, text: str) -> None:
+async def test_story_gets_a_readership_and_tags(classifier: Classifier, terms: CatalogTerms, text: str) -> None:
     async with asyncio.timeout(60):  # a first vector may take longer than a call waits
         while (found := await classifier.classify(text, terms, later())).degraded:
             await asyncio.sleep(0.01)
@@ -63,15 +63,15 @@ async def test_a_story_has_a_readership_and_tags(classifier: Classifier, terms: 
     assert found.tags
 
 
-async def test_no_label_is_given_that_was_not_offered(classifier: Classifier, terms: CatalogTerms) -> None:
+async def test_label_that_was_not_offered_is_never_given(classifier: Classifier, terms: CatalogTerms) -> None:
     few = CatalogTerms({"Drama": 145}, {}, terms.readerships, terms.titles)
     assert set((await classifier.classify(STORIES[0], few, later())).tags) <= {"Drama"}
 
 
-async def test_at_a_deadline_that_is_over_it_has_timed_out(classifier: Classifier, terms: CatalogTerms) -> None:
+async def test_expired_deadline_raises_timed_out(classifier: Classifier, terms: CatalogTerms) -> None:
     with pytest.raises(TimedOut):
         await classifier.classify("a story that nobody asked for before", terms, Deadline.after(-1))
 
 
-async def test_its_health_is_told(classifier: Classifier) -> None:
+async def test_health_of_a_working_classifier_is_ok(classifier: Classifier) -> None:
     assert (await classifier.health(later())).ok

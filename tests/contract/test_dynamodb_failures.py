@@ -1,4 +1,4 @@
-"""What the DynamoDB store makes of a DynamoDB that is slow, busy, broken or lying. A server on a real socket plays it."""
+"""The DynamoDB store with a slow, busy, broken or lying DynamoDB, which a server on a real socket plays."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ async def failing(store: DynamoStore, call: str, deadline: Deadline) -> BackendF
 
 @each_call
 @cases("code", ["ProvisionedThroughputExceededException", "ThrottlingException", "RequestLimitExceeded"])
-async def test_a_refusal_for_load_is_throttling_and_tried_once(call: str, code: str) -> None:
-    """Asking again is the affair of the product's own retries, which have a budget; the driver's have none."""
+async def test_throttling_error_is_raised_as_throttled_without_a_retry(call: str, code: str) -> None:
+    """The product's own retries have a budget, and those of the driver have none."""
     async with playing(lambda _: Answer.error(code, message=f"slow down {SECRET}")) as (store, server):
         failure = await failing(store, call, Deadline.after(5))
         assert isinstance(failure, Throttled)
@@ -124,7 +124,7 @@ async def test_a_refusal_for_load_is_throttling_and_tried_once(call: str, code: 
         ("ServiceUnavailable", 503, "failed to answer"),
     ],
 )
-async def test_a_refusal_of_any_other_kind_says_what_is_wrong_in_our_words(
+async def test_other_error_codes_are_reported_in_own_words_without_secrets(
     call: str, code: str, status: int, says: str
 ) -> None:
     async with playing(lambda _: Answer.error(code, status, f"text with {SECRET}")) as (store, server):
@@ -134,8 +134,8 @@ async def test_a_refusal_of_any_other_kind_says_what_is_wrong_in_our_words(
         assert len(server.requests) == 1
 
 
-async def test_an_empty_object_is_no_word_on_whether_there_is_such_an_order() -> None:
-    """A true "not there" says what it has cost; a proxy or a DynamoDB that is not well may answer this to anything."""
+async def test_empty_object_is_a_failure_and_not_a_missing_order() -> None:
+    """A true miss states its cost; a proxy or a sick DynamoDB may send an empty object for any request."""
     async with playing(lambda _: Answer.json({})) as (store, _):
         assert isinstance(await failing(store, "order", Deadline.after(5)), DependencyFailure)
         assert not (await store.orders.health(Deadline.after(5))).ok
@@ -145,8 +145,8 @@ async def test_an_empty_object_is_no_word_on_whether_there_is_such_an_order() ->
 
 @each_call
 @cases("answer", [None, Answer(b"{" + b" " * 100_000 + b"}", drip=0.01)], ids=["never", "in drips"])
-async def test_an_answer_that_does_not_come_costs_the_deadline_and_no_more(call: str, answer: Answer | None) -> None:
-    """The driver alone would wait for 20 s here, and for ever where a byte comes now and then."""
+async def test_missing_or_slow_answer_raises_timed_out_at_the_deadline(call: str, answer: Answer | None) -> None:
+    """The driver alone would wait 20 s, and for ever where single bytes arrive now and then."""
     async with playing(lambda _: answer or never(), in_bulk=True) as (store, _), asyncio.timeout(10):
         assert isinstance(await failing(store, call, Deadline.after(0.15)), TimedOut)
 
@@ -176,8 +176,8 @@ async def test_an_answer_that_does_not_come_costs_the_deadline_and_no_more(call:
     ],
     ids=lambda answer: f"{answer.status} {answer.body[:40]!r}",
 )
-async def test_nonsense_is_a_failure_of_the_dependency(call: str, answer: Answer) -> None:
-    """Whatever comes is either read or a DependencyFailure; what a write is answered with has nothing to be read."""
+async def test_malformed_answer_is_a_dependency_failure(call: str, answer: Answer) -> None:
+    """Any answer is decoded or is a DependencyFailure; the answer to a write is not decoded."""
     async with playing(lambda _: answer) as (store, _):
         if (
             call == "remember"
@@ -199,7 +199,7 @@ def _json(answer: Answer) -> bool:
 
 
 @each_call
-async def test_a_connection_that_closes_is_a_failure_of_the_dependency(call: str) -> None:
+async def test_closed_connection_is_a_dependency_failure(call: str) -> None:
     def hang_up(_: Request) -> Answer:
         raise HangUp
 
@@ -208,7 +208,7 @@ async def test_a_connection_that_closes_is_a_failure_of_the_dependency(call: str
 
 
 @each_call
-async def test_nobody_listening_is_a_failure_of_the_dependency(call: str) -> None:
+async def test_refused_connection_is_a_dependency_failure(call: str) -> None:
     async with wrong_dynamodb(lambda _: Answer()) as server:
         address = DynamoAddress.parse(server.url)
     async with DynamoStore.open(address) as store:
@@ -219,7 +219,7 @@ async def test_nobody_listening_is_a_failure_of_the_dependency(call: str) -> Non
 
 
 @each_call
-async def test_a_cancelled_call_hangs_up_and_leaves_no_task(call: str) -> None:
+async def test_cancelled_call_closes_its_connection_and_leaves_no_task(call: str) -> None:
     async with playing(lambda _: never()) as (store, server):
         before = asyncio.all_tasks()
         asked = asyncio.create_task(CALLS[call](store, Deadline.after(30)))
@@ -233,7 +233,7 @@ async def test_a_cancelled_call_hangs_up_and_leaves_no_task(call: str) -> None:
         assert asyncio.all_tasks() - server_side <= before
 
 
-async def test_fifty_calls_that_time_out_leave_no_task_and_the_store_goes_on() -> None:
+async def test_fifty_timed_out_calls_leave_no_task_and_the_store_goes_on() -> None:
     hanging = True
 
     def behaviour(request: Request) -> Any:
@@ -249,8 +249,8 @@ async def test_fifty_calls_that_time_out_leave_no_task_and_the_store_goes_on() -
         assert not [task for task in asyncio.all_tasks() if "availability" in repr(task.get_coro())]
 
 
-async def test_an_order_is_read_consistently_and_stock_is_not() -> None:
-    """One placed a second ago must be found; copies are kept for seconds anyway."""
+async def test_orders_are_read_consistently_and_stock_eventually() -> None:
+    """An order placed a second ago must be found; stock is cached for seconds anyway."""
 
     def behaviour(request: Request) -> Answer:
         return batch() if "RequestItems" in request else NOT_THERE
@@ -263,7 +263,7 @@ async def test_an_order_is_read_consistently_and_stock_is_not() -> None:
     assert stock["RequestItems"][TABLE]["ConsistentRead"] is False
 
 
-async def test_what_is_left_unprocessed_is_asked_again_alone() -> None:
+async def test_unprocessed_keys_are_asked_for_again_alone() -> None:
     def behaviour(request: Request) -> Answer:
         ids = asked_ids(request)
         return batch(*map(item, ids[:2]), left=tuple(ids[2:]))
@@ -275,7 +275,7 @@ async def test_what_is_left_unprocessed_is_asked_again_alone() -> None:
         assert [asked_ids(request) for request in server.requests] == [list("abcde"), list("cde"), list("e")]
 
 
-async def test_what_is_still_left_at_the_deadline_is_named_as_unanswered() -> None:
+async def test_keys_unprocessed_at_the_deadline_are_listed_as_unanswered() -> None:
     def behaviour(request: Request) -> Answer:
         ids = asked_ids(request)
         return batch(*(item(i) for i in ids if i == "a"), left=tuple(i for i in ids if i in ("b", "c")))
@@ -286,7 +286,7 @@ async def test_what_is_still_left_at_the_deadline_is_named_as_unanswered() -> No
         assert len(server.requests) > 1
 
 
-async def test_a_later_round_that_hangs_does_not_cost_what_was_answered() -> None:
+async def test_hanging_second_round_keeps_what_the_first_answered() -> None:
     def behaviour(request: Request) -> Any:
         return batch(item("a"), left=("b",)) if "a" in asked_ids(request) else never()
 
@@ -295,7 +295,7 @@ async def test_a_later_round_that_hangs_does_not_cost_what_was_answered() -> Non
         assert (set(page.rows), page.unanswered) == ({"a"}, ("b",))
 
 
-async def test_one_of_two_batches_that_fails_is_unanswered() -> None:
+async def test_failed_one_of_two_batches_is_listed_as_unanswered() -> None:
     def behaviour(request: Request) -> Answer:
         ids = asked_ids(request)
         return batch(*map(item, ids)) if "m-0" in ids else Answer.error("InternalServerError", 500)
@@ -306,8 +306,8 @@ async def test_one_of_two_batches_that_fails_is_unanswered() -> None:
         assert (set(page.rows), set(page.unanswered)) == (set(wanted[:100]), set(wanted[100:]))
 
 
-async def test_a_table_that_answers_no_key_at_all_is_throttled() -> None:
-    """All keys unprocessed, again and again, is DynamoDB's way to say no."""
+async def test_table_that_processes_no_key_is_reported_as_throttled() -> None:
+    """DynamoDB refuses load by returning all keys as unprocessed again and again."""
     async with playing(lambda request: batch(left=tuple(asked_ids(request)))) as (store, server):
         failure = await failing(store, "stock", Deadline.after(1))
         assert isinstance(failure, Throttled)
@@ -324,7 +324,7 @@ async def test_a_table_that_answers_no_key_at_all_is_throttled() -> None:
     ],
     ids=["not asked for", "twice", "left what nobody asked for", "without an id"],
 )
-async def test_an_answer_about_something_else_is_not_trusted(answer: Behaviour) -> None:
+async def test_answer_about_other_keys_is_a_dependency_failure(answer: Behaviour) -> None:
     async with playing(answer) as (store, _):
         assert type(await failing(store, "stock", Deadline.after(5))) is DependencyFailure
 
@@ -353,7 +353,7 @@ WRONG_STOCK = {
 
 
 @cases("wrong", WRONG_STOCK.values(), ids=WRONG_STOCK)
-async def test_an_item_that_cannot_be_read_costs_its_own_title_alone(wrong: dict[str, Any]) -> None:
+async def test_malformed_item_makes_only_its_own_title_unanswered(wrong: dict[str, Any]) -> None:
     changed = {name: value for name, value in (item("m-1") | wrong).items() if value is not None}
     async with playing(lambda _: batch(changed, item("m-2"))) as (store, _):
         page = await store.stock.availability(["m-1", "m-2"], Deadline.after(5))
@@ -377,14 +377,14 @@ WRONG_ORDERS: dict[str, dict[str, Any]] = {
 
 
 @cases("wrong", WRONG_ORDERS.values(), ids=WRONG_ORDERS)
-async def test_an_order_that_cannot_be_believed_is_not_shown(wrong: dict[str, Any]) -> None:
+async def test_malformed_order_is_a_dependency_failure(wrong: dict[str, Any]) -> None:
     changed = {name: value for name, value in (order_item("reader", ORDER) | wrong).items() if value is not None}
     async with playing(lambda _: Answer.json({"Item": changed})) as (store, _):
         assert type(await failing(store, "order", Deadline.after(5))) is DependencyFailure
 
 
-async def test_an_order_may_have_attributes_that_this_version_does_not_know() -> None:
-    """A newer writer and an older server live side by side during every deployment."""
+async def test_order_with_unknown_attributes_is_read() -> None:
+    """A newer writer and an older server run side by side during every deployment."""
     newer = order_item("reader", ORDER)
     newer["gift"] = {"BOOL": True}
     newer["lines"]["L"][0]["M"]["wrapping"] = {"M": {"colour": {"S": "red"}}}
@@ -403,7 +403,7 @@ async def test_an_order_may_have_attributes_that_this_version_does_not_know() ->
     ],
     ids=str,
 )
-async def test_purchases_that_cannot_be_believed_are_a_failure(wrong: dict[str, Any]) -> None:
+async def test_malformed_purchases_are_a_dependency_failure(wrong: dict[str, Any]) -> None:
     changed = {name: value for name, value in (order_item("reader", ORDER) | wrong).items() if value is not None}
     async with playing(lambda _: Answer.json({"Items": [changed]})) as (store, _):
         assert type(await failing(store, "purchased", Deadline.after(5))) is DependencyFailure
@@ -414,21 +414,21 @@ async def test_purchases_that_cannot_be_believed_are_a_failure(wrong: dict[str, 
     [{"owner": {"S": owner_key("another")}}, {"kind": {"S": "sold"}}, {"at": {"S": "now"}}, {"subject": None}],
     ids=str,
 )
-async def test_events_that_cannot_be_believed_are_a_failure(wrong: dict[str, Any]) -> None:
+async def test_malformed_events_are_a_dependency_failure(wrong: dict[str, Any]) -> None:
     changed = {name: value for name, value in (event_item("reader", EVENT) | wrong).items() if value is not None}
     async with playing(lambda _: Answer.json({"Items": [changed]})) as (store, _):
         assert type(await failing(store, "recall", Deadline.after(5))) is DependencyFailure
 
 
 @cases("call", ["purchased", "recall", "forget"])
-async def test_pages_that_go_round_in_a_circle_end(call: str) -> None:
+async def test_endless_pagination_is_a_dependency_failure(call: str) -> None:
     page = Answer.json({"Items": [], "LastEvaluatedKey": {"owner": {"S": "x"}}})
     async with playing(lambda _: page) as (store, server):
         assert type(await failing(store, call, Deadline.after(5))) is DependencyFailure
         assert len(server.requests) == 2
 
 
-async def test_purchases_are_bounded_however_many_pages_there_are() -> None:
+async def test_purchases_are_read_from_at_most_three_pages() -> None:
     async def page(request: Request) -> Answer:
         number = int(request.get("ExclusiveStartKey", {}).get("order_id", {}).get("S", "0"))
         items = [order_item("reader", ORDER) for _ in range(400)]
@@ -440,14 +440,14 @@ async def test_purchases_are_bounded_however_many_pages_there_are() -> None:
 
 
 @each_call
-async def test_an_expired_deadline_asks_nobody(call: str) -> None:
+async def test_expired_deadline_sends_no_request(call: str) -> None:
     async with playing(lambda _: Answer()) as (store, server):
         assert isinstance(await failing(store, call, Deadline.after(-1)), TimedOut)
         assert server.requests == []
 
 
-async def test_a_start_without_credentials_fails_the_calls_and_not_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No key in the environment, no file, no task role, no instance: the calls say what is missing."""
+async def test_missing_credentials_fail_the_calls_and_not_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No environment key, file, task role or instance role exists: the calls say what is missing."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -459,10 +459,10 @@ async def test_a_start_without_credentials_fails_the_calls_and_not_the_start(mon
             assert "no credentials" in (await failing(store, call, Deadline.after(5))).message
 
 
-async def test_credentials_that_come_late_are_waited_for_by_nobody_and_used_when_they_are_there(
+async def test_late_credentials_time_out_calls_and_are_used_once_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The task role's endpoint hangs: calls end at their deadline, share one attempt, and go on once it has answered."""
+    """The task role's endpoint hangs: calls end at their deadline and share one attempt to get credentials."""
     there = asyncio.Event()
     keys = {"AccessKeyId": "A", "SecretAccessKey": "S", "Token": "T", "Expiration": "2099-01-01T00:00:00Z"}
 
@@ -485,7 +485,7 @@ async def test_credentials_that_come_late_are_waited_for_by_nobody_and_used_when
             assert len(server.requests) == 1
 
 
-async def test_an_emulator_never_sees_real_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_emulator_gets_no_real_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plain http without keys in the environment signs as `local` and looks for no role."""
     monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
     monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:1/role")
@@ -493,7 +493,7 @@ async def test_an_emulator_never_sees_real_credentials(monkeypatch: pytest.Monke
         assert set((await store.stock.availability(["m-1"], Deadline.after(5))).rows) == {"m-1"}
 
 
-async def test_events_are_put_in_one_trip_each_once_and_what_is_left_unprocessed_is_put_again_alone() -> None:
+async def test_events_are_written_once_each_and_unprocessed_ones_again_alone() -> None:
     """The same event of another user is another event."""
 
     def behaviour(request: Request) -> Answer:
@@ -511,20 +511,20 @@ async def test_events_are_put_in_one_trip_each_once_and_what_is_left_unprocessed
     ]
 
 
-async def test_events_that_are_never_taken_cost_the_deadline_and_no_more() -> None:
+async def test_events_never_processed_time_out_at_the_deadline() -> None:
     async with playing(lambda request: Answer.json({"UnprocessedItems": request["RequestItems"]})) as (store, server):
         assert isinstance(await failing(store, "remember", Deadline.after(0.8)), TimedOut)
         assert 1 < len(server.requests) < 50
 
 
-async def test_no_request_has_more_events_than_dynamodb_takes() -> None:
+async def test_events_are_written_in_batches_of_at_most_25() -> None:
     events = [Event.make_event(EventKind.VIEWED, f"m-{n}", datetime(2026, 11, 2, tzinfo=UTC)) for n in range(60)]
     async with playing(lambda _: Answer.json({})) as (store, server):
         await store.profiles.remember([("reader", each) for each in events], Deadline.after(5))
     assert sorted(len(request["RequestItems"][PROFILES]) for request in server.requests) == [10, 25, 25]
 
 
-async def test_a_bulk_write_goes_on_through_refusals_until_all_is_written() -> None:
+async def test_bulk_write_retries_refusals_until_all_items_are_written() -> None:
     written: set[str] = set()
     calls = 0
 
@@ -547,15 +547,15 @@ async def test_a_bulk_write_goes_on_through_refusals_until_all_is_written() -> N
     assert told == [60]
 
 
-async def test_a_bulk_write_that_is_not_allowed_stops_at_once_and_says_so() -> None:
+async def test_bulk_write_without_permission_stops_at_once() -> None:
     async with playing(lambda _: Answer.error("AccessDeniedException", message=SECRET)) as (store, server):
         with pytest.raises(DependencyFailure, match="not allowed"):
             await write_all(store.connection, STOCK, [item("m-1")])
         assert len(server.requests) == 1
 
 
-async def test_a_bulk_write_keeps_the_last_of_two_items_with_one_key() -> None:
-    """DynamoDB refuses a batch that names a key twice."""
+async def test_bulk_write_keeps_the_last_of_two_items_with_one_key() -> None:
+    """DynamoDB refuses a batch that has one key twice."""
     async with playing(lambda _: Answer.json({})) as (store, server):
         await write_all(store.connection, STOCK, [item("m-1", 1), item("m-2", 2), item("m-1", 3)])
     (request,) = server.requests
@@ -565,7 +565,7 @@ async def test_a_bulk_write_keeps_the_last_of_two_items_with_one_key() -> None:
     assert sorted(stocks) == ["2", "3"]
 
 
-async def test_a_volume_is_counted_by_its_own_price_and_copies_in_the_offer() -> None:
+async def test_offer_of_volumes_has_their_lowest_price_and_total_stock() -> None:
     volumes = [VolumeStock(2, None, "physical", 600, 3), VolumeStock(10, None, "physical", 500, 4)]
     one = stock_item("m-1", [Offer("physical", 1, 999), Offer("digital", 400, None)], volumes)
     async with playing(lambda _: batch(one)) as (store, _):

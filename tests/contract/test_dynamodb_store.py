@@ -1,4 +1,4 @@
-"""What only a real DynamoDB can show: pages over 16 MB, writers at the same time, tables that are there or not."""
+"""What only a real DynamoDB shows: pages beyond 16 MB, concurrent writers, missing tables."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ async def store(dynamodb_address: DynamoAddress) -> AsyncIterator[DynamoStore]:
         yield opened
 
 
-async def test_a_hundred_titles_of_a_hundred_and_ten_volumes_are_read_whole_beyond_a_page(store: DynamoStore) -> None:
-    """Each item has 200 kB of an attribute that is not ours, so that DynamoDB answers a part and names the rest."""
+async def test_hundred_large_titles_are_read_whole_beyond_one_page(store: DynamoStore) -> None:
+    """Each item has 200 kB of a foreign attribute, so DynamoDB returns a part and names the other keys."""
     ids = [f"manga-{n:06}" for n in range(100)]
     ballast = {"S": "x" * 200_000}
     items = [stock_item(i, [Offer("digital", 400, None)], VOLUMES) | {"ballast": ballast} for i in ids]
@@ -61,8 +61,8 @@ async def test_a_hundred_titles_of_a_hundred_and_ten_volumes_are_read_whole_beyo
         assert row.offers == (Offer("physical", 550, 550), Offer("digital", 400, None))
 
 
-async def test_many_writers_change_single_volumes_and_no_copy_is_lost(store: DynamoStore, soon: Deadline) -> None:
-    """The update that `items` describes: one volume's copies, on the condition that there are any."""
+async def test_concurrent_conditional_updates_lose_no_copy(store: DynamoStore, soon: Deadline) -> None:
+    """The update is that of `items`: one volume's copies, on the condition that any are left."""
     table = STOCK.full_name(store.connection.address.prefix)
     await write_all(store.connection, STOCK, [stock_item("manga-000001", [], VOLUMES[:3])])
 
@@ -91,9 +91,7 @@ async def test_many_writers_change_single_volumes_and_no_copy_is_lost(store: Dyn
     assert [volume.stock for volume in row.volumes] == [0, 0, 5]
 
 
-async def test_writing_the_same_again_changes_nothing_and_goes_on_where_it_stopped(
-    store: DynamoStore, soon: Deadline
-) -> None:
+async def test_bulk_write_is_idempotent_and_resumable(store: DynamoStore, soon: Deadline) -> None:
     items = [stock_item(f"manga-{n:06}", [Offer("physical", 500, n)], []) for n in range(450)]
 
     class Broken(Exception):
@@ -113,8 +111,8 @@ async def test_writing_the_same_again_changes_nothing_and_goes_on_where_it_stopp
     assert {title_id: row.offers[0].stock for title_id, row in page.rows.items()} == {f"manga-{n:06}": n for n in range(450)}
 
 
-async def test_an_owner_who_guesses_reads_nothing_of_another(store: DynamoStore, soon: Deadline) -> None:
-    """Neither the order's id, nor the name of the key that stands for the other, opens the other's orders."""
+async def test_guessed_owner_reads_no_order_of_another(store: DynamoStore, soon: Deadline) -> None:
+    """Neither the order's id nor the name of the owner's key opens another owner's orders."""
     await write_all(store.connection, ORDERS, [order_item("victim", ORDER)])
     guesses = [
         "",
@@ -140,8 +138,8 @@ async def test_one_order_id_of_two_owners_is_two_orders(store: DynamoStore, soon
     assert await store.orders.order("other", ORDER.order_id, soon) == theirs
 
 
-async def test_an_order_changed_by_the_shop_is_read_as_it_is_now(store: DynamoStore, soon: Deadline) -> None:
-    """The state is one attribute, for the order and for what counts as bought."""
+async def test_order_status_changed_by_the_shop_is_read_at_once(store: DynamoStore, soon: Deadline) -> None:
+    """One attribute decides both the order's status and whether it counts as bought."""
     await write_all(store.connection, ORDERS, [order_item("reader", ORDER)])
     assert await store.orders.purchased("reader", soon) == ("manga-000001",)
     await store.connection.call(
@@ -156,7 +154,7 @@ async def test_an_order_changed_by_the_shop_is_read_as_it_is_now(store: DynamoSt
     assert await store.orders.purchased("reader", soon) == ()
 
 
-async def test_of_more_orders_than_are_read_the_latest_count(
+async def test_purchases_are_taken_from_the_latest_orders(
     store: DynamoStore, soon: Deadline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tools.store.backends.dynamodb.store.PURCHASES_READ", 2)
@@ -180,7 +178,7 @@ async def test_no_item_has_the_owner_in_plain_text(store: DynamoStore, soon: Dea
         assert owner not in str(item)
 
 
-async def test_tables_are_made_once_and_as_defined(dynamodb_address: DynamoAddress) -> None:
+async def test_tables_are_created_once_as_defined(dynamodb_address: DynamoAddress) -> None:
     assert create_tables(dynamodb_address) == []
     assert [state.problem for state in describe_tables(dynamodb_address)] == [None] * len(TABLES)
     driver = client(dynamodb_address)
@@ -191,7 +189,7 @@ async def test_tables_are_made_once_and_as_defined(dynamodb_address: DynamoAddre
         assert forgetting.get("AttributeName") == table.ttl
 
 
-async def test_a_table_of_another_shape_under_our_name_is_said_and_not_used(dynamodb_address: DynamoAddress) -> None:
+async def test_table_with_other_keys_or_indexes_is_reported_and_refused(dynamodb_address: DynamoAddress) -> None:
     other = replace(dynamodb_address, prefix=f"{dynamodb_address.prefix}x-")
     wrong = [
         TITLES,
@@ -207,7 +205,7 @@ async def test_a_table_of_another_shape_under_our_name_is_said_and_not_used(dyna
         create_tables(other)
 
 
-async def test_missing_tables_are_named_by_health_and_by_calls(dynamodb_address: DynamoAddress, soon: Deadline) -> None:
+async def test_missing_tables_are_named_by_health_and_calls(dynamodb_address: DynamoAddress, soon: Deadline) -> None:
     nowhere = replace(dynamodb_address, prefix="nowhere-")
     assert {state.problem for state in describe_tables(nowhere)} == {"is not there"}
     async with DynamoStore.open(nowhere) as store:
@@ -219,7 +217,7 @@ async def test_missing_tables_are_named_by_health_and_by_calls(dynamodb_address:
             await store.stock.availability(["manga-000001"], soon)
 
 
-async def test_stock_orders_and_profiles_are_well_each_by_itself(dynamodb_address: DynamoAddress, soon: Deadline) -> None:
+async def test_health_of_stock_orders_and_profiles_is_independent(dynamodb_address: DynamoAddress, soon: Deadline) -> None:
     driver = client(dynamodb_address)
     driver.delete_table(TableName=ORDERS.full_name(dynamodb_address.prefix))
     async with DynamoStore.open(dynamodb_address) as store:

@@ -1,4 +1,4 @@
-"""What every embedder does. The bodies never learn which one they talk to."""
+"""What every embedder does, in each implementation."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def later() -> Deadline:
     return Deadline.after(60)
 
 
-async def test_each_text_gets_a_row_of_length_one(embedder: Embedder) -> None:
-    """In single precision, as wide as the embedder says."""
+async def test_each_text_gets_a_unit_vector(embedder: Embedder) -> None:
+    """It has single precision and the embedder's number of dimensions."""
     vectors = await embedder.embed(["pirates", "忍者", "school romance"], later())
     assert (vectors.shape, vectors.dtype) == ((3, embedder.dimensions), np.float32)
     assert np.linalg.norm(vectors, axis=1) == pytest.approx([1.0] * 3, abs=1e-5)
 
 
-async def test_no_texts_are_no_rows(embedder: Embedder) -> None:
+async def test_no_texts_give_no_rows(embedder: Embedder) -> None:
     assert (await embedder.embed([], later())).shape == (0, embedder.dimensions)
 
 
-async def test_a_row_depends_on_its_text_alone(embedder: Embedder) -> None:
-    """Not on its place, nor on what is asked with it, nor on when."""
+async def test_vector_depends_on_its_text_alone(embedder: Embedder) -> None:
+    """Its position, the other texts of the request and the time do not matter."""
     together = await embedder.embed(["pirates", "忍者", "pirates"], later())
     alone = await embedder.embed(["忍者"], later())
     assert np.allclose(together[0], together[2], atol=1e-5)
@@ -52,26 +52,26 @@ async def test_a_row_depends_on_its_text_alone(embedder: Embedder) -> None:
 
 
 @cases("text", ODD, ids=ascii)
-async def test_any_text_has_a_vector(embedder: Embedder, text: str) -> None:
+async def test_any_text_has_a_finite_vector(embedder: Embedder, text: str) -> None:
     (vector,) = await embedder.embed([text], later())
     assert np.isfinite(vector).all()
 
 
-async def test_what_means_more_alike_is_nearer(embedder: Embedder) -> None:
+async def test_texts_of_similar_meaning_are_nearer(embedder: Embedder) -> None:
     near, text, far = await embedder.embed(
         ["a boy becomes a ninja", "a boy becomes a great ninja", "cooking sushi for the emperor"], later()
     )
     assert text @ near > text @ far
 
 
-async def test_at_a_deadline_that_is_over_it_has_timed_out(embedder: Embedder) -> None:
+async def test_expired_deadline_raises_timed_out(embedder: Embedder) -> None:
     with pytest.raises(TimedOut) as caught:
         await embedder.embed(["a text that nobody asked for before"], Deadline.after(-1))
     assert caught.value.dependency == "embedder"
 
 
-async def test_many_callers_each_get_their_own(embedder: Embedder) -> None:
-    """Also when others leave in the middle."""
+async def test_concurrent_callers_each_get_their_own_vectors(embedder: Embedder) -> None:
+    """Some callers are cancelled meanwhile."""
     texts = [f"volume {n} of the story" for n in range(20)]
     gone = [asyncio.ensure_future(embedder.embed([text], later())) for text in texts]
     waiting = [asyncio.ensure_future(embedder.embed([text], later())) for text in texts]
@@ -83,8 +83,8 @@ async def test_many_callers_each_get_their_own(embedder: Embedder) -> None:
     assert np.allclose(found, await embedder.embed(texts, later()), atol=ROUNDING)
 
 
-async def test_a_query_gets_the_row_of_its_text_and_closing_leaves_nothing_behind(embedder: Embedder) -> None:
-    """Sooner or later: a first call may take longer than a search waits."""
+async def test_query_vector_equals_its_text_vector_and_closing_leaves_no_task(embedder: Embedder) -> None:
+    """A first query vector may take longer than a search waits."""
     row = (await embedder.embed(["pirates"], later()))[0]
     vectors, before = QueryVectors(embedder), asyncio.all_tasks()
     async with asyncio.timeout(30):
@@ -98,5 +98,5 @@ async def test_a_query_gets_the_row_of_its_text_and_closing_leaves_nothing_behin
     assert asyncio.all_tasks() == before
 
 
-def test_the_name_says_which_model_it_is_and_stays(embedder: Embedder) -> None:
+def test_embedder_has_a_stable_name(embedder: Embedder) -> None:
     assert embedder.name == embedder.name != ""

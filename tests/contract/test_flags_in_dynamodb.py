@@ -66,7 +66,7 @@ async def why(source: DynamoSource) -> str:
     return str(caught.value)
 
 
-async def test_a_change_is_seen_by_the_next_look(table: FlagsTable, source: DynamoSource) -> None:
+async def test_changed_item_is_seen_by_the_next_look(table: FlagsTable, source: DynamoSource) -> None:
     flags = Flags()
     follower = Follower(source, flags, TOOLS)
     for document in ('{"lookup_order": false}', '{"lookup_order": {"percent": 20}}', "{}"):
@@ -76,7 +76,7 @@ async def test_a_change_is_seen_by_the_next_look(table: FlagsTable, source: Dyna
         assert flags.document == parse(document.encode())
 
 
-async def test_what_is_not_there_or_not_a_text_is_told(table: FlagsTable, source: DynamoSource) -> None:
+async def test_missing_item_or_attribute_of_another_type_is_reported(table: FlagsTable, source: DynamoSource) -> None:
     assert await why(source) == "the table has no such item"
     table.put({"M": {}})
     assert await why(source) == "the item has no attribute document that is a text"
@@ -84,13 +84,13 @@ async def test_what_is_not_there_or_not_a_text_is_told(table: FlagsTable, source
     assert await why(source) == "the item has no attribute document that is a text"
 
 
-async def test_a_table_that_is_not_there_is_told(table: FlagsTable) -> None:
+async def test_missing_table_is_reported(table: FlagsTable) -> None:
     nowhere = FlagsItem(table.address, "t-nowhere", "production")
     async with aclosing(DynamoSource(nowhere)) as source:
         assert await why(source) == "The table of the flags is not there"
 
 
-async def test_an_item_may_have_any_name(table: FlagsTable) -> None:
+async def test_item_key_may_be_any_text(table: FlagsTable) -> None:
     table.put({"S": '{"lookup_order": true}'}, key="本番/a b")
     async with aclosing(DynamoSource(table.item("%E6%9C%AC%E7%95%AA%2Fa%20b"))) as source:
         assert await source.read() == b'{"lookup_order": true}'

@@ -1,4 +1,4 @@
-"""Titles to a reader's taste, whichever catalogue they are of."""
+"""Titles to a reader's taste, in each catalogue."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def liking(*titles: Title) -> tuple[Weighed, ...]:
     return tuple(Weighed(title) for title in titles)
 
 
-async def test_of_a_stranger_nothing_is_known_but_what_everybody_likes(catalog: CatalogPort) -> None:
+async def test_reader_without_history_gets_the_popular_titles(catalog: CatalogPort) -> None:
     best = await found(catalog, ReaderQuery(10))
     assert best == await catalog.popular(Conditions(), 10, Deadline.after(20))
 
 
-async def test_what_is_liked_has_more_in_common_with_the_answers_than_what_is_popular(
+async def test_titles_for_a_reader_share_more_tags_with_liked_ones_than_popular_titles_do(
     catalog: CatalogPort, titles: Sequence[Title]
 ) -> None:
     berserk = called(titles, "Berserk")
@@ -53,14 +53,14 @@ async def test_what_is_liked_has_more_in_common_with_the_answers_than_what_is_po
     assert shared(answers) > shared(popular)
 
 
-async def test_more_by_an_author_who_is_liked_comes_early(catalog: CatalogPort, titles: Sequence[Title]) -> None:
+async def test_titles_by_a_liked_author_come_early(catalog: CatalogPort, titles: Sequence[Title]) -> None:
     monster = called(titles, "Monster")
     theirs = {each.name for each in monster.authors}
     answers = await found(catalog, ReaderQuery(5, liked=liking(monster), known=(monster.title_id,)))
     assert any(theirs & {author.name for author in each.authors} for each in answers)
 
 
-async def test_the_conditions_hold_and_what_is_known_is_left_out(catalog: CatalogPort, titles: Sequence[Title]) -> None:
+async def test_conditions_hold_and_known_titles_are_left_out(catalog: CatalogPort, titles: Sequence[Title]) -> None:
     shelf = [called(titles, name) for name in ("Berserk", "Monster", "Naruto")]
     conditions = Conditions(genres=("seinen",), statuses=(Status.FINISHED,), without_tags=("Gore",))
     answers = await found(catalog, ReaderQuery(30, conditions, liking(*shelf), known=tuple(ids(shelf))))
@@ -69,21 +69,19 @@ async def test_the_conditions_hold_and_what_is_known_is_left_out(catalog: Catalo
     assert not set(ids(answers)) & set(ids(shelf))
 
 
-async def test_what_has_all_of_the_wanted_themes_comes_before_what_has_one(catalog: CatalogPort) -> None:
+async def test_titles_with_all_wanted_themes_come_before_those_with_one(catalog: CatalogPort) -> None:
     answers = await found(catalog, ReaderQuery(30, wanted=(("Comedy",), ("School",))))
     assert {"Comedy", "School"} <= set(answers[0].tags)
     assert all({"Comedy", "School"} & set(each.tags) for each in answers)
 
 
-async def test_of_a_mood_come_titles_that_are_much_of_it_and_none_of_the_wrong_tone(catalog: CatalogPort) -> None:
+async def test_titles_for_a_mood_have_it_and_none_has_the_unwanted_tone(catalog: CatalogPort) -> None:
     mood, unwanted = ("Iyashikei", "Slice of Life"), ("Horror", "Gore")
     answers = await found(catalog, ReaderQuery(5, mood=mood, unwanted=unwanted))
     assert all(set(mood) & set(each.tags) and not set(unwanted) & set(each.tags) for each in answers)
 
 
-async def test_where_a_search_has_found_titles_only_these_are_put_in_order(
-    catalog: CatalogPort, titles: Sequence[Title]
-) -> None:
+async def test_titles_found_by_a_search_are_only_reordered(catalog: CatalogPort, titles: Sequence[Title]) -> None:
     hits = [called(titles, name) for name in ("Monster", "Naruto", "Berserk")]
     fits = {hits[0].title_id: 1.0, hits[1].title_id: 0.9, hits[2].title_id: 0.2, "manga-999999": 1.0}
     answers = await found(catalog, ReaderQuery(10, fits=fits))
@@ -93,10 +91,10 @@ async def test_where_a_search_has_found_titles_only_these_are_put_in_order(
 
 
 @cases("query", [ReaderQuery(5, wanted=(("No such tag", "Nor this"),), mood=("None",)), ReaderQuery(0)])
-async def test_what_nothing_has_finds_nothing(catalog: CatalogPort, query: ReaderQuery) -> None:
+async def test_unknown_theme_or_limit_of_zero_finds_nothing(catalog: CatalogPort, query: ReaderQuery) -> None:
     assert await found(catalog, query) == ()
 
 
-async def test_a_deadline_that_is_over_fails_as_such(catalog: CatalogPort) -> None:
+async def test_expired_deadline_raises_timed_out(catalog: CatalogPort) -> None:
     with pytest.raises(TimedOut):
         await catalog.for_reader(ReaderQuery(5), Deadline.after(-1))

@@ -1,4 +1,4 @@
-"""The operator's way to remove what is remembered of a customer: `python -m server forget --user ID`."""
+"""`python -m server forget --user ID` removes a customer's profile."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ async def forget(user: str, **settings: object) -> tuple[int, str, str]:
         return await process.ended(BOUND_SECONDS), said, process.log
 
 
-async def test_all_of_a_customers_profile_goes_and_nobody_elses(dynamodb_address: DynamoAddress) -> None:
-    """More events than a recall answers or a batch takes; a second run finds nothing and is no error."""
+async def test_forget_removes_the_whole_profile_of_one_customer_only(dynamodb_address: DynamoAddress) -> None:
+    """It has more events than a recall or a batch holds; a second run finds nothing and succeeds."""
     url = f"dynamodb://{REGION}?endpoint={dynamodb_address.endpoint}&table_prefix={dynamodb_address.prefix}"
     soon, now = Deadline.after(BOUND_SECONDS), datetime.now(UTC)
     events = [Event.make_event(EventKind.VIEWED, f"manga-{n:06}", now - timedelta(hours=n)) for n in range(RECALLED + 10)]
@@ -57,7 +57,7 @@ async def test_all_of_a_customers_profile_goes_and_nobody_elses(dynamodb_address
     assert USER not in first[1] + first[2]
 
 
-async def test_the_copy_in_a_shared_redis_goes_as_well(dynamodb_address: DynamoAddress) -> None:
+async def test_forget_removes_the_copy_in_redis_and_fails_when_redis_is_away(dynamodb_address: DynamoAddress) -> None:
     """And is told to say nothing for a minute, so that no call under way puts it back. Where Redis does not answer, that is
     said and is no success."""
     url = f"dynamodb://{REGION}?endpoint={dynamodb_address.endpoint}&table_prefix={dynamodb_address.prefix}"
@@ -75,8 +75,8 @@ async def test_the_copy_in_a_shared_redis_goes_as_well(dynamodb_address: DynamoA
     assert "gore" not in said + why + away[1] + away[2]
 
 
-async def test_what_cannot_be_removed_is_said_and_is_no_success() -> None:
-    """A store that is not there, and profiles that only the server's own process has."""
+async def test_forget_fails_when_the_store_is_away_or_embedded() -> None:
+    """Embedded profiles exist in the server's own process only."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and does not listen
         gone = f"dynamodb://{REGION}?endpoint=http://127.0.0.1:{taken.getsockname()[1]}"
@@ -92,7 +92,7 @@ async def test_what_cannot_be_removed_is_said_and_is_no_success() -> None:
 
 
 @cases("user", ["", "x" * 256])
-async def test_no_customer_and_an_impossible_one_are_wrong_arguments(user: str) -> None:
+async def test_forget_refuses_an_empty_or_impossible_user(user: str) -> None:
     status, said, why = await forget(user, store_url="embedded:")
     assert (status, said) == (2, "")
     assert "--user" in why

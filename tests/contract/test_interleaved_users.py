@@ -144,7 +144,7 @@ async def server(started: Watched) -> Watched:
     return started
 
 
-async def test_nobody_sees_anything_of_another(server: Watched) -> None:
+async def test_nobody_sees_data_of_another_user_and_everybody_gets_their_own(server: Watched) -> None:
     """Answers, log, metrics, spans, audit and Redis after several people did everything at once; and each did get what is
     their own, without which all this would prove nothing."""
     await server.play(ROUNDS)
@@ -155,8 +155,8 @@ async def test_nobody_sees_anything_of_another(server: Watched) -> None:
 
 @pytest.mark.parametrize("started", ["embedded"], indirect=True, scope="module")
 @pytest.mark.parametrize("what", FORGETS)
-async def test_a_server_that_forgets_whose_data_it_is_would_be_found_out(started: Watched, what: str) -> None:
-    """One place at a time: otherwise the test above could pass for not looking."""
+async def test_deliberate_mix_up_of_users_is_detected(started: Watched, what: str) -> None:
+    """One place is mixed up at a time; otherwise the test above could pass without looking."""
     wrong: list[str] = []
     end, seed = time.monotonic() + SECONDS_TO_CATCH, SEED
     while not wrong and time.monotonic() < end:
@@ -171,8 +171,8 @@ async def test_a_server_that_forgets_whose_data_it_is_would_be_found_out(started
     assert wrong, f"a server that mixes up its {what} was not noticed"
 
 
-async def test_the_end_of_ones_session_is_not_the_end_of_anothers(server: Watched) -> None:
-    """The same session id, two customers: what one removes was one's own."""
+async def test_ending_a_session_does_not_end_that_of_another_user(server: Watched) -> None:
+    """Two customers use the same session id, and each removes only its own."""
     one, other = server.shop.signed_in[:2]
     async with interleaved(server.process.port, server.shop.people, SEED) as crowd:
 
@@ -190,8 +190,8 @@ async def test_the_end_of_ones_session_is_not_the_end_of_anothers(server: Watche
 
 
 @cases("way", WAYS)
-async def test_foreign_missing_and_absurd_orders_are_told_in_the_same_bytes(server: Watched, way: str) -> None:
-    """All but the id of the call and its milliseconds."""
+async def test_foreign_missing_and_malformed_orders_give_byte_equal_answers(server: Watched, way: str) -> None:
+    """Only the call's id and its milliseconds may differ."""
     one, other = server.shop.signed_in[:2]
     asked = [other.orders[0].order_id, "MNG-22222222", "MNG-00000000", "MNG-ZZZZZZZZ"]
     async with interleaved(server.process.port, server.shop.people, SEED) as crowd:

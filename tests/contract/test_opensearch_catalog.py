@@ -1,4 +1,4 @@
-"""What is the OpenSearch catalogue's own: the cluster's work ends with the call, bad clusters, late vectors."""
+"""The OpenSearch catalogue only: work ends with the call, failing clusters, late vectors."""
 
 from __future__ import annotations
 
@@ -89,9 +89,7 @@ async def searches_running(http: httpx.AsyncClient, alias: str) -> int:
     return sum(alias in task.get("description", "") for task in tasks)
 
 
-async def test_a_cancelled_call_leaves_no_task_on_the_cluster(
-    slow_index: OpenSearchAddress, http: httpx.AsyncClient
-) -> None:
+async def test_cancelled_call_leaves_no_task_on_the_cluster(slow_index: OpenSearchAddress, http: httpx.AsyncClient) -> None:
     client = Client(slow_index)
     calls = [asyncio.create_task(client.searches([SLOW], Deadline.after(120))) for _ in range(2)]
 
@@ -109,7 +107,7 @@ async def test_a_cancelled_call_leaves_no_task_on_the_cluster(
     await client.aclose()
 
 
-async def test_a_deadline_ends_the_call_here_and_the_work_there(
+async def test_deadline_ends_the_call_and_the_search_on_the_cluster(
     slow_index: OpenSearchAddress, http: httpx.AsyncClient
 ) -> None:
     client = Client(slow_index)
@@ -124,8 +122,10 @@ async def test_a_deadline_ends_the_call_here_and_the_work_there(
     await client.aclose()
 
 
-async def test_half_an_answer_is_not_given_out_as_one(slow_index: OpenSearchAddress, http: httpx.AsyncClient) -> None:
-    """The cluster stops at its own `timeout` with status 200 and what it has: that is a timeout here too."""
+async def test_partial_answer_of_a_timed_out_search_is_a_timeout(
+    slow_index: OpenSearchAddress, http: httpx.AsyncClient
+) -> None:
+    """The cluster stops at its own `timeout` with status 200 and a part of the hits."""
     body = {"query": SLOW["query"], "timeout": "50ms", "size": 1}
     half = (await http.post(f"/{slow_index.alias}/_search", json=body)).json()
     assert half["timed_out"]
@@ -147,7 +147,7 @@ async def opened(address: OpenSearchAddress, embedder: Embedder | None) -> Async
 QUERY = CatalogQuery("someone who cooks for strangers at night", Conditions(), 10)
 
 
-async def test_words_answer_when_the_embedder_is_late_or_away(
+async def test_words_are_searched_when_the_embedder_is_late_or_fails(
     opensearch_catalog: OpenSearchAddress, local_embedder: Embedder
 ) -> None:
     embedder = SlowEmbedder(local_embedder)
@@ -164,7 +164,7 @@ async def test_words_answer_when_the_embedder_is_late_or_away(
     assert late.titles != whole.titles
 
 
-async def test_words_answer_when_the_embedder_is_not_the_one_of_the_index(
+async def test_words_are_searched_when_the_embedder_is_not_that_of_the_index(
     opensearch_catalog: OpenSearchAddress, local_embedder: Embedder
 ) -> None:
     other = SlowEmbedder(local_embedder)
@@ -179,7 +179,7 @@ async def test_words_answer_when_the_embedder_is_not_the_one_of_the_index(
     assert local_embedder.name in health.detail
 
 
-async def test_an_index_without_vectors_is_searched_by_words_and_says_so(
+async def test_index_without_vectors_is_searched_by_words_and_labelled(
     opensearch_url: str, records: Sequence[Record], local_embedder: Embedder
 ) -> None:
     address = new_address(opensearch_url)
@@ -192,7 +192,7 @@ async def test_an_index_without_vectors_is_searched_by_words_and_says_so(
         assert (await catalog.health(Deadline.after(5))).ok
 
 
-async def test_a_catalogue_that_was_never_loaded_is_a_failure_that_says_so(opensearch_url: str) -> None:
+async def test_missing_index_is_a_failure_that_says_so(opensearch_url: str) -> None:
     async with opened(new_address(opensearch_url), None) as catalog:
         with pytest.raises(DependencyFailure, match="index of the catalogue is not there"):
             await catalog.search(QUERY, Deadline.after(5))
@@ -236,10 +236,10 @@ WRONG = [
 
 
 @cases(("status", "said", "kind"), WRONG)
-async def test_whatever_is_answered_ends_as_a_failure_of_the_store(
+async def test_any_malformed_answer_is_a_store_failure_without_its_text(
     status: int, said: Any, kind: type[BackendFailure]
 ) -> None:
-    """And its message repeats nothing of it."""
+    """The failure's message repeats nothing of the answer."""
     text = said if isinstance(said, str) else json.dumps(said)
 
     async def answer(request: web.Request) -> web.StreamResponse:
@@ -255,7 +255,7 @@ async def test_whatever_is_answered_ends_as_a_failure_of_the_store(
         assert not (await catalog.health(Deadline.after(5))).ok
 
 
-async def test_nobody_there_is_a_failure_without_an_address() -> None:
+async def test_refused_connection_is_a_failure_without_an_address() -> None:
     address = OpenSearchAddress.parse(f"http://user:secret@127.0.0.1:{free_port()}")
     async with opened(address, None) as catalog:
         with pytest.raises(DependencyFailure) as caught:
@@ -264,7 +264,7 @@ async def test_nobody_there_is_a_failure_without_an_address() -> None:
     assert "secret" not in f"{address} {address!r}"
 
 
-async def test_one_that_never_answers_is_left_at_the_deadline() -> None:
+async def test_server_that_never_answers_times_out_at_the_deadline() -> None:
     never = asyncio.Event()
 
     async def answer(request: web.Request) -> web.StreamResponse:
@@ -278,7 +278,7 @@ async def test_one_that_never_answers_is_left_at_the_deadline() -> None:
         never.set()
 
 
-async def test_an_index_of_another_format_is_one_clear_problem_and_no_wrong_answer() -> None:
+async def test_index_of_another_format_is_reported_and_not_searched() -> None:
     old = Identity("1", "any", None, 0, 3, "any")
 
     async def answer(request: web.Request) -> web.StreamResponse:
@@ -304,7 +304,7 @@ async def test_an_index_of_another_format_is_one_clear_problem_and_no_wrong_answ
     assert "load the catalogue again" in health.detail
 
 
-async def test_names_are_asked_for_once_and_all_in_one_search(
+async def test_names_are_looked_up_once_and_all_in_one_search(
     opensearch_catalog: OpenSearchAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
@@ -324,7 +324,7 @@ async def test_names_are_asked_for_once_and_all_in_one_search(
         assert asked == [1, 1]
 
 
-async def test_what_a_search_was_for_is_not_asked_for_by_name_again(
+async def test_names_found_by_a_search_are_not_looked_up_again(
     opensearch_catalog: OpenSearchAddress, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
@@ -345,7 +345,7 @@ async def test_what_a_search_was_for_is_not_asked_for_by_name_again(
         assert found["berserk"].title_ids
 
 
-async def test_the_driver_does_not_try_again_by_itself() -> None:
+async def test_driver_does_not_retry_by_itself() -> None:
     asked: list[str] = []
 
     async def answer(request: web.Request) -> web.StreamResponse:
@@ -358,8 +358,8 @@ async def test_the_driver_does_not_try_again_by_itself() -> None:
     assert asked == ["/_msearch"]
 
 
-async def test_a_node_that_hangs_dies_and_comes_back_is_used_again(records: Sequence[Record]) -> None:
-    """Hung: over at the deadline. Dead: a failure at once. Back at the same place, even if empty first: answered again."""
+async def test_node_that_hung_or_died_is_used_again_when_it_is_back(records: Sequence[Record]) -> None:
+    """A hung node times out and a dead one fails at once; back at its address, at first empty, it answers."""
     require("OpenSearch", opensearch.missing())
     settings = {"http.port": str(free_port())}
     address = OpenSearchAddress.parse(f"http://127.0.0.1:{settings['http.port']}")

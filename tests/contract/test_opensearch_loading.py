@@ -1,4 +1,4 @@
-"""Loading a catalogue into OpenSearch: beside the one that serves, once, and on from where it stopped."""
+"""Loading a catalogue into OpenSearch: beside the serving one, once, and resumed where it stopped."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def indices_of(http: httpx.AsyncClient, address: OpenSearchAddress) -> set
     return set((await http.get(f"/{address.alias}-*/_alias")).json())
 
 
-async def test_the_same_load_again_has_nothing_to_do(opensearch_url: str, records: Sequence[Record]) -> None:
+async def test_repeated_load_has_nothing_to_do(opensearch_url: str, records: Sequence[Record]) -> None:
     address = new_address(opensearch_url)
     told: list[tuple[int, int, str]] = []
     first = await loaded(address, records[:70], None, progress=lambda *what: told.append(what))
@@ -73,14 +73,14 @@ async def test_the_same_load_again_has_nothing_to_do(opensearch_url: str, record
     assert again.index == first.index
 
 
-async def test_a_dry_run_changes_nothing(opensearch_url: str, records: Sequence[Record], http: httpx.AsyncClient) -> None:
+async def test_dry_run_changes_nothing(opensearch_url: str, records: Sequence[Record], http: httpx.AsyncClient) -> None:
     address = new_address(opensearch_url)
     plan = await loaded(address, records[:40], None, dry_run=True)
     assert (plan.titles, plan.there, plan.serving) == (40, 0, False)
     assert await indices_of(http, address) == set()
 
 
-async def test_a_load_that_was_killed_goes_on_where_it_stopped(
+async def test_interrupted_load_resumes_where_it_stopped(
     opensearch_url: str, records: Sequence[Record], local_embedder: Embedder, http: httpx.AsyncClient
 ) -> None:
     address = new_address(opensearch_url)
@@ -99,10 +99,10 @@ async def test_a_load_that_was_killed_goes_on_where_it_stopped(
         assert set((await catalog.search(ALL, Deadline.after(10))).titles) == {title for title, _ in records[:100]}
 
 
-async def test_a_new_catalogue_takes_over_while_searches_go_on(
+async def test_new_catalogue_takes_over_while_searches_go_on(
     opensearch_url: str, records: Sequence[Record], http: httpx.AsyncClient
 ) -> None:
-    """Every answer is the old catalogue or the new one, whole; none fails; once new it stays new."""
+    """Every answer is wholly of the old or the new catalogue, and none fails; after a new one none is old."""
     address = new_address(opensearch_url)
     first = await loaded(address, records[:60], None)
     totals: list[int] = []
@@ -131,7 +131,7 @@ async def test_a_new_catalogue_takes_over_while_searches_go_on(
     assert await indices_of(http, address) == {first.index, second.index}
 
 
-async def test_what_served_before_the_last_is_removed(
+async def test_index_before_the_previous_one_is_removed(
     opensearch_url: str, records: Sequence[Record], http: httpx.AsyncClient
 ) -> None:
     address = new_address(opensearch_url)
@@ -165,10 +165,10 @@ async def _load_that_waits(
     return address, slow, load
 
 
-async def test_of_two_loads_at_once_the_one_that_is_overtaken_says_so_and_leaves_nothing(
+async def test_load_overtaken_by_another_fails_and_leaves_no_index(
     opensearch_url: str, records: Sequence[Record], local_embedder: Embedder, http: httpx.AsyncClient
 ) -> None:
-    """The other one has removed the index that this one was filling: it must not come back by being written to."""
+    """The other load removed the index being filled: writing to it must not create it again."""
     address, slow, loser = await _load_that_waits(opensearch_url, records[:100], local_embedder)
     winner = await loaded(address, records[:50], None)
     slow.go_on.set()
@@ -181,10 +181,10 @@ async def test_of_two_loads_at_once_the_one_that_is_overtaken_says_so_and_leaves
         assert (await catalog.search(ALL, Deadline.after(10))).total == 50
 
 
-async def test_two_loads_of_one_catalogue_at_once_are_both_well(
+async def test_two_overlapping_loads_of_one_catalogue_both_succeed(
     opensearch_url: str, records: Sequence[Record], local_embedder: Embedder, http: httpx.AsyncClient
 ) -> None:
-    """Whoever is first finishes it; the other finds that there is nothing left to do."""
+    """The first one finishes the load, and the other finds nothing left to do."""
     address, slow, second = await _load_that_waits(opensearch_url, records[:100], local_embedder)
     first = await loaded(address, records[:100], local_embedder)
     slow.go_on.set()
@@ -193,17 +193,17 @@ async def test_two_loads_of_one_catalogue_at_once_are_both_well(
     assert (await loaded(address, records[:100], local_embedder)).nothing_to_do
 
 
-async def test_two_loads_that_begin_together_are_both_well(opensearch_url: str, records: Sequence[Record]) -> None:
+async def test_loads_that_begin_together_all_succeed(opensearch_url: str, records: Sequence[Record]) -> None:
     address = new_address(opensearch_url)
     plans = await asyncio.gather(*(loaded(address, records[:40], None) for _ in range(3)))
     assert len({plan.index for plan in plans}) == 1
     assert (await loaded(address, records[:40], None)).nothing_to_do
 
 
-async def test_an_index_that_serves_has_a_copy_where_there_is_a_second_node(
+async def test_index_has_a_replica_where_there_is_a_second_node(
     opensearch_url: str, records: Sequence[Record], http: httpx.AsyncClient
 ) -> None:
-    """On one node it has none and is green all the same; nothing but the load's own alias is left behind."""
+    """On one node it has none and is green; only the load's own alias is left."""
     address = new_address(opensearch_url)
     plan = await loaded(address, records[:10], None)
     (settings,) = (await http.get(f"/{plan.index}/_settings")).json().values()
@@ -213,7 +213,7 @@ async def test_an_index_that_serves_has_a_copy_where_there_is_a_second_node(
     assert set(aliases["aliases"]) == {address.alias}
 
 
-async def test_an_index_that_somebody_else_made_under_our_name_is_told_of_and_left_alone(
+async def test_foreign_index_under_the_same_name_is_reported_and_left_alone(
     opensearch_url: str, records: Sequence[Record], http: httpx.AsyncClient
 ) -> None:
     address = new_address(opensearch_url)
@@ -223,9 +223,7 @@ async def test_an_index_that_somebody_else_made_under_our_name_is_told_of_and_le
         await loaded(address, records[:10], None)
 
 
-async def test_going_back_to_the_previous_catalogue_moves_the_alias_alone(
-    opensearch_url: str, records: Sequence[Record]
-) -> None:
+async def test_return_to_the_previous_catalogue_only_moves_the_alias(opensearch_url: str, records: Sequence[Record]) -> None:
     address = new_address(opensearch_url)
     first = await loaded(address, records[:20], None)
     await loaded(address, records[:30], None)
@@ -235,10 +233,10 @@ async def test_going_back_to_the_previous_catalogue_moves_the_alias_alone(
         assert (await catalog.search(ALL, Deadline.after(10))).total == 20
 
 
-async def test_a_changed_definition_is_told_of_and_built_anew_behind_the_alias(
+async def test_changed_index_definition_is_reported_and_rebuilt_behind_the_alias(
     opensearch_url: str, records: Sequence[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The old index is searched until the new one takes over, with the same catalogue."""
+    """The old index, with the same catalogue, is searched until the new one takes over."""
     address = new_address(opensearch_url)
     first = await loaded(address, records[:20], None)
     assert (await diagnose(address, None, Deadline.after(10))).state == OK
@@ -254,10 +252,10 @@ async def test_a_changed_definition_is_told_of_and_built_anew_behind_the_alias(
     assert (await loaded(address, records[:20], None)).nothing_to_do
 
 
-async def test_an_embedder_that_throttles_is_asked_again_until_the_catalogue_is_loaded(
+async def test_load_retries_a_throttling_embedder(
     opensearch_url: str, records: Sequence[Record], bedrock: Bedrock, bedrock_embedder: BedrockEmbedder
 ) -> None:
-    """As Bedrock does with whoever asks for a whole catalogue."""
+    """Bedrock throttles callers that embed a whole catalogue."""
     refused: list[str] = []
 
     async def answer(request: web.Request, body: dict[str, Any]) -> web.StreamResponse:
@@ -273,10 +271,10 @@ async def test_an_embedder_that_throttles_is_asked_again_until_the_catalogue_is_
     assert (await loaded(address, records[:5], bedrock_embedder)).nothing_to_do
 
 
-async def test_a_query_that_is_embedded_late_has_its_vector_the_next_time(
+async def test_late_query_vector_is_used_by_the_next_search(
     opensearch_url: str, records: Sequence[Record], bedrock: Bedrock, bedrock_embedder: BedrockEmbedder
 ) -> None:
-    """A model that takes 400 ms, where a search waits 300."""
+    """The model takes 400 ms where a search waits 300 ms."""
     address = new_address(opensearch_url)
     await loaded(address, records[:20], bedrock_embedder)
     bedrock.answer = after(0.4)
@@ -289,7 +287,7 @@ async def test_a_query_that_is_embedded_late_has_its_vector_the_next_time(
     assert bedrock.texts.count(query.text) == 1
 
 
-async def test_an_index_with_the_name_of_the_alias_is_left_alone(
+async def test_index_with_the_name_of_the_alias_is_left_alone(
     opensearch_url: str, records: Sequence[Record], http: httpx.AsyncClient
 ) -> None:
     address = new_address(opensearch_url)
@@ -298,10 +296,10 @@ async def test_an_index_with_the_name_of_the_alias_is_left_alone(
         await loaded(address, records[:10], None)
 
 
-async def test_serverless_takes_every_request_of_loading_and_searching(
+async def test_serverless_accepts_every_request_of_loading_and_searching(
     opensearch_url: str, records: Sequence[Record], local_embedder: Embedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No ids of one's own, no refresh, nothing of nodes; and each request is signed, body and all."""
+    """No request has own ids, a refresh or node settings; each is signed with its body."""
     front = Serverless(opensearch_url)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", front.key)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", front.secret)
@@ -322,7 +320,7 @@ async def test_serverless_takes_every_request_of_loading_and_searching(
     assert set(everything.titles) == {title for title, _ in records[:40]}
 
 
-async def test_a_wrong_secret_is_said_to_be_no_permission(
+async def test_wrong_secret_is_reported_as_missing_permission(
     opensearch_url: str, records: Sequence[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     front = Serverless(opensearch_url)

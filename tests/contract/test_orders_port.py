@@ -1,4 +1,4 @@
-"""What every OrdersPort does, whatever is behind it: above all, it never shows one person another's order."""
+"""What every OrdersPort does; above all, it never shows one user's order to another."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ODD_ORDER_IDS = ["", "mng-aaaa0001", "MNG-AAAA0001 ", "MNG-%", "MNG-AAAA000", "'
 
 
 @cases("owner", OWNERS, ids=lambda owner: ascii(owner)[:20])
-async def test_an_owner_reads_every_order_of_theirs_in_full(
+async def test_owner_reads_every_order_of_theirs_in_full(
     orders_port: OrdersPort, shop: Any, soon: Deadline, owner: str
 ) -> None:
     mine = shop.orders_of(owner)
@@ -28,7 +28,7 @@ async def test_an_owner_reads_every_order_of_theirs_in_full(
 
 
 @cases("owner", OWNERS, ids=lambda owner: ascii(owner)[:20])
-async def test_anothers_order_is_as_absent_as_one_that_never_was(
+async def test_foreign_order_is_as_absent_as_a_missing_one(
     orders_port: OrdersPort, shop: Any, soon: Deadline, owner: str
 ) -> None:
     foreign = [order.order_id for of, order in shop.orders if of != owner]
@@ -37,7 +37,7 @@ async def test_anothers_order_is_as_absent_as_one_that_never_was(
 
 
 @cases("guess", [*GUESSES, "r" * 254, "r" * 256, "\ud800"], ids=lambda guess: ascii(guess)[:25])
-async def test_an_owner_who_is_nearly_another_sees_nothing(
+async def test_owner_with_a_similar_name_reads_no_order(
     orders_port: OrdersPort, shop: Any, soon: Deadline, guess: str
 ) -> None:
     for _, order in shop.orders:
@@ -46,12 +46,12 @@ async def test_an_owner_who_is_nearly_another_sees_nothing(
 
 
 @cases("order_id", ODD_ORDER_IDS, ids=lambda order_id: ascii(order_id)[:20])
-async def test_an_order_id_counts_only_as_it_was_given_out(orders_port: OrdersPort, soon: Deadline, order_id: str) -> None:
+async def test_order_id_in_another_spelling_is_absent(orders_port: OrdersPort, soon: Deadline, order_id: str) -> None:
     assert await orders_port.order("reader-1", order_id, soon) is None
 
 
 @cases("owner", OWNERS, ids=lambda owner: ascii(owner)[:20])
-async def test_the_latest_orders_are_the_owners_alone_in_full_and_latest_first(
+async def test_latest_orders_are_the_owners_only_and_latest_first(
     orders_port: OrdersPort, shop: Any, soon: Deadline, owner: str
 ) -> None:
     mine = sorted(shop.orders_of(owner).values(), key=lambda order: order.ordered_at, reverse=True)
@@ -60,12 +60,14 @@ async def test_the_latest_orders_are_the_owners_alone_in_full_and_latest_first(
 
 
 @cases("guess", [*GUESSES, "r" * 254, "\ud800"], ids=lambda guess: ascii(guess)[:25])
-async def test_who_is_nearly_another_has_no_latest_orders(orders_port: OrdersPort, soon: Deadline, guess: str) -> None:
+async def test_owner_with_a_similar_name_has_no_latest_orders(orders_port: OrdersPort, soon: Deadline, guess: str) -> None:
     assert await orders_port.latest(guess, 10, soon) == ()
 
 
-async def test_purchases_are_titles_once_each_latest_first(orders_port: OrdersPort, soon: Deadline) -> None:
-    """A title bought twice counts from its latest order; what was cancelled or returned does not count."""
+async def test_purchases_are_distinct_titles_latest_first_without_cancelled_orders(
+    orders_port: OrdersPort, soon: Deadline
+) -> None:
+    """A title bought twice counts from its latest order; cancelled and returned orders do not count."""
     assert await orders_port.purchased("reader-1", soon) == ("manga-000001", "manga-000003", "manga-000002")
 
 
@@ -75,10 +77,10 @@ async def test_purchases_are_the_owners_alone(orders_port: OrdersPort, shop: Any
     assert await orders_port.purchased(owner, soon) == tuple(line.title_id for line in order.lines)
 
 
-async def test_what_was_bought_of_a_title_is_its_lines_in_the_owners_orders_alone(
+async def test_lines_bought_of_a_title_come_from_the_owners_orders_only(
     orders_port: OrdersPort, shop: Any, soon: Deadline
 ) -> None:
-    """The latest order first; of an order only the lines of that title."""
+    """The latest order comes first, with only the lines of that title."""
     mine = shop.orders_of("reader-1")
     lines = [line for name in ("MNG-AAAA0002", "MNG-AAAA0001") for line in mine[name].lines]
     expected = tuple(line for line in lines if line.title_id == "manga-000001")
@@ -89,19 +91,19 @@ async def test_what_was_bought_of_a_title_is_its_lines_in_the_owners_orders_alon
 
 
 @cases("title_id", ["manga-000004", "manga-000005", "manga-000009", "", "manga-00000", "\ud800", "m" * 3000])
-async def test_what_was_cancelled_returned_or_never_ordered_was_not_bought(
+async def test_cancelled_returned_or_never_ordered_titles_are_not_bought(
     orders_port: OrdersPort, soon: Deadline, title_id: str
 ) -> None:
     assert await orders_port.bought("reader-1", title_id, soon) == ()
 
 
-async def test_readers_at_the_same_time_each_get_their_own(orders_port: OrdersPort, shop: Any, soon: Deadline) -> None:
+async def test_concurrent_readers_each_get_their_own_orders(orders_port: OrdersPort, shop: Any, soon: Deadline) -> None:
     asked = [(owner, order) for owner, order in shop.orders for _ in range(10)]
     answers = await asyncio.gather(*(orders_port.order(owner, order.order_id, soon) for owner, order in asked))
     assert answers == [order for _, order in asked]
 
 
-async def test_an_expired_deadline_times_out_and_names_the_orders(orders_port: OrdersPort) -> None:
+async def test_expired_deadline_times_out_with_the_dependency_orders(orders_port: OrdersPort) -> None:
     late = Deadline.after(-1)
     for call in (
         orders_port.order("reader-1", "MNG-AAAA0001", late),
@@ -113,5 +115,5 @@ async def test_an_expired_deadline_times_out_and_names_the_orders(orders_port: O
         assert caught.value.dependency == "orders"
 
 
-async def test_working_orders_say_so(orders_port: OrdersPort, soon: Deadline) -> None:
+async def test_health_of_working_orders_is_ok(orders_port: OrdersPort, soon: Deadline) -> None:
     assert (await orders_port.health(soon)).ok

@@ -111,7 +111,7 @@ async def filled(request: pytest.FixtureRequest, tmp_path: Path, bucket: Bucket)
         yield port
 
 
-async def test_a_preview_is_the_first_pages_in_order_as_images_within_the_bounds(filled: PagesPort, soon: Deadline) -> None:
+async def test_preview_is_the_first_pages_in_order_within_the_size_limits(filled: PagesPort, soon: Deadline) -> None:
     preview = await filled.pages(TITLE, 1, soon)
     assert preview is not None
     assert [page.number for page in preview.pages] == list(range(1, MOST_PAGES + 1))
@@ -121,22 +121,22 @@ async def test_a_preview_is_the_first_pages_in_order_as_images_within_the_bounds
     assert sum(len(page.data) for page in preview.pages) <= MOST_PREVIEW_BYTES
 
 
-async def test_the_same_preview_comes_again_and_to_many_at_once(filled: PagesPort, soon: Deadline) -> None:
+async def test_preview_is_the_same_for_repeated_and_concurrent_calls(filled: PagesPort, soon: Deadline) -> None:
     first = await filled.pages(TITLE, 1, soon)
     assert await asyncio.gather(*(filled.pages(TITLE, 1, soon) for _ in range(8))) == [first] * 8
 
 
-async def test_it_is_well(filled: PagesPort, soon: Deadline) -> None:
+async def test_health_of_working_pages_is_ok(filled: PagesPort, soon: Deadline) -> None:
     health = await filled.health(soon)
     assert (health.ok, bool(health.detail)) == (True, True)
 
 
-async def test_what_was_asked_with_no_time_left_is_late(filled: PagesPort) -> None:
+async def test_expired_deadline_raises_timed_out(filled: PagesPort) -> None:
     with pytest.raises(TimedOut):
         await filled.pages(TITLE, 1, Deadline.after(0))
 
 
-async def test_each_page_is_what_was_put_there_with_its_own_alternative_text(shop: Shop, soon: Deadline) -> None:
+async def test_each_page_has_the_stored_bytes_and_its_alternative_text(shop: Shop, soon: Deadline) -> None:
     for name, data in FILES.items():
         shop.put(f"{TITLE}/3/{name}", data)
     preview = await shop.port.pages(TITLE, 3, soon)
@@ -149,7 +149,7 @@ async def test_each_page_is_what_was_put_there_with_its_own_alternative_text(sho
     assert [page.alt for page in preview.pages] == [None, "A cat on a roof.", None]
 
 
-async def test_where_nobody_put_anything_there_is_no_preview(shop: Shop, soon: Deadline) -> None:
+async def test_volume_without_pages_has_no_preview(shop: Shop, soon: Deadline) -> None:
     shop.put(f"{TITLE}/1/1.webp", webp())
     shop.put(f"{TITLE}/5/10.webp", webp())
     shop.put(f"{TITLE}/6/readme.txt", b"x")
@@ -157,7 +157,7 @@ async def test_where_nobody_put_anything_there_is_no_preview(shop: Shop, soon: D
         assert await shop.port.pages(title_id, volume, soon) is None
 
 
-async def test_a_gap_is_no_more_than_a_gap(shop: Shop, soon: Deadline) -> None:
+async def test_missing_page_numbers_are_skipped(shop: Shop, soon: Deadline) -> None:
     shop.put(f"{TITLE}/1/3.jpeg", jpeg())
     preview = await shop.port.pages(TITLE, 1, soon)
     assert preview is not None
@@ -169,7 +169,7 @@ async def test_a_gap_is_no_more_than_a_gap(shop: Shop, soon: Deadline) -> None:
     [SVG, b"", webp()[:-1], png()[:-4], jpeg()[:40], png(size=MOST_PAGE_BYTES + 1), png(5000, 8), b"\0" * (3 * 2**20)],
     ids=["svg", "empty", "webp cut", "png cut", "jpeg cut", "too large", "too wide", "megabytes"],
 )
-async def test_a_page_that_is_no_image_or_too_large_is_left_out_and_the_others_are_not(
+async def test_malformed_or_oversized_page_is_left_out_and_the_others_kept(
     shop: Shop, soon: Deadline, hostile: bytes
 ) -> None:
     for name, data in (("1.png", hostile), ("2.png", png()), ("3.webp", webp())):
@@ -179,7 +179,7 @@ async def test_a_page_that_is_no_image_or_too_large_is_left_out_and_the_others_a
     assert ([page.number for page in preview.pages], preview.left_out) == ([2, 3], (1,))
 
 
-async def test_three_large_pages_are_more_than_one_answer_takes(shop: Shop, soon: Deadline) -> None:
+async def test_third_large_page_exceeds_the_preview_limit_and_is_left_out(shop: Shop, soon: Deadline) -> None:
     for number in (1, 2, 3):
         shop.put(f"{TITLE}/1/{number}.png", png(size=MOST_PAGE_BYTES))
     preview = await shop.port.pages(TITLE, 1, soon)
@@ -188,7 +188,7 @@ async def test_three_large_pages_are_more_than_one_answer_takes(shop: Shop, soon
 
 
 @pytest.mark.parametrize("title_id", ["..", "../outside", "a/../../outside", "", ".", "a\0b", "x" * 65, "/etc"])
-async def test_no_name_of_a_title_leads_out_of_the_directory(tmp_path: Path, soon: Deadline, title_id: str) -> None:
+async def test_title_id_cannot_escape_the_directory(tmp_path: Path, soon: Deadline, title_id: str) -> None:
     _put_into(tmp_path)("outside/1/1.webp", webp())
     _put_into(tmp_path)("1/1.webp", webp())
     (tmp_path / "pages").mkdir()
@@ -196,7 +196,7 @@ async def test_no_name_of_a_title_leads_out_of_the_directory(tmp_path: Path, soo
         assert await port.pages(title_id, 1, soon) is None
 
 
-async def test_no_link_is_followed_at_any_level(tmp_path: Path, soon: Deadline) -> None:
+async def test_no_symbolic_link_is_followed_at_any_level(tmp_path: Path, soon: Deadline) -> None:
     _put_into(tmp_path)("outside/1/1.webp", webp())
     root, outside = tmp_path / "pages", tmp_path / "outside"
     for title in ("c", "d"):
@@ -212,7 +212,7 @@ async def test_no_link_is_followed_at_any_level(tmp_path: Path, soon: Deadline) 
     assert [preview and (preview.pages, preview.left_out) for preview in found[2:]] == [((), (1,))] * 2
 
 
-async def test_what_is_no_file_is_left_out_and_holds_nobody_up(tmp_path: Path, soon: Deadline) -> None:
+async def test_directory_or_pipe_among_the_pages_is_left_out_without_blocking(tmp_path: Path, soon: Deadline) -> None:
     folder = tmp_path / TITLE / "1"
     (folder / "1.png").mkdir(parents=True)
     os.mkfifo(folder / "2.webp")
@@ -223,10 +223,10 @@ async def test_what_is_no_file_is_left_out_and_holds_nobody_up(tmp_path: Path, s
     assert ([page.number for page in preview.pages], preview.left_out) == ([3], (1, 2))
 
 
-async def test_a_socket_among_the_pages_is_not_taken_for_a_disk_that_fails(
+async def test_socket_among_the_pages_is_left_out_and_no_failure(
     tmp_path: Path, soon: Deadline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Or one volume would open the breaker for all of them."""
+    """Otherwise one volume would open the breaker for all."""
     folder = tmp_path / TITLE / "1"
     folder.mkdir(parents=True)
     monkeypatch.chdir(folder)  # a socket's path may have no more than 107 characters
@@ -238,7 +238,7 @@ async def test_a_socket_among_the_pages_is_not_taken_for_a_disk_that_fails(
     assert (preview.pages, preview.left_out) == ((), (1,))
 
 
-async def test_a_hundred_megabytes_are_never_read(tmp_path: Path, soon: Deadline) -> None:
+async def test_file_of_a_hundred_megabytes_is_never_read(tmp_path: Path, soon: Deadline) -> None:
     folder = tmp_path / TITLE / "1"
     folder.mkdir(parents=True)
     with (folder / "1.png").open("wb") as file:
@@ -249,10 +249,10 @@ async def test_a_hundred_megabytes_are_never_read(tmp_path: Path, soon: Deadline
     assert (preview.pages, preview.left_out) == ((), (1,))
 
 
-async def test_a_folder_that_may_not_be_read_is_a_failure_of_that_title_only(
+async def test_unreadable_folder_affects_its_own_title_only(
     tmp_path: Path, soon: Deadline, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Or one title would open the breaker for all of them. The superuser, as whom tests may run, is let in anywhere."""
+    """Otherwise one title would open the breaker for all. A superuser, who may run tests, can read any folder."""
     _put_into(tmp_path)(f"{TITLE}/1/1.png", png())
     _put_into(tmp_path)("locked/1/1.png", png())
     opening = os.open
@@ -269,8 +269,8 @@ async def test_a_folder_that_may_not_be_read_is_a_failure_of_that_title_only(
     assert "locked has no preview" in caplog.text
 
 
-async def test_a_disk_that_hangs_takes_its_threads_and_no_more_and_holds_up_no_end(tmp_path: Path) -> None:
-    """In a process of its own, which has to end although its disk never answers."""
+async def test_hanging_disk_blocks_only_its_threads_and_not_the_exit(tmp_path: Path) -> None:
+    """It runs in a process of its own, which has to end although the disk never answers."""
     (tmp_path / "pages").mkdir()
     ended = await asyncio.create_subprocess_exec(sys.executable, "-c", HANGING, str(tmp_path / "pages"), stdout=PIPE)
     async with asyncio.timeout(60):
@@ -278,9 +278,7 @@ async def test_a_disk_that_hangs_takes_its_threads_and_no_more_and_holds_up_no_e
     assert (ended.returncode, told.split()) == (0, [b"TimedOut"] * 7 + [b"4"])
 
 
-async def test_where_no_thread_can_be_started_a_call_fails_at_once_and_keeps_no_place(
-    tmp_path: Path, soon: Deadline
-) -> None:
+async def test_call_fails_at_once_when_no_thread_can_be_started_and_frees_its_slot(tmp_path: Path, soon: Deadline) -> None:
     """A stack that no address space holds is refused, as a process of too many threads is: more often than there are places."""
     (tmp_path / TITLE / "1").mkdir(parents=True)
     (tmp_path / TITLE / "1" / "1.webp").write_bytes(webp())
@@ -295,7 +293,7 @@ async def test_where_no_thread_can_be_started_a_call_fails_at_once_and_keeps_no_
         assert await port.pages(TITLE, 1, soon) is not None
 
 
-async def test_a_directory_that_has_gone_is_a_failure_that_names_no_path(tmp_path: Path, soon: Deadline) -> None:
+async def test_missing_directory_is_a_failure_that_names_no_path(tmp_path: Path, soon: Deadline) -> None:
     async with DirectoryPages.open(tmp_path / "gone") as port:
         with pytest.raises(DependencyFailure) as raised:
             await port.pages(TITLE, 1, soon)
@@ -303,7 +301,7 @@ async def test_a_directory_that_has_gone_is_a_failure_that_names_no_path(tmp_pat
     assert str(tmp_path) not in str(raised.value)
 
 
-async def test_a_buckets_page_that_is_too_large_is_not_even_asked_for(bucket: Bucket, soon: Deadline) -> None:
+async def test_page_listed_as_oversized_is_not_downloaded(bucket: Bucket, soon: Deadline) -> None:
     bucket.objects[f"previews/{TITLE}/1/1.png"] = png()
     bucket.listed_as[f"previews/{TITLE}/1/1.png"] = 100 * 2**20
     async with _s3(bucket) as port:
@@ -313,7 +311,7 @@ async def test_a_buckets_page_that_is_too_large_is_not_even_asked_for(bucket: Bu
     assert not [asked for asked in bucket.asked if "list-type" not in asked]
 
 
-async def test_a_page_that_grew_since_it_was_listed_is_left_out_too(bucket: Bucket, soon: Deadline) -> None:
+async def test_page_that_grew_since_it_was_listed_is_left_out(bucket: Bucket, soon: Deadline) -> None:
     bucket.objects[f"previews/{TITLE}/1/1.png"] = bytes(MOST_PAGE_BYTES + 1)
     bucket.listed_as[f"previews/{TITLE}/1/1.png"] = 100
     async with _s3(bucket) as port:
@@ -322,7 +320,7 @@ async def test_a_page_that_grew_since_it_was_listed_is_left_out_too(bucket: Buck
     assert preview.left_out == (1,)
 
 
-async def test_what_is_asked_of_a_bucket_is_signed(bucket: Bucket, soon: Deadline) -> None:
+async def test_bucket_requests_are_signed(bucket: Bucket, soon: Deadline) -> None:
     async with _s3(bucket) as port:
         await port.pages(TITLE, 1, soon)
     assert len(bucket.signed) == MOST_PAGES
@@ -340,7 +338,7 @@ async def test_what_is_asked_of_a_bucket_is_signed(bucket: Bucket, soon: Deadlin
         (s3.breaks_off, DependencyFailure, "broke off"),
     ],
 )
-async def test_a_bucket_that_refuses_fails_the_call_in_the_stores_own_words(
+async def test_bucket_error_fails_the_call_in_own_words_without_secrets(
     bucket: Bucket, soon: Deadline, answer: s3.Answer, kind: type[Exception], said: str
 ) -> None:
     bucket.objects[f"previews/{TITLE}/1/1.png"] = png(size=99_000)
@@ -352,7 +350,7 @@ async def test_a_bucket_that_refuses_fails_the_call_in_the_stores_own_words(
     assert "127.0.0.1" not in str(raised.value)
 
 
-async def test_a_bucket_that_hangs_is_left_by_the_deadline(bucket: Bucket) -> None:
+async def test_hanging_bucket_times_out_at_the_deadline(bucket: Bucket) -> None:
     async with _s3(bucket) as port:
         bucket.answer = s3.hangs
         with pytest.raises(TimedOut):
@@ -361,14 +359,14 @@ async def test_a_bucket_that_hangs_is_left_by_the_deadline(bucket: Bucket) -> No
         await eventually(lambda: bucket.hung_up == len(bucket.asked))
 
 
-async def test_nothing_that_listens_is_a_failure_and_does_not_stop_the_start(soon: Deadline) -> None:
+async def test_unreachable_bucket_is_a_failure_and_does_not_stop_the_start(soon: Deadline) -> None:
     async with S3Pages.open(S3Address.parse("s3://pages?region=eu-west-1&endpoint=http://127.0.0.1:9")) as port:
         with pytest.raises(DependencyFailure, match="cannot be reached"):
             await port.pages(TITLE, 1, soon)
 
 
-async def test_every_picture_of_the_demo_is_shown_and_can_be_read_by_others(soon: Deadline) -> None:
-    """Three to a volume, with what is to be seen; small enough for hosts that take lines of 64 KiB."""
+async def test_pictures_of_every_demo_volume_are_readable_and_fit_into_60_kib(soon: Deadline) -> None:
+    """A volume has three, each with its text; hosts that read lines of 64 KiB can take them."""
     shown = set()
     async with DemoPages.open() as port:
         for volume in range(1, 40):

@@ -1,4 +1,4 @@
-"""What every store of stated preferences does, whatever is behind it."""
+"""What every store of preferences does, in each implementation."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ async def preferences(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIt
         yield store.preferences
 
 
-async def test_nothing_is_kept_of_somebody_new(preferences: PreferencesPort, soon: Deadline) -> None:
+async def test_new_user_has_no_preferences(preferences: PreferencesPort, soon: Deadline) -> None:
     assert await preferences.stated("reader", soon) == Kept()
 
 
-async def test_what_is_kept_is_what_was_put_there_word_for_word_and_in_its_order(
-    preferences: PreferencesPort, soon: Deadline
-) -> None:
+async def test_preferences_are_kept_word_for_word_in_order(preferences: PreferencesPort, soon: Deadline) -> None:
     told = kept("I don't like gore", "予算は一冊700円まで 🐟", "あ" * LONGEST, *(f"note {n}" for n in range(MOST_KEPT - 3)))
     assert await preferences.keep("reader", told, None, soon)
     assert await preferences.stated("reader", soon) == told
 
 
-async def test_only_the_state_that_was_read_is_replaced(preferences: PreferencesPort, soon: Deadline) -> None:
-    """Whoever read another one has to look again, or would take away what was said meanwhile."""
+async def test_preferences_are_replaced_only_with_the_revision_that_was_read(
+    preferences: PreferencesPort, soon: Deadline
+) -> None:
+    """A writer with another revision has to read again, or it would remove a concurrent change."""
     first, second = kept("no gore"), kept("no gore", "no horror", revision="b")
     assert await preferences.keep("reader", first, None, soon)
     assert not await preferences.keep("reader", second, None, soon)
@@ -62,14 +62,14 @@ async def test_only_the_state_that_was_read_is_replaced(preferences: Preferences
     assert await preferences.stated("reader", soon) == second
 
 
-async def test_of_two_who_write_at_once_one_succeeds(preferences: PreferencesPort, soon: Deadline) -> None:
+async def test_one_of_several_concurrent_writes_succeeds(preferences: PreferencesPort, soon: Deadline) -> None:
     tries = [preferences.keep("reader", kept(f"note {n}", revision=f"{n}"), None, soon) for n in range(5)]
     done = await asyncio.gather(*tries)
     assert sum(done) == 1
     assert (await preferences.stated("reader", soon)).revision == str(done.index(True))
 
 
-async def test_of_no_preferences_nothing_is_left(preferences: PreferencesPort, soon: Deadline) -> None:
+async def test_empty_preferences_leave_no_record(preferences: PreferencesPort, soon: Deadline) -> None:
     assert await preferences.keep("reader", kept("no gore"), None, soon)
     assert not await preferences.keep("reader", Kept(), "another", soon)
     assert await preferences.keep("reader", Kept(), "a", soon)
@@ -77,7 +77,7 @@ async def test_of_no_preferences_nothing_is_left(preferences: PreferencesPort, s
     assert await preferences.keep("reader", Kept(), None, soon), "who has none may be forgotten again"
 
 
-async def test_nobody_sees_or_changes_what_another_stated(preferences: PreferencesPort, soon: Deadline) -> None:
+async def test_preferences_of_users_are_kept_apart(preferences: PreferencesPort, soon: Deadline) -> None:
     for number, user in enumerate(USERS):
         assert await preferences.keep(user, kept(f"note {number}"), None, soon)
     assert await preferences.keep(USERS[0], Kept(), "a", soon)
@@ -85,7 +85,7 @@ async def test_nobody_sees_or_changes_what_another_stated(preferences: Preferenc
         assert await preferences.stated(user, soon) == kept(f"note {number}")
 
 
-async def test_an_expired_deadline_times_out_and_names_the_profile(preferences: PreferencesPort) -> None:
+async def test_expired_deadline_times_out_with_the_dependency_profile(preferences: PreferencesPort) -> None:
     late = Deadline.after(-1)
     for call in (preferences.stated("reader", late), preferences.keep("reader", kept("no gore"), None, late)):
         with pytest.raises(TimedOut) as caught:
@@ -93,12 +93,12 @@ async def test_an_expired_deadline_times_out_and_names_the_profile(preferences: 
         assert caught.value.dependency == "profile"
 
 
-async def test_each_says_how_it_fares(preferences: PreferencesPort, soon: Deadline) -> None:
+async def test_health_of_working_preferences_is_ok(preferences: PreferencesPort, soon: Deadline) -> None:
     assert (await preferences.health(soon)).ok
 
 
-async def test_beside_the_events_of_a_profile_they_are_none_and_go_with_them(request: pytest.FixtureRequest) -> None:
-    """One table, one owner: a recall does not meet them, and who sweeps the owner's items takes them along."""
+async def test_preferences_are_no_events_of_the_profile_and_are_forgotten_with_it(request: pytest.FixtureRequest) -> None:
+    """Both are in one table under one owner: a recall skips them, and removing the owner removes them."""
     soon, event = Deadline.after(30), Event.make_event(EventKind.VIEWED, "manga-000001", datetime.now(UTC))
     async with DynamoStore.open(request.getfixturevalue("dynamodb_address")) as store:
         await store.profiles.remember([("reader", event)], soon)

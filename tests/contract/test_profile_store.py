@@ -1,4 +1,4 @@
-"""What every store of profiles does, whatever is behind it."""
+"""What every store of profiles does, in each implementation."""
 
 from __future__ import annotations
 
@@ -41,20 +41,18 @@ async def profiles(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
         yield store.profiles
 
 
-async def test_nothing_is_known_of_somebody_new(profiles: ProfilePort, soon: Deadline) -> None:
+async def test_new_user_has_an_empty_profile(profiles: ProfilePort, soon: Deadline) -> None:
     assert await profiles.recall("reader", soon) == Profile()
 
 
-async def test_what_was_remembered_is_recalled_latest_first_in_whatever_order_it_came(
-    profiles: ProfilePort, soon: Deadline
-) -> None:
+async def test_events_are_recalled_latest_first(profiles: ProfilePort, soon: Deadline) -> None:
     told = [event("manga-2", 2), event("狼と 香辛料 🐺", 0, EventKind.SEARCHED), event("manga-3", 3, EventKind.SEARCHED)]
     for each in told:
         await profiles.remember([("reader", each)], soon)
     assert (await profiles.recall("reader", soon)).events == (told[1], told[0], told[2])
 
 
-async def test_the_same_event_told_again_counts_once(profiles: ProfilePort, soon: Deadline) -> None:
+async def test_repeated_event_counts_once(profiles: ProfilePort, soon: Deadline) -> None:
     for told in (1, 2, 3):
         await profiles.remember([("reader", event("manga-1"))] * told, soon)
     assert (await profiles.recall("reader", soon)).events == (event("manga-1"),)
@@ -68,7 +66,7 @@ async def test_events_of_one_moment_are_all_kept(profiles: ProfilePort, soon: De
 
 
 @cases("at_once", [True, False], ids=["in one batch", "one by one"])
-async def test_nobody_sees_what_another_did(profiles: ProfilePort, soon: Deadline, at_once: bool) -> None:
+async def test_events_of_users_are_kept_apart(profiles: ProfilePort, soon: Deadline, at_once: bool) -> None:
     told = [(user, event(f"manga-{number}")) for number, user in enumerate(USERS)]
     for entries in [told] if at_once else [[each] for each in told]:
         await profiles.remember(entries, soon)
@@ -77,32 +75,32 @@ async def test_nobody_sees_what_another_did(profiles: ProfilePort, soon: Deadlin
     assert await profiles.recall("reade", soon) == Profile()
 
 
-async def test_what_two_did_in_the_same_moment_is_kept_for_both(profiles: ProfilePort, soon: Deadline) -> None:
+async def test_same_event_of_two_users_is_kept_for_both(profiles: ProfilePort, soon: Deadline) -> None:
     await profiles.remember([("reader", event("manga-1")), ("another", event("manga-1"))], soon)
     for user in ("reader", "another"):
         assert (await profiles.recall(user, soon)).events == (event("manga-1"),)
 
 
-async def test_remembering_nothing_is_no_error(profiles: ProfilePort, soon: Deadline) -> None:
+async def test_remembering_no_events_is_no_error(profiles: ProfilePort, soon: Deadline) -> None:
     await profiles.remember([], soon)
     assert await profiles.recall("reader", soon) == Profile()
 
 
-async def test_a_recall_is_bounded_to_the_latest(profiles: ProfilePort, soon: Deadline) -> None:
+async def test_recall_is_bounded_to_the_latest_events(profiles: ProfilePort, soon: Deadline) -> None:
     told = [event(f"manga-{n}", n) for n in range(RECALLED + 20)]
     await profiles.remember([("reader", each) for each in told], soon)
     assert list((await profiles.recall("reader", soon)).events) == told[:RECALLED]
 
 
-async def test_what_is_half_a_year_old_is_not_recalled(profiles: ProfilePort, soon: Deadline) -> None:
-    """Exactly, although DynamoDB itself takes days to remove what has expired."""
+async def test_event_older_than_half_a_year_is_not_recalled(profiles: ProfilePort, soon: Deadline) -> None:
+    """The limit is exact, although DynamoDB takes days to remove expired items."""
     day = 24 * 60
     for minutes in (KEPT_DAYS * day + 1, KEPT_DAYS * day - 1):
         await profiles.remember([("reader", event(f"{minutes}", minutes))], soon)
     assert [each.subject for each in (await profiles.recall("reader", soon)).events] == [f"{KEPT_DAYS * day - 1}"]
 
 
-async def test_one_who_is_forgotten_is_new_again_and_nobody_else_is(profiles: ProfilePort, soon: Deadline) -> None:
+async def test_forgotten_user_has_an_empty_profile_and_others_keep_theirs(profiles: ProfilePort, soon: Deadline) -> None:
     told = [event(f"manga-{n}", n) for n in range(60)]
     await profiles.remember([*(("reader", each) for each in told), ("another", event("manga-1"))], soon)
     await profiles.forget("reader", soon)
@@ -112,9 +110,7 @@ async def test_one_who_is_forgotten_is_new_again_and_nobody_else_is(profiles: Pr
     assert (await profiles.recall("another", soon)).events == (event("manga-1"),)
 
 
-async def test_of_one_kind_each_subject_is_once_with_its_last_time_latest_first(
-    profiles: ProfilePort, soon: Deadline
-) -> None:
+async def test_last_returns_each_subject_of_a_kind_once_latest_first(profiles: ProfilePort, soon: Deadline) -> None:
     for each in (event("a", 3), event("b", 2), event("a", 1), event("a", 0, EventKind.SEARCHED)):
         await profiles.remember([("reader", each)], soon)
     profile = await profiles.recall("reader", soon)
@@ -122,25 +118,25 @@ async def test_of_one_kind_each_subject_is_once_with_its_last_time_latest_first(
     assert profile.last(EventKind.SEARCHED) == (event("a", 0, EventKind.SEARCHED),)
 
 
-async def test_the_longest_subject_is_kept_as_it_is(profiles: ProfilePort, soon: Deadline) -> None:
+async def test_longest_subject_is_kept_unchanged(profiles: ProfilePort, soon: Deadline) -> None:
     longest = event("🐟" * LONGEST_SUBJECT)
     await profiles.remember([("r" * 255, longest)], soon)
     assert (await profiles.recall("r" * 255, soon)).events == (longest,)
 
 
-async def test_an_event_older_than_all_that_is_kept_takes_no_place(profiles: ProfilePort, soon: Deadline) -> None:
-    """Events may come late; a full profile is the latest ones whatever the order."""
+async def test_late_event_older_than_a_full_profile_is_not_recalled(profiles: ProfilePort, soon: Deadline) -> None:
+    """A full profile has the latest events, in whatever order they arrived."""
     told = [event(f"manga-{n}", n) for n in range(RECALLED)]
     await profiles.remember([("reader", each) for each in told], soon)
     await profiles.remember([("reader", event("late", RECALLED + 1))], soon)
     assert list((await profiles.recall("reader", soon)).events) == told
 
 
-async def test_each_says_how_it_fares(profiles: ProfilePort, soon: Deadline) -> None:
+async def test_health_of_a_working_profile_store_is_ok(profiles: ProfilePort, soon: Deadline) -> None:
     assert (await profiles.health(soon)).ok
 
 
-async def test_an_expired_deadline_times_out_and_names_the_profile(profiles: ProfilePort) -> None:
+async def test_expired_deadline_times_out_with_the_dependency_profile(profiles: ProfilePort) -> None:
     late = Deadline.after(-1)
     calls: list[Any] = [
         profiles.remember([("reader", event("manga-1"))], late),

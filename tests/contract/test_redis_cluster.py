@@ -112,8 +112,8 @@ def paused(node: Redis) -> Iterator[None]:
 # -- many at once
 
 
-async def test_three_hundred_cold_callers_at_once_are_all_answered_by_tls(tls_cluster: Cluster) -> None:
-    """Nothing is connected and nothing is known when they come: they wait for it, each within its own time."""
+async def test_three_hundred_concurrent_first_calls_are_answered_over_tls(tls_cluster: Cluster) -> None:
+    """Nothing is connected and no slot is known before them: each waits within its own deadline."""
 
     async def own(n: int) -> bool:
         key, later = f"{{cold-{n}}}", Deadline.after(20)
@@ -133,7 +133,9 @@ async def test_three_hundred_cold_callers_at_once_are_all_answered_by_tls(tls_cl
     await redis.aclose()
 
 
-async def test_a_trip_asks_several_nodes_at_once(redis: ClusteredRedis, cluster: Cluster) -> None:
+async def test_one_round_trip_asks_several_nodes_and_keeps_the_order_of_replies(
+    redis: ClusteredRedis, cluster: Cluster
+) -> None:
     """The replies of three nodes stand in the order of the steps."""
     keys = [key_on(node, redis) for node in cluster.nodes]
     later = Deadline.after(SOON)
@@ -141,8 +143,8 @@ async def test_a_trip_asks_several_nodes_at_once(redis: ClusteredRedis, cluster:
     assert await read(redis, *reversed(keys)) == [b"2", b"1", b"0"]
 
 
-async def test_the_steps_for_one_node_arrive_there_in_one_write(redis: ClusteredRedis, cluster: Cluster) -> None:
-    """The node itself counts how often it had to read."""
+async def test_steps_for_one_node_are_sent_in_one_write(redis: ClusteredRedis, cluster: Cluster) -> None:
+    """The node itself counts its reads."""
 
     async def reads() -> int:
         told = (await ask(direct, "INFO", "stats")).decode().split()
@@ -158,8 +160,8 @@ async def test_the_steps_for_one_node_arrive_there_in_one_write(redis: Clustered
 # -- slots that move
 
 
-async def test_calls_go_on_while_their_slot_moves_and_each_is_counted_once(redis: ClusteredRedis, cluster: Cluster) -> None:
-    """ASK while it moves, MOVED when it has; the callers notice neither."""
+async def test_calls_go_on_and_count_once_while_their_slot_moves(redis: ClusteredRedis, cluster: Cluster) -> None:
+    """The nodes answer ASK during the move and MOVED after it, which callers do not notice."""
     keys = [f"{{moving}}:{n}" for n in range(30)]
     counts = dict.fromkeys(keys, 0)
     done = asyncio.Event()
@@ -187,10 +189,10 @@ async def test_calls_go_on_while_their_slot_moves_and_each_is_counted_once(redis
         await asyncio.gather(*callers)
 
 
-async def test_a_new_key_is_made_where_its_slot_goes_and_a_torn_pair_is_unavailable(
+async def test_key_in_a_moving_slot_is_created_and_a_split_pair_is_unavailable(
     redis: ClusteredRedis, cluster: Cluster
 ) -> None:
-    """What Redis answers with TRYAGAIN is a failure of the port's kind, and not a reply."""
+    """Redis's TRYAGAIN is raised as the port's failure and not returned as a reply."""
     async with moving("{torn}", redis, cluster) as move:
         await redis.trip([Command(("SET", "{torn}:here", 1))], Deadline.after(SOON))
         await move.begin()
@@ -204,7 +206,7 @@ async def test_a_new_key_is_made_where_its_slot_goes_and_a_torn_pair_is_unavaila
         assert owner_of("{torn}", redis) == move.port, "known at once, and not when the topology has been learnt anew"
 
 
-async def test_steps_across_slots_in_one_command_are_a_refusal(redis: ClusteredRedis) -> None:
+async def test_command_across_slots_is_a_refusal(redis: ClusteredRedis) -> None:
     (reply,) = await redis.trip([Command(("MGET", "{a}", "{b}"))], Deadline.after(SOON))
     assert isinstance(reply, MemoryRefused)
 
@@ -240,10 +242,8 @@ async def moving(tag: str, redis: ClusteredRedis, cluster: Cluster) -> AsyncIter
 
 
 @pytest.mark.alone
-async def test_a_node_that_hangs_costs_its_own_keys_their_time_and_the_others_nothing(
-    redis: ClusteredRedis, cluster: Cluster
-) -> None:
-    """Its trips end in time, and soon at once; the health of the whole says so; it is used again when it answers."""
+async def test_hanging_node_affects_its_own_keys_only(redis: ClusteredRedis, cluster: Cluster) -> None:
+    """Its trips time out, and later fail at once; health reports it, and it is used once it answers."""
     keys = [key_on(node, redis) for node in cluster.nodes]
     ends = time.monotonic() + 1.5
     with paused(cluster.nodes[1]):
@@ -260,8 +260,8 @@ async def test_a_node_that_hangs_costs_its_own_keys_their_time_and_the_others_no
     assert await redis.trip([Command(("PING",))], Deadline.after(1)) == [b"PONG"]
 
 
-async def test_a_trip_whose_node_is_lost_under_way_may_have_been_done(redis: ClusteredRedis, cluster: Cluster) -> None:
-    """Nor does it say anything of the other nodes; one that is only late may have been done as well."""
+async def test_round_trip_lost_with_its_node_raises_node_unanswered(redis: ClusteredRedis, cluster: Cluster) -> None:
+    """It says nothing of the other nodes; the commands of a late node may have been executed."""
     key = f"{key_on(cluster.nodes[0], redis)}:nothing"
     async with connected(RedisAddress.parse(cluster.nodes[0].url)) as direct:
         under_way = asyncio.create_task(redis.trip([Command(("BLPOP", key, 0))], Deadline.after(SOON)))
@@ -275,8 +275,10 @@ async def test_a_trip_whose_node_is_lost_under_way_may_have_been_done(redis: Clu
     await until_it_answers(redis, key)
 
 
-async def test_one_node_that_hangs_takes_nobodys_memory_away_but_its_own(redis: ClusteredRedis, cluster: Cluster) -> None:
-    """As wired, with one breaker for all: once the node is known to be away, sessions that others keep are remembered."""
+async def test_hanging_node_does_not_open_the_breaker_for_sessions_of_others(
+    redis: ClusteredRedis, cluster: Cluster
+) -> None:
+    """The server has one breaker for all: once the node is known to hang, other nodes' sessions work."""
     memory = SessionMemory(
         redis, CircuitBreaker("redis", BreakerPolicy(5.0)), TurnArithmetic(3000, TurnShadows()), None, LocalLimits(Rate())
     )
@@ -313,8 +315,8 @@ async def test_one_node_that_hangs_takes_nobodys_memory_away_but_its_own(redis: 
         assert not deadline.expired()
 
 
-async def test_a_replica_takes_a_killed_primarys_place_and_its_keys_are_found_there() -> None:
-    """The cluster itself needs about two seconds; whoever asks meanwhile is told that memory is away."""
+async def test_replica_takes_over_for_a_killed_primary() -> None:
+    """The cluster needs about two seconds, in which memory is unavailable."""
     require("Redis cluster", redis_servers.missing())
     with redis_servers.started_cluster(replica=True, patience_ms=1000) as cluster:
         assert cluster.replica is not None
@@ -331,7 +333,7 @@ async def test_a_replica_takes_a_killed_primarys_place_and_its_keys_are_found_th
             assert cluster.nodes[2].port not in {int(node.port) for node in redis.primaries}
 
 
-async def test_a_node_that_is_killed_is_used_again_when_it_is_back(redis: ClusteredRedis, cluster: Cluster) -> None:
+async def test_killed_node_is_used_again_when_it_is_back(redis: ClusteredRedis, cluster: Cluster) -> None:
     """The last with this cluster, whose node goes again at its end. Meanwhile memory is away for all, as the cluster has it."""
     keys = [key_on(node, redis) for node in cluster.nodes]
     for node in cluster.nodes:
@@ -370,9 +372,7 @@ async def test_a_node_that_is_killed_is_used_again_when_it_is_back(redis: Cluste
         ("localhost", "IP:127.0.0.1,DNS:localhost", {"cluster-announce-ip": "127.0.0.1", "cluster-preferred-endpoint-type": "hostname"}),
     ],
 )  # fmt: skip
-async def test_a_node_is_found_under_the_name_that_its_certificate_allows(
-    seed: str, names: str, settings: dict[str, str]
-) -> None:
+async def test_node_is_reached_under_the_name_in_its_certificate(seed: str, names: str, settings: dict[str, str]) -> None:
     require("Redis cluster with TLS", redis_servers.missing())
     with redis_servers.started(tls=True, cluster=True, names=names, more=settings) as own:
         address = replace(cluster_address(own.url), host=seed)
@@ -381,8 +381,8 @@ async def test_a_node_is_found_under_the_name_that_its_certificate_allows(
             assert await redis.trip(steps, Deadline.after(SOON)) == [b"OK", b"PONG"]
 
 
-async def test_a_node_with_a_strangers_certificate_is_not_spoken_to() -> None:
-    """Neither its own name nor that of the cluster is in it."""
+async def test_node_with_a_foreign_certificate_is_refused() -> None:
+    """The certificate names neither the node nor the cluster."""
     require("Redis cluster with TLS", redis_servers.missing())
     with redis_servers.started(tls=True, cluster=True, names="DNS:elsewhere") as own:
         redis = ClusteredRedis(replace(cluster_address(own.url), host="localhost"))
@@ -392,8 +392,8 @@ async def test_a_node_with_a_strangers_certificate_is_not_spoken_to() -> None:
         await redis.aclose()
 
 
-async def test_a_cluster_without_slots_is_unavailable_until_it_has_them() -> None:
-    """And one that misses a slot is not well, though it may serve the others."""
+async def test_cluster_without_slots_is_unavailable_until_they_are_assigned() -> None:
+    """A cluster that misses one slot is unhealthy, though it may serve the others."""
     with private_valkey("--cluster-enabled", "yes", "--cluster-require-full-coverage", "no") as own:
         redis = ClusteredRedis(replace(own.address, cluster=True))
         await redis.connect(Deadline.after(0.1))
@@ -412,8 +412,8 @@ async def test_a_cluster_without_slots_is_unavailable_until_it_has_them() -> Non
         await redis.aclose()
 
 
-async def test_a_user_that_may_not_ask_for_the_topology_is_unavailable_and_doctor_says_why() -> None:
-    """Serving finds no node without it, so a node that answers everything else is not well."""
+async def test_user_without_the_right_to_the_topology_is_unavailable_and_doctor_says_why() -> None:
+    """Without the topology no node is found, so a node that answers all else is unhealthy."""
     with private_valkey("--cluster-enabled", "yes") as own:
         address = replace(await as_cluster_of_one(own.address), username="app", password="any")
         async with connected(own.address) as direct:
@@ -434,8 +434,8 @@ async def test_a_user_that_may_not_ask_for_the_topology_is_unavailable_and_docto
 # -- beginnings and ends
 
 
-async def test_callers_that_leave_leave_nothing_behind(valkey_cluster: KeyValue) -> None:
-    """Their steps end by themselves; nobody is sent a reply that was another's."""
+async def test_cancelled_callers_leave_no_task_behind(valkey_cluster: KeyValue) -> None:
+    """Their steps end by themselves, and no caller gets another's reply."""
     own = valkey_cluster
     await ask(own, "SET", "mine", "1")
     tasks = asyncio.all_tasks()
@@ -448,8 +448,8 @@ async def test_callers_that_leave_leave_nothing_behind(valkey_cluster: KeyValue)
     await eventually(lambda: asyncio.all_tasks() <= tasks)
 
 
-async def test_a_closed_one_is_unavailable_and_stays_so(valkey_cluster: KeyValue) -> None:
-    """Closing it again changes nothing."""
+async def test_closed_cluster_client_stays_unavailable(valkey_cluster: KeyValue) -> None:
+    """A second close changes nothing."""
     await valkey_cluster.aclose()
     await valkey_cluster.aclose()
     with pytest.raises(MemoryUnavailable, match="not connected"):
@@ -457,8 +457,8 @@ async def test_a_closed_one_is_unavailable_and_stays_so(valkey_cluster: KeyValue
 
 
 @cases("moment", ["while it dials", "while it hangs", "while it answers"])
-async def test_one_that_is_closed_leaves_no_task_and_ends_every_trip(moment: str) -> None:
-    """Whoever waits is told at once, and not at its own deadline."""
+async def test_closing_ends_every_round_trip_and_leaves_no_task(moment: str) -> None:
+    """Waiting callers fail at once and not at their own deadline."""
     with private_valkey("--cluster-enabled", "yes") as own:
         redis = ClusteredRedis(await as_cluster_of_one(own.address))
         tasks = asyncio.all_tasks()
@@ -477,8 +477,8 @@ async def test_one_that_is_closed_leaves_no_task_and_ends_every_trip(moment: str
         await eventually(lambda: asyncio.all_tasks() <= tasks)
 
 
-async def test_nothing_is_deprecated_and_nothing_is_left_open(caplog: pytest.LogCaptureFixture) -> None:
-    """From the first command to the end, and when the end comes while the cluster is away."""
+async def test_cluster_client_uses_nothing_deprecated_and_leaves_nothing_open(caplog: pytest.LogCaptureFixture) -> None:
+    """The check covers first command to end, and an end while the cluster is away."""
     with private_valkey("--cluster-enabled", "yes") as own, warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         address = await as_cluster_of_one(own.address)
@@ -505,8 +505,8 @@ async def valkey_cluster() -> AsyncIterator[KeyValue]:
             yield redis
 
 
-async def test_memory_is_degraded_while_the_cluster_hangs_and_whole_again_after_it() -> None:
-    """As wired: 50 ms a trip, a breaker, and no call that fails for it."""
+async def test_memory_is_degraded_while_the_cluster_hangs_and_recovers() -> None:
+    """The wired server has 50 ms a trip and a breaker, and no call fails."""
     with private_valkey("--cluster-enabled", "yes") as own:
         address = await as_cluster_of_one(own.address)
         async with reached(address) as redis:
@@ -526,8 +526,8 @@ async def test_memory_is_degraded_while_the_cluster_hangs_and_whole_again_after_
                 await asyncio.sleep(0.01)
 
 
-async def test_a_cluster_slower_to_greet_than_a_trip_may_take_is_reached_all_the_same() -> None:
-    """The first trips are too short to learn the topology in; it is learnt while they give up."""
+async def test_cluster_slow_to_connect_is_reached_across_short_round_trips() -> None:
+    """The first trips are too short to learn the topology, which is learnt while they time out."""
     with private_valkey("--cluster-enabled", "yes") as own:
         address = await as_cluster_of_one(own.address)
         redis = ClusteredRedis(address)
@@ -541,8 +541,8 @@ async def test_a_cluster_slower_to_greet_than_a_trip_may_take_is_reached_all_the
         await redis.aclose()
 
 
-async def test_the_setting_reaches_the_cluster(redis_cluster_url: str) -> None:
-    """MANGA_REDIS_URL=redis+cluster://… is wired to it, and it is known before the first call."""
+async def test_redis_url_setting_opens_a_cluster_client(redis_cluster_url: str) -> None:
+    """MANGA_REDIS_URL=redis+cluster://… is wired to it, and the topology is known before the first call."""
     async with AsyncExitStack() as stack:
         url = redis_cluster_url.replace("redis://", "redis+cluster://")
         redis = await open_redis(Settings.from_environment({"MANGA_REDIS_URL": url}), stack)
@@ -579,7 +579,7 @@ def signing_in(address: RedisAddress) -> ClusteredRedis | MultiplexedRedis:
 
 
 @pytest.mark.usefixtures("role")
-async def test_each_connection_signs_in_as_the_user_with_a_token(guarded: RedisAddress) -> None:
+async def test_each_connection_authenticates_with_an_iam_token(guarded: RedisAddress) -> None:
     redis = signing_in(guarded)
     await redis.connect(Deadline.after(SOON))
     assert await redis.trip([Command(("SET", "x", "1"))], Deadline.after(SOON)) == [b"OK"]
@@ -588,10 +588,10 @@ async def test_each_connection_signs_in_as_the_user_with_a_token(guarded: RedisA
         assert b"user=app" in await ask(direct, "CLIENT", "LIST")
 
 
-async def test_without_aws_credentials_memory_is_away_until_there_are_some(
+async def test_memory_is_away_without_aws_credentials_and_logged_once(
     guarded: RedisAddress, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """One line says why, however often it is tried; nothing else is disturbed."""
+    """One line gives the reason for any number of attempts; nothing else is affected."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")

@@ -1,4 +1,4 @@
-"""What one process says to another arrives once and in order, and one that has ended is known to have; however they are reached."""
+"""Messages between processes arrive once and in order, and an ended process is known to be gone, over every relay."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ async def address_of(request: pytest.FixtureRequest, valkey: RedisAddress) -> Re
             return cluster_address(request.getfixturevalue("redis_cluster_url"))
 
 
-async def test_what_is_sent_to_one_process_is_heard_there_in_order_and_nowhere_else(
+async def test_messages_to_one_process_arrive_there_in_order_and_nowhere_else(
     processes: tuple[Process, Process],
 ) -> None:
     one, two = processes
@@ -99,8 +99,8 @@ async def test_what_is_sent_to_one_process_is_heard_there_in_order_and_nowhere_e
     assert one.heard == []
 
 
-async def test_a_message_may_begin_with_any_byte(processes: tuple[Process, Process]) -> None:
-    """As a sealed one does, whose first bytes are random."""
+async def test_message_may_begin_with_any_byte(processes: tuple[Process, Process]) -> None:
+    """A sealed message begins with random bytes."""
     one, two = processes
     said = [bytes([first]) + b"sealed" for first in range(256)]
     for each in said:
@@ -110,7 +110,7 @@ async def test_a_message_may_begin_with_any_byte(processes: tuple[Process, Proce
     assert two.heard == [*said, b"the last"]
 
 
-async def test_what_many_say_at_once_is_heard_once_each(processes: tuple[Process, Process]) -> None:
+async def test_concurrent_messages_arrive_once_each(processes: tuple[Process, Process]) -> None:
     one, two = processes
     said = [b"%d" % number for number in range(500)]
     await asyncio.gather(*(one.relay.send(two.relay.own, each) for each in said))
@@ -118,7 +118,7 @@ async def test_what_many_say_at_once_is_heard_once_each(processes: tuple[Process
     assert sorted(two.heard) == sorted(said)
 
 
-async def test_the_largest_message_arrives_whole_and_leaves_nothing_behind(processes: tuple[Process, Process]) -> None:
+async def test_largest_message_arrives_whole_and_leaves_no_key(processes: tuple[Process, Process]) -> None:
     one, two = processes
     large = bytes(range(256)) * (LARGEST_MESSAGE * 128 // 256)  # 4 MiB
     await one.relay.send(two.relay.own, large)
@@ -127,15 +127,15 @@ async def test_the_largest_message_arrives_whole_and_leaves_nothing_behind(proce
         assert not [key for key in await all_keys(one.relay._redis) if b":message:" in key]
 
 
-async def test_who_never_was_has_gone(processes: tuple[Process, Process]) -> None:
+async def test_unknown_process_is_reported_as_gone(processes: tuple[Process, Process]) -> None:
     one, _ = processes
     with pytest.raises(Gone):
         await one.relay.send(new_name(), b"anybody")
     assert len(await one.relay.find_ended(["0" * 12])) == 1
 
 
-async def test_of_the_largest_message_to_nobody_nothing_is_kept(processes: tuple[Process, Process]) -> None:
-    """Or a client that makes up names of processes would fill Redis."""
+async def test_large_message_to_an_unknown_process_is_not_stored(processes: tuple[Process, Process]) -> None:
+    """Otherwise a client that invents names of processes would fill Redis."""
     one, _ = processes
     with pytest.raises(Gone):
         await one.relay.send(new_name(), bytes(8 * LARGEST_MESSAGE))
@@ -143,7 +143,7 @@ async def test_of_the_largest_message_to_nobody_nothing_is_kept(processes: tuple
         assert not [key for key in await all_keys(one.relay._redis) if b":message:" in key]
 
 
-async def test_who_says_that_it_ends_has_gone_at_once(processes: tuple[Process, Process]) -> None:
+async def test_process_that_announced_its_end_is_gone_at_once(processes: tuple[Process, Process]) -> None:
     one, two = processes
     await one.relay.send(two.relay.own, b"still there")
     await eventually(lambda: two.heard)
@@ -153,7 +153,7 @@ async def test_who_says_that_it_ends_has_gone_at_once(processes: tuple[Process, 
     assert await one.relay.find_ended([two.relay.own, one.relay.own]) == {two.relay.own}
 
 
-async def test_who_is_killed_is_not_reached_and_soon_known_to_have_gone(processes: tuple[Process, Process]) -> None:
+async def test_killed_process_is_unreached_and_soon_reported_as_gone(processes: tuple[Process, Process]) -> None:
     one, two = processes
     await one.relay.send(two.relay.own, b"still there")
     await eventually(lambda: two.heard)
@@ -171,10 +171,8 @@ async def test_who_is_killed_is_not_reached_and_soon_known_to_have_gone(processe
             await asyncio.sleep(0.05)
 
 
-async def test_a_process_that_nobody_reaches_and_that_lives_has_not_gone(
-    valkey: RedisAddress, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its key says so: it may only be subscribing again."""
+async def test_unreached_process_with_a_live_key_is_not_gone(valkey: RedisAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may only be subscribing again."""
     monkeypatch.setattr(carriers, "SETTLED_SECONDS", 0.0)
     async with reached(valkey) as redis, started(lambda: RedisRelay(redis, time.monotonic)) as one:
         other = new_name()
@@ -185,8 +183,8 @@ async def test_a_process_that_nobody_reaches_and_that_lives_has_not_gone(
         assert await one.relay.find_ended([other]) == set()
 
 
-async def test_a_redis_that_has_just_come_back_says_of_nobody_that_they_have_gone(valkey: RedisAddress) -> None:
-    """Their keys may have gone with it."""
+async def test_process_is_not_reported_as_gone_right_after_redis_recovered(valkey: RedisAddress) -> None:
+    """The keys of processes may be lost with Redis."""
     async with reached(valkey) as redis, started(lambda: RedisRelay(redis, time.monotonic)) as one:
         with pytest.raises(Unreached) as raised:
             await one.relay.send(new_name(), b"anybody")
@@ -194,7 +192,7 @@ async def test_a_redis_that_has_just_come_back_says_of_nobody_that_they_have_gon
         assert await one.relay.find_ended([new_name()]) == set()
 
 
-async def test_who_subscribes_again_is_told_that_something_may_be_missing(valkey: RedisAddress) -> None:
+async def test_resubscribed_process_is_told_that_messages_may_be_missing(valkey: RedisAddress) -> None:
     async with reached(valkey) as redis, started(lambda: RedisRelay(redis, time.monotonic)) as one:
         assert one.missed == 1
         await ask(redis, "CLIENT", "KILL", "TYPE", "PUBSUB")
@@ -203,7 +201,7 @@ async def test_who_subscribes_again_is_told_that_something_may_be_missing(valkey
         await eventually(lambda: one.heard == [b"again"])
 
 
-async def test_without_redis_nobody_waits_long_to_be_named_and_nobody_is_reached(tmp_path: Path) -> None:
+async def test_relay_without_redis_fails_quickly_and_reaches_nobody(tmp_path: Path) -> None:
     address = RedisAddress(path=str(tmp_path / "nobody.sock"))
     async with aclosing(MultiplexedRedis(address)) as redis:
         own = Process(RedisRelay(redis, time.monotonic))
@@ -218,10 +216,10 @@ async def test_without_redis_nobody_waits_long_to_be_named_and_nobody_is_reached
 
 
 @pytest.mark.parametrize("taking_no_writes", [("maxmemory", "1"), ("min-replicas-to-write", "1")], ids=["full", "read-only"])
-async def test_who_lives_and_cannot_say_so_has_not_gone(
+async def test_live_process_is_not_gone_when_redis_refuses_writes(
     taking_no_writes: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A Redis that takes no writes loses the keys of those that live. Gone is only who no longer listens."""
+    """Such a Redis loses the keys of live processes; only a process that no longer subscribes is gone."""
     monkeypatch.setattr(carriers, "SETTLED_SECONDS", 0.0)
     with private_valkey() as own:
         async with AsyncExitStack() as stack:
@@ -247,7 +245,7 @@ async def test_who_lives_and_cannot_say_so_has_not_gone(
             await until(gone, 30, "it has gone")
 
 
-async def test_a_folder_that_cannot_be_made_is_waited_for_once(tmp_path: Path) -> None:
+async def test_folder_that_cannot_be_created_is_waited_for_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in its place", "utf-8")
     own = SocketRelay(tmp_path / "file" / "relay")
     keeping = asyncio.create_task(own.keep(lambda said: None, lambda: None))

@@ -1,4 +1,4 @@
-"""What every ReleasesPort does, whatever is behind it."""
+"""What every ReleasesPort does, in each implementation."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ async def releases_port(request: pytest.FixtureRequest) -> AsyncIterator[Release
         yield store.releases
 
 
-async def test_a_month_is_told_by_day_then_the_best_known_first(releases_port: ReleasesPort, soon: Deadline) -> None:
+async def test_releases_of_a_month_are_sorted_by_day_then_popularity(releases_port: ReleasesPort, soon: Deadline) -> None:
     assert await releases_port.of_month("2026-11", soon) == MONTH
 
 
 @cases("month", ["2027-01", "2026-1", "2026-11-04", "2026", "%", "進撃"])
-async def test_in_other_months_nothing_of_it_comes_out(releases_port: ReleasesPort, soon: Deadline, month: str) -> None:
+async def test_other_month_has_none_of_the_releases(releases_port: ReleasesPort, soon: Deadline, month: str) -> None:
     assert await releases_port.of_month(month, soon) == ()
 
 
-async def test_of_a_month_that_is_too_long_the_earliest_are_told(
+async def test_earliest_releases_of_a_too_long_month_are_returned(
     releases_port: ReleasesPort, soon: Deadline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However few of them come at once."""
+    """DynamoDB's pages hold two releases here."""
     monkeypatch.setattr(in_dynamodb, "MOST_RELEASES", 5)
     monkeypatch.setattr(in_dynamodb, "_PAGE", 2)
     monkeypatch.setattr(in_process, "MOST_RELEASES", 5)
@@ -66,19 +66,17 @@ async def test_of_a_month_that_is_too_long_the_earliest_are_told(
     assert await port.of_month("2026-11", soon) == MONTH[:5]
 
 
-async def test_no_time_left_is_told_at_once(releases_port: ReleasesPort) -> None:
+async def test_expired_deadline_raises_timed_out(releases_port: ReleasesPort) -> None:
     with pytest.raises(TimedOut):
         await releases_port.of_month("2026-11", Deadline.after(0))
 
 
-async def test_it_is_well(releases_port: ReleasesPort, soon: Deadline) -> None:
+async def test_health_of_working_releases_is_ok(releases_port: ReleasesPort, soon: Deadline) -> None:
     assert (await releases_port.health(soon)).ok
 
 
-async def test_what_is_put_off_leaves_nothing_behind_in_its_old_month(
-    dynamodb_address: DynamoAddress, soon: Deadline
-) -> None:
-    """The next seed writes the same item."""
+async def test_postponed_release_is_removed_from_its_old_month(dynamodb_address: DynamoAddress, soon: Deadline) -> None:
+    """The next seed overwrites the same item."""
     put_off = replace(MONTH[0], date="2026-12-24")
     async with DynamoStore.open(dynamodb_address, in_bulk=True) as store:
         for each in (MONTH[0], put_off):

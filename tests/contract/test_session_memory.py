@@ -103,7 +103,7 @@ async def leave(own: Memory, *steps: Step) -> None:
 # -- begin and end
 
 
-async def test_a_whole_call_makes_two_trips_however_much_it_asks_and_leaves(
+async def test_whole_call_makes_two_round_trips_whatever_it_reads_and_writes(
     own: Memory, process: Callable[..., Memory]
 ) -> None:
     own = process(Rate())
@@ -118,7 +118,7 @@ async def test_a_whole_call_makes_two_trips_however_much_it_asks_and_leaves(
     assert [len(trip) for trip in own.recorded.trips] == [5, 3]
 
 
-async def test_a_caller_of_whom_nothing_can_be_remembered_makes_no_trip(own: Memory) -> None:
+async def test_caller_without_session_and_user_makes_no_round_trip(own: Memory) -> None:
     begun = await own.begin(session=None, user=None)
     assert own.recorded.trips == []
     assert (begun.degraded, begun.turn.remaining_ms()) == (False, BUDGET - 200)
@@ -126,7 +126,7 @@ async def test_a_caller_of_whom_nothing_can_be_remembered_makes_no_trip(own: Mem
     assert own.recorded.trips == []
 
 
-async def test_begin_brings_the_last_search_the_cached_result_and_the_result_set(own: Memory) -> None:
+async def test_begin_returns_last_search_cached_result_and_result_set(own: Memory) -> None:
     await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1", "manga-2"), ("A", "B"), "q")))
     await leave(own, Command(("SET", "c", encode({"a": 1}, 5.0) or b"")), Command(("SET", "set", "manga-9 manga-8")))
     begun = await own.begin(cached="c", result_set="set")
@@ -136,22 +136,22 @@ async def test_begin_brings_the_last_search_the_cached_result_and_the_result_set
     assert begun.result_set == ("manga-9", "manga-8")
 
 
-async def test_what_is_not_there_is_none_and_a_set_of_nothing_is_a_set(own: Memory) -> None:
+async def test_missing_entries_are_none_and_an_empty_result_set_is_empty(own: Memory) -> None:
     await leave(own, Command(("SET", "empty", "-")))
     begun = await own.begin(cached="c", result_set="none")
     assert (begun.last_ids, begun.cached, begun.result_set) == ((), None, None)
     assert (await own.begin(result_set="empty")).result_set == ()
 
 
-async def test_an_empty_search_is_remembered_as_the_last_one(own: Memory) -> None:
+async def test_empty_search_is_remembered_as_the_last_one(own: Memory) -> None:
     await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
     await leave(own, own.memory.record("s", "u", entry(), LastShown((), (), "nothing")))
     assert (await own.begin()).last_ids == ()
     assert (await own.memory.recall("s", "u")).last_shown == LastShown((), (), "nothing")
 
 
-async def test_what_recommendations_showed_is_remembered_as_theirs(own: Memory) -> None:
-    """Whatever was shown last counts, and whose it was is known with it."""
+async def test_recommended_titles_are_remembered_as_shown_by_recommendations(own: Memory) -> None:
+    """The list shown last counts, together with the tool that showed it."""
     shown = LastShown(("manga-7",), ("Seven",), "something sad", RECOMMENDATIONS)
     await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
     await leave(own, own.memory.record("s", "u", entry("get_recommendations"), shown))
@@ -161,13 +161,13 @@ async def test_what_recommendations_showed_is_remembered_as_theirs(own: Memory) 
     assert (await own.begin()).last == LastShown((), (), "nothing")
 
 
-async def test_a_call_that_is_no_search_leaves_the_last_search_alone(own: Memory) -> None:
+async def test_call_that_is_no_search_leaves_the_last_search_unchanged(own: Memory) -> None:
     await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
     await leave(own, own.memory.record("s", "u", entry("check_inventory"), None))
     assert (await own.begin()).last_ids == ("manga-1",)
 
 
-async def test_the_last_twenty_calls_are_kept_latest_first(own: Memory) -> None:
+async def test_last_twenty_calls_are_kept_latest_first(own: Memory) -> None:
     for n in range(25):
         await leave(own, own.memory.record("s", "u", entry(f"tool-{n}", at=n), None))
     calls = (await own.memory.recall("s", "u")).calls
@@ -175,14 +175,14 @@ async def test_the_last_twenty_calls_are_kept_latest_first(own: Memory) -> None:
     assert calls[0] == entry("tool-24", at=24)
 
 
-async def test_totals_add_up_over_more_than_what_is_kept(own: Memory) -> None:
+async def test_totals_count_more_calls_than_are_kept(own: Memory) -> None:
     for n in range(25):
         await leave(own, own.memory.record("s", "u", entry(ok=n % 5 > 0, hit=n % 2 == 0), None))
     totals = (await own.memory.recall("s", "u")).totals
     assert totals == {"calls": 25, "failures": 5, "cache_hits": 13, "latency_ms": 300, "tokens_out": 1000}
 
 
-async def test_begin_brings_the_history_only_where_it_is_asked_for_and_in_the_same_trip(own: Memory) -> None:
+async def test_begin_returns_history_on_request_in_the_same_round_trip(own: Memory) -> None:
     shown = LastShown(("manga-1",), ("One",), "one")
     for n in range(3):
         left = replace(entry(f"tool-{n}"), words="言葉", shown=(("manga-1", "One"),))
@@ -198,7 +198,7 @@ async def test_begin_brings_the_history_only_where_it_is_asked_for_and_in_the_sa
     assert (await own.begin(None, "u", "t", history=20)).history is None
 
 
-async def test_what_tools_share_is_kept_until_another_takes_its_place_or_none_does(own: Memory) -> None:
+async def test_shared_values_are_kept_until_replaced_or_cleared(own: Memory) -> None:
     title = {"title_id": "manga-1", "title": "ひとつ"}
     await leave(own, own.memory.record("s", "u", entry(), None, title))
     await leave(own, own.memory.record("s", "u", entry(), None, {"order_id": "MNG-DEMO1001"}))
@@ -208,7 +208,7 @@ async def test_what_tools_share_is_kept_until_another_takes_its_place_or_none_do
     assert (await own.begin("s", "v")).shared == {}
 
 
-async def test_what_one_tool_keeps_is_read_by_its_key_and_apart_from_anothers(own: Memory) -> None:
+async def test_shared_values_of_tools_are_read_by_key_and_kept_apart(own: Memory) -> None:
     for tool in ("one", "other"):
         await leave(own, own.memory.record("s", "u", entry(), None, as_fields({f"{tool}.a": "1", f"{tool}.b": "二"})))
     await leave(own, own.memory.record("s", "u", entry(), None, as_fields({"one.a": "3"})))
@@ -219,10 +219,10 @@ async def test_what_one_tool_keeps_is_read_by_its_key_and_apart_from_anothers(ow
     assert (await own.memory.recall("s", "u")).shared == everything
 
 
-async def test_of_what_two_processes_know_the_later_counts_whoever_wrote_it(
+async def test_later_of_two_states_written_without_redis_wins(
     redis: KeyValue, hand: HandClock, process: Callable[..., Memory]
 ) -> None:
-    """With Redis away neither knows of the other; back, it is told what it missed, by a call or without one."""
+    """While Redis is away neither process knows of the other; on return both write, with or without a call."""
     links = [Clocked(redis, hand), Clocked(redis, hand)]
     one, other = (process(over=link) for link in links)
 
@@ -259,7 +259,7 @@ async def test_of_what_two_processes_know_the_later_counts_whoever_wrote_it(
         assert await known(own) == ("latest", "latest", "MNG-DEMO1001", False)
 
 
-async def test_a_record_that_a_paused_redis_reads_late_is_no_later_for_it(
+async def test_record_written_late_does_not_replace_a_later_one(
     redis: KeyValue, hand: HandClock, process: Callable[..., Memory]
 ) -> None:
     one, other = process(), process()
@@ -272,7 +272,7 @@ async def test_a_record_that_a_paused_redis_reads_late_is_no_later_for_it(
     assert (await other.begin()).last_ids == ("manga-2",)
 
 
-async def test_the_last_five_whole_results_are_kept_under_their_names(redis: KeyValue, own: Memory) -> None:
+async def test_last_five_whole_results_are_kept_by_name(redis: KeyValue, own: Memory) -> None:
     for n in range(7):
         await leave(own, own.memory.record("s", "u", replace(entry(), result=f"call-{n}"), None, None, b"\x00 %d" % n))
     await leave(own, own.memory.record("s", "u", entry(), None))
@@ -286,7 +286,7 @@ async def test_the_last_five_whole_results_are_kept_under_their_names(redis: Key
     assert await own.memory.whole("s", "u", "call-6") is None
 
 
-async def test_a_call_is_told_whether_somebody_listens_to_its_session(redis: KeyValue, own: Memory) -> None:
+async def test_begin_returns_whether_the_session_has_listeners(redis: KeyValue, own: Memory) -> None:
     await own.memory.mark_listened_to("s", "u")
     assert await ask(redis, "PTTL", keys.SessionKeys("s", "u").base) > SESSION_TTL_MS * 0.9
     assert (await own.begin()).listened
@@ -295,8 +295,8 @@ async def test_a_call_is_told_whether_somebody_listens_to_its_session(redis: Key
     assert not (await own.begin()).listened
 
 
-async def test_an_entry_that_nobody_could_have_written_is_no_history(redis: KeyValue, own: Memory) -> None:
-    """Calls go on without their memory, and who reads it is told that it cannot be."""
+async def test_malformed_history_entry_degrades_begin_and_fails_recall(redis: KeyValue, own: Memory) -> None:
+    """Calls run without memory, and a reader of the history gets an error."""
     await ask(redis, "LPUSH", keys.SessionKeys("s", "u").history, "[]")
     begun = await own.begin(history=1)
     assert (begun.history, begun.degraded) == (None, True)
@@ -304,19 +304,19 @@ async def test_an_entry_that_nobody_could_have_written_is_no_history(redis: KeyV
         await own.memory.recall("s", "u")
 
 
-async def test_a_session_nobody_knows_recalls_as_empty(own: Memory) -> None:
+async def test_unknown_session_recalls_as_empty(own: Memory) -> None:
     recollection = await own.memory.recall("never", "u")
     assert (recollection.calls, recollection.last_shown, set(recollection.totals.values())) == ((), None, {0})
 
 
-async def test_texts_in_any_script_survive(own: Memory) -> None:
+async def test_texts_in_any_script_are_stored_unchanged(own: Memory) -> None:
     search = LastShown(("manga-1",), ('進撃の巨人 "x" 🐟',), "進撃\n🐟")
     await leave(own, own.memory.record("s", "u", entry(), search))
     assert (await own.memory.recall("s", "u")).last_shown == search
 
 
 @cases("others", [("s", None), ("s", "v"), ("t", "u"), ("s", "U"), ("s", "anonymous"), ("s", "u ")])
-async def test_a_session_is_kept_apart_for_each_user(own: Memory, others: tuple[str, str | None]) -> None:
+async def test_session_is_kept_apart_for_each_user(own: Memory, others: tuple[str, str | None]) -> None:
     await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
     assert (await own.begin(*others)).last_ids == ()
     assert (await own.memory.recall(*others)).calls == ()
@@ -325,7 +325,7 @@ async def test_a_session_is_kept_apart_for_each_user(own: Memory, others: tuple[
 
 
 @cases("user", ["読者・太郎 🐟", "x" * 255, "a}b{c:d e\r\nf", "\ud800", "e\u0301", "\u00e9"])
-async def test_any_user_can_have_a_session_and_no_key_shows_who_it_is(redis: KeyValue, own: Memory, user: str) -> None:
+async def test_any_user_may_have_a_session_and_no_key_contains_the_user(redis: KeyValue, own: Memory, user: str) -> None:
     await own.begin("s", user, "t", limited=True)
     await leave(own, own.memory.record("s", user, entry(), LastShown(("manga-1",), ("A",), "q")))
     assert (await own.begin("s", user)).last_ids == ("manga-1",)
@@ -334,7 +334,7 @@ async def test_any_user_can_have_a_session_and_no_key_shows_who_it_is(redis: Key
     assert not any(user in name for name in names)
 
 
-async def test_forget_removes_all_of_a_session_and_says_whether_there_was_any(redis: KeyValue, own: Memory) -> None:
+async def test_forget_removes_the_whole_session_and_returns_whether_it_existed(redis: KeyValue, own: Memory) -> None:
     await own.begin("s", "u", "t")
     await leave(own, own.memory.record("s", "u", entry(), LastShown(("manga-1",), ("A",), "q")))
     assert await own.memory.forget("s", "u")
@@ -344,8 +344,8 @@ async def test_forget_removes_all_of_a_session_and_says_whether_there_was_any(re
 
 
 @cases("late", [False, True])
-async def test_a_session_that_another_process_ended_is_over(own: Memory, process: Callable[..., Memory], late: bool) -> None:
-    """Also in the middle of a turn, and what this process had not written yet."""
+async def test_session_ended_by_another_process_is_over(own: Memory, process: Callable[..., Memory], late: bool) -> None:
+    """It is over even in mid-turn, and for state that this process had not written yet."""
     session = f"ended-{late}"
     other, shown = process(), LastShown(("manga-1",), ("A",), "q")
     begun = await own.begin(session, "u", "t")
@@ -363,7 +363,7 @@ async def test_a_session_that_another_process_ended_is_over(own: Memory, process
     assert (await other.begin(session, "u", "t")).last_ids == ("manga-2",)
 
 
-async def test_everything_that_is_written_expires(redis: KeyValue, own: Memory, process: Callable[..., Memory]) -> None:
+async def test_every_written_key_expires(redis: KeyValue, own: Memory, process: Callable[..., Memory]) -> None:
     own = process(Rate())
     claim = ClaimRequest(keys.idempotency("u", "s", "k"), "args", "call-1")
     await own.begin("s", "u", "t", claim=claim, limited=True)
@@ -379,7 +379,7 @@ async def test_everything_that_is_written_expires(redis: KeyValue, own: Memory, 
         assert most * 0.9 < ttl <= most, name
 
 
-async def test_a_session_lives_on_with_each_call(redis: KeyValue, own: Memory) -> None:
+async def test_session_lifetime_is_extended_by_each_call(redis: KeyValue, own: Memory) -> None:
     await own.begin()
     await leave(own, own.memory.record("s", "u", entry(), None))
     names = await all_keys(redis)
@@ -390,7 +390,7 @@ async def test_a_session_lives_on_with_each_call(redis: KeyValue, own: Memory) -
     assert all([await ask(redis, "PTTL", name) > SESSION_TTL_MS - 5000 for name in names])
 
 
-async def test_a_flush_of_the_scripts_is_not_even_noticed(redis: KeyValue, own: Memory) -> None:
+async def test_flushed_scripts_are_reloaded_transparently(redis: KeyValue, own: Memory) -> None:
     await own.begin()
     await flush_scripts(redis)
     begun = await own.begin()
@@ -414,13 +414,13 @@ async def claimed(own: Memory, request: ClaimRequest) -> ClaimState | None:
     return begun.claim.state if begun.claim else None
 
 
-async def test_the_first_claims_a_key_and_the_second_finds_it_running(own: Memory) -> None:
+async def test_first_claim_of_a_key_is_new_and_the_second_running(own: Memory) -> None:
     assert await claimed(own, a_claim()) is ClaimState.NEW
     assert await claimed(own, a_claim("call-2")) is ClaimState.RUNNING
     assert await claimed(own, a_claim("call-3", "others")) is ClaimState.OTHER
 
 
-async def test_a_settled_key_gives_its_result_for_ten_minutes(redis: KeyValue, own: Memory) -> None:
+async def test_settled_key_returns_its_result_for_ten_minutes(redis: KeyValue, own: Memory) -> None:
     await claimed(own, a_claim())
     await leave(own, own.memory.settle(a_claim(), encode({"a": "値"}, 3.0)))
     begun = await own.begin(claim=a_claim("call-2"))
@@ -432,26 +432,26 @@ async def test_a_settled_key_gives_its_result_for_ten_minutes(redis: KeyValue, o
     assert IDEMPOTENCY_TTL_MS * 0.9 < ttl <= IDEMPOTENCY_TTL_MS
 
 
-async def test_a_key_that_is_let_go_can_be_claimed_again(own: Memory) -> None:
+async def test_released_key_can_be_claimed_again(own: Memory) -> None:
     await claimed(own, a_claim())
     await leave(own, own.memory.settle(a_claim(), None))
     assert await claimed(own, a_claim("call-2")) is ClaimState.NEW
 
 
-async def test_only_the_claimant_settles(own: Memory) -> None:
+async def test_idempotency_key_is_settled_by_its_claimant_only(own: Memory) -> None:
     await claimed(own, a_claim())
     await leave(own, own.memory.settle(a_claim("call-2"), b"1 {}"), own.memory.settle(a_claim("call-3"), None))
     assert await claimed(own, a_claim("call-4")) is ClaimState.RUNNING
 
 
-async def test_of_many_at_once_exactly_one_claims(process: Callable[..., Memory]) -> None:
+async def test_exactly_one_of_many_concurrent_claims_is_new(process: Callable[..., Memory]) -> None:
     processes = [process() for _ in range(5)]
     states = await asyncio.gather(*(claimed(processes[n % 5], a_claim(f"call-{n}")) for n in range(40)))
     assert sorted(state.value for state in states if state) == ["new"] + ["running"] * 39
 
 
-def test_keys_of_different_owners_are_different() -> None:
-    """Two users, two anonymous sessions, a user named like a session's owner: nobody shares a record."""
+def test_idempotency_records_differ_by_owner() -> None:
+    """Two users, two anonymous sessions and a user named like a session's owner share no record."""
     owners = [("u", "s"), ("v", "s"), (None, "s"), (None, "t"), ("session:s", "x")]
     assert len({keys.idempotency(user, session, "key") for user, session in owners}) == len(owners)
     assert keys.idempotency("u", "s", "key") == keys.idempotency("u", "t", "key")
@@ -460,7 +460,7 @@ def test_keys_of_different_owners_are_different() -> None:
 # -- limits
 
 
-async def test_a_user_over_the_limit_is_refused_starts_no_turn_and_claims_no_key(process: Callable[..., Memory]) -> None:
+async def test_rate_limited_user_starts_no_turn_and_claims_no_key(process: Callable[..., Memory]) -> None:
     own = process(Rate(10, 2))
     for _ in range(2):
         assert not (await own.begin(None, "u", limited=True)).retry_after_ms
@@ -475,7 +475,7 @@ async def test_a_user_over_the_limit_is_refused_starts_no_turn_and_claims_no_key
     assert begun.claim.state is ClaimState.NEW
 
 
-async def test_a_refused_call_takes_back_only_its_own_part_of_a_turn(process: Callable[..., Memory]) -> None:
+async def test_refused_call_takes_back_only_its_own_part_of_a_turn(process: Callable[..., Memory]) -> None:
     own = process(Rate(1, 1))
     await own.begin("s", "u", "t", limited=True)
     own.clock.advance(0.5)
@@ -485,7 +485,7 @@ async def test_a_refused_call_takes_back_only_its_own_part_of_a_turn(process: Ca
     assert (await other.begin("s", "u", "t")).turn.remaining_ms() == BUDGET - 200 - 500, "the turn was lost"
 
 
-async def test_a_refused_call_makes_two_trips_at_most(process: Callable[..., Memory]) -> None:
+async def test_refused_call_makes_at_most_two_round_trips(process: Callable[..., Memory]) -> None:
     own = process(Rate(1, 1))
     await own.begin("s", "u", "t", limited=True)
     own.recorded.trips.clear()
@@ -493,7 +493,7 @@ async def test_a_refused_call_makes_two_trips_at_most(process: Callable[..., Mem
     assert len(own.recorded.trips) == 2
 
 
-async def test_a_session_without_a_user_is_limited_by_session(process: Callable[..., Memory]) -> None:
+async def test_session_without_a_user_is_limited_by_session(process: Callable[..., Memory]) -> None:
     own = process(Rate(10, 3))
     waits = [(await own.begin("s", None, "t", limited=True)).retry_after_ms for _ in range(5)]
     assert waits == [0, 0, 0, 100, 100]
@@ -502,7 +502,7 @@ async def test_a_session_without_a_user_is_limited_by_session(process: Callable[
     assert not (await own.begin("s", None, "t", limited=True)).retry_after_ms
 
 
-async def test_an_anonymous_session_over_its_limit_starts_no_turn_and_claims_no_key(process: Callable[..., Memory]) -> None:
+async def test_rate_limited_anonymous_session_starts_no_turn_and_claims_no_key(process: Callable[..., Memory]) -> None:
     own = process(Rate(1, 1))
     await own.begin("s", None, limited=True)
     claim = a_claim(user=None)
@@ -514,14 +514,14 @@ async def test_an_anonymous_session_over_its_limit_starts_no_turn_and_claims_no_
     assert begun.claim.state is ClaimState.NEW
 
 
-async def test_a_signed_in_user_is_limited_over_all_sessions_and_processes(process: Callable[..., Memory]) -> None:
+async def test_user_is_limited_across_sessions_and_processes(process: Callable[..., Memory]) -> None:
     one, two = process(Rate(10, 4)), process(Rate(10, 4))
     waits = [(await own.begin(f"s{n}", "u", limited=True)).retry_after_ms for n in range(3) for own in (one, two)]
     assert [wait > 0 for wait in waits] == [False] * 4 + [True] * 2
     assert not (await one.begin("s0", "v", limited=True)).retry_after_ms
 
 
-async def test_without_a_rate_nobody_is_limited(own: Memory) -> None:
+async def test_nobody_is_limited_without_a_rate(own: Memory) -> None:
     assert not any([(await own.begin(limited=True)).retry_after_ms for _ in range(100)])
 
 
@@ -556,9 +556,7 @@ LIES: list[list[Any]] = [
 
 
 @cases("how", [MemoryUnavailable("away"), [MemoryRefused("LOADING")]], ids=["away", "refusing"])
-async def test_without_redis_a_call_goes_on_degraded_with_a_turn_of_its_process(
-    process: Callable[..., Memory], how: Any
-) -> None:
+async def test_call_without_redis_is_degraded_with_a_turn_in_the_process(process: Callable[..., Memory], how: Any) -> None:
     own = process(over=Failing(how))
     first = await own.begin(turn="t", claim=a_claim(), cached="c", result_set="set")
     left = first.turn.remaining_ms()
@@ -570,14 +568,14 @@ async def test_without_redis_a_call_goes_on_degraded_with_a_turn_of_its_process(
 
 
 @cases("lie", LIES, ids=repr)
-async def test_a_redis_that_answers_nonsense_stops_no_call(process: Callable[..., Memory], lie: list[Any]) -> None:
+async def test_malformed_redis_reply_stops_no_call(process: Callable[..., Memory], lie: list[Any]) -> None:
     own = process(Rate(), over=Failing(lie))
     begun = await own.begin(turn="t", claim=a_claim(), cached="c", result_set="set", limited=True)
     assert begun.turn.remaining_ms() <= BUDGET - 200
     assert begun.cached is None
 
 
-async def test_without_redis_the_limits_are_kept_in_the_process(process: Callable[..., Memory]) -> None:
+async def test_limits_are_kept_in_the_process_without_redis(process: Callable[..., Memory]) -> None:
     own = process(Rate(10, 2), over=Failing(MemoryUnavailable("away")))
     for session, user in (("s", "u"), ("s", None)):
         waits = [(await own.begin(session, user, limited=True)).retry_after_ms for _ in range(4)]
@@ -585,10 +583,10 @@ async def test_without_redis_the_limits_are_kept_in_the_process(process: Callabl
     assert not any([(await own.begin(None, None, "t", limited=True)).retry_after_ms for _ in range(9)]), "nobody to limit"
 
 
-async def test_without_redis_a_user_has_one_limit_over_all_sessions_and_an_anonymous_session_its_own(
+async def test_limit_without_redis_is_per_user_and_else_per_anonymous_session(
     process: Callable[..., Memory],
 ) -> None:
-    """And it refills."""
+    """The bucket refills."""
     own = process(Rate(10, 2), over=Failing(MemoryUnavailable("away")))
     waits = [(await own.begin(session, "u", limited=True)).retry_after_ms for session in ("s", "t", None, "s")]
     assert waits == [0, 0, 100, 100]
@@ -599,12 +597,12 @@ async def test_without_redis_a_user_has_one_limit_over_all_sessions_and_an_anony
     assert (await own.begin("y", "u", limited=True)).retry_after_ms == 100, "an open breaker lifts no limit"
 
 
-async def test_without_redis_and_without_a_rate_nobody_is_limited(process: Callable[..., Memory]) -> None:
+async def test_nobody_is_limited_without_redis_and_rate(process: Callable[..., Memory]) -> None:
     own = process(over=Failing(MemoryUnavailable("away")))
     assert not any([(await own.begin(limited=True)).retry_after_ms for _ in range(100)])
 
 
-async def test_a_call_that_is_refused_without_redis_starts_no_turn(process: Callable[..., Memory]) -> None:
+async def test_call_refused_without_redis_starts_no_turn(process: Callable[..., Memory]) -> None:
     own = process(Rate(1, 1), over=Failing(MemoryUnavailable("away")))
     await own.begin("s", "u", limited=True)
     assert (await own.begin("s", "u", "t", limited=True)).retry_after_ms
@@ -612,7 +610,7 @@ async def test_a_call_that_is_refused_without_redis_starts_no_turn(process: Call
     assert (await own.begin("s", "u", "t", limited=True)).turn.remaining_ms() == BUDGET - 200
 
 
-async def test_a_cancelled_trip_says_nothing_of_redis(process: Callable[..., Memory]) -> None:
+async def test_cancelled_round_trip_leaves_the_breaker_closed(process: Callable[..., Memory]) -> None:
     never = asyncio.Event()
 
     class Hanging(Failing):
@@ -630,7 +628,7 @@ async def test_a_cancelled_trip_says_nothing_of_redis(process: Callable[..., Mem
     assert own.breaker.state is BreakerState.CLOSED
 
 
-async def test_after_five_failures_redis_is_left_alone_and_found_again(
+async def test_breaker_opens_after_five_failures_and_closes_on_recovery(
     process: Callable[..., Memory], redis: KeyValue
 ) -> None:
     failing = Failing(MemoryUnavailable("away"))
@@ -652,8 +650,8 @@ async def test_after_five_failures_redis_is_left_alone_and_found_again(
 
 
 @cases("code", ["WRONGTYPE x", "CROSSSLOT x", "NOSCRIPT x", "NOPERM x", "ERR x", "BUSYGROUP x", "x"])
-async def test_a_refusal_of_one_command_is_no_word_on_redis(process: Callable[..., Memory], code: str) -> None:
-    """The call that asked goes on without its memory; the others keep theirs."""
+async def test_refusal_of_one_command_leaves_the_breaker_closed(process: Callable[..., Memory], code: str) -> None:
+    """The call that sent it runs without memory, and other calls keep theirs."""
     own = process(over=Failing([MemoryRefused(code)]))
     for _ in range(30):
         assert (await own.begin()).degraded
@@ -661,15 +659,15 @@ async def test_a_refusal_of_one_command_is_no_word_on_redis(process: Callable[..
 
 
 @cases("code", ["LOADING x", "READONLY x", "OOM x", "MASTERDOWN x", "CLUSTERDOWN x", "BUSY x", "MISCONF x"])
-async def test_a_refusal_that_everybody_gets_counts(process: Callable[..., Memory], code: str) -> None:
+async def test_refusal_that_concerns_every_call_opens_the_breaker(process: Callable[..., Memory], code: str) -> None:
     own = process(over=Failing([MemoryRefused(code), MemoryRefused("WRONGTYPE y")]))
     for _ in range(5):
         assert (await own.begin(cached="c")).degraded
     assert own.breaker.state is BreakerState.OPEN
 
 
-async def test_what_is_wrong_with_one_session_leaves_the_others_theirs(own: Memory, redis: KeyValue) -> None:
-    """Redis's own words, from within a script and without one."""
+async def test_malformed_session_does_not_degrade_other_sessions(own: Memory, redis: KeyValue) -> None:
+    """Redis reports the error from within a script or without one."""
     await ask(redis, "SET", keys.SessionKeys("spoilt", "u").base, "no hash")
     await ask(redis, "LPUSH", "spoilt", "no string")
     for _ in range(10):
@@ -689,8 +687,8 @@ class Timed(Failing):
         return await super().trip(steps, deadline)
 
 
-async def test_each_trip_holds_an_answer_for_fifty_ms_at_most(process: Callable[..., Memory]) -> None:
-    """And the second for no longer than its call still has."""
+async def test_each_round_trip_has_a_timeout_of_at_most_fifty_ms(process: Callable[..., Memory]) -> None:
+    """The second trip has at most the rest of its call."""
     timed = Timed()
     own = process(over=timed)
     await own.begin(turn="t")
@@ -700,8 +698,8 @@ async def test_each_trip_holds_an_answer_for_fifty_ms_at_most(process: Callable[
     assert timed.allowed == [50, 50, 20, 0, 50]
 
 
-async def test_a_call_whose_turn_is_known_to_be_over_waits_half_as_long(process: Callable[..., Memory]) -> None:
-    """Its answer is due at once. A turn with more left, and one that nobody named, have the whole time."""
+async def test_begin_of_an_exhausted_named_turn_has_half_the_timeout(process: Callable[..., Memory]) -> None:
+    """Its answer is due at once. A turn with time left and an unnamed one have the whole timeout."""
     timed = Timed()
     own = process(over=timed)
     await own.begin(turn="t")
@@ -714,10 +712,10 @@ async def test_a_call_whose_turn_is_known_to_be_over_waits_half_as_long(process:
 
 
 @cases(("took_ms", "state"), [(25, BreakerState.CLOSED), (55, BreakerState.OPEN)])
-async def test_a_trip_cut_off_by_a_call_in_a_hurry_says_nothing_of_redis(
+async def test_round_trip_cut_short_by_its_call_leaves_the_breaker_closed(
     process: Callable[..., Memory], took_ms: int, state: BreakerState
 ) -> None:
-    """One that has had its fifty ms does, whoever was in a hurry."""
+    """A trip that had its full fifty ms does count against Redis."""
 
     class Slow(Failing):
         async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Any]:
@@ -730,7 +728,7 @@ async def test_a_trip_cut_off_by_a_call_in_a_hurry_says_nothing_of_redis(
     assert own.breaker.state is state
 
 
-async def test_ping_goes_past_the_breaker_and_tells_how_redis_is(process: Callable[..., Memory]) -> None:
+async def test_ping_bypasses_the_breaker_and_reports_the_state_of_redis(process: Callable[..., Memory]) -> None:
     await process().memory.ping(Deadline.after(5))
     with pytest.raises(MemoryRefused):
         await process(over=Failing([MemoryRefused("LOADING")])).memory.ping(Deadline.after(5))
@@ -745,7 +743,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("patience")
-async def test_a_redis_that_is_read_only_degrades_and_recovers() -> None:
+async def test_read_only_redis_degrades_and_recovers() -> None:
     with private_valkey() as valkey:
         async with connected(valkey.address) as redis:
             memory = real_memory(redis)
@@ -755,13 +753,13 @@ async def test_a_redis_that_is_read_only_degrades_and_recovers() -> None:
             assert not (await memory.begin(real_request())).degraded
 
 
-async def test_a_redis_out_of_memory_degrades() -> None:
+async def test_redis_out_of_memory_degrades() -> None:
     with private_valkey("--maxmemory", "1kb", "--maxmemory-policy", "noeviction") as valkey:
         async with connected(valkey.address) as redis:
             assert (await real_memory(redis).begin(real_request())).degraded
 
 
-async def test_a_redis_that_hangs_costs_a_call_fifty_ms_and_is_then_left_alone() -> None:
+async def test_hanging_redis_costs_fifty_ms_until_the_breaker_opens() -> None:
     with private_valkey() as valkey:
         async with connected(valkey.address) as redis:
             breaker = CircuitBreaker("redis", BreakerPolicy(0.04))
@@ -780,7 +778,7 @@ async def test_a_redis_that_hangs_costs_a_call_fifty_ms_and_is_then_left_alone()
 
 
 @pytest.mark.usefixtures("patience")
-async def test_a_redis_that_is_killed_and_started_again_is_used_again() -> None:
+async def test_restarted_redis_is_used_again_and_no_turn_is_extended() -> None:
     with private_valkey() as valkey:
         async with connected(valkey.address) as redis:
             memory = real_memory(redis)
@@ -810,7 +808,7 @@ def real_request(arrived: float = 0.0) -> BeginRequest:
 # -- names
 
 
-def test_a_user_without_a_name_and_one_called_anonymous_are_two() -> None:
+def test_missing_user_and_a_user_named_anonymous_differ() -> None:
     assert keys.user_hash(None) == "anonymous"
     assert keys.user_hash("anonymous") != "anonymous"
 
@@ -822,5 +820,5 @@ def test_all_keys_of_a_session_are_in_one_cluster_slot() -> None:
     assert turns.startswith(base)
 
 
-def test_history_is_json_that_anything_reads() -> None:
+def test_history_entry_is_plain_json() -> None:
     assert json.loads(entry().as_json())["tool"] == "search_manga_catalog"

@@ -1,4 +1,4 @@
-"""What one process tells of, every other hears once, however Redis is reached and whatever becomes of it meanwhile."""
+"""An event of one process is received once by every other, over every kind of Redis and its failures."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ async def publish_raw(redis: Redis, message: bytes) -> None:
     await redis.trip([Command(("PUBLISH", CHANGES, message))], Deadline.after(5))
 
 
-async def test_every_process_hears_of_each_event_once(address: RedisAddress) -> None:
-    """The one that tells of it at once, without Redis; the others from there."""
+async def test_every_process_receives_each_event_once(address: RedisAddress) -> None:
+    """The publisher gets it at once without Redis, and the others over Redis."""
     async with processes(address, 3) as (one, *others):
         for event in EVENTS:
             await one.bus.publish(event)
@@ -99,8 +99,8 @@ async def test_every_process_hears_of_each_event_once(address: RedisAddress) -> 
             assert len(each.heard) == len(EVENTS) + 1
 
 
-async def test_what_is_no_message_of_ours_is_ignored_and_the_next_one_is_heard(valkey: RedisAddress) -> None:
-    """Anybody who may use the Redis may write to the channel."""
+async def test_malformed_message_is_ignored_and_the_next_one_received(valkey: RedisAddress) -> None:
+    """Any user of the Redis may write to the channel."""
     hostile = [
         b"", b"{", b"null", b"[]", b'"tools"', b"\xff\xfe", b"[" * 2000, b'{"from": 1}', b'{"from": "x", "list": ["tools"]}',
         b'{"from": "x", "list": "users"}', b'{"from": "x", "resource": {"a": 1}}', b'{"from": "x", "list": {}}',
@@ -114,7 +114,7 @@ async def test_what_is_no_message_of_ours_is_ignored_and_the_next_one_is_heard(v
         assert (one.heard, other.heard) == ([TOOLS], [TOOLS])
 
 
-async def test_a_message_says_what_changed_and_nothing_of_anybody() -> None:
+async def test_change_message_contains_no_personal_data() -> None:
     told = json.loads(encode_event(TOOLS, "process"))
     assert told == {"from": "process", "list": "tools"}
 
@@ -122,10 +122,10 @@ async def test_a_message_says_what_changed_and_nothing_of_anybody() -> None:
 ANOTHER = ResourceUpdated("manga://policies/shipping")
 
 
-async def test_events_wait_while_redis_is_away_and_afterwards_everything_is_looked_at(
+async def test_events_wait_while_redis_is_away_and_everything_is_checked_afterwards(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Nobody in this process waits, and what the others may have missed is not missed for good."""
+    """No publisher waits, and events that others may have missed are made up for."""
     for name in LOGGERS:
         caplog.set_level(logging.INFO, logger=name)
     with private_valkey() as own:
@@ -147,10 +147,10 @@ async def test_events_wait_while_redis_is_away_and_afterwards_everything_is_look
     assert [" is lost: " in each for each in told] == [True, True, False, False], told
 
 
-async def test_a_redis_that_hangs_holds_nobody_up_and_is_left(
+async def test_hanging_redis_blocks_no_publisher_and_is_reconnected(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It keeps its connections and says nothing more: the channel counts as lost, and is found again."""
+    """It keeps connections open and sends nothing: the channel counts as lost, and is opened again."""
     monkeypatch.setattr(byte_side, "CONNECT_SECONDS", 0.1)
     for name in ("PING_SECONDS", "ANSWER_SECONDS"):
         monkeypatch.setattr(subscriber, name, 0.1)
@@ -164,10 +164,8 @@ async def test_a_redis_that_hangs_holds_nobody_up_and_is_left(
             await eventually(lambda: TOOLS in other.heard)
 
 
-async def test_a_redis_that_lets_nobody_listen_is_told_of_once(
-    valkey: RedisAddress, caplog: pytest.LogCaptureFixture
-) -> None:
-    """An access list may forbid channels, as it does where none is named: each process then goes by itself."""
+async def test_forbidden_channel_is_logged_once(valkey: RedisAddress, caplog: pytest.LogCaptureFixture) -> None:
+    """An access list that names no channels forbids them; each process then works by itself."""
     with private_valkey() as own:
         async with reached(own.address) as admin:
             await ask(admin, "ACL", "SETUSER", "default", "resetchannels")
@@ -182,10 +180,10 @@ async def test_a_redis_that_lets_nobody_listen_is_told_of_once(
     assert len([record for record in caplog.records if record.name in LOGGERS]) == 2
 
 
-async def test_who_hears_by_a_node_that_leaves_its_cluster_goes_to_another(
+async def test_subscriber_on_a_removed_cluster_node_moves_to_another(
     redis_cluster_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Such a node answers on and hears of nothing."""
+    """A removed node still answers and receives no events."""
     monkeypatch.setattr(subscriber, "PING_SECONDS", 0.05)
     async with processes(cluster_address(redis_cluster_url)) as (one, other):
         assert isinstance(other.redis, ClusteredRedis)

@@ -1,4 +1,4 @@
-"""What every store must do with the records of titles, asked of each of them."""
+"""What every store does with the records of titles."""
 
 from __future__ import annotations
 
@@ -50,19 +50,19 @@ async def _filled(address: DynamoAddress, titles: Sequence[Title]) -> AsyncItera
         yield store.titles
 
 
-async def test_every_title_of_the_catalogue_comes_back_whole(
+async def test_every_title_of_the_catalogue_is_returned_with_all_fields(
     port: TitlesPort, titles: Sequence[Title], soon: Deadline
 ) -> None:
-    """All 261 at once: in any store that is more than one request, and each title is as it was loaded."""
+    """261 titles need more than one request in any store; each is as it was loaded."""
     assert await port.get([title.title_id for title in titles], soon) == {title.title_id: title for title in titles}
 
 
-async def test_one_title_alone(port: TitlesPort, titles: Sequence[Title], soon: Deadline) -> None:
+async def test_single_title_is_returned(port: TitlesPort, titles: Sequence[Title], soon: Deadline) -> None:
     assert await port.get([titles[7].title_id], soon) == {titles[7].title_id: titles[7]}
 
 
 @cases("title_id", ODD_IDS, ids=lambda title_id: ascii(title_id)[:25])
-async def test_an_id_that_nobody_gave_out_is_simply_absent(
+async def test_unknown_id_is_absent_from_the_result(
     port: TitlesPort, titles: Sequence[Title], soon: Deadline, title_id: str
 ) -> None:
     known = titles[0].title_id
@@ -70,7 +70,7 @@ async def test_an_id_that_nobody_gave_out_is_simply_absent(
     assert await port.get([title_id], soon) == {}
 
 
-async def test_the_most_popular_come_first_and_no_more_than_asked_for(
+async def test_most_popular_titles_come_first_up_to_the_limit(
     port: TitlesPort, titles: Sequence[Title], soon: Deadline
 ) -> None:
     best = in_order(titles, Ordering.POPULARITY)
@@ -78,32 +78,28 @@ async def test_the_most_popular_come_first_and_no_more_than_asked_for(
     assert await port.popular(500, soon) == best
 
 
-async def test_no_ids_ask_for_nothing(port: TitlesPort, soon: Deadline) -> None:
+async def test_no_ids_return_no_titles(port: TitlesPort, soon: Deadline) -> None:
     assert await port.get([], soon) == {}
 
 
-async def test_an_expired_deadline_times_out_and_names_the_titles(port: TitlesPort) -> None:
+async def test_expired_deadline_times_out_with_the_dependency_titles(port: TitlesPort) -> None:
     with pytest.raises(TimedOut) as caught:
         await port.get(["manga-001001"], Deadline.after(-1))
     assert caught.value.dependency == "titles"
 
 
-async def test_readers_at_the_same_time_get_the_same_answer(
-    port: TitlesPort, titles: Sequence[Title], soon: Deadline
-) -> None:
+async def test_concurrent_readers_get_the_same_answer(port: TitlesPort, titles: Sequence[Title], soon: Deadline) -> None:
     wanted = [title.title_id for title in titles[:20]]
     answers = await asyncio.gather(*(port.get(wanted, soon) for _ in range(20)))
     assert all(answer == answers[0] for answer in answers)
 
 
-async def test_a_working_store_says_so(port: TitlesPort, soon: Deadline) -> None:
+async def test_health_of_a_working_store_is_ok(port: TitlesPort, soon: Deadline) -> None:
     assert (await port.health(soon)).ok
 
 
-async def test_tables_of_an_older_version_lack_this_one_and_lose_nothing_else(
-    dynamodb_address: DynamoAddress, soon: Deadline
-) -> None:
-    """During a deployment: the table is missing until the next load, and only what needs it knows."""
+async def test_missing_titles_table_fails_titles_only(dynamodb_address: DynamoAddress, soon: Deadline) -> None:
+    """During a deployment the table is missing until the next load."""
     driver = client(dynamodb_address)
     driver.delete_table(TableName=TITLES.full_name(dynamodb_address.prefix))
     async with DynamoStore.open(dynamodb_address) as store:
@@ -112,10 +108,10 @@ async def test_tables_of_an_older_version_lack_this_one_and_lose_nothing_else(
         assert [(await part.health(soon)).ok for part in (store.titles, store.stock, store.orders)] == [False, True, True]
 
 
-async def test_a_record_of_a_later_version_is_read_and_one_of_none_costs_its_own_title(
+async def test_record_of_a_later_version_is_read_and_a_malformed_one_fails_its_own_title(
     dynamodb_address: DynamoAddress, titles: Sequence[Title], soon: Deadline
 ) -> None:
-    """A newer writer and an older server live side by side during every deployment."""
+    """A newer writer and an older server run side by side during every deployment."""
     one, two, three = titles[:3]
     later = title_item(one)
     later["record"]["S"] = later["record"]["S"].replace('{"title_id"', '{"mood":"dark","title_id"', 1)

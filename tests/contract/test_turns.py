@@ -129,24 +129,22 @@ class Ms(int):
 # -- the letter of the design
 
 
-async def test_a_turn_starts_with_its_first_call_and_keeps_back_the_reserve(one: Process) -> None:
+async def test_turn_starts_with_its_first_call_and_keeps_back_the_reserve(one: Process) -> None:
     assert await left(one) == BUDGET_MS - RESERVE_MS
 
 
-async def test_the_models_thinking_between_calls_counts_and_parallel_calls_count_once(
-    world: HandClock, one: Process, two: Process
-) -> None:
+async def test_time_between_calls_counts_and_parallel_calls_count_once(world: HandClock, one: Process, two: Process) -> None:
     assert [await left(one), await left(one), await left(two)] == [2800, 2800, 2800]
     world.advance(1.5)
     assert [await left(two), await left(one)] == [1300, 1300]
 
 
-async def test_the_time_a_call_waited_to_be_begun_counts(one: Process, two: Process) -> None:
+async def test_waiting_time_before_a_call_begins_counts(one: Process, two: Process) -> None:
     assert await left(one, age=0.5) == 2300
     assert await left(two) == 2300
 
 
-async def test_a_named_turn_can_be_exhausted_everywhere(world: HandClock, one: Process, two: Process) -> None:
+async def test_named_turn_is_exhausted_in_every_process(world: HandClock, one: Process, two: Process) -> None:
     await one.begin()
     world.advance(2.7)
     for process in (one, two):
@@ -156,16 +154,14 @@ async def test_a_named_turn_can_be_exhausted_everywhere(world: HandClock, one: P
     assert [await left(one), await left(two)] == [0, 0]
 
 
-async def test_with_a_hundred_and_one_ms_left_a_turn_is_not_exhausted(world: HandClock, one: Process) -> None:
+async def test_turn_with_101_ms_left_is_not_exhausted(world: HandClock, one: Process) -> None:
     await one.begin()
     world.advance(2.699)
     assert not (await one.begin()).turn.exhausted
 
 
 @pytest.mark.parametrize("name", [TRACE, IMPLICIT], ids=str)
-async def test_a_turn_that_nobody_named_is_replaced_when_it_is_used_up(
-    world: HandClock, one: Process, two: Process, name: TurnName
-) -> None:
+async def test_unnamed_turn_is_replaced_when_exhausted(world: HandClock, one: Process, two: Process, name: TurnName) -> None:
     await one.begin(name)
     world.advance(2.69)
     assert await left(two, name) == 110
@@ -175,7 +171,7 @@ async def test_a_turn_that_nobody_named_is_replaced_when_it_is_used_up(
     assert [await left(one, name), await left(two, name)] == [1800, 1800]
 
 
-async def test_a_named_turn_is_forgotten_a_minute_after_its_end(world: HandClock, one: Process, two: Process) -> None:
+async def test_named_turn_is_forgotten_a_minute_after_its_end(world: HandClock, one: Process, two: Process) -> None:
     await one.begin()
     world.advance(62.999)
     assert [await left(one), await left(two)] == [0, 0]
@@ -184,7 +180,7 @@ async def test_a_named_turn_is_forgotten_a_minute_after_its_end(world: HandClock
 
 
 @pytest.mark.parametrize("stated", [0, 100, 301, 1500])
-async def test_a_stated_budget_is_what_is_left_at_this_call(
+async def test_stated_budget_is_what_is_left_at_this_call_in_every_process(
     world: HandClock, one: Process, two: Process, stated: int
 ) -> None:
     await one.begin()
@@ -193,17 +189,17 @@ async def test_a_stated_budget_is_what_is_left_at_this_call(
     assert await left(one) == max(0, stated - RESERVE_MS), "the others hear of it"
 
 
-async def test_a_stated_budget_never_gives_more(world: HandClock, one: Process, two: Process) -> None:
+async def test_stated_budget_never_extends_a_turn(world: HandClock, one: Process, two: Process) -> None:
     assert await left(one, stated=100_000) == 2800
     world.advance(1.0)
     assert [await left(one, stated=3000), await left(two, stated=10**9)] == [1800, 1800]
 
 
-async def test_a_stated_budget_counts_from_the_calls_arrival(one: Process) -> None:
+async def test_stated_budget_counts_from_the_arrival_of_the_call(one: Process) -> None:
     assert await left(one, stated=1000, age=0.3) == 500
 
 
-async def test_a_stated_budget_holds_in_a_turn_that_is_replaced(world: HandClock, one: Process) -> None:
+async def test_stated_budget_holds_in_a_replaced_turn(world: HandClock, one: Process) -> None:
     await one.begin(IMPLICIT)
     world.advance(2.9)
     assert await left(one, IMPLICIT, stated=900) == 700
@@ -211,9 +207,7 @@ async def test_a_stated_budget_holds_in_a_turn_that_is_replaced(world: HandClock
     assert await left(one, IMPLICIT) == 600
 
 
-async def test_without_a_session_a_named_turn_is_the_users_and_the_turns(
-    world: HandClock, one: Process, two: Process
-) -> None:
+async def test_named_turn_without_a_session_belongs_to_its_user(world: HandClock, one: Process, two: Process) -> None:
     await one.begin(session=None)
     world.advance(1.0)
     assert await left(two, session=None) == 1800
@@ -222,8 +216,8 @@ async def test_without_a_session_a_named_turn_is_the_users_and_the_turns(
     assert await left(two, session="s") == 2800
 
 
-async def test_two_anonymous_callers_without_a_session_share_no_turn(world: HandClock, one: Process, two: Process) -> None:
-    """They may number their turns alike; whoever wants calls of one turn to share its time names a session, or what is left."""
+async def test_anonymous_callers_without_a_session_share_no_turn(world: HandClock, one: Process, two: Process) -> None:
+    """They may use equal turn ids; callers that want to share a turn's time name a session, or the time left."""
     for process in (one, two, one):
         assert await left(process, session=None, user=None) == 2800
         world.advance(2.9)
@@ -233,9 +227,7 @@ async def test_two_anonymous_callers_without_a_session_share_no_turn(world: Hand
 
 
 @pytest.mark.parametrize("name", [TRACE, IMPLICIT], ids=str)
-async def test_without_a_session_a_turn_that_nobody_named_is_the_calls_own(
-    world: HandClock, one: Process, name: TurnName
-) -> None:
+async def test_unnamed_turn_without_a_session_is_of_one_call(world: HandClock, one: Process, name: TurnName) -> None:
     await one.begin(name, session=None)
     world.advance(1.0)
     assert await left(one, name, session=None) == 2800
@@ -249,7 +241,7 @@ async def test_turns_of_one_session_are_kept_apart(world: HandClock, one: Proces
     assert [await left(one, name) for name in (A, B, TRACE, IMPLICIT)] == [800, 1300, 1800, 2300]
 
 
-async def test_a_session_does_not_collect_turns_that_are_long_over(redis: KeyValue, world: HandClock, one: Process) -> None:
+async def test_session_does_not_accumulate_finished_turns(redis: KeyValue, world: HandClock, one: Process) -> None:
     for n in range(60):
         await one.begin(TurnName(TurnKind.NAMED, f"t{n}"))
         world.advance(10)
@@ -258,9 +250,7 @@ async def test_a_session_does_not_collect_turns_that_are_long_over(redis: KeyVal
     assert await left(one, TurnName(TurnKind.NAMED, "t59")) == 0, "one that is not yet to be forgotten was"
 
 
-async def test_a_turn_written_by_something_else_is_as_if_it_were_not_there(
-    redis: KeyValue, one: Process, two: Process
-) -> None:
+async def test_malformed_turn_entry_is_ignored(redis: KeyValue, one: Process, two: Process) -> None:
     await one.begin()
     (name,) = [name for name in await ask(redis, "KEYS", "*") if name.endswith(b":turns")]
     await ask(redis, "HSET", name, A.field, "nonsense")
@@ -273,7 +263,9 @@ async def test_a_turn_written_by_something_else_is_as_if_it_were_not_there(
 # -- Redis lost and back, clocks that step
 
 
-async def test_redis_lost_and_back_only_shortens(world: HandClock, redis: KeyValue, one: Process, two: Process) -> None:
+async def test_lost_and_recovered_redis_only_shortens_a_turn(
+    world: HandClock, redis: KeyValue, one: Process, two: Process
+) -> None:
     await one.begin(stated=2000)
     world.advance(0.5)
     one.redis.away = True
@@ -285,7 +277,7 @@ async def test_redis_lost_and_back_only_shortens(world: HandClock, redis: KeyVal
     assert await left(two) <= 1800, "the age that one process knows is told to Redis"
 
 
-async def test_a_stated_budget_shortens_without_redis_too(world: HandClock, one: Process) -> None:
+async def test_stated_budget_shortens_a_turn_without_redis(world: HandClock, one: Process) -> None:
     one.redis.away = True
     await one.begin()
     world.advance(0.5)
@@ -297,8 +289,8 @@ async def test_a_stated_budget_shortens_without_redis_too(world: HandClock, one:
 
 
 @pytest.mark.parametrize("step_ms", [-3_600_000, -1000, -1, 1, 1000, 10_000, 3_600_000])
-async def test_a_step_of_rediss_clock_neither_gives_nor_takes_time(world: HandClock, one: Process, step_ms: int) -> None:
-    """Time that only that clock has made has not passed, and what has passed stays so."""
+async def test_clock_step_of_redis_neither_extends_nor_shortens_a_turn(world: HandClock, one: Process, step_ms: int) -> None:
+    """Only elapsed time counts, and not the step of the clock."""
     await one.begin()
     world.advance(0.5)
     one.redis.skew_ms = step_ms
@@ -308,10 +300,8 @@ async def test_a_step_of_rediss_clock_neither_gives_nor_takes_time(world: HandCl
 
 
 @pytest.mark.parametrize("step_ms", [1000, 10_000, 3_600_000])
-async def test_a_step_of_rediss_clock_while_it_was_away_takes_no_time_either(
-    world: HandClock, one: Process, step_ms: int
-) -> None:
-    """A call that was answered alone forgets nothing of how far apart the two clocks were."""
+async def test_clock_step_while_redis_was_away_shortens_no_turn(world: HandClock, one: Process, step_ms: int) -> None:
+    """A call answered without Redis keeps the known difference of the two clocks."""
     await one.begin()
     one.redis.away = True
     world.advance(0.5)
@@ -321,15 +311,15 @@ async def test_a_step_of_rediss_clock_while_it_was_away_takes_no_time_either(
     assert 1799 <= await left(one) <= 1800
 
 
-async def test_without_redis_a_turn_that_nobody_named_is_replaced_in_the_process(world: HandClock, one: Process) -> None:
+async def test_unnamed_turn_is_replaced_in_the_process_without_redis(world: HandClock, one: Process) -> None:
     one.redis.away = True
     await one.begin(IMPLICIT)
     world.advance(2.7)
     assert await left(one, IMPLICIT) == 2800
 
 
-async def test_a_slow_trip_is_paid_by_the_turn(world: HandClock, redis: KeyValue) -> None:
-    """The remainder is anchored where the script was sent, so that a reply that comes late gives nothing away."""
+async def test_slow_round_trip_is_charged_to_the_turn(world: HandClock, redis: KeyValue) -> None:
+    """The remaining time counts from when the script was sent, so a late reply grants nothing."""
     process = Process(world, 0.0, redis)
     trip = process.redis.trip
 
@@ -346,7 +336,7 @@ async def test_a_slow_trip_is_paid_by_the_turn(world: HandClock, redis: KeyValue
 
 @pytest.mark.parametrize("name", [TRACE, IMPLICIT], ids=str)
 @pytest.mark.parametrize("left_ms", [99, 100, 100.4, 101, 110, 139])
-async def test_a_trip_that_uses_up_what_is_left_does_not_exhaust_a_turn_that_nobody_named(
+async def test_slow_round_trip_does_not_exhaust_an_unnamed_turn(
     world: HandClock, redis: KeyValue, name: TurnName, left_ms: float
 ) -> None:
     """Enough when it was asked for and too little when the answer came: a new turn, as if it had been found a moment sooner."""
@@ -361,7 +351,7 @@ async def test_a_trip_that_uses_up_what_is_left_does_not_exhaust_a_turn_that_nob
 
 
 @pytest.mark.parametrize("left_ms", [100, 100.4, 100.999, 101])
-async def test_without_redis_no_part_of_a_ms_exhausts_a_turn_that_nobody_named(
+async def test_fraction_of_a_ms_does_not_exhaust_an_unnamed_turn_without_redis(
     world: HandClock, one: Process, left_ms: float
 ) -> None:
     one.redis.away = True
@@ -370,9 +360,7 @@ async def test_without_redis_no_part_of_a_ms_exhausts_a_turn_that_nobody_named(
     assert not (await one.begin(IMPLICIT)).turn.exhausted
 
 
-async def test_a_turn_that_had_time_enough_when_it_began_is_not_found_exhausted_later(
-    world: HandClock, one: Process
-) -> None:
+async def test_turn_is_judged_exhausted_at_the_beginning_of_a_call_only(world: HandClock, one: Process) -> None:
     await one.begin()
     world.advance(2.699)
     turn = (await one.begin()).turn
@@ -380,8 +368,8 @@ async def test_a_turn_that_had_time_enough_when_it_began_is_not_found_exhausted_
     assert (turn.exhausted, turn.may_start()) == (False, False)
 
 
-async def test_a_budget_that_is_stated_too_small_exhausts_a_turn_that_nobody_named_too(one: Process) -> None:
-    """A new turn would have no more: nobody is answered later than they said."""
+async def test_stated_budget_below_the_floor_exhausts_an_unnamed_turn(one: Process) -> None:
+    """A new turn would have no more time, and no answer may come later than stated."""
     assert (await one.begin(IMPLICIT, stated=300)).turn.exhausted
     assert not (await one.begin(IMPLICIT, stated=302)).turn.exhausted
 
@@ -558,10 +546,8 @@ def runner() -> Iterator[asyncio.Runner]:
         yield own
 
 
-def test_whatever_happens_a_turn_is_never_extended_and_never_exceeds_its_budget(
-    valkey: RedisAddress, runner: asyncio.Runner
-) -> None:
-    """Three processes, calls at once, stated budgets, Redis lost, emptied and with another time, processes restarted."""
+def test_turn_is_never_extended_beyond_its_budget_in_any_history(valkey: RedisAddress, runner: asyncio.Runner) -> None:
+    """Three processes, concurrent calls, stated budgets, lost or emptied Redis, clock steps and restarts."""
     run_state_machine_as_test(
         machine_over(valkey, runner),
         settings=settings(
@@ -582,7 +568,7 @@ async def tokens_left(process: Process, **more: Any) -> int | None:
     return None if tokens is None else tokens.remaining
 
 
-async def test_all_processes_count_the_tokens_of_a_turn_together(one: Process, two: Process) -> None:
+async def test_tokens_of_a_turn_are_counted_across_processes(one: Process, two: Process) -> None:
     assert await tokens_left(one) is None
     assert await tokens_left(one, tokens=1000) == 1000
     assert await tokens_left(two) == 1000
@@ -592,13 +578,13 @@ async def test_all_processes_count_the_tokens_of_a_turn_together(one: Process, t
     assert await tokens_left(one, name=B) is None
 
 
-async def test_a_turn_without_a_session_counts_them_by_its_user(one: Process, two: Process) -> None:
+async def test_tokens_of_a_turn_without_a_session_are_counted_by_user(one: Process, two: Process) -> None:
     assert await tokens_left(one, session=None, tokens=1000) == 1000
     await one.gives(300, session=None)
     assert await tokens_left(two, session=None) == 700
 
 
-async def test_with_redis_away_a_process_counts_what_it_gave_itself(one: Process, two: Process) -> None:
+async def test_tokens_are_counted_in_process_while_redis_is_away(one: Process, two: Process) -> None:
     await tokens_left(one, tokens=1000)
     one.redis.away = True
     await one.gives(400)
@@ -629,7 +615,7 @@ def other_tools(world: HandClock, redis: KeyValue) -> ToolsClock:
     return ToolsClock(world, 5e6, redis)
 
 
-async def test_thinking_between_calls_does_not_count_in_any_process(
+async def test_time_between_calls_does_not_count_with_the_tools_clock(
     world: HandClock, tools: ToolsClock, other_tools: ToolsClock
 ) -> None:
     found = []
@@ -657,7 +643,7 @@ async def test_parallel_calls_count_once_across_processes(
     assert await left(other_tools) == 1600
 
 
-async def test_a_call_that_died_counts_no_longer_than_it_might_have_lasted(
+async def test_dead_call_counts_no_longer_than_its_maximum_duration(
     world: HandClock, tools: ToolsClock, other_tools: ToolsClock
 ) -> None:
     await tools.begin()
@@ -668,7 +654,7 @@ async def test_a_call_that_died_counts_no_longer_than_it_might_have_lasted(
 @pytest.mark.parametrize(
     ("name", "pause", "lives"), [(A, 59, True), (A, 61, False), (IMPLICIT, 9, True), (IMPLICIT, 11, False)]
 )
-async def test_a_long_pause_ends_a_turn(
+async def test_turn_ends_after_a_long_pause(
     world: HandClock, tools: ToolsClock, other_tools: ToolsClock, name: TurnName, pause: int, lives: bool
 ) -> None:
     await tools.begin(name)
@@ -679,7 +665,7 @@ async def test_a_long_pause_ends_a_turn(
     assert await left(tools, name) == (1800 if lives else 2800)
 
 
-async def test_calls_alone_count_without_redis_too(world: HandClock, tools: ToolsClock) -> None:
+async def test_only_time_inside_calls_counts_without_redis_with_the_tools_clock(world: HandClock, tools: ToolsClock) -> None:
     tools.redis.away = True
     await tools.begin()
     world.advance(0.5)
@@ -688,7 +674,7 @@ async def test_calls_alone_count_without_redis_too(world: HandClock, tools: Tool
     assert await left(tools) == 2300
 
 
-async def test_a_turn_says_whether_it_ran_out_between_its_calls(world: HandClock, one: Process) -> None:
+async def test_turn_reports_whether_it_ran_out_between_its_calls(world: HandClock, one: Process) -> None:
     thinking = await one.begin()
     one.memory.leave(BeginRequest("s", "u", TurnRequest(f"s|u|{A.field}", A, one.clock()), limited=False))
     world.advance(3.0)

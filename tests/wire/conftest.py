@@ -1,4 +1,4 @@
-"""Servers as processes and every client that talks to them. A test body runs once for each client it asks for."""
+"""Servers as processes, and every client that talks to them. A test runs once for each client it asks for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The agent's service with a model of Bedrock, through boto3 and AWS's event streams: in time, whatever the model does."""
+"""The agent's service with a Bedrock model, over boto3 and AWS's event streams, answers in time whatever the model does."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def well(model: Converse) -> None:
     model.asked.clear()
 
 
-def test_the_settings_reach_the_model(agent: Service, model: Converse) -> None:
-    """A model of Claude's; rules and tools are cached, and what was read in a turn is for its next step."""
+def test_model_settings_and_cache_points_reach_bedrock(agent: Service, model: Converse) -> None:
+    """The model is a Claude; rules and tools are cached, and a turn's results are cached for its next step."""
     agent.chat(ORDER, "settings")
     first, second = model.asked
     assert set(model.models) == {MODEL}
@@ -53,7 +53,7 @@ def test_the_settings_reach_the_model(agent: Service, model: Converse) -> None:
         assert body["messages"][-1]["content"][-1] == {"cachePoint": {"type": "default"}}
 
 
-def test_an_answer_comes_as_it_is_thought_of(agent: Service, model: Converse) -> None:
+def test_answer_is_streamed_as_the_model_produces_it(agent: Service, model: Converse) -> None:
     model.brain, model.pace = lambda _: Step("one two three four five six seven eight"), 0.05
     answer = agent.chat("count", "stream")
     assert answer["answer"] == "one two three four five six seven eight"
@@ -61,7 +61,7 @@ def test_an_answer_comes_as_it_is_thought_of(agent: Service, model: Converse) ->
     assert answer["at_ms"][-1] - answer["at_ms"][0] > 200
 
 
-def test_calls_of_one_step_go_out_together(agent: Service, model: Converse) -> None:
+def test_tool_calls_of_one_step_run_together(agent: Service, model: Converse) -> None:
     uses = [("lookup_order", {"order_id": "MNG-DEMO1001"}), ("get_ratings", {"title_ids": ["manga-002001"]})]
     model.brain = lambda body: Step("Done.") if has_results(body) else Step("Let me look.", uses)
     answer = agent.chat("both", "together")
@@ -85,10 +85,10 @@ def test_calls_of_one_step_go_out_together(agent: Service, model: Converse) -> N
         (["malformed"], "answered", "MNG-DEMO1002"),
     ],
 )
-def test_a_model_in_trouble_is_asked_once_more_or_done_without(
+def test_failing_model_is_retried_once_or_replaced_by_known_results(
     agent: Service, model: Converse, moods: list[Mood], outcome: str, said: str
 ) -> None:
-    """First words within a second, all of it within three. What is known is told: the model's trouble is not the store's."""
+    """First words come within a second, all within three; known results are told, as the store still works."""
     model.moods[:] = moods
     answer = agent.chat(ORDER, f"moods-{'-'.join(moods)}".replace(" ", "_"))
     assert answer["outcome"] == outcome, answer
@@ -96,7 +96,7 @@ def test_a_model_in_trouble_is_asked_once_more_or_done_without(
     assert answer["at_ms"][0] < FIRST_MS, answer
 
 
-def test_a_slow_model_is_bridged_by_honest_words(agent: Service, model: Converse) -> None:
+def test_slow_model_is_bridged_by_a_waiting_message(agent: Service, model: Converse) -> None:
     model.thinks = lambda: 0.9
     answer = agent.chat(ORDER, "slow")
     assert answer["words"][0] == "One moment, I am looking."
@@ -104,8 +104,8 @@ def test_a_slow_model_is_bridged_by_honest_words(agent: Service, model: Converse
     assert answer["spent"]["model"] >= 1800 > answer["spent"]["ours"] + answer["spent"]["tools"]
 
 
-def test_a_conversation_survives_its_task(server: Serving, agent: Service, model: Converse) -> None:
-    """The second question goes to another process. The model is told what was shown, by the server's own numbers."""
+def test_conversation_continues_in_another_process(server: Serving, agent: Service, model: Converse) -> None:
+    """The model gets the titles shown before, with the server's own numbers."""
     shown = agent.chat("dark fantasy with swords and demons", "bedrock-survivor")["answer"]
     second_title = shown.split("; ")[1].partition(" (")[0]
     with service(f"{server.url}/sse", "--bedrock", environment=model.environment | {"AGENT_TOOLS": "core"}) as other:
@@ -120,8 +120,8 @@ def test_a_conversation_survives_its_task(server: Serving, agent: Service, model
     assert [each["outcome"] for each in answer["calls"]] == ["success"]
 
 
-def test_what_was_found_in_earlier_turns_is_not_sent_again(agent: Service, model: Converse) -> None:
-    """Of those the model is sent what both said, and what bears on the question."""
+def test_tool_results_of_earlier_turns_are_not_sent_to_the_model_again(agent: Service, model: Converse) -> None:
+    """The model gets the words of both sides, and what is relevant to the question."""
     agent.chat("dark fantasy with swords and demons", "trimmed")
     agent.chat("can you recommend something funny?", "trimmed")
     model.asked.clear()

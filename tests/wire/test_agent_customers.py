@@ -1,4 +1,4 @@
-"""Who speaks to the agent's service: customers by an issuer's token, and the door in the name of those it let in."""
+"""Callers of the agent's service: customers by an issuer's token, and the WebSocket door by its secret."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def bearing(token: str) -> dict[str, str]:
     return {**AT, "Authorization": f"Bearer {token}"}
 
 
-def test_the_user_is_the_tokens_subject(agent: Service, issuer: Issuer) -> None:
-    """What else is stated of a user is nothing; and no customer hears what the agent did for an answer."""
+def test_user_is_the_subject_of_the_token(agent: Service, issuer: Issuer) -> None:
+    """Any other statement of a user is ignored; customers do not see the agent's tool calls."""
     said = {**bearing(issuer.token()), "X-User-ID": "demo-user-2", "X-Door-User": "demo-user-2", "X-Door-Secret": SECRET}
     answer = agent.answer("where is MNG-DEMO1001?", "proven", user=None, headers=said)
     assert "MNG-DEMO1001 (delivered)" in answer["answer"]
@@ -69,8 +69,8 @@ def test_the_user_is_the_tokens_subject(agent: Service, issuer: Issuer) -> None:
     assert other["answer"].startswith("I could not look that up")
 
 
-def test_whoever_has_no_good_token_is_nobody(agent: Service, issuer: Issuer) -> None:
-    """401 with the scheme, and nothing of the token in the answer."""
+def test_missing_or_wrong_token_gets_401(agent: Service, issuer: Issuer) -> None:
+    """The answer states the scheme, and repeats nothing of the token."""
     wrong = {
         "none": AT,
         "no bearer": {**AT, "Authorization": "Basic eDp5"},
@@ -93,8 +93,8 @@ def test_whoever_has_no_good_token_is_nobody(agent: Service, issuer: Issuer) -> 
         assert "hunter2" not in refusal["error"]["message"]
 
 
-def test_an_issuer_that_is_away_is_done_without(agent: Service, issuer: Issuer) -> None:
-    """The keys that were read go on."""
+def test_last_keys_are_used_while_the_issuer_is_away(agent: Service, issuer: Issuer) -> None:
+    """Keys once read stay valid."""
     agent.answer("where is MNG-DEMO1001?", "proven", user=None, headers=bearing(issuer.token()))
     issuer.behaves = FAILING
     try:
@@ -104,7 +104,7 @@ def test_an_issuer_that_is_away_is_done_without(agent: Service, issuer: Issuer) 
     assert "MNG-DEMO1001" in answer["answer"]
 
 
-def test_the_door_is_answered_at_once_and_its_customer_by_the_callback(agent: Service, beyond: Outside) -> None:
+def test_door_message_gets_202_and_the_answer_by_callback(agent: Service, beyond: Outside) -> None:
     assert agent.ask("POST", "/door", QUESTION, FROM_DOOR) == (202, {})
     told = beyond.told()
     assert {connection for connection, _ in told} == {"L0SM9cOFvHcCIhw="}
@@ -114,10 +114,10 @@ def test_the_door_is_answered_at_once_and_its_customer_by_the_callback(agent: Se
     assert set(beyond.secrets) == {SECRET}
 
 
-def test_a_second_message_waits_for_the_end_of_the_first_and_has_its_own_time(
+def test_second_message_on_a_socket_waits_for_the_first_and_has_its_own_time(
     server: Serving, issuer: Issuer, beyond: Outside
 ) -> None:
-    """On one socket, while the first answer is on its way: neither is cut short, and their words do not mix."""
+    """Neither answer is cut short, and their words do not mix."""
     settings = {"AGENT_DOOR_SECRET": SECRET, "AGENT_CALLBACK_URL": beyond.url}
     with service(f"{server.url}/sse", "--thinking-ms", "900", environment=settings) as agent:
         agent.connected()
@@ -134,13 +134,13 @@ def test_a_second_message_waits_for_the_end_of_the_first_and_has_its_own_time(
         assert told[-1][1]["ms"] < 3000
 
 
-def test_each_message_of_a_stated_session_names_it(agent: Service, beyond: Outside) -> None:
-    """A client with two conversations on one socket can tell their words apart."""
+def test_answers_to_a_message_with_a_session_carry_it(agent: Service, beyond: Outside) -> None:
+    """A client with two conversations on one socket can tell their answers apart."""
     assert agent.ask("POST", "/door", b'{"text": "where is MNG-DEMO1001?", "session": "mine"}', FROM_DOOR)[0] == 202
     assert {message["session"] for _, message in beyond.told()} == {"mine"}
 
 
-def test_keys_that_are_said_to_be_elsewhere_are_not_fetched_there(server: Serving, issuer: Issuer) -> None:
+def test_redirect_of_the_keys_address_is_not_followed(server: Serving, issuer: Issuer) -> None:
     asked: list[str] = []
 
     class Elsewhere(BaseHTTPRequestHandler):
@@ -167,7 +167,7 @@ def test_keys_that_are_said_to_be_elsewhere_are_not_fetched_there(server: Servin
     assert asked == ["/keys"]
 
 
-def test_whoever_is_not_the_door_is_turned_away(agent: Service) -> None:
+def test_door_request_with_a_wrong_secret_gets_401(agent: Service) -> None:
     for wrong in ({"X-Door-Secret": "x"}, {"X-Door-Secret": ""}):
         status, refusal = agent.ask("POST", "/door", QUESTION, {**FROM_DOOR, **wrong})
         assert (status, refusal["error"]["name"]) == (401, "UNAUTHORIZED")
@@ -183,7 +183,7 @@ def test_whoever_is_not_the_door_is_turned_away(agent: Service) -> None:
     ],
     ids=["a user", "odd session", "signed out", "too long"],
 )
-def test_a_customer_hears_why_a_message_is_not_answered(
+def test_refused_message_is_answered_with_an_error_event(
     agent: Service, beyond: Outside, headers: dict[str, str], body: bytes, name: str
 ) -> None:
     assert agent.ask("POST", "/door", body, {**FROM_DOOR, **headers})[0] == 202
@@ -191,7 +191,7 @@ def test_a_customer_hears_why_a_message_is_not_answered(
     assert (message["event"], message["name"]) == ("error", name)
 
 
-def test_a_message_that_is_lost_is_sent_once_more_and_none_to_whoever_has_gone(agent: Service, beyond: Outside) -> None:
+def test_lost_callback_is_retried_once_and_none_sent_to_a_closed_socket(agent: Service, beyond: Outside) -> None:
     until = str(int(time.time()) + 60)
     for lost in (502, 302):  # the door's words are for the door, wherever it says that it has moved
         beyond.statuses[:] = [lost]
@@ -207,8 +207,8 @@ def test_a_message_that_is_lost_is_sent_once_more_and_none_to_whoever_has_gone(a
     assert [each["event"] for each in texts] == ["words", "done"]
 
 
-def test_a_function_stands_for_what_a_task_cannot_reach(server: Serving, issuer: Issuer, beyond: Outside) -> None:
-    """Keys come from it, and words go by it."""
+def test_keys_and_callbacks_may_go_through_a_lambda_function(server: Serving, issuer: Issuer, beyond: Outside) -> None:
+    """The function fetches the keys and delivers the words of answers."""
     beyond.keys = issuer.jwks
     settings = {
         "AGENT_JWT_ISSUER": issuer.name,
@@ -226,7 +226,7 @@ def test_a_function_stands_for_what_a_task_cannot_reach(server: Serving, issuer:
         assert beyond.told()[-1][1]["event"] == "done"
 
 
-def test_a_file_may_hold_the_keys(server: Serving, issuer: Issuer, tmp_path: Path) -> None:
+def test_keys_may_be_read_from_a_file(server: Serving, issuer: Issuer, tmp_path: Path) -> None:
     keys = tmp_path / "keys.json"
     keys.write_text(json.dumps(issuer.jwks), "utf-8")
     settings = {"AGENT_JWT_ISSUER": issuer.name, "AGENT_JWT_AUDIENCE": AUDIENCE, "AGENT_JWT_JWKS_URL": keys.as_uri()}
@@ -236,8 +236,8 @@ def test_a_file_may_hold_the_keys(server: Serving, issuer: Issuer, tmp_path: Pat
     assert "MNG-DEMO1001 (delivered)" in answer["answer"]
 
 
-def test_one_customer_who_floods_the_agent_keeps_no_other_out(server: Serving, issuer: Issuer, beyond: Outside) -> None:
-    """However many they ask at once, over both ways; whoever is refused is told so, and may ask when a turn is over."""
+def test_one_customer_flooding_the_agent_does_not_block_others(server: Serving, issuer: Issuer, beyond: Outside) -> None:
+    """A flood over both ways is refused with a message, and its customer may ask once a turn is over."""
     settings = {
         "AGENT_JWT_ISSUER": issuer.name,
         "AGENT_JWT_AUDIENCE": AUDIENCE,

@@ -1,4 +1,4 @@
-"""Agents without Strands, in sixty lines each: with OpenAI Agents, and with nothing but HTTP. Over a real server."""
+"""Agents without Strands over a real server: with OpenAI Agents, and with plain HTTP."""
 
 from __future__ import annotations
 
@@ -80,15 +80,15 @@ def talk(request: pytest.FixtureRequest) -> Talk:
     return request.getfixturevalue("openai_agents") if request.param == "openai-agents" else with_json_rpc
 
 
-def test_a_turn_is_answered_with_the_stores_tools(talk: Talk, server: Serving) -> None:
-    """Calls of one step together; with the store's rules; in the name of the customer."""
+def test_example_agent_answers_a_turn_with_the_stores_tools(talk: Talk, server: Serving) -> None:
+    """Calls of one step are sent together, with the store's rules and in the customer's name."""
     answers, shown = talk(server.url, [[SEARCH, ORDER], "Both are there."], [["ex-1", USER, "?"]])
     assert answers == ["Both are there."]
     assert "You are the shopping assistant of MangaAssist" in shown
     assert "MNG-DEMO1001" in shown
 
 
-def test_a_later_turn_knows_what_was_shown(talk: Talk, server: Serving) -> None:
+def test_later_turn_of_an_example_agent_knows_what_was_shown(talk: Talk, server: Serving) -> None:
     session = f"ex-2-{talk.__name__}"
     script = [[SEARCH], "Berserk.", [STOCK], "Yes."]
     answers, shown = talk(server.url, script, [[session, USER, "berserk?"], [session, USER, "is the first one there?"]])
@@ -97,14 +97,14 @@ def test_a_later_turn_knows_what_was_shown(talk: Talk, server: Serving) -> None:
     assert "missing_volumes" in shown
 
 
-def test_when_time_or_calls_are_over_the_results_are_told(talk: Talk, server: Serving) -> None:
+def test_example_agent_tells_its_results_when_time_or_calls_are_used_up(talk: Talk, server: Serving) -> None:
     session = f"ex-3-{talk.__name__}"
     script = [[SEARCH], "hang", [SEARCH], [SEARCH], [SEARCH], [SEARCH], [SEARCH]]
     answers, _ = talk(server.url, script, [[session, USER, "berserk?"]] * 2)
     assert [each.startswith("What I know so far: Berserk (¥693") for each in answers] == [True] * 2
 
 
-def test_a_client_configuration_that_prefixes_tool_names_works(tmp_path: Path, cache: Path) -> None:
+def test_client_configuration_that_prefixes_tool_names_works(tmp_path: Path, cache: Path) -> None:
     """As the page has it: over SSE with a bearer, each tool called by the server's name and its own, results as text alone."""
     config = blocks("json", after_all("namespaced"))[0]
     token = "a-secret-of-thirty-two-characters-or-more"
@@ -126,5 +126,5 @@ def test_a_client_configuration_that_prefixes_tool_names_works(tmp_path: Path, c
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)
-def test_none_is_longer_than_sixty_lines(path: Path) -> None:
+def test_example_agent_has_at_most_sixty_lines(path: Path) -> None:
     assert len(path.read_text("utf-8").splitlines()) <= 60

@@ -1,4 +1,4 @@
-"""The agent as a service beside a real server: its answers, who is believed, what it says when the server is away, its end."""
+"""The agent as a service beside a real server: answers, identity, an unreachable server, shutdown."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def tools(answer: Json) -> list[str]:
     return [each["tool"] for each in answer["calls"]]
 
 
-def test_each_question_gets_its_tools(agent: Service) -> None:
+def test_each_question_is_answered_with_the_right_tools(agent: Service) -> None:
     assert tools(agent.chat("dark fantasy with swords and demons")) == ["search_manga_catalog", "check_inventory"]
     assert tools(agent.chat("can you recommend something funny?")) == ["get_recommendations"]
     assert tools(agent.chat("where is my order mng-demo1001?")) == ["lookup_order"]
 
 
-def test_an_order_is_found_for_its_owner_only(agent: Service) -> None:
-    """All customers share one connection; nobody stated is nobody."""
+def test_order_is_found_for_its_owner_only(agent: Service) -> None:
+    """All customers share one connection, and a question without a customer is anonymous."""
     assert agent.chat("MNG-DEMO1001?", "mine")["answer"].startswith("Here is what I found: MNG-DEMO1001 (delivered)")
     for stranger in ("demo-user-2", None):
         answer = agent.chat("MNG-DEMO1001?", f"of-{stranger}", stranger)
@@ -52,8 +52,8 @@ def test_each_turn_has_an_id_of_its_own(agent: Service) -> None:
     assert {turn.partition(".")[0] for turn in turns} == {"ids"}
 
 
-def test_two_questions_at_once_in_one_conversation_are_both_answered(agent: Service) -> None:
-    """One after the other: an agent is in one turn at a time."""
+def test_concurrent_questions_of_one_conversation_are_both_answered(agent: Service) -> None:
+    """They are answered in turn, as an agent does one turn at a time."""
     answers: list[Json] = []
     asking = [threading.Thread(target=lambda: answers.append(agent.answer("MNG-DEMO1001?", "both"))) for _ in range(2)]
     for thread in asking:
@@ -64,8 +64,8 @@ def test_two_questions_at_once_in_one_conversation_are_both_answered(agent: Serv
     assert len({each["turn"] for each in answers}) == 2
 
 
-def test_a_conversation_survives_its_task(server: Serving, agent: Service) -> None:
-    """The second turn is another process's, where nobody has heard of the first: the server tells it what was shown."""
+def test_conversation_continues_in_another_process(server: Serving, agent: Service) -> None:
+    """The second process has no memory of the first turn: the server tells it the titles shown."""
     session = "survivor"
     with service(f"{server.url}/sse") as first:
         first.connected()
@@ -94,21 +94,19 @@ def test_a_conversation_survives_its_task(server: Serving, agent: Service) -> No
     ],
     ids=["broken", "list", "no text", "no session", "odd session", "a user", "empty", "half a character", "large"],
 )
-def test_what_is_no_question_is_refused(
-    agent: Service, headers: dict[str, str], body: bytes, status: int, said: str
-) -> None:
+def test_malformed_question_is_refused(agent: Service, headers: dict[str, str], body: bytes, status: int, said: str) -> None:
     answered, refusal = agent.ask("POST", "/turns", body, headers)
     assert answered == status
     assert refusal["error"]["name"] == "VALIDATION_ERROR"
     assert said in refusal["error"]["message"]
 
 
-def test_there_is_no_door_without_its_secret(agent: Service) -> None:
+def test_door_route_is_missing_without_its_secret(agent: Service) -> None:
     status, _ = agent.ask("POST", "/door", b'{"text": "m"}', {"X-Door-Secret": "", "X-Door-Connection": "c"})
     assert status == 404
 
 
-def test_without_the_store_it_says_so_and_lives() -> None:
+def test_agent_without_the_store_says_so_and_stays_up() -> None:
     with service(f"http://127.0.0.1:{free_port()}/sse") as alone:
         alone.until(lambda health: bool(health == {"status": "ok", "store": "away", "open_turns": 0}))
         answer = alone.chat("MNG-DEMO1001?")
@@ -116,8 +114,8 @@ def test_without_the_store_it_says_so_and_lives() -> None:
         assert "our shelves" in answer["answer"]
 
 
-def test_a_store_that_hangs_crashes_or_comes_back_is_noticed(tmp_path: Path, cache: Path) -> None:
-    """The first turn after it is back has its tools again, over a new connection; no turn takes longer than promised."""
+def test_hanging_or_restarted_store_is_detected_and_used_again(tmp_path: Path, cache: Path) -> None:
+    """The first turn after its return has tools over a new connection; no turn exceeds its time."""
     port = str(free_port())
     with service(f"http://127.0.0.1:{port}/sse") as agent:
         first = start(tmp_path / "first", cache, MANGA_PORT=port)
@@ -137,8 +135,8 @@ def test_a_store_that_hangs_crashes_or_comes_back_is_noticed(tmp_path: Path, cac
             assert tools(agent.chat("MNG-DEMO1001?")) == ["lookup_order"]
 
 
-def test_open_turns_are_answered_at_its_end(server: Serving) -> None:
-    """SIGTERM while three customers wait: each gets the answer that it would have got. Exit status 0."""
+def test_open_turns_are_answered_on_sigterm(server: Serving) -> None:
+    """SIGTERM comes while three customers wait: each gets its full answer, and the exit status is 0."""
     answers: list[Json] = []
     with service(f"{server.url}/sse", "--thinking-ms", "400", "--patience-ms", "20000") as agent:
         agent.connected()
@@ -157,8 +155,8 @@ def test_open_turns_are_answered_at_its_end(server: Serving) -> None:
     assert all("MNG-DEMO1001 (delivered)" in each["answer"] for each in answers)
 
 
-def test_a_wrong_setting_stops_the_start_in_one_line() -> None:
-    """One in a process of its own."""
+def test_wrong_setting_stops_the_start_with_one_line() -> None:
+    """One case runs in a process of its own."""
     wrong: list[tuple[dict[str, str], tuple[str, ...], str]] = [
         ({}, ("--host", "0.0.0.0"), "AGENT_JWT_ISSUER"),
         ({"AGENT_JWT_ISSUER": "https://i"}, (), "all three, or none"),
@@ -175,7 +173,7 @@ def test_a_wrong_setting_stops_the_start_in_one_line() -> None:
         assert said in told
 
 
-def test_a_question_in_japanese_is_answered_so(agent: Service) -> None:
+def test_japanese_question_is_answered_in_japanese(agent: Service) -> None:
     assert agent.chat("注文 MNG-DEMO1001 はどこですか", "ja")["answer"].startswith(
         "見つかったのは次のとおりです。MNG-DEMO1001"
     )

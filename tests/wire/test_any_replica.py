@@ -53,10 +53,10 @@ def connections(
 
 
 @pytest.mark.parametrize("kind", params(["sse-2025", "http-2025", "get-mcp-as-sse", "strands-sse", "strands-http"]))
-async def test_each_call_is_answered_wherever_it_goes(
+async def test_calls_through_a_proxy_without_affinity_are_answered_by_both_replicas(
     kind: str, connections: Connections, proxy: tuple[str, RoundRobin]
 ) -> None:
-    """By name, with what the session remembers, and by both replicas."""
+    """Session memory works whichever replica answers."""
     url, own = proxy
     client, before = connections.open(kind, url), list(own.served)
     session = f"any-{kind}"
@@ -69,10 +69,8 @@ async def test_each_call_is_answered_wherever_it_goes(
     assert all(now - past >= CALLS // 2 for now, past in zip(own.served, before, strict=True))
 
 
-async def test_after_redis_was_away_the_later_of_two_replicas_tells_what_was_shown(
-    two: TwoReplicas, connections: Connections
-) -> None:
-    """What one of them alone knew neither wins over what came later, nor is it unknown to the other for long."""
+async def test_later_state_of_two_replicas_wins_after_redis_was_away(two: TwoReplicas, connections: Connections) -> None:
+    """State known to one replica neither beats a later one nor stays unknown to the other for long."""
     one, other = (connections.shared("http-2026", url) for url in two.urls)
 
     async def found(client: Client, query: str) -> list[str]:
@@ -112,7 +110,7 @@ def _titles(answer: answers.Answer, rows: str) -> list[str]:
 
 
 @pytest.mark.parametrize("program", ["mcp-1", "typescript"])
-async def test_other_programs_are_served_by_both(
+async def test_sdk_1_x_and_typescript_clients_are_served_by_both_replicas(
     program: str, proxy: tuple[str, RoundRobin], cache: Path, tmp_path: Path
 ) -> None:
     url, _ = proxy
@@ -146,9 +144,7 @@ def _typescript() -> list[str]:
 
 
 @pytest.mark.alone
-async def test_a_killed_replica_is_said_to_be_away_at_once_and_clients_begin_anew_on_the_other(
-    tmp_path: Path, cache: Path
-) -> None:
+async def test_killed_replica_is_reported_at_once_and_clients_reconnect_to_the_other(tmp_path: Path, cache: Path) -> None:
     """For the whole time until it is known to have gone, and afterwards: then a session that was there is no more, which
     clients of Streamable HTTP answer with a new one."""
     with private_valkey() as redis, ExitStack() as stack:
@@ -179,8 +175,8 @@ async def test_a_killed_replica_is_said_to_be_away_at_once_and_clients_begin_ane
 
 
 @pytest.mark.alone
-async def test_a_turn_that_moves_gains_no_time_that_its_agent_states_to_be_gone(tmp_path: Path, cache: Path) -> None:
-    """Without Redis a replica knows of no other's calls: what is left of the turn is what the agent says, and never more."""
+async def test_turn_that_moves_between_replicas_without_redis_gains_no_time(tmp_path: Path, cache: Path) -> None:
+    """Without Redis a replica sees its own calls only: the turn has the time that the agent states, and never more."""
     with private_valkey() as redis, ExitStack() as stack:
         settings = {"MANGA_REDIS_URL": f"redis://127.0.0.1:{redis.port}", "MANGA_EMBEDDER": "none"}
         replicas = [stack.enter_context(served(tmp_path / name, cache, **settings)) for name in ("one", "two")]

@@ -1,4 +1,4 @@
-"""Every order access leaves a line in the audit, and none in the log."""
+"""Every order access leaves a line in the audit, and no order number in the log."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def audited(serve: Callable[..., Serving], audit: Path) -> Serving:
     return serve(MANGA_AUDIT_LOG=str(audit), MANGA_LOG_LEVEL="debug", MANGA_LOG_TOOL_CALLS="all")
 
 
-async def test_each_access_says_who_what_and_the_outcome(audited: Serving, audit: Path) -> None:
-    """Own, foreign, missing, anonymous and malformed ones, and a list; a search leaves nothing. The log names no order."""
+async def test_each_order_access_is_audited_with_user_order_and_outcome(audited: Serving, audit: Path) -> None:
+    """Own, foreign, missing, anonymous, malformed and list calls leave a line, a search none; the log no order."""
     port = int(audited.url.rpartition(":")[2])
     asked = [
         (OWN, "demo-user-1"),

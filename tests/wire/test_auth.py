@@ -1,4 +1,4 @@
-"""MANGA_AUTH=token: whoever has no secret gets nowhere, and streams belong to whoever opened them."""
+"""MANGA_AUTH=token: a caller without a valid token is refused, and a stream belongs to its opener."""
 
 from __future__ import annotations
 
@@ -38,34 +38,34 @@ def bearer(token: str) -> dict[str, str]:
 
 @cases(("method", "path"), WAYS_IN)
 @cases("headers", [{}, bearer("wrong"), {"Authorization": f"Basic {FIRST}"}])
-async def test_without_a_valid_token_every_way_in_is_closed(
+async def test_every_way_in_without_a_valid_token_gets_401(
     method: str, path: str, headers: dict[str, str], http: httpx.AsyncClient
 ) -> None:
-    """401 with the scheme that is wanted, before anything else is looked at."""
+    """The answer states the wanted scheme, before any other check."""
     answer = await http.request(method, path, headers=headers | {"Accept": "text/event-stream"}, json=LIST)
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"].startswith("Bearer")
 
 
 async def test_probes_and_metrics_need_no_token(http: httpx.AsyncClient) -> None:
-    """Orchestrators have none."""
+    """Orchestrators have no token."""
     for path in ("/healthz", "/readyz", "/metrics"):
         assert (await http.get(path)).status_code == 200
 
 
 @cases("token", [FIRST, SECOND])
 @pytest.mark.parametrize("name", params(OVER_HTTP))
-async def test_either_of_two_tokens_lets_any_client_state_the_user(
+async def test_client_with_either_of_two_tokens_may_state_the_user(
     name: str, token: str, fresh: Connections, guarded: Serving
 ) -> None:
-    """Two, so that one can be replaced without a gap."""
+    """Two tokens allow a replacement without a gap."""
     client = fresh.open(name, guarded.url, bearer(token))
     answer = await client.call("lookup_order", {"order_id": "MNG-DEMO1001"}, userId="demo-user-1")
     assert answer.value["order_id"] == "MNG-DEMO1001"
 
 
-async def test_a_post_by_another_principal_than_the_streams_is_not_found(http: httpx.AsyncClient) -> None:
-    """Knowing a session id is not enough: 404, as if there were no such stream. The opener's own POST is accepted."""
+async def test_post_by_another_principal_to_a_stream_gets_404(http: httpx.AsyncClient) -> None:
+    """A known session id is not enough: 404, as for a missing stream. The opener's own POST is accepted."""
     async with opened_stream(http, bearer(FIRST)) as messages:
         stranger = await http.post(messages, json=LIST, headers=bearer(SECOND))
         assert stranger.status_code == 404
@@ -73,8 +73,8 @@ async def test_a_post_by_another_principal_than_the_streams_is_not_found(http: h
         assert own.status_code == 202
 
 
-async def test_a_2025_session_cannot_be_used_or_ended_by_another_principal(http: httpx.AsyncClient) -> None:
-    """The same over Streamable HTTP."""
+async def test_session_of_2025_cannot_be_used_or_ended_by_another_principal(http: httpx.AsyncClient) -> None:
+    """Streamable HTTP follows the same rule."""
     accept = {"Accept": "application/json, text/event-stream"}
     client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     body: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}
@@ -87,8 +87,8 @@ async def test_a_2025_session_cannot_be_used_or_ended_by_another_principal(http:
     assert own.status_code == 200
 
 
-async def test_secrets_in_a_file_are_replaced_without_a_restart(serve: Callable[..., Serving], tmp_path: Path) -> None:
-    """The new one is taken beside the old, which then is taken no more."""
+async def test_token_file_is_reloaded_without_a_restart(serve: Callable[..., Serving], tmp_path: Path) -> None:
+    """The new token is accepted beside the old one, which is then removed."""
     file = tmp_path / "tokens"
     file.write_text(f"{FIRST}\n")
     serving = serve(MANGA_AUTH="token", MANGA_AUTH_TOKENS_FILE=str(file))
@@ -111,7 +111,7 @@ async def test_secrets_in_a_file_are_replaced_without_a_restart(serve: Callable[
 
 
 async def test_no_secret_is_ever_logged(guarded: Serving, http: httpx.AsyncClient) -> None:
-    """Neither the right ones nor a wrong one that somebody tried."""
+    """Neither a right token nor a wrong one that was tried is in the log."""
     await http.get("/sse", headers=bearer("wrong-but-private"))
     for secret in (FIRST, SECOND, "wrong-but-private"):
         assert secret not in guarded.log

@@ -1,4 +1,4 @@
-"""Batches over stdio, as a process takes them."""
+"""Batches over stdio, with the server as a process."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ async def over_stdio(version: str, *lines: Any, answers: int) -> list[Any]:
     return said[1:]
 
 
-async def test_each_message_of_a_line_has_its_own_answer() -> None:
-    """What was asked for before the end of stdin included."""
+async def test_each_message_of_a_batch_line_is_answered() -> None:
+    """Messages before the end of stdin are answered too."""
     batch = [
         call(1, "search_manga_catalog", query="one piece"),
         {"jsonrpc": "2.0", "id": 2},
@@ -42,7 +42,7 @@ async def test_each_message_of_a_line_has_its_own_answer() -> None:
     assert said[4]["result"] == {}
 
 
-async def test_a_version_without_batches_is_served_as_before() -> None:
-    """The line is passed over, and the next one answered."""
+async def test_batch_line_is_ignored_in_a_version_without_batches() -> None:
+    """The next line is answered."""
     (said,) = await over_stdio("2025-11-25", [request(1, "ping")], request(2, "ping"), answers=1)
     assert said["id"] == 2

@@ -1,4 +1,4 @@
-"""Nothing on the event loop waits for a disk, a name or a process: every other call would wait with it."""
+"""Nothing on the event loop blocks on a disk, a name or a process, since every other call would wait too."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.support.serving import ROOT, clean_environment
 
 
-def test_a_conversation_opens_no_file_and_looks_up_no_name_on_the_event_loop(tmp_path: Path, cache: Path) -> None:
+def test_conversation_opens_no_file_and_resolves_no_name_on_the_event_loop(tmp_path: Path, cache: Path) -> None:
     """Every tool, rightly and wrongly, cold and warm, with the audit, the flags and the probes; the last thing that is seen is
     what the script does on purpose."""
     done = subprocess.run(

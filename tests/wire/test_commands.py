@@ -1,4 +1,4 @@
-"""The commands as processes: what is printed for a reader who leaves, one call, and who the customer is over stdio."""
+"""The commands as processes: a closed stdout, a single call, and the customer's identity over stdio."""
 
 from __future__ import annotations
 
@@ -46,8 +46,10 @@ def into_a_closed_pipe(*command: str, **variables: str) -> subprocess.CompletedP
         (("infra.seed", "--dry-run"), {"PYTHONUNBUFFERED": "1"}),
     ],
 )
-def test_a_reader_who_leaves_is_no_error(command: tuple[str, ...], buffered: dict[str, str]) -> None:
-    """The status that a shell has for it, and nothing of Python's on stderr."""
+def test_closed_stdout_gives_the_broken_pipe_status_without_a_traceback(
+    command: tuple[str, ...], buffered: dict[str, str]
+) -> None:
+    """It is the shell's status for a broken pipe, and stderr has no Python output."""
     done = into_a_closed_pipe(*command, **buffered)
     assert done.returncode == BROKEN_PIPE, done.stderr
     for word in (b"Traceback", b"BrokenPipe", b"Exception ignored"):
@@ -55,13 +57,13 @@ def test_a_reader_who_leaves_is_no_error(command: tuple[str, ...], buffered: dic
 
 
 @cases("command", [("server", "--help"), ("server", "--version"), ("infra.seed", "--help")], ids=" ".join)
-def test_help_into_a_closed_pipe_is_quiet(command: tuple[str, ...]) -> None:
+def test_help_into_a_closed_pipe_prints_no_error(command: tuple[str, ...]) -> None:
     done = into_a_closed_pipe(*command)
     assert (done.returncode, done.stderr) == (BROKEN_PIPE, b"")
 
 
-def test_a_connection_that_breaks_is_not_taken_for_the_reader() -> None:
-    """Whoever reads stdout is still there."""
+def test_broken_pipe_of_another_connection_is_raised() -> None:
+    """The reader of stdout is still there."""
 
     def main() -> int:
         raise BrokenPipeError
@@ -70,8 +72,8 @@ def test_a_connection_that_breaks_is_not_taken_for_the_reader() -> None:
         exit_on_broken_pipe(main)
 
 
-def test_one_call_is_answered_as_by_a_server_that_has_been_up_for_a_while(tmp_path: Path) -> None:
-    """Search by meaning included, also where its vectors were never computed: nothing is missing from the answer."""
+def test_call_command_answers_without_degradation_on_a_cold_cache(tmp_path: Path) -> None:
+    """Search by meaning works although its vectors were never computed."""
     asked = json.dumps({"query": "dark fantasy with swords and demons", "max_results": 3})
     done = subprocess.run(
         [sys.executable, "-m", "server", "call", "search_manga_catalog", asked],
@@ -100,8 +102,8 @@ async def order_over_stdio(*arguments: str, meta: dict[str, Any] | None = None, 
     return dict(answer["result"]["structuredContent"])
 
 
-async def test_a_stdio_host_that_can_state_no_identity_is_started_with_one() -> None:
-    """By an argument; what is stated with a call goes before it."""
+async def test_stdio_user_is_taken_from_the_argument_unless_the_call_states_one() -> None:
+    """The call's own user precedes the argument."""
     assert (await order_over_stdio())["error"]["name"] == "FORBIDDEN"
     assert (await order_over_stdio("--user", "demo-user-1"))["order_id"] == AN_ORDER["order_id"]
     assert (await order_over_stdio("--user", "demo-user-2"))["error"]["name"] == "NOT_FOUND"
@@ -110,14 +112,14 @@ async def test_a_stdio_host_that_can_state_no_identity_is_started_with_one() -> 
 
 
 @cases(("name", "instead"), [("user", "stdio --user"), ("max_body_bytes", "262144")])
-async def test_a_setting_of_an_earlier_version_is_refused_with_its_replacement(name: str, instead: str) -> None:
+async def test_removed_setting_is_refused_with_its_replacement(name: str, instead: str) -> None:
     async with run("tools", **{name: "demo-user-1"}) as process:
         assert await process.ended(BOUND_SECONDS) == 2
         assert process.lines[-1].startswith(f"manga-tools: MANGA_{name.upper()}: it is no setting any more")
         assert instead in process.lines[-1]
 
 
-async def test_a_customer_that_is_too_long_is_told() -> None:
+async def test_oversized_user_argument_is_refused() -> None:
     async with run("stdio", "--user", "u" * 256) as process:
         assert await process.ended(BOUND_SECONDS) == 2
         assert process.lines[-1] == "manga-tools: --user: may have at most 255 characters"

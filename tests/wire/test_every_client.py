@@ -1,4 +1,4 @@
-"""What has to hold whatever the client, the transport and the protocol's era: one body each, run for all of them."""
+"""What holds for every client, transport and protocol era: one body each, run for all of them."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def ids_of(found: Answer) -> list[str]:
 
 
 @cases("tool", list(EACH_TOOL))
-async def test_a_result_satisfies_its_output_schema_and_its_text_is_the_same_json(
+async def test_result_satisfies_its_output_schema_and_its_text_is_the_same_json(
     tool: str, client: Client, session: str
 ) -> None:
-    """Clients that read the text and clients that read structuredContent have to see the same."""
+    """Clients that read the text and clients that read structuredContent get the same."""
     schema = next(each["outputSchema"] for each in await client.tools() if each["name"] == tool)
     answer = await whole_answer(client, tool, sessionId=session, userId=OWNER)
     Draft202012Validator(schema).validate(answer.value)
@@ -53,20 +53,20 @@ async def whole_answer(client: Client, tool: str, **stated: str) -> Answer:
 
 
 @cases("query", ["One Piece", "wan piisu", "わんぴーす", "ワンピース", "ONE PIECE"])
-async def test_a_title_is_found_by_its_name_in_any_script(query: str, client: Client, session: str) -> None:
+async def test_title_is_found_by_its_name_in_any_script(query: str, client: Client, session: str) -> None:
     """English, romaji, kana and full-width letters all lead to one title."""
     found = await client.call("search_manga_catalog", {"query": query}, sessionId=session)
     assert ids_of(found)[0] == ONE_PIECE
 
 
-async def test_a_title_is_found_by_its_name_in_kanji(client: Client, session: str) -> None:
-    """Two kanji are enough, and come back as they were written."""
+async def test_title_is_found_by_its_name_in_kanji(client: Client, session: str) -> None:
+    """Two kanji are enough, and are returned as written."""
     found = await client.call("search_manga_catalog", {"query": "葬送のフリーレン"}, sessionId=session)
     assert found.value["results"][0]["title_ja"] == "葬送のフリーレン"
 
 
 async def test_stock_without_ids_is_that_of_the_last_search_of_the_session(client: Client, session: str) -> None:
-    """The second of two searches counts."""
+    """Two searches are made, and the second counts."""
     await client.call("search_manga_catalog", {"query": "detective", "max_results": 2}, sessionId=session)
     found = await client.call("search_manga_catalog", {"query": "volleyball", "max_results": 3}, sessionId=session)
     stock = await client.call("check_inventory", {}, sessionId=session)
@@ -74,9 +74,7 @@ async def test_stock_without_ids_is_that_of_the_last_search_of_the_session(clien
     assert [item["title_id"] for item in stock.value["items"]] == ids_of(found)
 
 
-async def test_a_connection_that_is_a_session_remembers_its_search_without_being_told_to(
-    client: Client, transport: Transport
-) -> None:
+async def test_connection_with_a_session_of_its_own_remembers_the_last_search(client: Client, transport: Transport) -> None:
     """SSE, a 2025 Streamable HTTP session and stdio are sessions by themselves; the 2026 era over HTTP has none."""
     found = await client.call("search_manga_catalog", {"query": f"a cook travels {transport.name}", "max_results": 2})
     stock = await client.call("check_inventory", {})
@@ -86,8 +84,8 @@ async def test_a_connection_that_is_a_session_remembers_its_search_without_being
         assert stock.error["name"] == "VALIDATION_ERROR"
 
 
-async def test_a_result_set_chains_without_a_session(client: Client) -> None:
-    """Whoever has the name of a result set may use it, whichever session found it."""
+async def test_result_set_is_usable_without_a_session(client: Client) -> None:
+    """Any caller with the name of a result set may use it, whichever session found it."""
     found = await client.call("search_manga_catalog", {"query": "samurai", "max_results": 3}, sessionId="first-of-two")
     arguments = {"result_set": found.value["result_set"]}
     stock = await client.call("check_inventory", arguments, sessionId="second-of-two")
@@ -95,8 +93,8 @@ async def test_a_result_set_chains_without_a_session(client: Client) -> None:
     assert [item["title_id"] for item in stock.value["items"]] == ids_of(found)
 
 
-async def test_an_invalid_call_names_every_violation_at_once(client: Client, session: str) -> None:
-    """As a result that a model can read, each violation with its path, its rule and how to mend it."""
+async def test_invalid_call_reports_every_violation_at_once(client: Client, session: str) -> None:
+    """The result lists each violation with its path, its rule and its remedy."""
     arguments = {"genre": "horror", "max_results": 99, "min_rating": "high", "colour": "red"}
     answer = await client.call("search_manga_catalog", arguments, sessionId=session)
     error = answer.error
@@ -115,15 +113,13 @@ async def test_an_invalid_call_names_every_violation_at_once(client: Client, ses
 
 
 async def test_title_ids_and_result_set_together_are_refused(client: Client, session: str) -> None:
-    """Which of the two was meant cannot be known."""
+    """The server cannot know which of the two is meant."""
     arguments = {"title_ids": [ONE_PIECE], "result_set": "rs_aaaaaaaaaaaaaaaa"}
     error = (await client.call("check_inventory", arguments, sessionId=session)).error
     assert error["name"] == "VALIDATION_ERROR"
 
 
-async def test_an_unknown_tool_is_an_error_of_the_protocol_that_names_the_nearest(
-    client: Client, transport: Transport
-) -> None:
+async def test_unknown_tool_is_a_protocol_error_that_names_the_nearest(client: Client, transport: Transport) -> None:
     """-32602 as MCP prescribes. Strands passes on the message alone, so the names have to be in it too."""
     with pytest.raises(RpcError) as raised:
         await client.call("search_manga", {})
@@ -134,16 +130,16 @@ async def test_an_unknown_tool_is_an_error_of_the_protocol_that_names_the_neares
         assert raised.value.data["nearest"][0] == "search_manga_catalog"
 
 
-async def test_a_customer_sees_their_own_order(client: Client, session: str) -> None:
-    """With every parcel, and nobody else's name on it."""
+async def test_customer_sees_their_own_order(client: Client, session: str) -> None:
+    """It has every parcel, and no other customer's name."""
     order = (await client.call("lookup_order", {"order_id": OWN_ORDER}, sessionId=session, userId=OWNER)).value
     assert order["order_id"] == OWN_ORDER
     assert order["shipments"][0]["carrier"] == "yamato"
     assert "owner" not in order
 
 
-async def test_a_customer_who_has_no_number_gets_their_latest_orders(client: Client, session: str) -> None:
-    """Latest first, each to be looked up by its number; and a number counts however it is said."""
+async def test_customer_without_an_order_number_gets_their_latest_orders(client: Client, session: str) -> None:
+    """The latest comes first; each has its number, which is accepted in any spelling."""
     listed = (await client.call("lookup_order", {}, sessionId=session, userId=OWNER)).value["orders"]
     assert OWN_ORDER in [row["order_id"] for row in listed]
     assert [row["ordered_at"] for row in listed] == sorted((row["ordered_at"] for row in listed), reverse=True)
@@ -152,8 +148,8 @@ async def test_a_customer_who_has_no_number_gets_their_latest_orders(client: Cli
     assert (await client.call("lookup_order", {}, sessionId=session)).error["name"] == "FORBIDDEN"
 
 
-async def test_stock_is_that_of_what_was_shown_last_whoever_showed_it(client: Client, session: str) -> None:
-    """One text each time, which says what the structure says."""
+async def test_stock_without_ids_is_that_of_the_last_titles_shown_by_any_tool(client: Client, session: str) -> None:
+    """Each result has one text, equal to its structure."""
     shown = await client.call("get_recommendations", {"criteria": "cooking", "count": 2}, sessionId=session)
     stock = await client.call("check_inventory", {"title_ids": [], "session_id": "x"}, sessionId=session)
     assert stock.value["checked"] == "last_recommendations"
@@ -163,8 +159,8 @@ async def test_stock_is_that_of_what_was_shown_last_whoever_showed_it(client: Cl
     assert [json.loads(text) for text in stock.texts] == [stock.structured]
 
 
-async def test_a_foreign_order_and_a_missing_one_cannot_be_told_apart(client: Client, session: str) -> None:
-    """Whoever guesses order numbers learns nothing."""
+async def test_foreign_order_and_missing_order_cannot_be_told_apart(client: Client, session: str) -> None:
+    """Guessing order numbers reveals nothing."""
     said = []
     for order in (FOREIGN_ORDER, MISSING_ORDER):
         answer = await client.call("lookup_order", {"order_id": order}, sessionId=session, userId=OWNER)
@@ -175,13 +171,13 @@ async def test_a_foreign_order_and_a_missing_one_cannot_be_told_apart(client: Cl
     assert said[0] == said[1]
 
 
-async def test_an_anonymous_caller_gets_no_order(client: Client, session: str) -> None:
-    """Not even one that exists."""
+async def test_anonymous_caller_gets_no_order(client: Client, session: str) -> None:
+    """This holds for an existing order too."""
     error = (await client.call("lookup_order", {"order_id": OWN_ORDER}, sessionId=session)).error
     assert error["name"] == "FORBIDDEN"
 
 
-async def test_another_user_in_the_arguments_gets_nothing_personal(client: Client, session: str) -> None:
+async def test_another_user_in_the_arguments_gets_no_personal_answer(client: Client, session: str) -> None:
     """A model that was talked into it must not reach another customer's recommendations."""
     arguments = {"criteria": "ghosts", "user_id": "demo-user-2"}
     answer = await client.call("get_recommendations", arguments, sessionId=session, userId=OWNER)
@@ -191,15 +187,15 @@ async def test_another_user_in_the_arguments_gets_nothing_personal(client: Clien
     assert own.value["recommendations"]
 
 
-async def test_what_a_session_remembers_is_kept_apart_by_user(client: Client, session: str) -> None:
-    """The same session id with another user begins with nothing."""
+async def test_session_memory_is_kept_apart_by_user(client: Client, session: str) -> None:
+    """The same session id begins empty for another user."""
     await client.call("search_manga_catalog", {"query": "cats"}, sessionId=session, userId=OWNER)
     for other in ({"userId": "demo-user-2"}, {}):
         stock = await client.call("check_inventory", {}, sessionId=session, **other)
         assert stock.error["name"] == "VALIDATION_ERROR"
 
 
-async def test_the_session_may_come_by_baggage_and_the_user_never(client: Client, session: str) -> None:
+async def test_session_may_come_by_baggage_and_the_user_never(client: Client, session: str) -> None:
     """Baggage crosses services that nobody checks: it may name a conversation and must not name a customer."""
     baggage = {"baggage": f"tenant=a,session.id={session};p=1,user.id={OWNER}"}
     found = await client.call("search_manga_catalog", {"query": "chess with ghosts", "max_results": 2}, sessionId=session)
@@ -209,8 +205,8 @@ async def test_the_session_may_come_by_baggage_and_the_user_never(client: Client
     assert order.error["name"] == "FORBIDDEN"
 
 
-async def test_a_malformed_session_is_named_as_what_is_wrong(client: Client) -> None:
-    """It is the agent's own mistake, unlike malformed baggage."""
+async def test_malformed_session_is_refused_by_name_and_malformed_baggage_ignored(client: Client) -> None:
+    """A wrong session is the agent's own mistake, and baggage may be another service's."""
     error = (await client.call("check_inventory", {"title_ids": [ONE_PIECE]}, sessionId="no spaces")).error
     assert error["name"] == "VALIDATION_ERROR"
     assert "sessionId" in error["data"]["details"]["violations"][0]["path"]
@@ -218,8 +214,8 @@ async def test_a_malformed_session_is_named_as_what_is_wrong(client: Client) -> 
     assert ignored.value["items"]
 
 
-async def test_what_is_left_of_a_named_turn_falls_from_call_to_call(client: Client, session: str, turn: str) -> None:
-    """Every answer says how much, so that the agent can decide."""
+async def test_remaining_time_of_a_named_turn_falls_from_call_to_call(client: Client, session: str, turn: str) -> None:
+    """Every answer states the remaining time for the agent's decisions."""
     budgets = []
     for _ in range(2):
         answer = await client.call("get_manga_details", {"title_id": ONE_PIECE}, sessionId=session, turnId=turn)
@@ -229,7 +225,7 @@ async def test_what_is_left_of_a_named_turn_falls_from_call_to_call(client: Clie
     assert 0 < budgets[1]["remainingMs"] < budgets[0]["remainingMs"] <= 2800
 
 
-async def test_a_stated_budget_shortens_a_turn_and_never_lengthens_it(client: Client, session: str, turn: str) -> None:
+async def test_stated_budget_shortens_a_turn_and_never_lengthens_it(client: Client, session: str, turn: str) -> None:
     """The agent knows best how late it is, but not how long the customer will wait."""
 
     async def budget(**stated: Any) -> dict[str, Any]:
@@ -244,8 +240,10 @@ async def test_a_stated_budget_shortens_a_turn_and_never_lengthens_it(client: Cl
     assert longer["totalMs"] <= shorter["totalMs"] < whole["totalMs"] == 3000
 
 
-async def test_a_used_up_turn_starts_nothing_more(client: Client, session: str, turn: str) -> None:
-    """Orders have no lower rung; a search still has one, and says so; the next turn is a new one."""
+async def test_exhausted_turn_refuses_orders_and_answers_searches_by_fallback(
+    client: Client, session: str, turn: str
+) -> None:
+    """Orders have no fallback; a search has one, with a label; the next turn is a new one."""
     asked = {"sessionId": session, "userId": OWNER}
     order = await client.call("lookup_order", {"order_id": OWN_ORDER}, turnId=turn, turnBudgetMs=0, **asked)
     assert (order.error["code"], order.error["name"]) == (-32006, "BUDGET_EXHAUSTED")
@@ -260,8 +258,8 @@ async def test_a_used_up_turn_starts_nothing_more(client: Client, session: str, 
     assert again.value["order_id"] == OWN_ORDER
 
 
-async def test_the_same_idempotency_key_gets_the_same_answer_again(client: Client, session: str) -> None:
-    """The recorded answer as it was, live; without the key the same question is answered from the cache."""
+async def test_repeated_idempotency_key_gets_the_first_answer(client: Client, session: str) -> None:
+    """It is the recorded live answer; without the key the question is answered from the cache."""
     arguments = {"query": f"once upon {session}", "max_results": 2}
     first = await client.call("search_manga_catalog", arguments, sessionId=session, idempotencyKey="once")
     replayed = await client.call("search_manga_catalog", arguments, sessionId=session, idempotencyKey="once")
@@ -271,7 +269,7 @@ async def test_the_same_idempotency_key_gets_the_same_answer_again(client: Clien
     assert replayed.call["asOf"] == first.call["asOf"]
 
 
-async def test_an_idempotency_key_used_for_something_else_is_refused(client: Client, session: str) -> None:
+async def test_idempotency_key_used_for_another_call_is_refused(client: Client, session: str) -> None:
     """Otherwise one of the two callers would get the other's answer."""
     asked = {"sessionId": session, "idempotencyKey": "taken"}
     first = await client.call("search_manga_catalog", {"query": f"taken by {session}"}, **asked)
@@ -282,8 +280,8 @@ async def test_an_idempotency_key_used_for_something_else_is_refused(client: Cli
         assert [each["rule"] for each in refused.error["data"]["details"]["violations"]] == ["unique"]
 
 
-async def test_a_repeated_search_says_that_it_comes_from_the_cache(client: Client, session: str) -> None:
-    """And since when it is known."""
+async def test_repeated_search_is_answered_from_the_cache(client: Client, session: str) -> None:
+    """The answer states its age."""
     arguments = {"query": f"a story about {session}", "max_results": 1}
     first = await client.call("search_manga_catalog", arguments, sessionId=session)
     second = await client.call("search_manga_catalog", arguments, sessionId=session)

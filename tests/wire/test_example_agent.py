@@ -61,8 +61,8 @@ def transcript(server: Serving) -> str:
     return done.stdout
 
 
-def test_the_conversation_can_be_read(transcript: str, there: Any) -> None:
-    """Every question is there, with the calls, what came back, and an answer made of it."""
+def test_printed_conversation_has_every_question_call_and_answer(transcript: str, there: Any) -> None:
+    """Each question is printed with its calls, their results and an answer made of them."""
     for question, _ in there["questions"]:
         assert question.partition("{")[0][:40] in transcript
     assert transcript.count("success · ") == 5
@@ -72,21 +72,21 @@ def test_the_conversation_can_be_read(transcript: str, there: Any) -> None:
     assert "MNG-DEMO1002 (late)" in transcript or "MNG-DEMO1002 (in transit)" in transcript, "by the day it is read"
 
 
-def test_the_model_is_told_the_stores_rules(transcript: str) -> None:
-    """Not the agent's own words, and not only what every client is told."""
+def test_model_gets_the_rules_from_the_assistant_prompt(transcript: str) -> None:
+    """They are neither the agent's own words nor only the instructions that every client gets."""
     first = transcript.splitlines()[0]
     assert re.match(r"\s+prompt  shopping_assistant, \d{4} characters: You are the shopping assistant of MangaAssist", first)
 
 
-def test_a_server_without_the_prompt_has_instructions_and_one_without_these_gets_a_sentence(there: Any) -> None:
-    """What an older server answers is an error of JSON-RPC: no such method, or no such prompt."""
+def test_agent_falls_back_from_prompt_to_instructions_to_its_own_words(there: Any) -> None:
+    """An older server answers with a JSON-RPC error: no such method, or no such prompt."""
     told = there["rules"]
     assert told == [["Search first.", "instructions"], [told[1][0], "own words"], ["Search first.", "instructions"]]
     assert "what its tools say" in told[1][0]
 
 
-def test_each_question_is_a_turn_with_its_own_ids(transcript: str) -> None:
-    """One session, four turns, the same user, and fewer steps expected as the turn goes on."""
+def test_each_question_is_a_turn_of_one_session_with_falling_budget(transcript: str) -> None:
+    """The session and the user stay, four turns are named, and the expected calls fall within a turn."""
     shown = " ".join(transcript.split())
     assert len(set(re.findall(r"sessionId=(\S+)", shown))) == 1
     turns = re.findall(r"turnId=(\S+)", shown)
@@ -98,24 +98,24 @@ def test_each_question_is_a_turn_with_its_own_ids(transcript: str) -> None:
     assert all(0 < each <= 3000 for each in left)
 
 
-def test_the_model_receives_the_error_envelope_of_its_wrong_call(transcript: str) -> None:
-    """The wrong call is a result with status "error" whose text is the envelope, not an exception."""
+def test_model_gets_the_error_envelope_of_its_wrong_call(transcript: str) -> None:
+    """The wrong call is a result with status "error" whose text is the envelope, and not an exception."""
     shown = "".join(line.strip() for line in transcript.splitlines())
     assert "error · " in transcript
     assert '"name":"VALIDATION_ERROR"' in shown
     assert '"path":"$.count"' in shown
 
 
-def test_more_rounds_or_thinking_than_reckoned_with_is_no_malformed_call(there: Any) -> None:
-    """Of rounds there is one left, of time nothing; what the agent does not state is not there."""
+def test_overrun_of_rounds_and_time_is_stated_as_one_call_and_zero_ms(there: Any) -> None:
+    """A budget that the agent does not state is absent."""
     late = there["late"]
     prefix = "com.mangaassist/"
     assert (late[prefix + "expectedCalls"], late[prefix + "turnBudgetMs"]) == (1, 0)
     assert not {prefix + "userId", prefix + "userToken", prefix + "tokenBudget"} & set(late)
 
 
-def test_without_a_server_it_says_so_in_one_line() -> None:
-    """No traceback for a person who has not started the server yet."""
+def test_missing_server_is_reported_in_one_line() -> None:
+    """A user who has not started the server gets no traceback."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     ended = run_agent(f"http://127.0.0.1:{port}/sse")
@@ -128,8 +128,8 @@ KNOWN = {**NOBODY, "AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "y", "AWS_
 NOWHERE = {"AWS_REGION": "eu-west-1", "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "http://127.0.0.1:9"}
 
 
-def test_bedrock_that_cannot_be_asked_is_told_in_one_line(server: Serving) -> None:
-    """Exit status 1, what to do, and no traceback; one in a process of its own."""
+def test_unreachable_bedrock_is_reported_in_one_line(server: Serving) -> None:
+    """The exit status is 1, with a remedy and no traceback; one case runs in a process of its own."""
     moods = [
         (NOBODY, "there are no AWS credentials; set AWS_PROFILE"),
         ({**NOBODY, "AWS_PROFILE": "none"}, "there is no such profile; correct AWS_PROFILE"),
@@ -154,8 +154,8 @@ def test_bedrock_that_cannot_be_asked_is_told_in_one_line(server: Serving) -> No
         ("SomethingNewException", "Bedrock answered SomethingNewException", False),
     ],
 )
-def test_a_refusal_of_bedrock_is_told_by_its_kind(code: str, said: str, hopeless: bool) -> None:
-    """Whatever Strands wraps it in; and what is not AWS's is nobody's guess."""
+def test_bedrock_error_code_is_reported_by_kind(code: str, said: str, hopeless: bool) -> None:
+    """Strands may wrap the error in any exception; errors that are not AWS's are not guessed at."""
     refusal = ClientError({"Error": {"Code": code, "Message": "no"}}, "ConverseStream")
     wrapped = RuntimeError("the event loop")
     wrapped.__cause__ = refusal

@@ -71,10 +71,10 @@ async def calling(client: OfSdk, failures: list[str]) -> AsyncIterator[None]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_clients_of_every_replica_hear_of_each_change_and_no_call_fails(
+async def test_clients_of_every_replica_are_notified_of_each_flag_change_and_no_call_fails(
     clients: list[OfSdk], flags: FlagsServer
 ) -> None:
-    """While both are called all the time; the tool that is off says so, and every other call goes well."""
+    """Both are called all the time; a switched off tool says so, and every other call succeeds."""
     failures: list[str] = []
 
     async def flip() -> None:
@@ -89,8 +89,8 @@ async def test_clients_of_every_replica_hear_of_each_change_and_no_call_fails(
     assert set(failures) == {f"{OFF}: TOOL_NOT_FOUND"}
 
 
-async def test_a_source_that_goes_wrong_changes_no_list(clients: list[OfSdk], flags: FlagsServer) -> None:
-    """Neither a wrong document nor one that never comes; what comes after is heard of."""
+async def test_wrong_flags_document_changes_no_list(clients: list[OfSdk], flags: FlagsServer) -> None:
+    """A wrong document and a hanging source are tried; the next valid document is followed."""
 
     async def go() -> None:
         await until_all_hear(clients, lambda: flags.set(**{OFF: False, "sell_house": True}))
@@ -106,8 +106,8 @@ async def test_a_source_that_goes_wrong_changes_no_list(clients: list[OfSdk], fl
     await clients[0].held.ask(go())
 
 
-def test_a_new_process_forgets_no_switch_while_the_document_is_broken(tmp_path: Path, cache: Path) -> None:
-    """A file and an address, with a Redis and without: what nobody knows is no tool, and no call, until it can be read."""
+def test_new_process_keeps_tools_off_while_the_flags_document_is_broken(tmp_path: Path, cache: Path) -> None:
+    """A file and an address, with and without Redis: unknown tools are neither listed nor callable."""
     file = tmp_path / "flags.json"
     with private_valkey() as redis, serving_flags() as source:
         shared = {"MANGA_REDIS_URL": f"redis://127.0.0.1:{redis.port}", "MANGA_EMBEDDER": "none"}

@@ -77,16 +77,16 @@ async def check_flips(flags: FlagsServer, hearers: Sequence[Hearer]) -> None:
             assert len(hearer.news) == number, hearer
 
 
-async def test_a_change_reaches_every_kind_of_client_of_every_replica_once(
+async def test_flag_change_reaches_every_kind_of_client_of_both_replicas_once(
     hearers: list[Hearer], flags: FlagsServer
 ) -> None:
     await check_flips(flags, hearers)
 
 
-async def test_a_change_that_is_another_users_reaches_nobody_else(
+async def test_flag_change_for_one_user_notifies_that_user_only(
     hearers: list[Hearer], connections: Connections, two: TwoReplicas, flags: FlagsServer
 ) -> None:
-    """Only one of these clients has a user: off for all, on again for her, on for all (which she has), off for all."""
+    """One client has a user. The tool goes off for all, on for her, on for all (no change to her), off for all."""
     headers = {"X-User-ID": "alice"}
     alice = [
         of_2025(connections, "sse-2025", two.urls[0], headers),
@@ -103,22 +103,24 @@ async def test_a_change_that_is_another_users_reaches_nobody_else(
     await flip(flags, [*hearers, *alice])
 
 
-def test_the_1_x_client_hears_too(hearers: list[Hearer], two: TwoReplicas, flags: FlagsServer, tmp_path: Path) -> None:
+def test_sdk_1_x_client_is_notified_of_flag_changes(
+    hearers: list[Hearer], two: TwoReplicas, flags: FlagsServer, tmp_path: Path
+) -> None:
     with of_program("mcp-1", mcp_1_listener(), two.urls, tmp_path / "log") as its:
         asyncio.run(check_flips(flags, [*hearers, *its]))
 
 
-def test_the_typescript_client_hears_too(
+def test_typescript_client_is_notified_of_flag_changes(
     hearers: list[Hearer], two: TwoReplicas, flags: FlagsServer, tmp_path: Path
 ) -> None:
     with of_program("typescript", typescript_listener(), two.urls, tmp_path / "log") as its:
         asyncio.run(check_flips(flags, [*hearers, *its]))
 
 
-async def test_a_redis_that_dies_and_comes_back_loses_no_change(
+async def test_no_flag_change_is_lost_when_redis_dies_and_recovers(
     hearers: list[Hearer], flags: FlagsServer, two: TwoReplicas
 ) -> None:
-    """While it is away each replica finds the change by itself; afterwards they talk to each other again."""
+    """While Redis is away each replica finds the change by itself; afterwards they notify each other again."""
     await flip(flags, hearers, **{OFF: False})
     two.redis.kill()
     await flip(flags, hearers)

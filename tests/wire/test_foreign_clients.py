@@ -67,41 +67,43 @@ def check(seen: dict[str, Any], offered: Offered) -> None:
     offered.check(seen["reading"])
 
 
-def test_the_1_x_python_client_is_served(server: Serving, offered: Offered, cache: Path, tmp_path: Path) -> None:
-    """It speaks the handshake era only, as most clients in the field do."""
+def test_sdk_1_x_python_client_is_served(server: Serving, offered: Offered, cache: Path, tmp_path: Path) -> None:
+    """It speaks the handshake era only, as most deployed clients do."""
     program = [str(python_of("clients/mcp-1")), str(installed.CLIENTS / "mcp1_client.py")]
     versions = {each["version"] for each in seen(program, server, offered, cache, tmp_path)}
     assert versions == {"2025-11-25"}
 
 
-def test_the_openai_agents_sdk_is_served(server: Serving, offered: Offered, cache: Path, tmp_path: Path) -> None:
-    """A success with its structure, a failure as a result and not as an exception, `_meta` passed on."""
+def test_openai_agents_sdk_is_served(server: Serving, offered: Offered, cache: Path, tmp_path: Path) -> None:
+    """A success has its structure, a failure is a result and no exception, and `_meta` is passed on."""
     program = [str(python_of("clients/openai-agents")), str(installed.CLIENTS / "openai_agents_client.py")]
     seen(program, server, offered, cache, tmp_path)
 
 
-def test_the_typescript_client_is_served(
+def test_typescript_client_is_served(
     node: installed.Node, server: Serving, offered: Offered, cache: Path, tmp_path: Path
 ) -> None:
-    """It validates failures against the output schema as well."""
+    """It validates failures against the output schema too."""
     seen(node.beside(installed.CLIENTS / "typescript_client.mjs"), server, offered, cache, tmp_path)
 
 
-def test_there_is_something_of_each_kind_to_read(offered: Offered) -> None:
-    """What is the owner's alone among it."""
+def test_resources_of_each_kind_exist_to_be_read(offered: Offered) -> None:
+    """Some of them are readable by their owner only."""
     resources, templates, _ = offered.listed
     assert {"manga://policies/shipping", "manga://profile"} <= set(resources) <= set(offered.read)
     assert {"manga://titles/{title_id}", "manga://orders/{order_id}"} <= set(templates)
     assert any(uri.startswith("manga://orders/MNG-DEMO1") for uri in offered.read)
 
 
-async def test_the_2_x_python_client_reads_the_same_in_the_other_era(server: Serving, offered: Offered) -> None:
+async def test_sdk_2_x_python_client_reads_the_same_in_the_2025_era(server: Serving, offered: Offered) -> None:
     other = await Offered.found(f"{server.url}/mcp", "legacy")
     offered.check({"listed": list(map(list, other.listed)), "made": other.made, "read": other.read})
 
 
 @pytest.mark.parametrize("name", ["strands-sse", "strands-http"])
-async def test_strands_reads_the_same(name: str, server: Serving, fresh: Connections, offered: Offered) -> None:
+async def test_strands_reads_the_same_resources_and_prompts(
+    name: str, server: Serving, fresh: Connections, offered: Offered
+) -> None:
     client = fresh.open(name, server.url, {"X-User-ID": OWNER})
     assert isinstance(client, OfStrands)
     offered.check(await client.read(**json.loads(offered.asked)))
@@ -113,18 +115,18 @@ def inspect(node: installed.Node, cache: Path, folder: Path, *words: str) -> sub
 
 
 @pytest.mark.parametrize("path", ["/sse", "/mcp"])
-def test_the_inspector_finds_nothing_to_complain_of_in_the_tools(
+def test_inspector_accepts_the_tools_in_strict_mode(
     path: str, node: installed.Node, server: Serving, cache: Path, tmp_path: Path
 ) -> None:
-    """`--strict` reports what other clients and model providers would stumble over."""
+    """`--strict` reports schemas that other clients and model providers reject."""
     done = inspect(node, cache, tmp_path, "--strict", f"{server.url}{path}", "--method", "tools/list")
     assert done.returncode == 0, done.stderr
     assert [tool["name"] for tool in json.loads(done.stdout)["tools"]] == NAMES
     assert "Path:" not in done.stderr, done.stderr
 
 
-def test_the_inspector_calls_tools(node: installed.Node, server: Serving, cache: Path, tmp_path: Path) -> None:
-    """A result, and a failure as the failed result that it is (its exit status 5)."""
+def test_inspector_calls_tools(node: installed.Node, server: Serving, cache: Path, tmp_path: Path) -> None:
+    """A failure is printed as the failed result it is (exit status 5)."""
     words = ["--method", "tools/call", "--tool-name", "search_manga_catalog", "--tool-arg", "query=one piece"]
     found = inspect(node, cache, tmp_path, f"{server.url}/mcp", *words, "max_results=1")
     assert found.returncode == 0, found.stderr

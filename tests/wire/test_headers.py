@@ -1,4 +1,4 @@
-"""What the caller may say in HTTP headers: who, which session and turn, how long. `_meta` wins, but never over the user."""
+"""HTTP headers state user, session, turn and time. `_meta` precedes them, except for the user."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def spoken_for(request: pytest.FixtureRequest, fresh: Connections, server: Servi
     return fresh.open(request.param, server.url, headers)
 
 
-async def test_the_user_of_the_header_is_the_customer(spoken_for: Client) -> None:
+async def test_user_header_names_the_customer(spoken_for: Client) -> None:
     """SSE clients send their headers with each POST too, so it holds for every call."""
     assert (await spoken_for.call("lookup_order", {"order_id": OWN_ORDER})).value["order_id"] == OWN_ORDER
     agreed = await spoken_for.call("lookup_order", {"order_id": OWN_ORDER}, userId=OWNER)
@@ -41,7 +41,7 @@ async def test_a_user_in_meta_that_differs_from_the_header_is_forbidden(spoken_f
     assert search.error["name"] == "FORBIDDEN"
 
 
-async def test_the_session_of_the_header_remembers_and_that_of_meta_wins(spoken_for: Client) -> None:
+async def test_session_header_is_used_unless_meta_names_another(spoken_for: Client) -> None:
     """A client with static headers can still name another session for one call."""
     found = await spoken_for.call("search_manga_catalog", {"query": "robots", "max_results": 2})
     stock = await spoken_for.call("check_inventory")
@@ -51,16 +51,16 @@ async def test_the_session_of_the_header_remembers_and_that_of_meta_wins(spoken_
     assert elsewhere.error["name"] == "VALIDATION_ERROR"
 
 
-async def test_the_budget_of_the_header_shortens_the_turn(spoken_for: Client, turn: str) -> None:
-    """And that of `_meta` takes its place where there is one."""
+async def test_budget_header_shortens_the_turn_unless_meta_states_another(spoken_for: Client, turn: str) -> None:
+    """The budget of `_meta` precedes that of the header."""
     by_header = await spoken_for.call("get_manga_details", {"title_id": ONE_PIECE}, turnId=turn)
     assert by_header.call["budget"]["remainingMs"] <= 2000 - 200 < by_header.call["budget"]["totalMs"] < 3000
     by_meta = await spoken_for.call("get_manga_details", {"title_id": ONE_PIECE}, turnId=f"{turn}-2", turnBudgetMs=900)
     assert by_meta.call["budget"]["remainingMs"] <= 900 - 200
 
 
-async def test_the_tokens_of_the_header_are_counted_over_the_turn(plain: Plain, turn: str, session: str) -> None:
-    """What they come to is told with each result, and `_meta` may state fewer."""
+async def test_token_budget_header_is_counted_over_the_turn(plain: Plain, turn: str, session: str) -> None:
+    """Each result states its tokens, and `_meta` may state a smaller budget."""
     headers: dict[str, str | bytes] = {"X-Session-ID": session, "X-Turn-ID": turn, "X-Token-Budget": "350"}
     found = await plain.call("get_manga_details", {"title_id": ONE_PIECE}, {}, headers)
     assert found["structuredContent"]["truncated"] is True
@@ -93,16 +93,16 @@ def plain(server: Serving) -> Plain:
     return Plain(server)
 
 
-async def test_a_user_name_in_utf_8_is_one_user_in_header_and_meta(plain: Plain) -> None:
-    """Header bytes reach a server as Latin-1; they still are the customer that `_meta` names."""
+async def test_user_in_utf_8_is_the_same_in_header_and_meta(plain: Plain) -> None:
+    """Header bytes reach a server as Latin-1, and still name the customer of `_meta`."""
     user = "客-山田"
     order = {"order_id": OWN_ORDER}
     result = await plain.call("lookup_order", order, {STATED + "userId": user}, {"X-User-ID": user.encode()})
     assert result["structuredContent"]["error"]["name"] == "NOT_FOUND"
 
 
-async def test_an_idempotency_key_may_come_as_the_usual_header(plain: Plain, session: str) -> None:
-    """`Idempotency-Key`, as HTTP APIs have it."""
+async def test_idempotency_key_may_come_as_a_header(plain: Plain, session: str) -> None:
+    """`Idempotency-Key` is the header that HTTP APIs use."""
     headers: dict[str, str | bytes] = {"X-Session-ID": session, "Idempotency-Key": "k-1"}
     first = await plain.call("search_manga_catalog", {"query": f"by header {session}"}, {}, headers)
     again = await plain.call("search_manga_catalog", {"query": f"by header {session}"}, {}, headers)
@@ -126,8 +126,8 @@ async def test_an_idempotency_key_may_come_as_the_usual_header(plain: Plain, ses
         ("X-User-ID", "u" * 256),
     ],
 )
-async def test_a_malformed_header_is_named(header: str, value: str, plain: Plain, session: str) -> None:
-    """As the violation of a result, with the header's name and what it should be."""
+async def test_malformed_header_is_refused_by_name(header: str, value: str, plain: Plain, session: str) -> None:
+    """The result has a violation with the header's name and the expected form."""
     headers: dict[str, str | bytes] = {"X-Session-ID": session, header: value}
     result = await plain.call("check_inventory", {"title_ids": [ONE_PIECE]}, {}, headers)
     error = result["structuredContent"]["error"]
@@ -135,8 +135,8 @@ async def test_a_malformed_header_is_named(header: str, value: str, plain: Plain
     assert header in error["data"]["details"]["violations"][0]["path"]
 
 
-async def test_the_trace_id_names_the_turn_when_nothing_else_does(plain: Plain, session: str) -> None:
-    """Agents that only pass on their trace context still have turns."""
+async def test_trace_id_names_the_turn_without_a_stated_one(plain: Plain, session: str) -> None:
+    """Agents that only pass on their trace context have turns too."""
     trace = uuid.uuid4().hex
     meta = {"traceparent": f"00-{trace}-{trace[:16]}-01", STATED + "sessionId": session}
     result = await plain.call("get_manga_details", {"title_id": ONE_PIECE}, meta, {})
@@ -146,8 +146,8 @@ async def test_the_trace_id_names_the_turn_when_nothing_else_does(plain: Plain, 
 
 
 @cases("chosen", ["}x", "{a}b", "s" * 15_000, "plain"], ids=["brace", "braces", "15 KB", "well-formed"])
-async def test_a_2026_request_has_no_transport_session_whatever_its_header_says(chosen: str, plain: Plain) -> None:
-    """That header is the 2025 era's, where the server has issued what it says."""
+async def test_session_header_of_2025_is_ignored_in_a_2026_request(chosen: str, plain: Plain) -> None:
+    """The header belongs to the 2025 era, where the server issues its value."""
     headers: dict[str, str | bytes] = {"Mcp-Session-Id": chosen}
     found = await plain.call("search_manga_catalog", {"query": "pirates", "max_results": 2}, {}, headers)
     assert "session" not in found["_meta"][CALL_META]["degraded"]

@@ -1,4 +1,4 @@
-"""A catalogue whose texts try to reach the model: what comes through is visible, bounded, and marked as somebody else's."""
+"""A catalogue with prompt injections: its text arrives visible, bounded and marked as foreign."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def texts(value: Any) -> list[str]:
         ("get_recommendations", {"criteria": "horror"}),
     ],
 )
-async def test_hostile_text_comes_through_as_visible_bounded_data(
+async def test_hostile_text_is_returned_as_visible_bounded_data(
     tool: str, arguments: dict[str, Any], hostile: Serving
 ) -> None:
-    """The title is found and shown, since it is what the store sells, without anything hidden in it."""
+    """The store sells the title, so it is found and shown, without hidden characters."""
     answer = await post_2026(int(hostile.url.rpartition(":")[2]), call(tool, arguments))
     result = answer["result"]
     assert not result["isError"]
@@ -70,8 +70,8 @@ async def test_hostile_text_comes_through_as_visible_bounded_data(
     assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
 
 
-async def test_what_others_wrote_is_marked_as_such(hostile: Serving) -> None:
-    """On the block that carries it: an agent can tell it from what the server itself says."""
+async def test_catalogue_text_is_marked_as_untrusted(hostile: Serving) -> None:
+    """The mark is on the block that carries it, so an agent can tell it from the server's own text."""
     port = int(hostile.url.rpartition(":")[2])
     found = await post_2026(port, call("search_manga_catalog", {"query": "rules"}))
     block = found["result"]["content"][0]

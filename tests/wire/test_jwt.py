@@ -1,4 +1,4 @@
-"""MANGA_AUTH=jwt over real sockets: an issuer, a server that believes it, and every client that speaks HTTP."""
+"""MANGA_AUTH=jwt over real sockets: an issuer, a server that trusts it, and every HTTP client."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def names(client: Client) -> list[str]:
 
 
 @pytest.mark.parametrize("name", params(OVER_HTTP))
-async def test_a_users_token_lists_and_calls_what_it_grants(
+async def test_user_token_lists_and_calls_only_what_its_scopes_grant(
     name: str, fresh: Connections, believing: Serving, issuer: Issuer
 ) -> None:
     """On every transport, in both eras: other tools are not listed, and called all the same they name the scope, on a
@@ -96,10 +96,10 @@ async def test_a_users_token_lists_and_calls_what_it_grants(
 
 
 @pytest.mark.parametrize("name", params(OVER_HTTP))
-async def test_agents_that_share_a_connection_bring_each_users_own_token(
+async def test_agents_on_a_shared_connection_bring_each_users_token(
     name: str, fresh: Connections, believing: Serving, issuer: Issuer
 ) -> None:
-    """In `_meta`, call by call; without one the agent acts for nobody, whatever it states."""
+    """`_meta` carries it call by call; without it the agent acts for nobody, whatever it states."""
     client = fresh.open(name, believing.url, bearer(issuer.agents_token()))
     assert await names(client) == list(LISTED)
     for user, own, others in (("demo-user-1", ORDER, OTHER_ORDER), ("demo-user-2", OTHER_ORDER, ORDER)):
@@ -120,8 +120,8 @@ async def test_agents_that_share_a_connection_bring_each_users_own_token(
     assert found.value["results"], "what needs no customer is open to the agent"
 
 
-async def test_a_list_that_depends_on_the_caller_says_so(http: httpx.AsyncClient, issuer: Issuer) -> None:
-    """No shared cache may keep it; and an argument about the user does not empty it."""
+async def test_tool_list_restricted_by_a_token_is_private(http: httpx.AsyncClient, issuer: Issuer) -> None:
+    """No shared cache may keep it; an argument about the user does not empty it."""
     for meta in ({}, {"com.mangaassist/userId": "somebody-else"}, {"com.mangaassist/userToken": "x"}):
         body, headers = in_2026(message("tools/list", {}), **meta)
         result = (await http.post("/mcp", json=body, headers=headers | bearer(issuer.token("u", "lookup_order")))).json()
@@ -129,10 +129,8 @@ async def test_a_list_that_depends_on_the_caller_says_so(http: httpx.AsyncClient
         assert [tool["name"] for tool in result["result"]["tools"]] == ["lookup_order"]
 
 
-async def test_a_name_that_is_no_tool_is_answered_with_tools_that_the_caller_may_use(
-    http: httpx.AsyncClient, issuer: Issuer
-) -> None:
-    """A hint at any other would only be followed in vain."""
+async def test_unknown_tool_error_suggests_only_permitted_tools(http: httpx.AsyncClient, issuer: Issuer) -> None:
+    """Any other suggestion would be refused."""
     body, headers = in_2026(call("lookup_orders", ORDER))
     for granted, nearest in (("lookup_order", ["lookup_order"]), ("check_inventory", [])):
         sent = headers | bearer(issuer.token("demo-user-1", granted))
@@ -153,10 +151,10 @@ def wrong_tokens(issuer: Issuer) -> dict[str, str]:
 
 
 @cases(("method", "path"), WAYS_IN)
-async def test_every_way_in_asks_for_a_token_and_says_where_they_come_from(
+async def test_every_way_in_without_a_token_gets_401_with_the_metadata_address(
     method: str, path: str, http: httpx.AsyncClient, believing: Serving, issuer: Issuer
 ) -> None:
-    """RFC 6750, RFC 9728: what was wrong with a token that came, and where the metadata is."""
+    """By RFC 6750 and RFC 9728 it states the token's error and where the metadata is."""
     resource = {"/sse": "/sse", "/mcp": "/mcp"}.get(path, "/sse" if path.startswith("/messages") else "")
     for name, token in {"": "", **wrong_tokens(issuer)}.items():
         headers = ACCEPT | (bearer(token) if token else {})
@@ -171,10 +169,10 @@ async def test_every_way_in_asks_for_a_token_and_says_where_they_come_from(
 
 
 @cases("resource", ["", "/mcp", "/sse"])
-async def test_the_metadata_tells_a_client_whose_tokens_are_taken(
+async def test_protected_resource_metadata_names_the_issuer_and_scopes(
     resource: str, http: httpx.AsyncClient, believing: Serving, issuer: Issuer
 ) -> None:
-    """Without a token, since it is for whoever has none."""
+    """It needs no token, as it is for clients without one."""
     answer = await http.get(METADATA + resource)
     assert answer.status_code == 200
     assert answer.json() == {
@@ -189,8 +187,8 @@ async def test_the_metadata_tells_a_client_whose_tokens_are_taken(
     assert (await http.get(METADATA + resource, headers={"Host": "attacker.example"})).status_code == 421
 
 
-def test_a_trusted_proxy_tells_the_scheme_that_clients_used(behind_proxy: Serving) -> None:
-    """It ends TLS, and the resource is named as its clients call it."""
+def test_metadata_uses_the_scheme_stated_by_a_trusted_proxy(behind_proxy: Serving) -> None:
+    """The proxy ends TLS, and the resource is named as its clients call it."""
     for said, scheme in (("https", "https"), ("javascript", "http")):
         document = httpx.get(
             behind_proxy.url + METADATA, headers={"X-Forwarded-Proto": said, "X-Forwarded-For": "10.1.2.3"}
@@ -198,7 +196,7 @@ def test_a_trusted_proxy_tells_the_scheme_that_clients_used(behind_proxy: Servin
         assert document["resource"].startswith(f"{scheme}://127.0.0.1:")
 
 
-async def test_a_bearer_that_lacks_a_scope_is_told_which_and_where_to_ask(
+async def test_bearer_without_the_scope_of_a_tool_gets_403_with_the_scope(
     http: httpx.AsyncClient, believing: Serving, issuer: Issuer
 ) -> None:
     """403 on Streamable HTTP, as the official client reads it; a token in `_meta` is refused in the result."""
@@ -235,10 +233,10 @@ async def test_a_bearer_that_lacks_a_scope_is_told_which_and_where_to_ask(
         ),
     ],
 )
-async def test_a_bearer_that_lacks_the_scope_of_what_it_reads_is_told_so_too(
+async def test_bearer_without_the_scope_of_a_resource_or_prompt_gets_403_with_the_scope(
     method: str, params: dict[str, Any], wanted: str, http: httpx.AsyncClient, issuer: Issuer
 ) -> None:
-    """A token in `_meta` by an error of the protocol, since a read has no result that says it failed."""
+    """A token in `_meta` gets a protocol error, since a read's result cannot state a failure."""
     without, granted = (issuer.token("demo-user-1", each) for each in ("check_inventory", wanted))
     body, headers = in_2026(message(method, params))
     refused = await http.post("/mcp", json=body, headers=headers | bearer(without))
@@ -251,7 +249,7 @@ async def test_a_bearer_that_lacks_the_scope_of_what_it_reads_is_told_so_too(
     assert (error["code"], error["data"]["name"]) == (-32602, "FORBIDDEN")
 
 
-async def test_what_has_no_scope_is_read_by_every_bearer(http: httpx.AsyncClient, issuer: Issuer) -> None:
+async def test_resource_without_a_scope_is_readable_by_every_bearer(http: httpx.AsyncClient, issuer: Issuer) -> None:
     own = bearer(issuer.token("demo-user-1", "check_inventory"))
     for uri in ("manga://titles/manga-001001", "manga://policies/returns"):
         body, headers = in_2026(message("resources/read", {"uri": uri}))
@@ -259,8 +257,8 @@ async def test_what_has_no_scope_is_read_by_every_bearer(http: httpx.AsyncClient
 
 
 @cases("path", ["/mcp", "/sse"])
-async def test_the_official_client_finds_the_issuer_by_itself(path: str, believing: Serving, issuer: Issuer) -> None:
-    """With its own code, from the refusal alone; and it takes the metadata for that of the address that it called."""
+async def test_official_client_discovers_the_issuer_from_the_refusal(path: str, believing: Serving, issuer: Issuer) -> None:
+    """Its own code needs the refusal alone, and accepts the metadata for the address it called."""
     async with create_mcp_http_client() as http:
         refused = await http.post(believing.url + path, json=INITIALIZE, headers=ACCEPT)
         if path == "/sse":
@@ -276,19 +274,19 @@ async def test_the_official_client_finds_the_issuer_by_itself(path: str, believi
     assert extract_scope_from_www_auth(refused) == scope(*ALL_SCOPES)
 
 
-async def test_without_an_issuer_there_is_no_metadata(server: Serving) -> None:
+async def test_server_without_an_issuer_has_no_metadata(server: Serving) -> None:
     async with httpx.AsyncClient(base_url=server.url) as http:
         assert (await http.get(METADATA)).status_code == 404
 
 
 async def test_probes_and_metrics_need_no_token(http: httpx.AsyncClient) -> None:
-    """Orchestrators have none."""
+    """Orchestrators have no token."""
     for path in ("/healthz", "/readyz", "/metrics"):
         assert (await http.get(path)).status_code == 200
 
 
 async def test_two_principals_never_share_a_stream(http: httpx.AsyncClient, issuer: Issuer) -> None:
-    """404, as if there were no such stream: for another user, another client, the agent. A refreshed token goes on."""
+    """Another user, another client and the agent get 404, as for a missing stream. A refreshed token is accepted."""
     list_ = message("tools/list", {})
     async with opened_stream(http, bearer(issuer.token("demo-user-1"))) as messages:
         for other in (
@@ -301,8 +299,8 @@ async def test_two_principals_never_share_a_stream(http: httpx.AsyncClient, issu
         assert (await http.post(messages, json=list_, headers=bearer(refreshed))).status_code == 202
 
 
-async def test_a_2025_session_belongs_to_its_principal(http: httpx.AsyncClient, issuer: Issuer) -> None:
-    """The same over Streamable HTTP."""
+async def test_session_of_2025_belongs_to_its_principal(http: httpx.AsyncClient, issuer: Issuer) -> None:
+    """Streamable HTTP follows the same rule."""
     opened = await http.post("/mcp", json=INITIALIZE, headers=ACCEPT | bearer(issuer.token("demo-user-1")))
     session = ACCEPT | {"Mcp-Session-Id": opened.headers["mcp-session-id"], "MCP-Protocol-Version": VERSION_2025}
     for method in ("POST", "GET", "DELETE"):
@@ -314,8 +312,8 @@ async def test_a_2025_session_belongs_to_its_principal(http: httpx.AsyncClient, 
     assert (await http.post("/mcp", json=message("ping"), headers=session | bearer(refreshed))).status_code == 200
 
 
-async def test_a_token_that_expires_on_an_open_stream_takes_no_more_calls(http: httpx.AsyncClient, issuer: Issuer) -> None:
-    """Every POST is checked. The stream itself stays for the refreshed token: it says nothing but what was asked for."""
+async def test_expired_token_on_an_open_stream_is_refused(http: httpx.AsyncClient, issuer: Issuer) -> None:
+    """Every POST is checked. The stream stays open for a refreshed token, as it sends requested answers only."""
     list_ = message("tools/list", {})
     ending = issuer.token("demo-user-1", exp=time.time() - LEEWAY + SOME_SECONDS)
     async with opened_stream(http, bearer(ending)) as messages:
@@ -328,8 +326,8 @@ async def test_a_token_that_expires_on_an_open_stream_takes_no_more_calls(http: 
         assert (await http.post(messages, json=list_, headers=bearer(issuer.token("demo-user-1")))).status_code == 202
 
 
-async def test_a_websocket_ends_with_its_token(behind_proxy: Serving, issuer: Issuer) -> None:
-    """No other token can come on it, so nothing more is said there either: 1008, and 401 to whoever opens it again."""
+async def test_websocket_is_closed_when_its_token_expires(behind_proxy: Serving, issuer: Issuer) -> None:
+    """It cannot present another token, so it closes with 1008, and reopening with the old one gets 401."""
     ending = bearer(issuer.token("demo-user-1", exp=time.time() - LEEWAY + SOME_SECONDS))
     async with websocket(behind_proxy.port, **ending) as client:
         await client.introduced()
@@ -340,8 +338,8 @@ async def test_a_websocket_ends_with_its_token(behind_proxy: Serving, issuer: Is
     assert refused.value.status == 401
 
 
-async def test_a_session_is_ended_by_its_user_alone(http: httpx.AsyncClient, issuer: Issuer, session: str) -> None:
-    """Logout: with the user's own token. The agent's is nobody's, and may state nobody."""
+async def test_session_is_deleted_by_its_user_only(http: httpx.AsyncClient, issuer: Issuer, session: str) -> None:
+    """A logout needs the user's own token. The agent's token has no user, and may state none."""
     users = bearer(issuer.token("demo-user-1"))
     body, headers = in_2026(call("search_manga_catalog", {"query": "school", "max_results": 1}))
     check, check_headers = in_2026(call("check_inventory", {}))
@@ -361,7 +359,7 @@ async def test_a_session_is_ended_by_its_user_alone(http: httpx.AsyncClient, iss
 async def test_no_token_is_ever_logged(
     fresh: Connections, http: httpx.AsyncClient, believing: Serving, issuer: Issuer
 ) -> None:
-    """Neither a good one nor a bad one, in the header or in `_meta`, in whole or its signature."""
+    """Valid and invalid ones, in the header or in `_meta`, whole or as a signature, are not in the log."""
     agents, users, wrong = issuer.agents_token(), issuer.token("demo-user-1"), issuer.token(aud="x")
     client = fresh.open("sse-2025", believing.url, bearer(agents))
     await client.call("lookup_order", ORDER, userToken=users)
@@ -374,10 +372,10 @@ async def test_no_token_is_ever_logged(
 
 
 @cases("header", ["X-User-ID", "Authorization"])
-async def test_a_header_that_says_two_things_about_who_is_calling_is_refused(
+async def test_contradictory_identity_headers_are_refused(
     header: str, http: httpx.AsyncClient, server: Serving, issuer: Issuer
 ) -> None:
-    """Whichever came first, and whoever is believed; said twice alike it is said once."""
+    """This holds in any order and for any caller; two equal headers count as one."""
     body, headers = in_2026(call("get_manga_details", {"title_id": "manga-001001"}))
     token = f"Bearer {issuer.token('demo-user-1')}"
     first, second = {"X-User-ID": ("demo-user-1", "demo-user-2"), "Authorization": (token, "Bearer x")}[header]
@@ -391,8 +389,8 @@ async def test_a_header_that_says_two_things_about_who_is_calling_is_refused(
             assert status == 200 or header.lower() in answer.text
 
 
-async def test_keys_rotate_without_a_restart_and_survive_the_issuer(serve: Callable[..., Serving]) -> None:
-    """A token signed with a new key is good at once; when the issuer is gone the keys go on."""
+async def test_keys_rotate_without_a_restart_and_outlive_the_issuer(serve: Callable[..., Serving]) -> None:
+    """A token signed with a new key is accepted at once; the keys stay valid when the issuer is gone."""
     with issuing() as issuer:
         serving = serve(**issuer.settings)
         old = issuer.token("demo-user-1")
@@ -406,8 +404,8 @@ async def test_keys_rotate_without_a_restart_and_survive_the_issuer(serve: Calla
     assert await status(serving, old) == 200
 
 
-async def test_an_issuer_that_is_away_at_the_start_keeps_nothing_from_starting(serve: Callable[..., Serving]) -> None:
-    """Calls are told to come back; and once the issuer is there they are served."""
+async def test_server_starts_while_the_issuer_is_away(serve: Callable[..., Serving]) -> None:
+    """Calls are told to retry, and are served once the issuer is there."""
     issuer = Issuer()
     with issuing(issuer=issuer):
         port = int(issuer.name.rpartition(":")[2])

@@ -1,4 +1,4 @@
-"""The operators' page of a server as it runs: real backends that are killed and come back, workers, and its end."""
+"""The operators' page of a running server: backends that are killed and recover, workers, and shutdown."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ async def keep_asking(process: Process, tool: str, arguments: Json) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_a_killed_redis_is_an_open_breaker_and_a_closed_one_when_it_is_back() -> None:
-    """And the stream ends with the server, which ends well."""
+async def test_killed_redis_shows_as_an_open_breaker_and_recovers() -> None:
+    """The stream ends with the server, which exits with 0."""
     with private_valkey() as redis:
         async with serving(redis_url=f"redis://127.0.0.1:{redis.port}", **QUIET) as process, watching(process.port) as page:
             asking = asyncio.create_task(keep_asking(process, "search_manga_catalog", {"query": "pirates"}))
@@ -81,8 +81,8 @@ async def test_a_killed_redis_is_an_open_breaker_and_a_closed_one_when_it_is_bac
 
 
 @pytest.mark.timeout(300)
-async def test_a_database_that_is_away_is_seen_in_breakers_and_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    """DynamoDB Local, stopped and let go on: orders have no fallback, so that each is an error, with its advice."""
+async def test_stopped_dynamodb_shows_in_breakers_and_errors_and_recovers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """DynamoDB Local is stopped and continued: orders have no fallback, so each is an error with its advice."""
     require("DynamoDB", dynamodb.missing())
     for name, value in KEYS.items():
         monkeypatch.setenv(name.upper(), value)

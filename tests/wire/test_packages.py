@@ -1,4 +1,4 @@
-"""Packages' tools change in a server that runs: by command, and because the flags document says so."""
+"""Packages' tools change in a running server: by command, and by the flags document."""
 
 from __future__ import annotations
 
@@ -112,10 +112,10 @@ async def calling(*clients: Client) -> AsyncIterator[list[str]]:
             over.set()
 
 
-async def test_versions_change_while_calls_run_and_none_fails(
+async def test_package_versions_change_while_calls_run_and_none_fails(
     connections: Connections, changing: Serving, site: Site
 ) -> None:
-    """A broken version in between changes nothing but what is said of it."""
+    """A broken version in between changes the reported state only."""
     clients = [connections.shared(name, changing.url) for name in CALLERS]
     for client in clients:
         assert TOOL in [tool["name"] for tool in await client.tools()]
@@ -133,8 +133,10 @@ async def test_versions_change_while_calls_run_and_none_fails(
     assert [await word(client) for client in clients] == ["3", "3", "3"]
 
 
-async def test_a_refusal_is_told_to_whoever_looks(connections: Connections, changing: Serving, site: Site) -> None:
-    """In the log and in /readyz, until it is mended; there without what the package's code has said."""
+async def test_refused_package_is_reported_in_log_and_readyz_until_mended(
+    connections: Connections, changing: Serving, site: Site
+) -> None:
+    """/readyz omits the text of the package's exception."""
     site.install("5", {"__init__.py": "raise RuntimeError('hunter2')\n"})
     assert "hunter2" in (await reload_tools(changing.url))[1]
     found = await state(changing.url)
@@ -150,8 +152,8 @@ async def test_a_refusal_is_told_to_whoever_looks(connections: Connections, chan
     await until(well, SECONDS, "it is told that all is well")
 
 
-async def test_a_tool_that_is_gone_says_what_to_use_instead(connections: Connections, changing: Serving, site: Site) -> None:
-    """As one that is switched off: only what never was a tool is a protocol error."""
+async def test_withdrawn_tool_names_its_alternative(connections: Connections, changing: Serving, site: Site) -> None:
+    """It is answered like a switched off tool: only an unknown name is a protocol error."""
     clients = [connections.shared(name, changing.url) for name in CALLERS]
     site.remove()
     assert await reload_tools(changing.url) == (0, f"manga-words 1: withdrawn {TOOL}")
@@ -164,10 +166,10 @@ async def test_a_tool_that_is_gone_says_what_to_use_instead(connections: Connect
             await client.call("say_nothing")
 
 
-async def test_the_flags_document_asks_for_a_reload(
+async def test_reload_word_in_the_flags_document_reloads_packages(
     connections: Connections, changing: Serving, site: Site, flags: Path
 ) -> None:
-    """And switches what a package brings as any other tool."""
+    """Flags switch a package's tools like any other tool."""
     client = connections.shared("http-2026", changing.url)
     site.install("7", saying("7", TOOL))
     replace(flags, {"$reload": "7"})
@@ -192,8 +194,8 @@ def replace(path: Path, flags: dict[str, Any]) -> None:
     new.replace(path)
 
 
-async def test_a_server_is_reached_after_one_that_was_killed_on_its_port(changing: Serving) -> None:
-    """Which has left its socket behind. Without a server it is said that there is none; others are not meant."""
+async def test_reload_command_reaches_the_server_after_one_killed_on_its_port(changing: Serving) -> None:
+    """The killed one left its socket. Without a server the command says so; other servers are not reached."""
     port = free_port()
     async with serving(port=port) as killed:
         killed.signal(signal.SIGKILL)

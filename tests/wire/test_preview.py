@@ -79,10 +79,10 @@ async def raw_result(client: Client) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", params(name for name, transport in TRANSPORTS.items() if not transport.strands))
-async def test_the_official_client_gets_three_images_behind_the_json(
+async def test_official_client_gets_three_images_behind_the_json(
     name: str, opened: Connections, server_with_preview: Serving
 ) -> None:
-    """In either era. The whole answer is a line that every client of stdio takes."""
+    """In either era the whole answer is one line that every stdio client accepts."""
     result = await whole_result(opened.shared(name, server_with_preview.url))
     text, *images = result["content"]
     assert json.loads(text["text"]) == result["structuredContent"]
@@ -94,18 +94,18 @@ async def test_the_official_client_gets_three_images_behind_the_json(
 
 
 @pytest.mark.parametrize("name", params(name for name, transport in TRANSPORTS.items() if transport.strands))
-async def test_strands_hands_the_images_to_its_model(name: str, opened: Connections, server_with_preview: Serving) -> None:
-    """It keeps PNG, WebP, JPEG and GIF, and drops what it does not know."""
+async def test_strands_passes_the_images_to_its_model(name: str, opened: Connections, server_with_preview: Serving) -> None:
+    """It keeps PNG, WebP, JPEG and GIF, and drops other types."""
     result = await whole_result(opened.shared(name, server_with_preview.url))
     assert result["status"] == "success"
     assert [block["image"]["format"] for block in result["content"] if "image" in block] == ["png"] * 3
     assert len(result["structuredContent"]["pages"]) == 3
 
 
-async def test_the_1_x_python_client_gets_them_too(
+async def test_sdk_1_x_python_client_gets_the_images(
     opened: Connections, server_with_preview: Serving, tmp_path: Path
 ) -> None:
-    """Over SSE, in the handshake era."""
+    """The transport is SSE, in the handshake era."""
     await whole_result(opened.shared("sse-2025", server_with_preview.url))
     program = [str(python_of("clients/mcp-1")), str(installed.CLIENTS / "mcp1_preview.py")]
     command = [*program, f"{server_with_preview.url}/sse", ONE_PIECE["title_id"]]
@@ -119,10 +119,10 @@ async def test_the_1_x_python_client_gets_them_too(
 
 
 @pytest.mark.parametrize("name", ["sse-2025", "http-2025", "http-2026"])
-async def test_a_preview_as_large_as_it_may_be_arrives_whole_and_the_next_call_does_too(
+async def test_largest_preview_arrives_whole_and_so_does_the_next(
     name: str, opened: Connections, server_with_files: Serving
 ) -> None:
-    """Some 680 KiB of base64 in one message, more than a stream may leave unread."""
+    """It is some 680 KiB of base64 in one message, more than a stream may leave unread."""
     client = opened.shared(name, server_with_files.url)
     for _ in range(2):
         result = await whole_result(client, pages=2)

@@ -89,7 +89,7 @@ def piped(folder: Path, cache: Path, **settings: str) -> Iterator[Lines]:
                 process.kill()
 
 
-def test_a_2024_client_is_served_over_pipes_until_it_closes_them(tmp_path: Path, cache: Path) -> None:
+def test_client_of_2024_is_served_over_pipes_until_it_closes_them(tmp_path: Path, cache: Path) -> None:
     """Its version is agreed to, it chains two calls without a word about sessions, garbage between messages does not stop
     it, stdout carries messages only, logs go to stderr, and the end of input is a clean end."""
     with piped(tmp_path, cache) as lines:
@@ -114,8 +114,8 @@ def test_a_2024_client_is_served_over_pipes_until_it_closes_them(tmp_path: Path,
     assert "Traceback" not in log
 
 
-def test_a_parent_that_states_the_user_over_pipes_is_believed(tmp_path: Path, cache: Path) -> None:
-    """Whatever MANGA_AUTH says of HTTP: over pipes there is nobody but the parent."""
+def test_user_stated_over_pipes_is_believed_without_a_token(tmp_path: Path, cache: Path) -> None:
+    """MANGA_AUTH concerns HTTP: over pipes the only caller is the parent process."""
     with piped(tmp_path, cache, MANGA_AUTH="token", MANGA_AUTH_TOKENS="for-http-only") as lines:
         lines.ask(initialize(1, "2025-06-18"))
         lines.send(INITIALIZED)
@@ -125,8 +125,8 @@ def test_a_parent_that_states_the_user_over_pipes_is_believed(tmp_path: Path, ca
         assert lines.end_of_input() == 0
 
 
-def test_a_line_that_is_too_long_or_holds_too_much_is_answered_with_why(tmp_path: Path, cache: Path) -> None:
-    """Without an id, since nobody has read it; and the lines behind it are served."""
+def test_oversized_line_is_answered_with_an_error_and_the_next_one_served(tmp_path: Path, cache: Path) -> None:
+    """The error has no id, since the line was not parsed."""
     with piped(tmp_path, cache) as lines:
         for wrong, why in ((b"x" * 2**20, "bytes"), (b"[" * 5000, "values")):
             lines.send(wrong)
@@ -138,8 +138,8 @@ def test_a_line_that_is_too_long_or_holds_too_much_is_answered_with_why(tmp_path
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_a_server_over_pipes(stop: signal.Signals, tmp_path: Path, cache: Path) -> None:
-    """Exit status 0: being told to stop is no failure."""
+def test_signal_ends_a_stdio_server_with_status_0(stop: signal.Signals, tmp_path: Path, cache: Path) -> None:
+    """Being told to stop is no failure."""
     with piped(tmp_path, cache) as lines:
         lines.ask(initialize(1, "2024-11-05"))
         lines.process.send_signal(stop)
@@ -192,8 +192,8 @@ class Curl:
 
 
 @cases(("path", "options"), [("/sse", ()), ("/mcp", ("-H", "Accept: text/event-stream"))])
-def test_curl_is_a_client(path: str, options: tuple[str, ...], server: Serving) -> None:
-    """One terminal for the stream and one for the messages is all that the 2024 transport needs."""
+def test_curl_can_hold_a_conversation_over_sse(path: str, options: tuple[str, ...], server: Serving) -> None:
+    """The 2024 transport needs one terminal for the stream and one for the messages."""
     curl = Curl(server.url, path, *options)
     try:
         assert curl.endpoint.startswith("/messages/?session_id=")

@@ -38,14 +38,14 @@ def run(command: list[str], cache: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_there_is_a_snippet_for_each_way_to_connect() -> None:
-    """Strands three ways, and OpenAI Agents."""
+def test_guide_has_a_snippet_for_each_way_to_connect() -> None:
+    """It has three for Strands and one for OpenAI Agents."""
     assert len(SNIPPETS) == 4
 
 
 @cases("snippet", SNIPPETS, ids=range(len(SNIPPETS)))
-def test_a_python_snippet_prints_what_its_comment_says(snippet: str, server: Serving, cache: Path) -> None:
-    """`print(...)  # what comes out`."""
+def test_python_snippet_prints_what_its_comment_says(snippet: str, server: Serving, cache: Path) -> None:
+    """A snippet states its output as `print(...)  # output`."""
     expected = re.search(r"print\(.*\)  # (.+)$", snippet, re.MULTILINE)
     assert expected is not None
     here = snippet.replace(ADDRESS, server.url).replace(PYTHON, sys.executable)
@@ -55,15 +55,15 @@ def test_a_python_snippet_prints_what_its_comment_says(snippet: str, server: Ser
     assert done.stdout.splitlines() == [expected[1]]
 
 
-def test_the_curl_command_answers(server: Serving, cache: Path) -> None:
-    """One POST and an order, in the protocol of 2026."""
+def test_curl_command_of_the_guide_returns_the_order(server: Serving, cache: Path) -> None:
+    """One POST in the protocol of 2026 returns an order."""
     command = blocks("sh", after_all("curl"))[0]
     done = run(["sh", "-c", command.replace(ADDRESS, server.url)], cache)
     result = json.loads(done.stdout)["result"]
     assert result["structuredContent"]["order_id"] == "MNG-DEMO1001"
 
 
-def test_the_command_without_a_client_answers(cache: Path) -> None:
+def test_call_command_of_the_guide_prints_the_order(cache: Path) -> None:
     """`python -m server call` prints the order."""
     command = re.search(rf"`({re.escape(PYTHON)} -m server call [^`]+)`", WHOLE_GUIDE)
     assert command is not None
@@ -72,8 +72,8 @@ def test_the_command_without_a_client_answers(cache: Path) -> None:
     assert json.loads(done.stdout)["order_id"] == "MNG-DEMO1001"
 
 
-def test_the_configuration_file_starts_every_server_in_it(server: Serving, tmp_path: Path) -> None:
-    """`mcpServers` as a client reads it, by command and by address."""
+def test_configuration_file_of_the_readme_starts_every_server_in_it(server: Serving, tmp_path: Path) -> None:
+    """A client reads `mcpServers` by command and by address."""
     block = next(each for each in blocks("json", README) if "mcpServers" in each)
     here = block.replace(ADDRESS, server.url).replace(PYTHON, sys.executable).replace("/path/to/manga-tools", str(ROOT))
     config = json.loads(here)
@@ -85,7 +85,7 @@ def test_the_configuration_file_starts_every_server_in_it(server: Serving, tmp_p
     assert json.loads(done.stdout) == [len(LISTED)] * len(config["mcpServers"])
 
 
-def test_the_command_for_clients_without_cwd_starts_the_server(cache: Path) -> None:
+def test_command_for_clients_without_cwd_starts_the_server(cache: Path) -> None:
     """`sh -c "cd … && exec …"` speaks MCP over stdin and stdout, and ends when stdin does."""
     shown = re.search(r'`"command": "sh", "args": (\[[^`]+\])`', WHOLE_GUIDE)
     assert shown is not None
@@ -94,8 +94,8 @@ def test_the_command_for_clients_without_cwd_starts_the_server(cache: Path) -> N
     assert done.returncode == 0, done.stderr
 
 
-def test_the_command_in_the_container_is_one_that_the_image_takes() -> None:
-    """What follows the image's name goes to its entry point, `python -m server`: stdio, for that customer."""
+def test_container_command_of_the_guide_is_parsed_by_the_server() -> None:
+    """Arguments after the image's name go to `python -m server`: stdio, for that customer."""
     block = blocks("json", after_all("docker"))[0]
     server = json.loads(block)["mcpServers"]["manga-store"]
     assert (server["type"], server["command"]) == ("stdio", "docker")

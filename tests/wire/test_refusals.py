@@ -1,4 +1,4 @@
-"""What is refused before any tool runs counts against its caller's limit, on the wire as it is switched on by default."""
+"""Calls refused before any tool runs count against the caller's rate limit in the default configuration."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Asking:
 @pytest.mark.parametrize(
     ("tool", "name"), [("search_manga_catalog", "VALIDATION_ERROR"), ("no_such_tool", "TOOL_NOT_FOUND")]
 )
-async def test_what_never_reaches_a_tool_is_limited_as_calls_are(tool: str, name: str, limited: Serving) -> None:
-    """And nobody else is."""
+async def test_refused_calls_are_rate_limited_per_caller(tool: str, name: str, limited: Serving) -> None:
+    """No other caller is limited."""
     async with httpx.AsyncClient(base_url=limited.url, timeout=30) as http:
         loud, calm = Asking(http, uuid.uuid4().hex), Asking(http, uuid.uuid4().hex)
         found = [await loud.call(tool, {}) for _ in range(ENOUGH)]

@@ -1,4 +1,4 @@
-"""What the server can do without is taken out by deleting its folder and the line that opens it."""
+"""The server runs without an optional part whose folder and opening line are deleted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LINES = {"server/ops": ("server/commands/serve.py", "open_ops"), "server/tracing
 
 
 @pytest.mark.parametrize("room", LINES)
-async def test_without_it_the_server_serves_all_the_rest(room: str, tmp_path: Path, cache: Path) -> None:
+async def test_server_runs_without_the_deleted_folder_of_an_optional_part(room: str, tmp_path: Path, cache: Path) -> None:
     tree = without_room(room, *LINES[room], tmp_path / "code")
     with served(tmp_path / "kept", cache, tree=tree, **SETTINGS) as serving:
         body, headers = in_2026(call("check_inventory", {"title_ids": ["manga-001001"]}))

@@ -1,4 +1,4 @@
-"""Signals as make, terminals and supervisors send them."""
+"""Signals from make, terminals and supervisors end the server."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def heeded_hangup() -> Iterator[None]:
     signal.signal(signal.SIGHUP, before)
 
 
-def test_signals_that_come_together_are_one(tmp_path: Path, cache: Path) -> None:
+def test_signals_that_arrive_together_end_the_server_once_with_status_0(tmp_path: Path, cache: Path) -> None:
     """A signal to the whole group reaches the server from its sender and again from make: the end is still a gentle one.
 
     Two different signals, because the kernel may merge equal ones.
@@ -34,8 +34,8 @@ def test_signals_that_come_together_are_one(tmp_path: Path, cache: Path) -> None
 
 
 @pytest.mark.usefixtures("heeded_hangup")
-def test_whatever_signal_asks_for_an_end_it_is_a_gentle_one(tmp_path: Path, cache: Path) -> None:
-    """Of a terminal that is closed, and of those that would end a process which does not know them; with workers too."""
+def test_sighup_and_sigusr_end_the_server_with_status_0(tmp_path: Path, cache: Path) -> None:
+    """A closed terminal sends SIGHUP, and SIGUSR would kill an unprepared process; workers are tried too."""
     for workers, number in (("1", signal.SIGHUP), ("1", signal.SIGUSR1), ("1", signal.SIGUSR2), ("2", signal.SIGHUP)):
         serving = start(tmp_path, cache, MANGA_EMBEDDER="none", MANGA_WORKERS=workers)
         serving.process.send_signal(number)

@@ -1,4 +1,4 @@
-"""Skills over every transport, by hand: what the server declares, lists and gives, and that its digests are of the bytes."""
+"""Skills over every transport, by hand: declaration, list, contents, and digests of the bytes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read(answer: bytes) -> Any:
 
 
 @pytest.mark.parametrize("name", list(OVER))
-async def test_a_host_finds_and_verifies_a_skill(name: str, with_websocket: Serving, cache: Path) -> None:
+async def test_skills_are_listed_and_verified_over_every_transport(name: str, with_websocket: Serving, cache: Path) -> None:
     answers = await OVER[name](with_websocket, (ROOT, cache), {}, ASKED)
     hello, listed, got, english, japanese, none, directory = map(read, answers)
     assert hello["result"]["capabilities"]["extensions"] == {NAME: {}}

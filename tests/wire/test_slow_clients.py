@@ -89,7 +89,7 @@ async def dripped(connection: raw.Connection, piece: bytes) -> bytes:
         await asyncio.gather(dripping, return_exceptions=True)
 
 
-async def test_requests_that_are_not_whole_in_time_are_ended(server: Process) -> None:
+async def test_incomplete_requests_are_timed_out_while_others_are_served(server: Process) -> None:
     """Whatever part of them is missing and at whichever door, however steadily a byte comes now and then (Slowloris); other
     clients are answered all the while."""
     async with AsyncExitStack() as stack:
@@ -143,8 +143,8 @@ def deaf(port: int) -> socket.socket:
     return own
 
 
-async def test_answers_that_nobody_takes_are_given_up(server: Process) -> None:
-    """On a stream and on a connection of many requests: the client is hung up on, and what it held is free again."""
+async def test_connections_that_read_no_answers_are_closed(server: Process) -> None:
+    """On a stream and on a keep-alive connection the client is dropped, and its slot is free again."""
     async with raw.Connection.to(server.port) as stream, raw.Connection.to(server.port) as posts:
         stream.writer.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         await stream.ask("GET", "/sse", headers={"accept": "text/event-stream"})
@@ -174,8 +174,8 @@ async def test_answers_that_nobody_takes_are_given_up(server: Process) -> None:
         pipelining.close()
 
 
-async def test_idle_connections_keep_nobody_out(server: Process) -> None:
-    """Far more than there is room for: the newest are let in, and what is at work stays."""
+async def test_idle_connections_do_not_block_new_clients(server: Process) -> None:
+    """There are far more than fit: the newest are admitted, and busy ones stay."""
     async with SseClient.to(server.port) as stream, AsyncExitStack() as stack:
         slow = [await begun(server, stack, b"GET /healthz") for _ in range(2 * ROOM)]
         await healthy(server)
@@ -187,8 +187,8 @@ async def test_idle_connections_keep_nobody_out(server: Process) -> None:
         assert files_of(server) < ROOM + 60
 
 
-async def test_a_server_full_of_sessions_still_answers_who_needs_none(server: Process) -> None:
-    """Sessions of the 2025 era are 503 when there are too many; stateless callers and streams do not care."""
+async def test_server_full_of_sessions_still_serves_stateless_calls_and_streams(server: Process) -> None:
+    """Further sessions of the 2025 era get 503."""
     statuses = [(await raw.ask(server.port, "POST", "/mcp", raw.INITIALIZE)).status for _ in range(25)]
     assert statuses == [200] * 20 + [503] * 5
     await healthy(server)
@@ -197,8 +197,8 @@ async def test_a_server_full_of_sessions_still_answers_who_needs_none(server: Pr
 
 
 @cases("limit", [128, 4096])
-async def test_a_low_limit_on_open_files_is_told_and_kept_to(limit: int) -> None:
-    """With no file for the next connection a server can only stop taking any."""
+async def test_low_limit_on_open_files_is_logged_and_respected(limit: int) -> None:
+    """Without a free file descriptor a server could not accept any connection."""
     lower = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({limit}, {limit}))"
     async with serving(lower) as server, AsyncExitStack() as stack:
         told = "limit on open files" in server.log
@@ -209,8 +209,8 @@ async def test_a_low_limit_on_open_files_is_told_and_kept_to(limit: int) -> None
         assert "out of system resource" not in server.log
 
 
-async def test_a_server_full_of_streams_says_that_it_lives_and_how_full_it_is() -> None:
-    """Every place that the limit on open files leaves is held: new conversations are refused, and nobody kills the rest."""
+async def test_server_full_of_streams_still_answers_its_probes() -> None:
+    """Every slot within the file limit is taken: new clients are refused, and open streams stay."""
     lower = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))\n"
     async with serving(lower, max_sse_sessions=1000) as server, AsyncExitStack() as stack:
         streams = [await begun(server, stack, raw.head("GET", "/sse", {"accept": "text/event-stream"})) for _ in range(64)]

@@ -1,4 +1,4 @@
-"""`infra/smoke.sh` against real servers: well ones, and ones with which something is wrong."""
+"""`infra/smoke.sh` succeeds against a healthy server and fails against a wrong one."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def open_streams(url: str) -> float:
     return float(next(line.split()[1] for line in lines if line.startswith("manga_sse_streams ")))
 
 
-def test_every_tool_of_a_running_server_answers_and_is_shown(server: Serving, tmp_path: Path) -> None:
-    """Exit status 0, a line for each tool, and the refusal of the wrong call in words."""
+def test_smoke_script_calls_every_tool_and_succeeds(server: Serving, tmp_path: Path) -> None:
+    """It exits with 0 and prints a line per tool, and the refusal of the wrong call in words."""
     done = smoke(server.url, tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.endswith("all well\n")
@@ -55,7 +55,7 @@ def test_every_tool_of_a_running_server_answers_and_is_shown(server: Serving, tm
     assert "One Piece" in done.stdout
 
 
-def test_nothing_is_left_behind(server: Serving, tmp_path: Path) -> None:
+def test_smoke_script_leaves_no_stream_and_no_temporary_file(server: Serving, tmp_path: Path) -> None:
     """The stream is closed and the temporary folder is gone when the script has ended."""
     before = open_streams(server.url)
     smoke(server.url, tmp_path)
@@ -65,8 +65,8 @@ def test_nothing_is_left_behind(server: Serving, tmp_path: Path) -> None:
         assert time.monotonic() < give_up, "the stream is still open"
 
 
-def test_without_a_server_it_says_so_and_fails(tmp_path: Path) -> None:
-    """A port that was free a moment ago: one sentence with what to do, exit status 1, nothing left behind."""
+def test_smoke_script_fails_with_one_sentence_without_a_server(tmp_path: Path) -> None:
+    """The port is free: one sentence with the remedy, exit status 1, and no files left."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     done = smoke(f"http://127.0.0.1:{port}", tmp_path)
@@ -76,8 +76,8 @@ def test_without_a_server_it_says_so_and_fails(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_tool_that_does_not_answer_fails_the_run(serve: Serve, tmp_path: Path) -> None:
-    """With orders switched off the script says what was not as expected, goes on, and ends with status 1."""
+def test_smoke_script_fails_when_a_tool_is_off(serve: Serve, tmp_path: Path) -> None:
+    """Orders are off: the script reports the unexpected answer, goes on, and ends with status 1."""
     flags = tmp_path / "flags.json"
     flags.write_text(json.dumps({"lookup_order": False}), "utf-8")
     temporary = tmp_path / "temporary"
@@ -88,16 +88,16 @@ def test_a_tool_that_does_not_answer_fails_the_run(serve: Serve, tmp_path: Path)
     assert "VALIDATION_ERROR -32602" in done.stdout, "it stopped before the last call"
 
 
-def test_a_session_that_cannot_be_forgotten_is_told_in_clear_words(serve: Serve, tmp_path: Path) -> None:
-    """Without Redis there is none to forget it: 503 is no success, and is not called one."""
+def test_smoke_script_reports_a_session_that_could_not_be_deleted(serve: Serve, tmp_path: Path) -> None:
+    """Without Redis the server answers 503, which is not reported as success."""
     done = smoke(serve(MANGA_REDIS_URL="redis://127.0.0.1:9").url, tmp_path)
     assert done.returncode == 1
     assert "the session is forgotten" not in done.stdout
     assert "NOT AS EXPECTED: the session was to be forgotten (204), and the server answered 503" in done.stdout, done.stdout
 
 
-def test_a_server_that_asks_for_a_token_gets_it(serve: Serve, tmp_path: Path) -> None:
-    """SMOKE_TOKEN is sent with every request; without the right one there is no stream."""
+def test_smoke_script_sends_its_token(serve: Serve, tmp_path: Path) -> None:
+    """Every request carries SMOKE_TOKEN; without the right one no stream opens."""
     url = serve(MANGA_AUTH="token", MANGA_AUTH_TOKENS="correct-horse").url
     for token, status in (("correct-horse", 0), ("wrong", 1), ("", 1)):
         done = smoke(url, tmp_path, SMOKE_TOKEN=token)

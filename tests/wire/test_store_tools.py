@@ -56,8 +56,8 @@ def texts_of(asked: Json) -> str:
     return "\n".join(json.dumps(each["content"], ensure_ascii=False) for each in asked["messages"])
 
 
-def test_each_call_states_its_turn(server: Serving, converse: Conversations) -> None:
-    """Session, user, a turn of its own, fewer steps and less time and tokens as the turn goes on."""
+def test_each_call_states_session_user_turn_and_falling_budget(server: Serving, converse: Conversations) -> None:
+    """Each turn has its own id; expected calls, time and tokens fall within it."""
     script = [[SEARCH], [STOCK], DONE, [ORDER], DONE]
     two = turn("st-1", steps=2, tokens=3000), turn("st-1", steps=2, tokens=3000)
     said = converse(server.url, script, *two)
@@ -75,8 +75,8 @@ def test_each_call_states_its_turn(server: Serving, converse: Conversations) -> 
     assert budgets[0]["remainingMs"] > budgets[1]["remainingMs"]
 
 
-def test_the_server_believes_each_call_of_one_connection_its_own_user(server: Serving, converse: Conversations) -> None:
-    """Two customers over one client: the order is found for its owner and for nobody else."""
+def test_each_call_of_one_connection_has_its_own_user(server: Serving, converse: Conversations) -> None:
+    """Two customers use one client: the order is found for its owner only."""
     script = [[ORDER], DONE, [ORDER], DONE]
     said = converse(server.url, script, turn("st-a"), turn("st-b", "demo-user-2"))
     mine, foreign = said["results"]
@@ -85,16 +85,16 @@ def test_the_server_believes_each_call_of_one_connection_its_own_user(server: Se
     assert "Do not repeat this call" in foreign["content"][-1]["text"]
 
 
-def test_the_model_has_the_stores_tools_and_rules(server: Serving, converse: Conversations) -> None:
-    """Not the agent's own words, and not only what every client is told."""
+def test_model_has_the_tools_and_the_rules_of_the_store(server: Serving, converse: Conversations) -> None:
+    """They are neither the agent's own words nor only the instructions that every client gets."""
     said = converse(server.url, [DONE], turn("st-2"))
     assert {each["name"] for each in said["asked"][0]["tools"]} > {"search_manga_catalog", "lookup_order"}
     assert said["asked"][0]["system"].startswith("You are the shopping assistant of MangaAssist")
     assert "manga://policies/returns" in said["asked"][0]["system"]
 
 
-def test_a_model_loads_a_skill_of_the_server_when_it_needs_it(server: Serving, converse: Conversations) -> None:
-    """As it is read there, with its origin; it is no call of the turn's, and of the rest the model reads descriptions."""
+def test_model_can_load_a_skill_of_the_server(server: Serving, converse: Conversations) -> None:
+    """It gets the server's text with its origin, which is no call of the turn; other skills are described only."""
     script = [[["load_skill", {"name": "orders"}], ["load_skill", {"name": "fishing"}]], [ORDER], DONE]
     said = converse(server.url, script, turn("st-skill", calls=1))
     (offered,) = [each for each in said["asked"][0]["tools"] if each["name"] == "load_skill"]
@@ -107,13 +107,13 @@ def test_a_model_loads_a_skill_of_the_server_when_it_needs_it(server: Serving, c
     assert said["turns"][0]["made"] == [{"tool": "lookup_order", "outcome": "success"}]
 
 
-def test_who_wants_no_skills_is_offered_none(server: Serving, converse: Conversations) -> None:
+def test_agent_without_skills_offers_no_load_skill_tool(server: Serving, converse: Conversations) -> None:
     said = converse(server.url, [DONE], turn("st-none", skills=False))
     assert "load_skill" not in {each["name"] for each in said["asked"][0]["tools"]}
 
 
-def test_a_turn_ends_after_its_calls(server: Serving, converse: Conversations) -> None:
-    """The model is told once; one that asks on is not asked any more, and the customer hears what is known."""
+def test_turn_ends_when_its_calls_are_used_up(server: Serving, converse: Conversations) -> None:
+    """The model is told once; if it asks for more it is not asked again, and the customer gets the known results."""
     said = converse(server.url, [[SEARCH], [STOCK], [ORDER], [STOCK], [STOCK], DONE], turn("st-3", calls=3))
     assert len(said["stated"]) == 3
     assert "No more calls in this turn" in texts_of(said["asked"][4])
@@ -123,15 +123,15 @@ def test_a_turn_ends_after_its_calls(server: Serving, converse: Conversations) -
     assert "MNG-DEMO1001" in answer
 
 
-def test_calls_of_one_step_go_out_together(server: Serving, converse: Conversations) -> None:
-    """None is sent before all are there to be; together they are one step."""
+def test_calls_of_one_step_are_sent_together(server: Serving, converse: Conversations) -> None:
+    """None is sent before all are ready; together they count as one step."""
     said = converse(server.url, [[ORDER, SEARCH], DONE], turn("st-4", steps=1), together=2)
     assert stated(said, "expectedCalls") == [1, 1]
     assert [each["outcome"] for each in said["turns"][0]["made"]] == ["success"] * 2
 
 
-def test_what_is_worth_another_try_gets_one(limited: Serving, converse: Conversations) -> None:
-    """A customer who may not ask for a moment is asked for again after that moment; the model hears of the answer alone."""
+def test_rate_limited_call_is_retried_once_after_the_stated_delay(limited: Serving, converse: Conversations) -> None:
+    """The model sees only the answer to the retry."""
     ratings = [["get_ratings", {"title_ids": ["manga-002001"]}]]
     user = f"asks-too-often-{uuid.uuid4().hex}"
     said = converse(limited.url, [ratings, DONE], turn("st-5", user), drain=user)
@@ -141,8 +141,8 @@ def test_what_is_worth_another_try_gets_one(limited: Serving, converse: Conversa
     assert "RATE_LIMITED" not in texts_of(said["asked"][1])
 
 
-def test_a_mistake_of_the_models_is_its_own_to_mend(server: Serving, converse: Conversations) -> None:
-    """It reads what is wrong and how to mend it, is not told to leave it, and nothing is repeated for it."""
+def test_validation_error_goes_to_the_model_without_a_retry(server: Serving, converse: Conversations) -> None:
+    """The model reads the error and its remedy, and may call the tool again."""
     wrong = ["get_recommendations", {"criteria": "funny", "count": 12}]
     said = converse(server.url, [[wrong], DONE], turn("st-6"))
     (result,) = said["results"]
@@ -150,8 +150,8 @@ def test_a_mistake_of_the_models_is_its_own_to_mend(server: Serving, converse: C
     assert '"path":"$.count"' in result["content"][0]["text"]
 
 
-def test_another_agent_knows_what_was_shown(server: Serving, converse: Conversations) -> None:
-    """One without a memory of its own is told by the server, with the question; what is kept of a turn is what both said."""
+def test_new_agent_is_told_by_the_server_what_was_shown(server: Serving, converse: Conversations) -> None:
+    """An agent without memory gets it with the question; of a turn only the words of both sides are kept."""
     script = [[SEARCH], DONE, DONE]
     said = converse(server.url, script, turn("st-7", says="berserk?"), turn("st-7", says="the first one?", fresh=True))
     (blocks_of_question,) = [each["content"] for each in said["asked"][-1]["messages"]]
@@ -161,14 +161,14 @@ def test_another_agent_knows_what_was_shown(server: Serving, converse: Conversat
     assert [each["kept"] for each in said["turns"]] == [2, 2]
 
 
-def test_when_time_is_over_the_answer_is_what_the_results_say(server: Serving, converse: Conversations) -> None:
+def test_answer_after_the_time_limit_is_made_of_the_results(server: Serving, converse: Conversations) -> None:
     """The model hangs once the results are there."""
     said = converse(server.url, [[SEARCH], "hang"], turn("st-8", says="berserk?", seconds=2.5))
     assert said["answers"][0].startswith("What I know so far: Berserk (¥693")
 
 
-def test_a_lost_stream_is_dialled_again(talks: Conversations, tmp_path: Path, cache: Path) -> None:
-    """Between two turns the server goes and another comes to its place; the agent finds it by itself."""
+def test_lost_stream_is_reconnected_between_turns(talks: Conversations, tmp_path: Path, cache: Path) -> None:
+    """Between two turns the server is replaced by another one at its address, which the agent finds by itself."""
     port = str(free_port())
     first = start(tmp_path / "first", cache, MANGA_PORT=port, MANGA_EMBEDDER="none")
     try:
@@ -185,8 +185,8 @@ def test_a_lost_stream_is_dialled_again(talks: Conversations, tmp_path: Path, ca
     assert [each["made"] for each in said["turns"]] == [[{"tool": "lookup_order", "outcome": "success"}]] * 2
 
 
-def test_a_call_whose_stream_is_lost_is_made_again(talks: Conversations, tmp_path: Path, cache: Path) -> None:
-    """The server hangs with the call in its hands, and goes; the next one at its place answers the same call."""
+def test_call_whose_stream_was_lost_is_repeated(talks: Conversations, tmp_path: Path, cache: Path) -> None:
+    """The server hangs during the call and ends; the next one at its address answers the same call."""
     port = str(free_port())
     first = start(tmp_path / "first", cache, MANGA_PORT=port, MANGA_EMBEDDER="none")
     try:
@@ -205,8 +205,8 @@ def test_a_call_whose_stream_is_lost_is_made_again(talks: Conversations, tmp_pat
     assert said["turns"][0]["made"] == [{"tool": "lookup_order", "outcome": "success"}]
 
 
-def test_a_changed_list_of_tools_is_followed(talks: Conversations, tmp_path: Path, cache: Path) -> None:
-    """A tool that is switched on between two turns is there in the next one, in the rules too."""
+def test_changed_tool_list_is_followed_in_the_next_turn(talks: Conversations, tmp_path: Path, cache: Path) -> None:
+    """A tool switched on between two turns is in the next one's tools and rules."""
     flags = tmp_path / "flags.json"
     flags.write_text("{}", "utf-8")
     with served(tmp_path / "server", cache, MANGA_FLAGS_URL=flags.as_uri(), MANGA_EMBEDDER="none") as server:
@@ -223,8 +223,8 @@ def test_a_changed_list_of_tools_is_followed(talks: Conversations, tmp_path: Pat
     assert "compare_prices" in [each["name"] for each in said["asked"][-1]["tools"]]
 
 
-def test_ten_lines_are_a_shops_agent(server: Serving) -> None:
-    """As the page has it, with a model that goes by words in the place of the reader's."""
+def test_agent_of_the_guide_has_at_most_ten_lines_and_works(server: Serving) -> None:
+    """It is the guide's code, with a scripted model in the place of the reader's."""
     (shown,) = (each for each in blocks("python", after_all("agent")) if "StoreTools" in each)
     assert len(shown.strip().splitlines()) <= 10
     model = "from infra.agent.by_words import ModelByWords\n"
@@ -236,7 +236,7 @@ def test_ten_lines_are_a_shops_agent(server: Serving) -> None:
     assert "Berserk" in done.stdout
 
 
-def test_without_a_store_the_agent_says_so() -> None:
+def test_agent_without_a_store_says_so() -> None:
     port = free_port()
     code = f"from strands import Agent; from infra.agent.store_tools import StoreTools; Agent(plugins=[StoreTools('http://127.0.0.1:{port}/sse')])"
     python = str(python_of("clients/strands"))

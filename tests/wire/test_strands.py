@@ -1,4 +1,4 @@
-"""What only Strands does: how it hands results to its agent, and what it sends along by itself."""
+"""Strands only: how it passes results to its agent, and which metadata it sends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def strands(request: pytest.FixtureRequest, connections: Connections, server: Se
     return client
 
 
-async def test_a_failure_reaches_the_agent_as_an_error_with_all_that_it_can_act_on(strands: OfStrands) -> None:
+async def test_failure_reaches_the_agent_as_an_error_with_its_envelope(strands: OfStrands) -> None:
     """`status` error, the envelope as text for the model and as structuredContent for the agent's own code."""
     result = await strands.raw_call("lookup_order", {"order_id": "MNG-ZZZZZZZZ"}, userId="demo-user-1")
     assert (result["status"], result["isError"]) == ("error", True)
@@ -31,23 +31,23 @@ async def test_a_failure_reaches_the_agent_as_an_error_with_all_that_it_can_act_
     assert result["metadata"][CALL_META]["budget"]["totalMs"] == 3000
 
 
-async def test_a_success_reaches_the_agent_as_text_and_as_structure(strands: OfStrands) -> None:
-    """And nothing of it is lost on the way."""
+async def test_success_reaches_the_agent_as_text_and_structured_content(strands: OfStrands) -> None:
+    """Both are complete."""
     result = await strands.raw_call("get_manga_details", {"title_id": ONE_PIECE})
     assert result["status"] == "success"
     assert result["structuredContent"]["title_id"] == ONE_PIECE
     assert ONE_PIECE in result["content"][0]["text"]
 
 
-async def test_a_call_that_a_model_makes_goes_the_same_way(strands: OfStrands) -> None:
-    """Through the tool object that an agent holds."""
+async def test_tool_call_of_a_model_gets_the_same_result(strands: OfStrands) -> None:
+    """The call goes through the tool object that an agent holds."""
     result = await strands.models_call("search_manga_catalog", {"query": "one piece"})
     assert result["status"] == "success"
     assert result["structuredContent"]["results"][0]["title_id"] == ONE_PIECE
 
 
-async def test_the_agents_trace_is_its_turn_and_its_baggage_names_the_session(strands: OfStrands) -> None:
-    """What OpenTelemetry carries is injected into `_meta` by the client, with no line of code in the agent."""
+async def test_trace_of_the_agent_is_its_turn_and_its_baggage_names_the_session(strands: OfStrands) -> None:
+    """The client injects OpenTelemetry's context into `_meta`, without code in the agent."""
     number, session = uuid.uuid4().int, uuid.uuid4().hex
     traced = {"trace": number, "baggage": {"session.id": session}}
     found = await strands.raw_call("search_manga_catalog", {"query": "fencing", "max_results": 2}, traced=traced)

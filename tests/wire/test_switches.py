@@ -1,4 +1,4 @@
-"""A tool is switched off while clients are connected: each hears of it in its own era's way."""
+"""A tool is switched off while clients are connected: each is notified in the way of its era."""
 
 from __future__ import annotations
 
@@ -93,10 +93,10 @@ class Ear:
                 await self._heard.get()
 
 
-async def test_a_tool_that_is_off_is_not_listed_and_says_what_to_use_instead(
+async def test_disabled_tool_is_not_listed_and_names_its_alternative(
     connections: Connections, switched: Serving, switches: Switches
 ) -> None:
-    """Most clients ignore list changes and call it all the same, so the answer is one that a model can act on."""
+    """Most clients ignore list changes and call it all the same, so a model has to understand the answer."""
     clients = {name: connections.shared(name, switched.url) for name in OVER_HTTP}
     for client in clients.values():
         assert OFF in await names_of(client)
@@ -109,10 +109,10 @@ async def test_a_tool_that_is_off_is_not_listed_and_says_what_to_use_instead(
         assert "search_manga_catalog" in error["data"]["details"]["instead"], name
 
 
-async def test_a_2025_client_is_told_that_the_list_has_changed(
+async def test_client_of_2025_is_notified_of_a_changed_list(
     fresh: Connections, switched: Serving, switches: Switches
 ) -> None:
-    """By notifications/tools/list_changed on its connection, for off and for on again."""
+    """notifications/tools/list_changed comes on its connection, for off and for on again."""
     ears = {name: Ear() for name in ("sse-2025", "http-2025", "get-mcp-as-sse")}
     clients = {name: fresh.open(name, switched.url, message_handler=ear.of_sdk) for name, ear in ears.items()}
     for flags in ({OFF: False}, {}):
@@ -126,10 +126,10 @@ async def test_a_2025_client_is_told_that_the_list_has_changed(
             await ear.until(so)
 
 
-async def test_a_2026_subscription_is_told_that_the_list_has_changed(
+async def test_subscription_of_2026_is_notified_of_a_changed_list(
     fresh: Connections, switched: Serving, switches: Switches
 ) -> None:
-    """By the event on its subscriptions/listen stream."""
+    """The event comes on its subscriptions/listen stream."""
     for name, flags in (("sse-2026", {OFF: False}), ("http-2026", {})):
         client = fresh.open(name, switched.url)
         assert isinstance(client, OfSdk)
@@ -143,7 +143,7 @@ async def first_event(client: OfSdk, switches: Switches, flags: dict[str, Any]) 
         return await anext(aiter(subscription))
 
 
-async def test_strands_refreshes_the_agents_tools(fresh: Connections, switched: Serving, switches: Switches) -> None:
+async def test_strands_refreshes_the_tools_of_its_agent(fresh: Connections, switched: Serving, switches: Switches) -> None:
     """`on_tools_changed` makes its start fail where a 2026 server has no subscriptions; here it works."""
     ears = {name: Ear() for name in ("strands-sse", "strands-http")}
     for name, ear in ears.items():
@@ -158,7 +158,7 @@ async def test_strands_refreshes_the_agents_tools(fresh: Connections, switched: 
         assert "search_manga_catalog" in ear.tools
 
 
-async def test_a_list_that_depends_on_the_user_is_private(
+async def test_tool_list_that_depends_on_the_user_is_private(
     connections: Connections, switched: Serving, switches: Switches
 ) -> None:
     """So that no cache between client and server gives one customer's tools to another; without a user only what is on
@@ -173,8 +173,10 @@ async def test_a_list_that_depends_on_the_user_is_private(
     assert {answer.is_error for answer in answers} == {True, False}
 
 
-async def test_a_wrong_flags_file_changes_nothing(connections: Connections, switched: Serving, switches: Switches) -> None:
-    """It is logged, and the last right one stays in force."""
+async def test_wrong_flags_file_is_logged_and_changes_nothing(
+    connections: Connections, switched: Serving, switches: Switches
+) -> None:
+    """The last valid file stays in force."""
     client = connections.shared("http-2026", switched.url)
     switches.set({OFF: False})
     await until_listed(client, lambda names: OFF not in names)

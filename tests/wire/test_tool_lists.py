@@ -1,4 +1,4 @@
-"""What tools/list says, to every client: all tools in one order, with the schemas that are kept in tests/snapshots."""
+"""tools/list for every client: all tools in one order, with the schemas in tests/snapshots."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ def snapshot(name: str) -> dict[str, Any]:
 
 
 async def test_every_client_lists_every_tool_in_one_order(client: Client) -> None:
-    """Twice, because an order that comes from a set would differ only now and then."""
+    """It is listed twice, because an order that comes from a set differs only now and then."""
     assert [tool["name"] for tool in await client.tools()] == list(LISTED)
     assert [tool["name"] for tool in await client.tools()] == list(LISTED)
 
 
-async def test_every_client_sees_the_tools_as_the_snapshots_have_them(client: Client) -> None:
-    """A changed description or schema changes what models do: it has to be changed there on purpose (see its README)."""
+async def test_every_client_sees_the_tools_as_in_the_snapshots(client: Client) -> None:
+    """A changed description or schema changes what models do, and has to be changed there on purpose."""
     for tool in await client.tools():
         assert tool == snapshot(tool["name"])
 
 
-def test_there_is_a_snapshot_of_each_tool_and_of_no_other() -> None:
-    """A removed tool takes its snapshot with it."""
+def test_every_tool_has_a_snapshot_and_no_other_exists() -> None:
+    """The snapshot of a removed tool is removed too."""
     assert sorted(path.stem for path in SNAPSHOTS.glob("*.json")) == sorted(NAMES)
 
 
-def test_the_list_costs_a_model_little(server: Serving) -> None:
+def test_tool_list_stays_within_its_size_limit(server: Serving) -> None:
     """Every model of every conversation reads it: the whole answer as it is sent, with what is off by default, and each text in
     it."""
     body, headers = in_2026(message("tools/list"))
@@ -77,7 +77,7 @@ def _descriptions(value: Any) -> Iterator[str]:
 
 @cases("name", NAMES)
 def test_every_output_schema_admits_the_error_envelope(name: str) -> None:
-    """Some clients check failures against the output schema too, and would throw the answer away."""
+    """Some clients validate failures against the output schema, and would drop the answer."""
     validator = Draft202012Validator(snapshot(name)["outputSchema"])
     data = {"tool": name, "request_id": "1", "retryable": False, "retry_after_ms": None, "details": {}}
     error = {"code": -32001, "name": "TIMEOUT", "message": "late", "data": data}
@@ -86,10 +86,8 @@ def test_every_output_schema_admits_the_error_envelope(name: str) -> None:
 
 
 @cases("name", ["sse-2026", "http-2026", "stdio-2026"])
-async def test_the_modern_list_says_how_long_and_for_whom_it_holds(
-    name: str, connections: Connections, server: Serving
-) -> None:
-    """`ttlMs` and `cacheScope` of the 2026 era: a second, and the same list for everybody."""
+async def test_tool_list_of_2026_states_its_lifetime_and_scope(name: str, connections: Connections, server: Serving) -> None:
+    """`ttlMs` is a second, and `cacheScope` says that the list is the same for everybody."""
     client = connections.shared(name, server.url)
     assert isinstance(client, OfSdk)
     listed = await client.listed()
@@ -97,8 +95,8 @@ async def test_the_modern_list_says_how_long_and_for_whom_it_holds(
 
 
 @cases("name", ["sse-2025", "http-2025", "stdio-2025"])
-async def test_a_2025_client_is_told_that_the_list_may_change(name: str, connections: Connections, server: Serving) -> None:
-    """`tools.listChanged` at the handshake, and the server's own name."""
+async def test_handshake_of_2025_announces_list_changes(name: str, connections: Connections, server: Serving) -> None:
+    """The handshake has `tools.listChanged`, and the server's own name."""
     client = connections.shared(name, server.url)
     assert isinstance(client, OfSdk)
     assert client.sdk.protocol_version == "2025-11-25"
@@ -110,8 +108,8 @@ async def test_a_2025_client_is_told_that_the_list_may_change(name: str, connect
 
 
 @cases("name", ["sse-2025", "http-2026"])
-async def test_a_cursor_that_was_never_given_is_refused(name: str, connections: Connections, server: Serving) -> None:
-    """The list is one page: whoever asks for a second one is told so, and does not get the first again."""
+async def test_unknown_cursor_is_refused(name: str, connections: Connections, server: Serving) -> None:
+    """The list is one page; a request for a second one must not get the first again."""
     client = connections.shared(name, server.url)
     assert isinstance(client, OfSdk)
     with pytest.raises(MCPError) as raised:

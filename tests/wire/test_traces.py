@@ -1,4 +1,4 @@
-"""A call's span is its caller's child, whichever way it came, and there is one of it."""
+"""A call's span is the child of its caller's span, over every transport, and there is one per call."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def clients(tmp_path: Path, cache: Path) -> Iterator[Connections]:
 
 
 @cases("name", WAYS)
-async def test_it_is_its_callers_child(name: str, traced: Serving, clients: Connections, collector: Collector) -> None:
+async def test_span_of_a_call_is_the_child_of_its_callers_span(
+    name: str, traced: Serving, clients: Connections, collector: Collector
+) -> None:
     trace = uuid.uuid4().hex
     client = clients.open(name, traced.url)
     assert isinstance(client, OfSdk)

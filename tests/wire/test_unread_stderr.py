@@ -1,4 +1,4 @@
-"""A stderr that nobody reads: a paused terminal, a log driver that is behind, a parent with `stderr=PIPE`."""
+"""An unread stderr: a paused terminal, a log driver that is behind, a parent with `stderr=PIPE`."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ async def answers(port: int) -> None:
     raise AssertionError("the server does not answer")
 
 
-async def test_http_answers_all_failing_calls_and_ends(cache: Path, full_pipe: int) -> None:
-    """Each of them would leave a line, and none can be written; what is missing is counted."""
+async def test_http_server_with_unread_stderr_answers_failing_calls_and_ends(cache: Path, full_pipe: int) -> None:
+    """Each failing call would log a line, which cannot be written; lost lines are counted."""
     port = free_port()
     with child("serve", cache, full_pipe, MANGA_PORT=str(port)) as process:
         await answers(port)
@@ -112,8 +112,10 @@ def questions(how_many: int) -> bytes:
 
 
 @pytest.mark.parametrize("ending", ["eof", "sigterm"])
-async def test_stdio_answers_all_failing_calls_and_ends(cache: Path, full_pipe: int, ending: str) -> None:
-    """Two at once, so that neither side waits for the other's pipe."""
+async def test_stdio_server_with_unread_stderr_answers_failing_calls_and_ends(
+    cache: Path, full_pipe: int, ending: str
+) -> None:
+    """Two calls are sent at a time, so that neither side waits for the other's pipe."""
     with child("stdio", cache, full_pipe) as process:
         assert process.stdin is not None
         assert process.stdout is not None
@@ -136,8 +138,8 @@ async def test_stdio_answers_all_failing_calls_and_ends(cache: Path, full_pipe: 
 
 
 @pytest.mark.parametrize("ending", ["eof", "sigterm"])
-async def test_stdio_whose_answers_nobody_reads_ends_all_the_same(cache: Path, full_pipe: int, ending: str) -> None:
-    """A parent that writes and takes nothing: its answers wait in the pipe, and not the process for them."""
+async def test_stdio_server_with_unread_answers_ends(cache: Path, full_pipe: int, ending: str) -> None:
+    """A parent writes and reads nothing: answers fill the pipe, and the process ends all the same."""
     with child("stdio", cache, full_pipe) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""/ws as the clients of the SDKs' 1.x lines meet it, and how a server that stops ends it."""
+"""/ws with the clients of the SDKs' 1.x lines, and its end when the server stops."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ def check(said: dict[str, Any]) -> None:
     assert said["reading"]["made"]["shopping_assistant"] == ["user"]
 
 
-def test_the_1_x_python_client_is_served(with_websocket: Serving, cache: Path, tmp_path: Path) -> None:
+def test_sdk_1_x_python_client_is_served_over_websocket(with_websocket: Serving, cache: Path, tmp_path: Path) -> None:
     program = [str(python_of("clients/mcp-1")), "-W", "ignore", str(installed.CLIENTS / "mcp1_client.py")]
     check(seen([*program, json.dumps([["ws", f"ws://{with_websocket.host}/ws"]])], cache, tmp_path))
 
 
-def test_the_typescript_client_is_served(with_websocket: Serving, cache: Path, tmp_path: Path) -> None:
+def test_typescript_client_is_served_over_websocket(with_websocket: Serving, cache: Path, tmp_path: Path) -> None:
     program = installed.node().beside(installed.CLIENTS / "typescript_client.mjs")
     check(seen([*program, json.dumps([["ws", f"ws://{with_websocket.host}/ws"]])], cache, tmp_path))
 
 
-async def test_a_server_that_stops_answers_and_then_says_1001(serve: Callable[..., Serving]) -> None:
-    """Within the five seconds that it has, and it ends with 0."""
+async def test_stopping_server_answers_and_then_closes_with_1001(serve: Callable[..., Serving]) -> None:
+    """It ends within its five seconds and exits with 0."""
     own = serve(MANGA_WEBSOCKET="on")
     async with websocket(int(own.host.rpartition(":")[2])) as client:
         await client.introduced()

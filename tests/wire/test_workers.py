@@ -1,4 +1,4 @@
-"""Several processes on one port: what a client sees of them, and of one that dies."""
+"""Several workers on one port, as a client sees them, and one that dies."""
 
 from __future__ import annotations
 
@@ -115,14 +115,14 @@ async def answered(connection: Connection, number: int = 1) -> bool:
     return answer.status == 200 and "structuredContent" in answer.json()["result"]
 
 
-async def test_connections_are_spread_and_all_are_answered(two: Serving) -> None:
-    """Evenly, as the fixture has seen; streams of many hours stay where they begin."""
+async def test_connections_are_spread_over_the_workers_and_answered(two: Serving) -> None:
+    """The fixture checks that they are spread evenly; long streams stay with their worker."""
     async with AsyncExitStack() as stack:
         mine = [await stack.enter_async_context(Connection.to(two.port)) for _ in range(12)]
         assert all(await asyncio.gather(*(answered(each, number) for number, each in enumerate(mine))))
 
 
-async def test_what_the_operator_asks_is_told_of_both(two: Serving) -> None:
+async def test_metrics_and_readiness_cover_both_workers(two: Serving) -> None:
     before = await value_of(two, "manga_calls_total")
     async with AsyncExitStack() as stack:
         mine = [await stack.enter_async_context(Connection.to(two.port)) for _ in range(6)]
@@ -135,7 +135,7 @@ async def test_what_the_operator_asks_is_told_of_both(two: Serving) -> None:
     assert two.log.count("titles ready") == 1
 
 
-async def test_each_worker_names_itself_to_the_operator_and_knows_the_others(two: Serving) -> None:
+async def test_each_worker_names_itself_and_the_others_on_the_ops_page(two: Serving) -> None:
     seen: dict[int, Json] = {}
     async with asyncio.timeout(PATIENCE):
         while len(seen) < 2:
@@ -152,8 +152,8 @@ async def test_each_worker_names_itself_to_the_operator_and_knows_the_others(two
         assert [each["name"] for each in state["replicas"] if each["self"]] == [state["replica"]]
 
 
-async def test_a_worker_that_is_killed_is_there_again_and_nothing_else_is_lost(two: Serving) -> None:
-    """Connections to the other go on; what was counted stays counted."""
+async def test_killed_worker_is_restarted_and_no_count_is_lost(two: Serving) -> None:
+    """Connections to the other worker stay open."""
     async with AsyncExitStack() as stack:
         mine: list[Connection] = []
         killed, kept = workers_of(two)
@@ -184,8 +184,8 @@ async def _answers(connection: Connection) -> bool:
         return False
 
 
-async def test_one_that_dies_again_and_again_is_given_time_and_none_outlives_the_supervisor(cache: Path) -> None:
-    """The other answers meanwhile, and readiness says what is wrong."""
+async def test_worker_that_keeps_dying_is_restarted_with_pauses_and_ends_with_its_supervisor(cache: Path) -> None:
+    """The other worker answers meanwhile, and readiness states the reason."""
     async with own(cache) as two:
         kept, mortal = workers_of(two)
         for deaths in (1, 2, 3):
@@ -201,8 +201,8 @@ async def test_one_that_dies_again_and_again_is_given_time_and_none_outlives_the
         await until(lambda: not any(map(alive, pids)), PATIENCE, "workers and Valkey are gone")
 
 
-async def test_at_the_end_what_is_under_way_is_answered_and_nobody_is_left(cache: Path) -> None:
-    """SIGTERM in the middle of searches at both workers, whose catalogue never answers."""
+async def test_sigterm_answers_calls_under_way_and_leaves_no_process(cache: Path) -> None:
+    """SIGTERM comes during searches at both workers, whose catalogue never answers."""
 
     async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
@@ -228,8 +228,8 @@ async def under_way(process: Running, calls: int) -> bool:
 
 
 @pytest.mark.alone
-async def test_the_end_takes_five_seconds_at_most(cache: Path) -> None:
-    """With a turn that is not over, and a worker that heeds no signal."""
+async def test_shutdown_takes_at_most_five_seconds(cache: Path) -> None:
+    """A turn is unfinished, and a worker ignores signals."""
     meta = {"com.mangaassist/turnId": "t", "com.mangaassist/sessionId": "s"}
     async with own(cache) as two:
         assert (await post_2026(two.port, search(**meta)[0]))["result"]
@@ -238,7 +238,7 @@ async def test_the_end_takes_five_seconds_at_most(cache: Path) -> None:
         assert await two.ended(STOP_SECONDS) == 0
 
 
-async def test_a_wrong_setting_ends_the_start_with_one_line(tmp_path: Path) -> None:
+async def test_wrong_setting_ends_the_start_with_one_line(tmp_path: Path) -> None:
     wrong = tmp_path / "flags.json"
     wrong.write_text("no JSON")
     for settings, says in (
@@ -254,8 +254,8 @@ async def test_a_wrong_setting_ends_the_start_with_one_line(tmp_path: Path) -> N
             assert "Traceback" not in process.log
 
 
-async def test_what_one_worker_learned_all_know(two: Serving) -> None:
-    """A conversation, and a preference that is stated at one and withdrawn at the other."""
+async def test_session_and_preferences_are_shared_between_workers(two: Serving) -> None:
+    """A preference stated at one worker is withdrawn at the other."""
     meta = {USER: "demo-user-1", "com.mangaassist/sessionId": "shared"}
     async with AsyncExitStack() as stack:
         mine = [await stack.enter_async_context(Connection.to(two.port)) for _ in range(4)]
@@ -274,7 +274,7 @@ async def test_what_one_worker_learned_all_know(two: Serving) -> None:
             assert gone["structuredContent"]["removed"] == ["I don't like gore"], gone
 
 
-async def test_flags_reach_both(two: Serving, flags: FlagsServer) -> None:
+async def test_flag_change_reaches_both_workers(two: Serving, flags: FlagsServer) -> None:
     async with AsyncExitStack() as stack:
         mine = [await stack.enter_async_context(Connection.to(two.port)) for _ in range(4)]
         assert all([await offered(each) for each in mine])
@@ -294,8 +294,8 @@ async def offered(connection: Connection) -> bool:
 
 
 @pytest.mark.parametrize("kind", params(["sse-2025", "http-2025", "strands-sse", "strands-http"]))
-async def test_a_session_is_served_whichever_worker_gets_its_request(kind: str, fresh: Connections, two: Serving) -> None:
-    """Connections go to whoever has fewest, so that a stream and what is posted to it meet different workers."""
+async def test_session_is_served_by_whichever_worker_gets_its_request(kind: str, fresh: Connections, two: Serving) -> None:
+    """The worker with the fewest connections gets the next, so a stream and its POSTs meet different workers."""
     clients = [fresh.open(kind, two.url) for _ in range(4)]
     for number in range(6):
         answers = await asyncio.gather(

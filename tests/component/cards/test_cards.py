@@ -1,4 +1,4 @@
-"""Cards on the way of a call: for clients that have declared them and for no other, whatever is away."""
+"""Cards are shown to clients that declared them and to no other, whatever backend is away."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _sent(model: Any) -> dict[str, Any]:
 
 
 @cases("era", ERAS)
-async def test_a_host_that_shows_cards_is_told_which_there_are_and_of_which_tools(era: str, kit: Kit) -> None:
+async def test_host_that_declared_cards_sees_every_card_and_its_tools(era: str, kit: Kit) -> None:
     async with showing(kit, era) as client:
         tools, resources = await listed(client)
     assert {name: tool["_meta"]["ui/resourceUri"] for name, tool in tools.items() if "_meta" in tool} == OF_TOOLS
@@ -59,7 +59,7 @@ async def test_a_host_that_shows_cards_is_told_which_there_are_and_of_which_tool
 
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("declared", [{}, OTHER], ids=["nothing of it", "other pages"])
-async def test_every_other_client_sees_what_it_saw_before_there_were_cards(
+async def test_client_without_cards_gets_the_same_lists_as_before(
     era: str, declared: dict[str, Any], kit: Kit, opener: Opener
 ) -> None:
     async with showing(kit, era, declared) as client, connected(await opener(), era) as before:
@@ -67,7 +67,7 @@ async def test_every_other_client_sees_what_it_saw_before_there_were_cards(
 
 
 @cases("era", ERAS)
-async def test_a_card_is_read_by_whoever_asks(era: str, kit: Kit) -> None:
+async def test_card_is_readable_by_every_client_and_cacheable(era: str, kit: Kit) -> None:
     async with showing(kit, era) as host, connected(kit, era) as other:
         for uri in URIS:
             found = await host.read_resource(uri)
@@ -81,7 +81,7 @@ async def test_a_card_is_read_by_whoever_asks(era: str, kit: Kit) -> None:
 
 
 @cases("era", ERAS)
-async def test_what_the_list_says_of_a_card_is_what_reading_it_says(era: str, kit: Kit) -> None:
+async def test_metadata_of_a_card_is_the_same_in_list_and_read(era: str, kit: Kit) -> None:
     async with showing(kit, era) as client:
         _, resources = await listed(client)
         for uri in URIS:
@@ -89,7 +89,7 @@ async def test_what_the_list_says_of_a_card_is_what_reading_it_says(era: str, ki
             assert _sent(content)["_meta"] == resources[uri]["_meta"]
 
 
-async def test_lists_that_are_not_for_every_client_are_kept_by_nobody_else(kit: Kit) -> None:
+async def test_lists_with_cards_are_private_and_lists_without_are_public(kit: Kit) -> None:
     async with showing(kit, "auto") as host, connected(kit, "auto") as other:
         scopes = [(await host.list_tools()).cache_scope, (await host.list_resources()).cache_scope]
         assert scopes == ["private", "private"]
@@ -97,8 +97,8 @@ async def test_lists_that_are_not_for_every_client_are_kept_by_nobody_else(kit: 
 
 
 @cases("era", ERAS)
-async def test_a_tool_that_is_off_brings_no_card(era: str, kit: Kit) -> None:
-    """One of two that share a card leaves it to the other."""
+async def test_disabled_tool_is_listed_without_its_card(era: str, kit: Kit) -> None:
+    """Where two tools share a card, the other tool keeps it."""
     kit.switch(preview_manga_pages=False, get_recommendations=False, lookup_order=True)
     async with showing(kit, era) as client:
         tools, resources = await listed(client)
@@ -107,7 +107,7 @@ async def test_a_tool_that_is_off_brings_no_card(era: str, kit: Kit) -> None:
         assert (await client.read_resource(URIS[-1])).contents, "which a host may still have on its screen"
 
 
-async def test_cards_cost_no_backend_and_are_there_while_all_of_them_are_away(kit: Kit) -> None:
+async def test_cards_are_read_without_any_backend_while_all_are_down(kit: Kit) -> None:
     for backend in (kit.backends.catalog, kit.backends.stock, kit.backends.orders, kit.backends.titles):
         backend.mood = Mood.FAILS
     kit.redis.inner.away = True  # type: ignore[attr-defined]
@@ -122,7 +122,7 @@ async def test_cards_cost_no_backend_and_are_there_while_all_of_them_are_away(ki
     ]
 
 
-async def test_reading_cards_is_under_the_limits_of_calls(opener: Opener) -> None:
+async def test_reading_cards_counts_against_the_rate_limit(opener: Opener) -> None:
     kit = await opener(extensions=(CARDS,), rate=Rate(1, 3))
     async with showing(kit, "auto") as client:
         meta: Any = {"com.mangaassist/sessionId": "reader"}
@@ -133,14 +133,14 @@ async def test_reading_cards_is_under_the_limits_of_calls(opener: Opener) -> Non
     assert refused.value.data["name"] == "RATE_LIMITED"
 
 
-async def test_each_reading_is_one_event_of_the_telemetry(kit: Kit) -> None:
+async def test_reading_a_card_emits_one_telemetry_event(kit: Kit) -> None:
     async with showing(kit, "auto") as client:
         await client.read_resource(URIS[0])
     assert [(event.tool, event.outcome) for event in kit.events] == [("resource card_search", "ok")]
 
 
 @cases("era", ERAS)
-async def test_names_in_japanese_come_beside_a_result_for_a_card_alone(era: str, kit: Kit) -> None:
+async def test_japanese_names_are_added_to_a_result_for_a_card_host_only(era: str, kit: Kit) -> None:
     asked = {"title_ids": ["manga-000001", "manga-000005"]}
     async with showing(kit, era) as host, connected(kit, era) as other:
         told, plain = await host.call_tool("check_inventory", asked), await other.call_tool("check_inventory", asked)
@@ -156,7 +156,7 @@ async def test_names_in_japanese_come_beside_a_result_for_a_card_alone(era: str,
 
 
 @cases("era", ERAS)
-async def test_a_card_is_told_which_of_its_buttons_are_on_for_the_caller(era: str, kit: Kit) -> None:
+async def test_card_is_told_which_buttons_are_enabled_for_the_caller(era: str, kit: Kit) -> None:
     title = {"title_id": "manga-000001"}
     async with showing(kit, era) as host:
         kit.switch(preview_manga_pages=False, check_inventory=True)

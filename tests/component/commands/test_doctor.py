@@ -1,4 +1,4 @@
-"""What doctor says of servers that are not there, hang, or are something else; and of the embedded ones."""
+"""The doctor's report on servers that are missing, hang or are of another kind, and on embedded backends."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ def everywhere(host: str, port: int) -> dict[str, str]:
     }
 
 
-async def test_the_embedded_ones_are_well(doctor: Any) -> None:
-    """Each with what it holds; exit status 0. An encoder takes seconds to load, on a busy machine many of them."""
+async def test_doctor_reports_embedded_backends_as_ok_with_their_contents(doctor: Any) -> None:
+    """The exit status is 0. Loading an encoder takes seconds, and more on a busy machine."""
     seen = await doctor(PATIENT_SECONDS, embedder="local")
     assert (seen.status, seen.well) == (0, True), seen.text
     names = ["catalog", "titles", "stock", "releases", "orders", "profile", "pages", "redis", "policies", "data", "embedder"]
@@ -123,7 +123,7 @@ async def test_the_embedded_ones_are_well(doctor: Any) -> None:
     assert "512 dimensions" in seen.of["embedder"]["detail"]
 
 
-async def test_the_table_shows_the_same_and_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_doctor_table_has_a_row_per_dependency_remedies_and_a_verdict(capsys: pytest.CaptureFixture[str]) -> None:
     """A row each, the remedies below, and the verdict at the end."""
     settings = Settings(embedder="none", redis_url=f"redis://127.0.0.1:{refused_port()}")
     assert await examine(settings) == 1
@@ -137,14 +137,14 @@ async def test_the_table_shows_the_same_and_what_to_do(capsys: pytest.CaptureFix
     assert lines[-1].startswith("not well, in ")
 
 
-def test_the_command_takes_json() -> None:
+def test_doctor_accepts_json_option() -> None:
     """`doctor --json` is for programs."""
     assert _parser().parse_args(["doctor", "--json"]).json
     assert not _parser().parse_args(["doctor"]).json
 
 
-async def test_nobody_listening_is_told_for_each(doctor: Any) -> None:
-    """With the setting to look at."""
+async def test_refused_connection_is_reported_for_each_dependency_with_its_setting(doctor: Any) -> None:
+    """The report names the setting to look at."""
     seen = await doctor(**everywhere("127.0.0.1", refused_port()))
     assert (seen.status, seen.well) == (1, False)
     for name, setting in (
@@ -161,7 +161,7 @@ async def test_nobody_listening_is_told_for_each(doctor: Any) -> None:
         assert setting in seen.of[name]["remedy"]
 
 
-async def test_a_refusal_on_both_loopback_addresses_is_one(doctor: Any) -> None:
+async def test_refusal_on_ipv4_and_ipv6_loopback_is_reported_once(doctor: Any) -> None:
     """`localhost` is tried as ::1 and as 127.0.0.1, and the driver's error is then a list."""
     seen = await doctor(**everywhere("localhost", refused_port()))
     assert {seen.of[name]["detail"] for name in ("catalog", "stock", "redis")} == {
@@ -169,23 +169,23 @@ async def test_a_refusal_on_both_loopback_addresses_is_one(doctor: Any) -> None:
     }
 
 
-async def test_a_host_that_does_not_exist_is_told_for_each(doctor: Any) -> None:
-    """`.invalid` never does (RFC 2606). A machine without a name server may take its time over that."""
+async def test_unknown_host_is_reported_for_each_dependency(doctor: Any) -> None:
+    """`.invalid` never resolves (RFC 2606). A machine without a name server may take its time."""
     seen = await doctor(**everywhere("search.invalid", 9200))
     for name in ("catalog", "titles", "stock", "releases", "orders", "profile", "redis"):
         assert seen.of[name]["detail"] in ("no such host: its name is not known", "it does not answer"), name
 
 
-async def test_servers_that_take_the_connection_and_say_nothing_hold_nothing_up(doctor: Any) -> None:
-    """The examination ends by itself, and tells a hung server from an absent one."""
+async def test_silent_server_is_reported_for_each_dependency_without_hanging(doctor: Any) -> None:
+    """The doctor ends by itself, and tells a hung server from an absent one."""
     async with listening(never) as port:
         seen = await doctor(**everywhere("127.0.0.1", port))
     for name in ("catalog", "titles", "stock", "releases", "orders", "profile", "redis"):
         assert seen.of[name]["detail"] == "it takes the connection and does not answer", name
 
 
-def test_a_name_server_that_hangs_holds_nothing_up() -> None:
-    """Resolving cannot be cancelled. The process ends all the same, a minute before the resolver would."""
+def test_hanging_name_server_does_not_hold_up_the_doctor() -> None:
+    """Resolving cannot be cancelled, yet the process ends a minute before the resolver would."""
     program = (
         "import socket, sys, time\n"
         "socket.getaddrinfo = lambda *arguments, **named: time.sleep(60)\n"
@@ -205,16 +205,16 @@ def test_a_name_server_that_hangs_holds_nothing_up() -> None:
     assert done.stderr == ""
 
 
-async def test_servers_that_hang_up_are_told_of(doctor: Any) -> None:
-    """Mostly one that expects TLS, or a proxy without anything behind it."""
+async def test_server_that_closes_the_connection_is_reported(doctor: Any) -> None:
+    """Usually the server expects TLS, or is a proxy without a backend."""
     async with listening(hangs_up) as port:
         seen = await doctor(**everywhere("127.0.0.1", port))
     for name in ("catalog", "titles", "stock", "releases", "orders", "profile", "redis"):
         assert seen.of[name]["detail"] == "it closes the connection without an answer", name
 
 
-async def test_tls_to_a_server_without_tls_is_told_of(doctor: Any) -> None:
-    """Not as a certificate's fault."""
+async def test_tls_to_a_server_without_tls_is_reported(doctor: Any) -> None:
+    """The report does not blame the certificate."""
     async with listening(says("HTTP/1.1 400 Bad Request\r\n\r\n")) as port:
         seen = await doctor(
             catalog_url=f"https://127.0.0.1:{port}",
@@ -234,8 +234,8 @@ async def test_tls_to_a_server_without_tls_is_told_of(doctor: Any) -> None:
         ("429 Too Many Requests", "it is too busy (429)"),
     ],
 )
-async def test_a_refusal_of_the_cluster_is_told_by_its_kind(status: str, said: str, doctor: Any) -> None:
-    """And shows neither the user nor the password that it refused."""
+async def test_opensearch_error_status_is_reported_by_kind_without_credentials(status: str, said: str, doctor: Any) -> None:
+    """The report shows neither the user nor the refused password."""
     async with listening(http_says(status, {"error": "refused", "status": int(status[:3])})) as port:
         seen = await doctor(catalog_url=f"http://editor:hunter2@127.0.0.1:{port}")
     assert seen.of["catalog"]["detail"] == said
@@ -244,8 +244,8 @@ async def test_a_refusal_of_the_cluster_is_told_by_its_kind(status: str, said: s
 
 
 @cases("body", ["{}", '{"version": {"number": "8.1.0"}}', '{"version": "3.6.0"}', "[]", "<html>It works</html>"])
-async def test_something_that_is_no_opensearch_is_told_of(body: str, doctor: Any) -> None:
-    """A web server that answers 200, and Elasticsearch, are not asked for an index: nobody should seed them."""
+async def test_server_that_is_no_opensearch_is_reported(body: str, doctor: Any) -> None:
+    """Neither a web server that answers 200 nor an Elasticsearch gets the advice to seed an index."""
     answer = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n{body}"
     async with listening(says(answer)) as port:
         found = (await doctor(catalog_url=f"http://127.0.0.1:{port}")).of["catalog"]
@@ -263,8 +263,10 @@ async def test_something_that_is_no_opensearch_is_told_of(body: str, doctor: Any
         ("ResourceNotFoundException", "the table manga-stock is not there", "python -m infra.seed"),
     ],
 )
-async def test_a_refusal_of_dynamodb_is_told_by_its_kind(code: str, said: str, remedy: str, doctor: Any) -> None:
-    """With the permission that is lacking, or what else to do."""
+async def test_dynamodb_error_code_is_reported_with_the_missing_permission(
+    code: str, said: str, remedy: str, doctor: Any
+) -> None:
+    """The report names the missing permission, or another remedy."""
     body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": "no"}
     async with listening(http_says("400 Bad Request", body)) as port:
         seen = await doctor(store_url=f"dynamodb://eu-west-1?endpoint=http://127.0.0.1:{port}")
@@ -272,35 +274,35 @@ async def test_a_refusal_of_dynamodb_is_told_by_its_kind(code: str, said: str, r
     assert remedy in seen.of["stock"]["remedy"]
 
 
-async def test_missing_credentials_are_told_of(doctor: Any) -> None:
-    """AWS itself is never reached without any."""
+async def test_missing_aws_credentials_are_reported(doctor: Any) -> None:
+    """Without credentials AWS itself is never reached."""
     seen = await doctor(store_url="dynamodb://eu-west-1")
     assert seen.of["orders"]["detail"] == "there are no AWS credentials"
 
 
-async def test_a_redis_that_loads_its_data_is_told_of(doctor: Any) -> None:
-    """It only takes time; how long depends on gigabytes that no test has."""
+async def test_redis_that_is_loading_is_reported(doctor: Any) -> None:
+    """Loading only takes time, which depends on gigabytes that no test has."""
     async with listening(says("-LOADING Redis is loading the dataset in memory\r\n")) as port:
         seen = await doctor(redis_url=f"redis://127.0.0.1:{port}")
     assert seen.of["redis"]["detail"] == "it is loading its data"
     assert seen.of["redis"]["remedy"].startswith("wait")
 
 
-async def test_something_that_is_no_redis_is_told_of(doctor: Any) -> None:
-    """A web server on the port."""
+async def test_server_that_is_no_redis_is_reported(doctor: Any) -> None:
+    """A web server listens on the port."""
     async with listening(says("HTTP/1.1 400 Bad Request\r\n\r\n")) as port:
         seen = await doctor(redis_url=f"redis://127.0.0.1:{port}")
     assert seen.of["redis"]["detail"] == "it answers with something else than Redis"
 
 
-async def test_a_socket_that_is_not_there_is_told_of(doctor: Any, tmp_path: Path) -> None:
+async def test_missing_unix_socket_is_reported(doctor: Any, tmp_path: Path) -> None:
     """unix:// has neither host nor port."""
     seen = await doctor(redis_url=f"unix://{tmp_path}/redis.sock")
     assert seen.of["redis"]["detail"] == "there is no such socket or file"
 
 
-async def test_a_catalogue_file_that_cannot_be_used_is_told_with_its_line(doctor: Any, tmp_path: Path) -> None:
-    """For the store too, which is filled from the same file."""
+async def test_malformed_catalogue_file_is_reported_with_its_line(doctor: Any, tmp_path: Path) -> None:
+    """The store is reported too, because it is filled from the same file."""
     broken = tmp_path / "catalog.jsonl"
     broken.write_text((DEMO / "catalog.jsonl").read_text("utf-8").splitlines()[0] + "\n{", "utf-8")
     seen = await doctor(catalog_file=broken)
@@ -309,15 +311,17 @@ async def test_a_catalogue_file_that_cannot_be_used_is_told_with_its_line(doctor
         assert "MANGA_CATALOG_FILE" in seen.of[name]["remedy"]
 
 
-async def test_advice_that_serves_for_several_is_given_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+async def test_remedy_common_to_several_dependencies_is_printed_once(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     broken = tmp_path / "catalog.jsonl"
     broken.write_text("{", "utf-8")
     assert await examine(Settings(embedder="none", catalog_file=broken)) == 1
     assert capsys.readouterr().out.count("correct the file, or MANGA_CATALOG_FILE") == 1
 
 
-async def test_policies_that_cannot_be_used_are_told_with_their_line(doctor: Any, tmp_path: Path) -> None:
-    """As the start would tell them."""
+async def test_malformed_policies_file_is_reported_with_its_line(doctor: Any, tmp_path: Path) -> None:
+    """The message is that of the server's start."""
     broken = tmp_path / "policies.md"
     broken.write_text("# Shipping fees\n", "utf-8")
     seen = (await doctor(policies_file=broken)).of["policies"]
@@ -326,8 +330,8 @@ async def test_policies_that_cannot_be_used_are_told_with_their_line(doctor: Any
     assert "MANGA_POLICIES_FILE" in seen["remedy"]
 
 
-async def test_pages_in_a_directory_are_told_of(doctor: Any, tmp_path: Path) -> None:
-    """One that is empty may be the wrong one."""
+async def test_pages_directory_is_reported_as_missing_empty_or_ok(doctor: Any, tmp_path: Path) -> None:
+    """An empty directory may be the wrong one."""
     pages = f"file://{tmp_path}/pages"
     gone = (await doctor(pages_url=pages)).of["pages"]
     assert (gone["state"], gone["detail"]) == ("down", "it cannot be read: No such file or directory")
@@ -349,7 +353,7 @@ async def test_pages_in_a_directory_are_told_of(doctor: Any, tmp_path: Path) -> 
         (None, "degraded", "there is nothing under this prefix", "TITLE_ID/VOLUME/1.webp"),
     ],
 )
-async def test_a_bucket_is_told_of_by_what_is_wrong_with_it(
+async def test_s3_error_of_the_pages_bucket_is_reported_by_kind(
     doctor: Any, answer: s3.Answer | None, state: str, said: str, remedy: str
 ) -> None:
     async with s3.serving(s3.Bucket(answer=answer)) as bucket:
@@ -358,8 +362,8 @@ async def test_a_bucket_is_told_of_by_what_is_wrong_with_it(
     assert remedy in found["remedy"]
 
 
-async def test_bedrock_without_a_region_is_told_of(doctor: Any) -> None:
-    """And the rest is examined all the same."""
+async def test_bedrock_without_a_region_is_reported_for_the_embedder(doctor: Any) -> None:
+    """The other dependencies are examined all the same."""
     seen = await doctor(embedder="bedrock:amazon.titan-embed-text-v2:0")
     assert "AWS_DEFAULT_REGION" in seen.of["embedder"]["remedy"]
     assert seen.of["catalog"]["state"] == "ok"
@@ -368,10 +372,10 @@ async def test_bedrock_without_a_region_is_told_of(doctor: Any) -> None:
 @pytest.mark.parametrize(
     ("code", "remedy"), [("AccessDeniedException", "bedrock:InvokeModel"), ("ValidationException", "MANGA_EMBEDDER")]
 )
-async def test_a_refusal_of_bedrock_is_told_by_its_kind(
+async def test_bedrock_error_code_is_reported_with_a_remedy(
     code: str, remedy: str, doctor: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The model, the permission, or the region."""
+    """The remedy is about the model, the permission or the region."""
     body = {"__type": code, "message": "no"}
     async with listening(http_says("400 Bad Request", body)) as port:
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
@@ -383,8 +387,8 @@ async def test_a_refusal_of_bedrock_is_told_by_its_kind(
     assert remedy in seen.of["embedder"]["remedy"]
 
 
-async def test_the_flags_file_is_read_as_the_server_reads_it(doctor: Any, tmp_path: Path) -> None:
-    """Where it is, what it switches, and what is wrong with it."""
+async def test_flags_file_is_reported_with_its_switches_or_its_error(doctor: Any, tmp_path: Path) -> None:
+    """The report names the file, its switches and its errors."""
     file = tmp_path / "flags.json"
     file.write_text(json.dumps({TOOLS[0].name: False, TOOLS[1].name: {"percent": 20}, TOOLS[2].name: True}))
     found = (await doctor(flags_url=file.as_uri())).of["flags"]
@@ -400,7 +404,7 @@ async def test_the_flags_file_is_read_as_the_server_reads_it(doctor: Any, tmp_pa
     assert "MANGA_FLAGS_URL" in found["remedy"]
 
 
-async def test_a_flag_of_another_versions_tool_is_told_and_is_no_fault(doctor: Any, tmp_path: Path) -> None:
+async def test_flag_of_an_unknown_tool_is_reported_and_still_ok(doctor: Any, tmp_path: Path) -> None:
     file = tmp_path / "flags.json"
     file.write_text('{"sell_house": true}')
     seen = await doctor(flags_url=file.as_uri())
@@ -408,8 +412,8 @@ async def test_a_flag_of_another_versions_tool_is_told_and_is_no_fault(doctor: A
     assert "no tool of this version: sell_house" in seen.of["flags"]["detail"]
 
 
-async def test_flags_at_an_address_are_asked_for(doctor: Any) -> None:
-    """Where they are without the query, which may hold a key; and why they cannot be had."""
+async def test_flags_over_http_are_fetched_and_reported_without_the_query(doctor: Any) -> None:
+    """The query may hold a key. A failure is reported with its reason."""
     with serving_flags(b'{"lookup_order": {"segments": [{"name": "all"}]}}') as flags:
         found = (await doctor(flags_url=f"{flags.url}?key=hunter2")).of["flags"]
         assert (found["state"], found["where"], found["detail"]) == ("ok", flags.url, "lookup_order in 1 segments")
@@ -421,7 +425,7 @@ async def test_flags_at_an_address_are_asked_for(doctor: Any) -> None:
     assert "MANGA_FLAGS_URL" in found["remedy"]
 
 
-async def test_flags_in_a_table_are_asked_for(doctor: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unreachable_flags_table_is_reported(doctor: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     url = f"dynamodb://eu-west-1/manga-flags/production?endpoint=http://127.0.0.1:{refused_port()}"
@@ -430,8 +434,8 @@ async def test_flags_in_a_table_are_asked_for(doctor: Any, monkeypatch: pytest.M
     assert (found["state"], found["detail"]) == ("down", "connection refused: nothing listens there")
 
 
-async def test_the_audit_file_is_tried_and_not_made(doctor: Any, tmp_path: Path) -> None:
-    """What is there may be appended to; what is not there yet can be made."""
+async def test_audit_file_is_tested_for_writing_and_not_created(doctor: Any, tmp_path: Path) -> None:
+    """An existing file has to be appendable, and a missing one creatable."""
     file = tmp_path / "audit.jsonl"
     found = (await doctor(audit_log=file)).of["audit"]
     assert (found["state"], file.exists()) == ("ok", False)
@@ -445,7 +449,7 @@ async def test_the_audit_file_is_tried_and_not_made(doctor: Any, tmp_path: Path)
         assert "MANGA_AUDIT_LOG" in found["remedy"]
 
 
-async def test_the_data_folder_is_tried_and_not_made(doctor: Any, tmp_path: Path) -> None:
+async def test_data_folder_is_tested_for_writing_and_not_created(doctor: Any, tmp_path: Path) -> None:
     folder = tmp_path / "not" / "yet"
     found = (await doctor(data_dir=folder)).of["data"]
     assert (found["state"], found["where"], folder.exists()) == ("ok", str(folder), False)
@@ -456,20 +460,20 @@ async def test_the_data_folder_is_tried_and_not_made(doctor: Any, tmp_path: Path
     assert "XDG_CACHE_HOME" in found["remedy"]
 
 
-async def test_a_disk_without_room_is_told_of(doctor: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_full_disk_is_reported_as_degraded(doctor: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "LEAST_FREE_BYTES", 2**80)
     seen = await doctor(data_dir=tmp_path, audit_log=tmp_path / "audit.jsonl")
     assert {seen.of[name]["state"] for name in ("audit", "data")} == {"degraded"}
     assert seen.status == 1
 
 
-async def test_files_that_are_not_set_are_not_examined(doctor: Any) -> None:
-    """With the catalogue elsewhere nothing is kept in the data folder either."""
+async def test_files_that_are_not_configured_are_not_examined(doctor: Any) -> None:
+    """With a remote catalogue the data folder is not used either."""
     assert {"flags", "audit", "data"}.isdisjoint((await doctor(catalog_url=f"http://127.0.0.1:{refused_port()}")).of)
 
 
-async def test_packages_that_bring_tools_are_loaded_as_a_server_loads_them(doctor: Any, site: Site, tmp_path: Path) -> None:
-    """What they bring, why one is refused and what to do; and their tools are known to the flags."""
+async def test_tool_packages_are_loaded_and_a_refused_one_is_reported(doctor: Any, site: Site, tmp_path: Path) -> None:
+    """The report lists their tools, or the reason of the refusal with a remedy; flags know their tools."""
     file = tmp_path / "flags.json"
     file.write_text('{"say_word": false}')
     site.install("1.0", saying("one", "say_word"))

@@ -1,4 +1,4 @@
-"""What doctor says of a model that labels texts."""
+"""The doctor's report on the model that labels texts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def examined(capsys: pytest.CaptureFixture[str], **settings: Any) -> dict[
     ],
     ids=["well", "no tools", "no such model", "no access"],
 )
-async def test_it_is_asked_for_labels(
+async def test_classifier_model_is_tested_with_a_text_to_label(
     bedrock: Bedrock, capsys: pytest.CaptureFixture[str], answer: Any, state: str, told: str
 ) -> None:
     bedrock.answer = answer
@@ -39,7 +39,7 @@ async def test_it_is_asked_for_labels(
     assert told in f"{found['detail']} {found['remedy']}"
 
 
-async def test_one_without_a_region_is_told_of(
+async def test_classifier_without_a_region_is_reported(
     bedrock: Bedrock, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("AWS_DEFAULT_REGION")
@@ -47,5 +47,5 @@ async def test_one_without_a_region_is_told_of(
     assert "AWS_DEFAULT_REGION" in found["classifier"]["remedy"]
 
 
-async def test_where_titles_alone_tell_there_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_no_classifier_is_examined_without_its_setting(capsys: pytest.CaptureFixture[str]) -> None:
     assert "classifier" not in await examined(capsys)

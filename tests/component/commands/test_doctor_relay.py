@@ -1,4 +1,4 @@
-"""What doctor says of the way between replicas: over a Redis that passes messages on, one that may not, and in a folder."""
+"""The doctor's report on the relay between replicas: over Redis with or without channels, and in a folder."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def _allowed(admin: object, *rules: str) -> Reply:
     return await ask(admin, "ACL", "SETUSER", "default", *rules)  # type: ignore[arg-type]
 
 
-async def test_a_redis_that_passes_messages_on_is_well_and_nothing_is_left_there() -> None:
+async def test_relay_over_redis_is_ok_and_leaves_no_key() -> None:
     with private_valkey() as own:
         assert await told(redis_url=f"redis://127.0.0.1:{own.port}") == Diagnosis(OK, "published and received")
         async with reached(own.address) as redis:
@@ -48,7 +48,7 @@ async def test_a_redis_that_passes_messages_on_is_well_and_nothing_is_left_there
 
 
 @pytest.mark.parametrize("missing", RIGHTS)
-async def test_a_right_that_is_missing_is_named_and_what_to_allow(missing: str) -> None:
+async def test_missing_redis_right_is_reported_by_its_name(missing: str) -> None:
     with private_valkey() as own:
         found = await told_with(own, *(each for each in RIGHTS if each != missing))
     command = missing.removeprefix("+").upper()
@@ -56,13 +56,13 @@ async def test_a_right_that_is_missing_is_named_and_what_to_allow(missing: str) 
     assert missing in (found.remedy or "")
 
 
-async def test_the_rights_that_the_document_names_are_enough() -> None:
+async def test_documented_redis_rights_are_sufficient() -> None:
     with private_valkey() as own:
         assert (await told_with(own, *RIGHTS)).state == OK
 
 
-async def test_channels_that_an_access_list_forbids_are_told_of() -> None:
-    """As it does where none is named."""
+async def test_access_list_without_channels_is_reported() -> None:
+    """A Redis access list that names no channels forbids them."""
     with private_valkey() as own:
         found = await told_with(own, "+@all", "resetchannels")
     assert (found.state, found.detail) == (DOWN, "its user may not SUBSCRIBE there")
@@ -77,7 +77,7 @@ class Divided:
     is_sharded: bool = False
 
 
-async def test_what_is_published_and_not_heard_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_published_message_that_does_not_arrive_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(relay, "HEARD_SECONDS", 0.05)
     with private_valkey() as one, private_valkey() as other:
         async with connected(one.address) as heard, connected(other.address) as said:
@@ -85,20 +85,20 @@ async def test_what_is_published_and_not_heard_is_told_of(monkeypatch: pytest.Mo
     assert (found.state, found.detail) == (DOWN, "published messages do not arrive")
 
 
-async def test_without_redis_the_line_points_to_the_one_of_redis() -> None:
-    """Whether that is known already, or is so from now on."""
+async def test_relay_is_reported_down_while_redis_is() -> None:
+    """Redis may be known to be down, or go down now."""
     settings = Settings(redis_url=f"redis://127.0.0.1:{free_port()}")
     for redis_is in (always(Diagnosis(DOWN, "it does not answer")), WELL):
         found = await relay_check(settings, redis_is)["relay"][1](Deadline.after(30))
         assert (found.state, found.detail) == (DOWN, "Redis cannot be asked")
 
 
-async def test_a_process_by_itself_has_no_line_and_one_that_is_off_says_what_that_asks_for() -> None:
+async def test_relay_is_not_examined_for_one_process_and_off_recommends_sticky_sessions() -> None:
     assert relay_check(Settings(), WELL) == {}
     assert "sticky" in (await told(relay="off")).detail
 
 
-async def test_a_folder_is_for_its_user_alone(tmp_path: Path) -> None:
+async def test_relay_folder_has_to_be_private_to_its_user(tmp_path: Path) -> None:
     folder = tmp_path / "relay"
     assert (await told(relay=f"unix://{folder}")).state == OK
     folder.mkdir(mode=0o755)
@@ -108,7 +108,7 @@ async def test_a_folder_is_for_its_user_alone(tmp_path: Path) -> None:
     assert (await told(relay=f"unix://{tmp_path / 'file'}")).state == DOWN
 
 
-async def test_a_cluster_is_asked_by_sharded_channels() -> None:
+async def test_relay_over_a_redis_cluster_uses_sharded_channels() -> None:
     with private_valkey("--cluster-enabled", "yes") as own:
         await as_cluster_of_one(own.address)
         found = await told(redis_url=f"redis+cluster://127.0.0.1:{own.port}")

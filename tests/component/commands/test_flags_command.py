@@ -1,4 +1,4 @@
-"""`python -m server flags`: what is on for whom, and why."""
+"""`python -m server flags` prints which tool is on for whom, and why."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     return run
 
 
-def test_it_says_for_each_tool_what_it_is_and_why(shown: Shown) -> None:
+def test_flags_command_prints_state_and_reason_of_each_tool(shown: Shown) -> None:
     status, told = shown("--user", "ann", "--json")
     unnamed = next(tool for tool in TOOLS[3:] if tool.default_on)
     first, second, third, fourth = (told["tools"][tool.name] for tool in (*TOOLS[:3], unnamed))
@@ -54,20 +54,20 @@ def test_it_says_for_each_tool_what_it_is_and_why(shown: Shown) -> None:
     assert (told["principal"], told["unknown"], told["problem"]) == ("stated", ["sell_house"], None)
 
 
-def test_a_session_decides_for_somebody_without_a_name(shown: Shown) -> None:
+def test_session_decides_for_a_caller_without_a_user(shown: Shown) -> None:
     found = {shown("--session", f"s{n}", "--json")[1]["tools"][TOOLS[1].name]["on"] for n in range(20)}
     assert found == {True, False}
     assert "neither user nor session" in shown("--json")[1]["tools"][TOOLS[1].name]["why"]
 
 
-def test_the_table_is_for_a_person(shown: Shown) -> None:
+def test_flags_command_prints_a_table(shown: Shown) -> None:
     _, text = shown("--user", "ann")
     assert f"{TOOLS[0].name}  on   staff" in text
     assert "no tool of this version: sell_house" in text
     assert "caller: stated" in text
 
 
-def test_who_the_caller_is_follows_from_how_callers_prove_themselves(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kind_of_caller_follows_from_the_authentication_setting(shown: Shown, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MANGA_AUTH", "token")
     monkeypatch.setenv("MANGA_AUTH_TOKENS", "a-secret-of-some-length")
     assert shown("--user", "ann", "--json")[1]["principal"] == "agent"
@@ -82,7 +82,7 @@ def test_who_the_caller_is_follows_from_how_callers_prove_themselves(shown: Show
     assert (told["principal"], told["tools"][TOOLS[0].name]["variant"]) == ("token", "beta")
 
 
-def test_a_document_that_cannot_be_used_is_told(shown: Shown) -> None:
+def test_wrong_document_is_reported_with_status_1(shown: Shown) -> None:
     status, text = shown(document="{")
     assert status == 1
     assert "problem: the flags are not JSON (line 1, column 2); a running server keeps its last version" in text

@@ -1,4 +1,4 @@
-"""The seed command before it touches anything: what it reads, what it refuses, and what it says when nobody is there."""
+"""The seed command before it writes: what it reads, what it refuses, and its message for an unreachable backend."""
 
 from __future__ import annotations
 
@@ -45,19 +45,21 @@ def refused_port() -> int:
 
 
 def test_embedded_backends_need_no_seed(capsys: pytest.CaptureFixture[str]) -> None:
-    """They read their files at every start: it says so, and that is no failure."""
+    """They read their files at every start: the command says so and succeeds."""
     assert main([]) == 0
     assert "nothing to seed" in capsys.readouterr().out
 
 
-def test_a_misspelled_setting_is_told_of(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_misspelled_setting_is_reported_with_a_suggestion(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     monkeypatch.setenv("MANGA_CATALOGE_FILE", "mine.jsonl")
     assert main(["--dry-run"]) == 0
     assert "did you mean MANGA_CATALOG_FILE?" in caplog.text
 
 
-def test_the_demo_catalogue_brings_its_volumes_and_orders() -> None:
-    """And no other catalogue does; what is named comes first."""
+def test_demo_catalogue_comes_with_its_volumes_and_orders() -> None:
+    """No other catalogue has default files, and files named in arguments take precedence."""
     demo = Sources.of(DEMO / "catalog.jsonl", None, None)
     assert (demo.volumes, demo.orders) == (DEMO / "volumes.jsonl", DEMO / "orders.jsonl")
     own = Sources.of(DEMO / "catalog.jsonl", None, Path("mine.jsonl"))
@@ -66,8 +68,8 @@ def test_the_demo_catalogue_brings_its_volumes_and_orders() -> None:
     assert (other.volumes, other.orders) == (None, None)
 
 
-def test_every_title_has_a_stock_item_sold_or_not(tmp_path: Path) -> None:
-    """So that a title that is sold no more says so after the next load."""
+def test_every_title_gets_a_stock_item_even_if_not_sold(tmp_path: Path) -> None:
+    """So a title that is no longer sold is overwritten by the next load."""
     catalog = lines(tmp_path / "catalog.jsonl", TITLE, {"title_id": "manga-000002", "title": {"en": "Two"}})
     contents = read(Sources(catalog, lines(tmp_path / "volumes.jsonl", VOLUME), None), SHOP)
     stock = contents.items[STOCK]
@@ -76,8 +78,8 @@ def test_every_title_has_a_stock_item_sold_or_not(tmp_path: Path) -> None:
     assert stock[1]["offers"] == {"M": {}}
 
 
-def test_a_volume_that_has_a_day_is_a_release_of_its_title(tmp_path: Path) -> None:
-    """Under the volume's own key; with what a list of a month needs to know of the title."""
+def test_volume_with_a_release_date_gets_a_release_item(tmp_path: Path) -> None:
+    """It has the volume's own key, and the fields of the title that a month's list shows."""
     catalog = lines(tmp_path / "catalog.jsonl", {**TITLE, "popularity_rank": 7, "tags": ["Adult"]})
     rows = [VOLUME, {**VOLUME, "volume": 2, "isbn": None, "release_date": "2026-12-04"}]
     (item,) = read(Sources(catalog, lines(tmp_path / "volumes.jsonl", *rows), None), SHOP).items[RELEASES]
@@ -86,7 +88,7 @@ def test_a_volume_that_has_a_day_is_a_release_of_its_title(tmp_path: Path) -> No
     assert release_of(item) == Release("manga-000001", 2, "physical", "2026-12-04", popularity_rank=7, adult=True)
 
 
-def test_every_title_has_a_record_without_what_is_sold(tmp_path: Path) -> None:
+def test_every_title_gets_a_record_without_offers(tmp_path: Path) -> None:
     """Prices and copies change by the minute, and have a table of their own."""
     contents = read(Sources(lines(tmp_path / "catalog.jsonl", TITLE), None, None), SHOP)
     item, popular = contents.items[TITLES]
@@ -95,15 +97,15 @@ def test_every_title_has_a_record_without_what_is_sold(tmp_path: Path) -> None:
     assert json.loads(item["record"]["S"]) == {"title_id": "manga-000001", "title": {"en": "One"}}
 
 
-def test_a_packed_catalogue_is_the_same_as_a_plain_one(tmp_path: Path) -> None:
-    """By its content, whatever its name."""
+def test_gzipped_catalogue_is_read_like_a_plain_one(tmp_path: Path) -> None:
+    """It is recognised by its content, whatever its name."""
     plain = lines(tmp_path / "catalog.jsonl", TITLE)
     packed = tmp_path / "catalog.bin"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
     assert read(Sources(packed, None, None), SHOP) == read(Sources(plain, None, None), SHOP)
 
 
-def test_one_bad_line_stops_the_load_before_anybody_is_asked(
+def test_malformed_line_stops_the_seed_before_any_backend_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """File, line and reason in one line, exit status 2; had the cluster been asked, it would have been refused with 1."""
@@ -117,17 +119,17 @@ def test_one_bad_line_stops_the_load_before_anybody_is_asked(
 
 
 @pytest.mark.parametrize("more", [[], ["--dry-run"]])
-def test_half_a_character_is_told_of_by_line_and_field_and_not_after_minutes(
+def test_lone_surrogate_is_reported_by_line_and_field_before_any_backend_is_asked(
     more: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """No table, no index and no vector can hold it."""
+    """No table, index or vector can store one."""
     monkeypatch.setenv("MANGA_CATALOG_URL", f"http://127.0.0.1:{refused_port()}")
     catalog = lines(tmp_path / "catalog.jsonl", TITLE, {**TITLE, "title_id": "b", "synopsis": {"en": "x\ud800"}})
     assert main(["--catalog", str(catalog), *more]) == 2
     assert "catalog.jsonl, line 2: $.synopsis.en has half a character (\\ud800) at place 1" in capsys.readouterr().err
 
 
-def test_a_dry_run_tells_every_wrong_line_of_all_files_at_once(
+def test_dry_run_reports_every_wrong_line_of_all_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of the files that the server's settings name, with the value that stands there; of orders without it."""
@@ -173,10 +175,10 @@ def test_a_dry_run_tells_every_wrong_line_of_all_files_at_once(
         (["{"], "line 1: not JSON"),
     ],
 )
-def test_volumes_that_cannot_be_used_are_told_of(
+def test_malformed_volumes_file_is_reported_by_name(
     rows: list[Any], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With the file's name and what is wrong, before anything else happens."""
+    """The message names the file and the error before any other work."""
     catalog, volumes = lines(tmp_path / "catalog.jsonl", TITLE), lines(tmp_path / "volumes.jsonl", *rows)
     assert main(["--catalog", str(catalog), "--volumes", str(volumes)]) == 2
     told = capsys.readouterr().err
@@ -185,10 +187,10 @@ def test_volumes_that_cannot_be_used_are_told_of(
 
 
 @cases("order_id", ["本" * 400, "MNG-1", "mng-demo1001", "MNG-DEMO1001 "])
-def test_an_order_that_lookup_order_would_refuse_is_refused(
+def test_order_number_that_lookup_order_would_refuse_is_refused(
     order_id: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One rule: what is loaded can be asked for."""
+    """One rule applies to both: every loaded order can be looked up."""
     order = json.loads((DEMO / "orders.jsonl").read_text("utf-8").splitlines()[0])
     orders = lines(tmp_path / "orders.jsonl", order, {**order, "order_id": order_id})
     assert main(["--catalog", str(lines(tmp_path / "catalog.jsonl", TITLE)), "--orders", str(orders)]) == 2
@@ -197,14 +199,14 @@ def test_an_order_that_lookup_order_would_refuse_is_refused(
     assert "MANGA_ORDER_PATTERN" in told or "must have 1 to 64" in told
 
 
-def test_a_missing_file_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """And exit status 2, as for every wrong argument."""
+def test_missing_file_is_reported_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The exit status is 2, as for every wrong argument."""
     assert main(["--catalog", str(tmp_path / "nowhere.jsonl")]) == 2
     assert "nowhere.jsonl: cannot read" in capsys.readouterr().err
 
 
-def test_a_wrong_setting_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """The same as the server says at its start."""
+def test_wrong_setting_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The message is that of the server's start."""
     monkeypatch.setenv("MANGA_STORE_URL", "dynamodb://nowhere")
     assert main([]) == 2
     assert capsys.readouterr().err.startswith("seed: MANGA_STORE_URL: ")
@@ -215,10 +217,10 @@ def test_a_wrong_setting_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: py
     [("MANGA_CATALOG_URL", "http://127.0.0.1:{}"), ("MANGA_STORE_URL", "dynamodb://eu-west-1?endpoint=http://127.0.0.1:{}")],
 )
 @pytest.mark.parametrize("more", [[], ["--dry-run"]])
-def test_nobody_listening_is_said_in_one_line(
+def test_refused_connection_is_reported_in_one_line(
     setting: str, url: str, more: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is wrong, where, and what to do; exit status 1, with and without --dry-run."""
+    """The line names error, place and remedy; the exit status is 1 with and without --dry-run."""
     monkeypatch.setenv(setting, url.format(refused_port()))
     assert main(more) == 1
     said = capsys.readouterr().err
@@ -227,10 +229,10 @@ def test_nobody_listening_is_said_in_one_line(
     assert setting in said
 
 
-def test_an_embedder_that_cannot_work_is_no_matter_of_minutes(
+def test_bedrock_embedder_without_a_region_is_reported_at_once(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Bedrock without a region: told at once, and as a setting."""
+    """The missing region is reported as a setting."""
     for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", os.devnull)
@@ -240,8 +242,8 @@ def test_an_embedder_that_cannot_work_is_no_matter_of_minutes(
     assert "AWS_DEFAULT_REGION" in capsys.readouterr().err
 
 
-def test_a_standby_is_put_where_it_is_asked_for_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Beside nothing else where everything is embedded; the same again is nothing to do, and a dry run changes nothing."""
+def test_standby_bundle_is_written_once_and_not_by_a_dry_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With embedded backends it is all that is written; a second run has nothing to do."""
     catalog, place = str(lines(tmp_path / "catalog.jsonl", TITLE)), str(tmp_path / "standby.bundle")
     asked = ["--catalog", catalog, "--standby", place, "--standby-kind", "names"]
     assert main([*asked, "--dry-run"]) == 0
@@ -263,7 +265,7 @@ def test_a_standby_is_put_where_it_is_asked_for_once(tmp_path: Path, capsys: pyt
         ("/proc/nowhere/standby", 1, "/proc/nowhere/standby: "),
     ],
 )
-def test_a_place_that_cannot_be_used_is_one_line(
+def test_unusable_place_for_the_standby_is_reported_in_one_line(
     place: str, status: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["--catalog", str(lines(tmp_path / "catalog.jsonl", TITLE)), "--standby", place, *NAMES]) == status

@@ -1,4 +1,4 @@
-"""A supervisor of workers that do not start, start too late, or have nowhere to start."""
+"""The supervisor handles workers that do not start, start too late, or have no folder to start in."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ async def supervised(tmp_path: Path, before: str = "", inside: str = "pass") -> 
     return Supervised(await asyncio.create_subprocess_exec(*command, cwd=ROOT, stdout=pipe, stderr=pipe))
 
 
-async def test_where_no_process_is_left_it_is_tried_again(tmp_path: Path) -> None:
-    """The first, and then the second twice; the other serves meanwhile."""
+async def test_supervisor_retries_while_no_process_can_be_started(tmp_path: Path) -> None:
+    """The first start fails, then the second twice; the other worker serves meanwhile."""
     own = await supervised(tmp_path, NO_PROCESS_LEFT)
     await own.said("1", "opened", "2")
     own.process.send_signal(signal.SIGTERM)
@@ -83,8 +83,8 @@ async def test_where_no_process_is_left_it_is_tried_again(tmp_path: Path) -> Non
     assert "Traceback" not in errors
 
 
-async def test_one_that_never_begins_to_serve_is_replaced(tmp_path: Path) -> None:
-    """And told of once, however long its end takes."""
+async def test_worker_that_never_becomes_ready_is_replaced_and_reported_once(tmp_path: Path) -> None:
+    """One line reports it, however long its end takes."""
     own = await supervised(tmp_path, "supervisor.START_SECONDS = 3.0", HANGS)
     await own.said("1", "opened", "2", "2")
     own.process.send_signal(signal.SIGTERM)
@@ -92,15 +92,15 @@ async def test_one_that_never_begins_to_serve_is_replaced(tmp_path: Path) -> Non
     assert (status, errors.count("worker 2 has said nothing")) == (0, 1)
 
 
-async def test_one_that_begins_to_serve_at_the_end_brings_no_other(tmp_path: Path) -> None:
+async def test_worker_that_becomes_ready_during_shutdown_starts_no_other(tmp_path: Path) -> None:
     own = await supervised(tmp_path, inside=f"{STOPPED_MEANWHILE}; print('ready', flush=True); signal.pause()")
     await own.said("1", "ready")
     own.process.send_signal(signal.SIGTERM)
     assert (await own.ended())[:2] == (0, "")
 
 
-async def test_a_valkey_that_dies_again_and_again_is_given_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As when its folder has been swept away: the supervisor has other things to do."""
+async def test_valkey_that_keeps_dying_is_restarted_with_pauses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its folder may have been removed, for example; the supervisor must not be busy with it."""
     launched: list[subprocess.Popen[bytes]] = []
 
     class Counted(subprocess.Popen):  # type: ignore[type-arg]

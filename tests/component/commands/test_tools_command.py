@@ -1,4 +1,4 @@
-"""`python -m server tools`: which tools there are, and their schemas without a server."""
+"""`python -m server tools` prints the tools and their schemas without a server."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def rows(text: str) -> dict[str, str]:
     return {line.split()[0]: " ".join(line.split()[1:]) for line in text.splitlines()}
 
 
-def test_a_table_tells_what_there_is(shown: Shown, site: Site) -> None:
+def test_tools_command_prints_a_table_of_all_tools(shown: Shown, site: Site) -> None:
     site.install("1.2", saying("one", "say_word"))
     status, text = shown()
     found = rows(text)
@@ -44,7 +44,7 @@ def test_a_table_tells_what_there_is(shown: Shown, site: Site) -> None:
     assert found["say_word"] == "1.2 manga-words on 500 ms never none"
 
 
-def test_the_schemas_are_those_of_the_list_and_the_same_each_time(shown: Shown, site: Site) -> None:
+def test_tools_command_prints_the_listed_schemas_as_stable_json(shown: Shown, site: Site) -> None:
     site.install("1.2", saying("one", "say_word"))
     status, text = shown("--json")
     tools = json.loads(text)["tools"]
@@ -54,7 +54,7 @@ def test_the_schemas_are_those_of_the_list_and_the_same_each_time(shown: Shown, 
     assert shown("--json") == (status, text)
 
 
-def test_a_package_that_is_refused_is_a_fault_and_the_rest_is_there(
+def test_refused_package_gives_status_1_and_the_other_tools_are_printed(
     shown: Shown, site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
     site.install("1.0", {"__init__.py": "import no_such_thing\n"}, name="a-broken", module="a_broken")
@@ -65,7 +65,7 @@ def test_a_package_that_is_refused_is_a_fault_and_the_rest_is_there(
     assert "a-broken 1.0: refused: the import of a_broken:TOOLS fails" in caplog.text
 
 
-def test_a_reload_where_no_server_runs_is_told(
+def test_reload_without_a_running_server_is_reported(
     shown: Shown, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status = _run(_parser().parse_args(["tools", "reload"]), Settings(port=9))

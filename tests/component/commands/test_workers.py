@@ -1,4 +1,4 @@
-"""What several processes of one server say to each other, and what they say together."""
+"""The messages between the processes of one server, and their merged metrics and readiness."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def values(text: bytes) -> dict[str, float]:
     }
 
 
-def test_counts_are_summed_and_a_state_is_the_worst() -> None:
+def test_merged_metrics_sum_counters_and_take_the_worst_state() -> None:
     own = registry(3, 0.05, 1, 1)
     rows = merge_rows(json.loads(json.dumps([read_rows(own), read_rows(registry(4, 0.5, 2, 0))])))
     assert values(generate_latest(MergedMetrics(own, rows))) == {
@@ -67,7 +67,7 @@ def test_counts_are_summed_and_a_state_is_the_worst() -> None:
     }
 
 
-def test_a_successor_goes_on_counting_and_has_none_of_the_gauges() -> None:
+def test_restarted_worker_keeps_counters_and_loses_gauges_of_its_predecessor() -> None:
     own, before = registry(1, 0.05, 0, 1), registry(3, 0.05, 5, 1)
     dead = MergedMetrics(before, read_rows(before)).list_counts()
     told = values(generate_latest(MergedMetrics(own, merge_rows([read_rows(own), dead]))))
@@ -75,14 +75,14 @@ def test_a_successor_goes_on_counting_and_has_none_of_the_gauges() -> None:
     assert told["manga_sse_streams"] == 0
 
 
-def test_pauses_grow_while_it_ends_early_and_begin_anew_after_a_good_while() -> None:
+def test_restart_pauses_grow_after_early_ends_and_reset_after_a_steady_run() -> None:
     backoff = Backoff()
     assert [backoff.pause_after(1.0) for _ in range(4)] == [0.0, 0.5, 1.0, 2.0]
     assert [backoff.pause_after(1.0) for _ in range(20)][-1] == LONGEST_PAUSE_SECONDS
     assert backoff.pause_after(STEADY_SECONDS) == 0.0
 
 
-def test_what_was_sent_before_it_was_handed_on_arrives() -> None:
+def test_handed_over_socket_still_has_the_bytes_sent_before() -> None:
     above, below = open_channel()
     client, accepted = socket.socketpair()
     with client, closing(above), closing(below):
@@ -96,7 +96,7 @@ def test_what_was_sent_before_it_was_handed_on_arrives() -> None:
         assert below.take() is None, "there is no second one"
 
 
-def test_the_last_of_several_reports_counts_and_the_end_is_noticed() -> None:
+def test_latest_of_several_reports_counts_and_a_closed_channel_raises_eof() -> None:
     above, below = open_channel()
     assert above.receive() is None
     for connections in range(200):
@@ -111,7 +111,7 @@ def test_the_last_of_several_reports_counts_and_the_end_is_noticed() -> None:
 
 
 @pytest.mark.parametrize(("workers", "state"), [(1, "ok"), (2, "ok"), (3, "degraded")])
-def test_doctor_tells_when_there_are_more_than_processors(workers: int, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_more_workers_than_processors(workers: int, state: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     assert diagnose_workers(workers).state == state
 
@@ -141,7 +141,7 @@ class Two:
         return values(body).get("manga_refusals_total{'kind': 'test'}", 0.0)
 
 
-async def test_either_is_asked_and_both_answer(tmp_path: Path) -> None:
+async def test_either_worker_answers_metrics_and_readiness_for_both(tmp_path: Path) -> None:
     two = Two(tmp_path)
     async with two.peers[0].answering(), two.peers[1].answering():
         for each in two.metrics:
@@ -155,8 +155,8 @@ async def test_either_is_asked_and_both_answer(tmp_path: Path) -> None:
         assert (await two.probes[0].readiness())["status"] == "draining"
 
 
-async def test_what_a_worker_counted_outlives_it(tmp_path: Path) -> None:
-    """While it is away, and when another has taken its place: a sum that falls is a restart to whoever reads it."""
+async def test_counters_of_a_dead_worker_are_kept(tmp_path: Path) -> None:
+    """They are kept while it is down and after its replacement: a falling sum would look like a restart."""
     two = Two(tmp_path)
     two.metrics[1].count_refusal("test")
     two.metrics[0].count_refusal("test")
@@ -173,7 +173,7 @@ async def test_what_a_worker_counted_outlives_it(tmp_path: Path) -> None:
             assert await two.refusals() == 3
 
 
-async def test_a_reload_that_one_is_asked_for_is_everybodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_reload_asked_of_one_worker_reaches_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from server.packages.packages import PackageReport, ReloadReport, ask_to_reload
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -201,7 +201,7 @@ async def test_a_reload_that_one_is_asked_for_is_everybodys(tmp_path: Path, monk
     assert not report.well, "what one of them refuses is told"
 
 
-async def test_a_reload_that_no_worker_answers_is_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_reload_without_an_answer_of_any_worker_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from server.commands.workers import worker as module
     from server.packages.packages import ReloadReport, ask_to_reload
 
@@ -223,7 +223,7 @@ async def test_a_reload_that_no_worker_answers_is_said_to_be_so(tmp_path: Path, 
     assert (report.well, report.problem) == (False, module.NOBODY)
 
 
-async def test_a_valkey_that_dies_is_replaced_at_the_same_place(tmp_path: Path) -> None:
+async def test_dead_valkey_is_replaced_on_the_same_socket(tmp_path: Path) -> None:
     valkey = SharedValkey(tmp_path)
     with valkey as url:
         assert url == f"unix://{tmp_path}/valkey.sock"

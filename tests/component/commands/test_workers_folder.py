@@ -1,4 +1,4 @@
-"""The folder of sockets: what a killed supervisor has left goes, and what is in use stays."""
+"""The folder of sockets: the one of a killed supervisor is removed, and one in use stays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
 
-def test_a_folder_goes_with_its_supervisor_and_stays_while_it_is_in_use(tmp_path: Path) -> None:
+def test_folder_is_removed_with_its_supervisor_and_kept_while_in_use(tmp_path: Path) -> None:
     with own_folder(PREFIX) as first:
         with own_folder(PREFIX) as second:
             assert first.is_dir()
@@ -28,8 +28,8 @@ def test_a_folder_goes_with_its_supervisor_and_stays_while_it_is_in_use(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_a_killed_supervisor_has_left_goes_with_the_next_start(tmp_path: Path) -> None:
-    """Once its last worker has ended: the lock is theirs too."""
+def test_folder_of_a_killed_supervisor_is_removed_by_the_next_start(tmp_path: Path) -> None:
+    """It is removed once the last worker has ended, because workers hold the lock too."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:  # a supervisor, which is killed in the middle
@@ -49,8 +49,8 @@ def test_what_a_killed_supervisor_has_left_goes_with_the_next_start(tmp_path: Pa
     os.close(write)
 
 
-def test_what_nobody_can_tell_to_be_free_is_left_alone(tmp_path: Path) -> None:
-    """A folder without a lock may be one that is just being made; a link leads elsewhere."""
+def test_folder_without_a_lock_and_a_symbolic_link_are_left_alone(tmp_path: Path) -> None:
+    """A folder without a lock may be under construction, and a link leads elsewhere."""
     made, free = tmp_path / f"{PREFIX}made", tmp_path / "somebody-else-s"
     made.mkdir()
     free.mkdir()

@@ -1,4 +1,4 @@
-"""How a server starts with its flags: by its source, else by what the fleet has kept, else it takes no call."""
+"""A server starts with its source's flags, else with the fleet's last good ones, else with every tool off."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ async def detail(follower: Follower) -> str:
     return (await follower.health(Deadline.after(1))).detail
 
 
-async def test_without_a_source_nobody_is_asked(opened: Opened) -> None:
+async def test_without_a_flags_source_tools_keep_their_defaults(opened: Opened) -> None:
     follower, flags = await opened(None)
     assert follower is None
     assert flags.decide(TOOL, Principal()).on
 
 
-async def test_a_file_that_cannot_be_used_stops_nothing_and_no_tool_is_on(opened: Opened, tmp_path: Path) -> None:
-    """The tool that it switched off may be among them: what is not known is off, until the file can be used."""
+async def test_unusable_flags_file_turns_every_tool_off_without_stopping_the_start(opened: Opened, tmp_path: Path) -> None:
+    """An unreadable file may have switched off any of the tools, so all are off until it can be read."""
     file = tmp_path / "flags.json"
     for content in (None, b"{", b'{"lookup_order": 1}'):
         if content is not None:
@@ -68,10 +68,10 @@ async def test_a_file_that_cannot_be_used_stops_nothing_and_no_tool_is_on(opened
     assert await detail(follower) == ""
 
 
-async def test_a_new_process_has_the_last_good_document_of_the_fleet(
+async def test_new_process_starts_with_the_last_good_document_of_the_fleet(
     opened: Opened, redis: MultiplexedRedis, tmp_path: Path
 ) -> None:
-    """Of its own source, through whatever that becomes; and one that is behind overwrites no newer one."""
+    """It is that of its own source, whatever becomes of it; a lagging process overwrites no newer document."""
     file, other = tmp_path / "flags.json", tmp_path / "other.json"
     file.write_text('{"lookup_order": false}')
     first, _ = await opened(file.as_uri())
@@ -103,24 +103,24 @@ async def test_a_new_process_has_the_last_good_document_of_the_fleet(
     await asyncio.gather(sharing, return_exceptions=True)
 
 
-async def test_a_file_with_a_tool_of_another_version_does_not(opened: Opened, tmp_path: Path) -> None:
+async def test_flags_file_with_an_unknown_tool_is_used(opened: Opened, tmp_path: Path) -> None:
     file = tmp_path / "flags.json"
     file.write_text('{"sell_house": true, "lookup_order": false}')
     _, flags = await opened(file.as_uri())
     assert not flags.decide(TOOL, Principal()).on
 
 
-async def test_an_address_is_read_before_anybody_is_served(opened: Opened) -> None:
+async def test_flags_over_http_are_read_before_serving(opened: Opened) -> None:
     with serving_flags(b'{"lookup_order": false}') as server:
         follower, flags = await opened(server.url)
     assert not flags.decide(TOOL, Principal()).on
     assert await detail(follower) == ""
 
 
-async def test_what_is_wrong_elsewhere_is_told_and_stops_nothing(
+async def test_unusable_remote_flags_are_reported_without_stopping_the_start(
     opened: Opened, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A wrong document, an address and a table where nobody is, one that hangs."""
+    """A wrong document, an unreachable address and table, and a hanging one are tried."""
     with serving_flags(b'{"lookup_order": 1}') as server:
         follower, flags = await opened(server.url)
         assert "flags left as they were" in caplog.text
@@ -144,8 +144,8 @@ async def test_what_is_wrong_elsewhere_is_told_and_stops_nothing(
     assert "has not answered yet" in await detail(follower)
 
 
-async def test_a_server_says_on_readyz_how_its_flags_fare() -> None:
-    """It answers, degraded, while their source is away."""
+async def test_readyz_reports_the_state_of_the_flags_source() -> None:
+    """/readyz is degraded while the source is away."""
     with serving_flags() as flags:
         async with in_process(settings=replace(Settings(), flags_url=flags.url)) as server:
 

@@ -1,4 +1,4 @@
-"""Where flags come from: a file, and an address, over a real disk and a real socket."""
+"""The sources of flags: a file on a real disk, and an address over a real socket."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def why(source: HttpSource | FileSource) -> str:
     return str(caught.value)
 
 
-async def test_a_file_is_read_as_it_is_now(tmp_path: Path) -> None:
+async def test_flags_file_is_read_anew_each_time(tmp_path: Path) -> None:
     file = tmp_path / "flags.json"
     source = FileSource(file)
     assert await why(source) == f"{file} cannot be read: No such file or directory"
@@ -46,8 +46,8 @@ async def test_a_file_is_read_as_it_is_now(tmp_path: Path) -> None:
         assert await source.read() == content
 
 
-async def test_what_is_no_file_is_told_and_not_waited_for(tmp_path: Path) -> None:
-    """To open a pipe waits for somebody who writes to it, and the end of the process waits for that."""
+async def test_pipe_or_directory_as_flags_file_is_refused_without_blocking(tmp_path: Path) -> None:
+    """Opening a pipe blocks until a writer opens it, and would block the end of the process."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, tmp_path):
@@ -55,7 +55,7 @@ async def test_what_is_no_file_is_told_and_not_waited_for(tmp_path: Path) -> Non
             await FileSource(path).read()
 
 
-async def test_a_file_that_is_far_too_large_is_not_read_whole(tmp_path: Path) -> None:
+async def test_oversized_flags_file_is_not_read_whole(tmp_path: Path) -> None:
     file = tmp_path / "flags.json"
     file.write_bytes(b" " * (10 * MOST_BYTES))
     content = await FileSource(file).read()
@@ -65,7 +65,7 @@ async def test_a_file_that_is_far_too_large_is_not_read_whole(tmp_path: Path) ->
         parse(content)
 
 
-async def test_an_address_is_asked_for_what_has_changed(flags_server: FlagsServer, source: HttpSource) -> None:
+async def test_unchanged_flags_are_not_sent_again_by_etag(flags_server: FlagsServer, source: HttpSource) -> None:
     """By ETag and If-None-Match: what is the same is not sent again."""
     assert await source.read() == b'{"lookup_order": false}'
     assert await source.read() is None
@@ -75,8 +75,8 @@ async def test_an_address_is_asked_for_what_has_changed(flags_server: FlagsServe
     assert flags_server.statuses == [200, 304, 200, 304]
 
 
-async def test_an_address_without_etags_is_read_each_time(flags_server: FlagsServer, source: HttpSource) -> None:
-    """As the AppConfig agent's, which answers from its own memory."""
+async def test_flags_source_without_etags_is_read_each_time(flags_server: FlagsServer, source: HttpSource) -> None:
+    """The AppConfig agent is such a source, and answers from its own memory."""
     flags_server.etags = False
     assert await source.read() == await source.read() == b'{"lookup_order": false}'
 
@@ -90,17 +90,17 @@ async def test_an_address_without_etags_is_read_each_time(flags_server: FlagsSer
         (CUT_OFF, "it cannot be reached (RemoteProtocolError)"),
     ],
 )
-async def test_an_address_that_answers_with_something_else_is_told(
+async def test_unexpected_http_answer_is_reported_and_the_next_read_is_full(
     mood: str, told: str, flags_server: FlagsServer, source: HttpSource
 ) -> None:
-    """And is asked whole again: a body that broke off has no ETag that counts."""
+    """The ETag of a body that broke off does not count."""
     flags_server.mood = mood
     assert await why(source) == told
     flags_server.mood = WELL
     assert await source.read() == b'{"lookup_order": false}'
 
 
-async def test_an_address_that_hangs_is_not_waited_for(
+async def test_hanging_flags_source_times_out(
     flags_server: FlagsServer, source: HttpSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http, "ALL_SECONDS", 0.05)
@@ -108,14 +108,14 @@ async def test_an_address_that_hangs_is_not_waited_for(
     assert await why(source) == "it does not answer in time"
 
 
-async def test_an_address_where_nobody_listens_is_told_with_its_cause() -> None:
+async def test_refused_connection_to_the_flags_source_is_reported_with_its_cause() -> None:
     async with aclosing(HttpSource(f"http://127.0.0.1:{free_port()}/flags")) as source:
         with pytest.raises(Unreadable, match="cannot be reached") as caught:
             await source.read()
     assert caught.value.__cause__ is not None
 
 
-async def test_an_answer_without_an_end_is_cut(flags_server: FlagsServer, source: HttpSource) -> None:
+async def test_endless_flags_document_is_cut_and_refused(flags_server: FlagsServer, source: HttpSource) -> None:
     flags_server.content = b" " * (4 * MOST_BYTES)
     content = await source.read()
     assert content is not None
@@ -123,7 +123,7 @@ async def test_an_answer_without_an_end_is_cut(flags_server: FlagsServer, source
         parse(content)
 
 
-async def test_a_name_that_nobody_knows_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unknown_host_of_the_flags_source_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(*_: object, **__: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "unknown")
 
@@ -132,10 +132,8 @@ async def test_a_name_that_nobody_knows_is_told(monkeypatch: pytest.MonkeyPatch)
         assert "cannot be reached" in await why(source)
 
 
-async def test_what_an_address_says_is_in_force_until_it_says_something_else(
-    flags_server: FlagsServer, source: HttpSource
-) -> None:
-    """Through failures, wrong documents, and 304s between them."""
+async def test_last_good_flags_stay_in_force_through_failures(flags_server: FlagsServer, source: HttpSource) -> None:
+    """Failures, wrong documents and 304s come in between."""
     flags = Flags()
     follower = Follower(source, flags, TOOLS)
     good = parse(b'{"lookup_order": false}')

@@ -1,4 +1,4 @@
-"""What a caller may do before Redis is asked: refusals count, names that nobody vouches for are no way round a limit."""
+"""Rate limits before Redis is asked: refusals count, and unproven names do not evade a limit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def failures(kit: Kit, arguments: dict[str, Any], times: int, **stated: An
 
 
 @pytest.mark.parametrize("who", [{"user": "u"}, {"session": "s"}, {"user": "u", "session": "s"}], ids=str)
-async def test_what_is_refused_counts_and_then_nothing_of_its_caller_is_looked_at(
+async def test_refused_calls_exhaust_the_callers_limit_before_any_backend_is_asked(
     opener: Opener, who: dict[str, str]
 ) -> None:
     kit = await opener(rate=RATE)
@@ -48,28 +48,28 @@ async def test_what_is_refused_counts_and_then_nothing_of_its_caller_is_looked_a
     ],
     ids=str,
 )
-async def test_every_kind_of_refusal_counts(opener: Opener, wrong: dict[str, str]) -> None:
+async def test_every_kind_of_refusal_counts_against_the_limit(opener: Opener, wrong: dict[str, str]) -> None:
     kit = await opener(rate=RATE)
     assert await failures(kit, GOOD, 5, user="u", **wrong) == ["VALIDATION_ERROR"] * 3 + ["RATE_LIMITED"] * 2
 
 
-async def test_a_tool_that_is_off_counts_too(opener: Opener) -> None:
+async def test_call_of_a_disabled_tool_counts_against_the_limit(opener: Opener) -> None:
     kit = await opener(rate=RATE)
     kit.switch(check_inventory=False)
     found = [(await kit.ask("check_inventory", {}, user="u")).failure for _ in range(4)]
     assert found == ["TOOL_NOT_FOUND"] * 3 + ["RATE_LIMITED"]
 
 
-async def test_calls_that_are_let_in_are_counted_once_and_in_redis_alone(opener: Opener) -> None:
-    """What a tool itself refuses has paid already."""
+async def test_admitted_calls_are_counted_once(opener: Opener) -> None:
+    """A call that its tool refuses has been counted already."""
     kit = await opener(rate=RATE)
     found = [(await kit.ask("get_manga_details", {"title_id": "manga-999999"}, user="u")).failure for _ in range(3)]
     assert found == ["NOT_FOUND"] * 3
     assert await failures(kit, BAD, 1, user="u") == ["VALIDATION_ERROR"], "they were charged twice"
 
 
-async def test_one_customers_refusals_cost_the_agents_other_customers_nothing(opener: Opener) -> None:
-    """Not even those of whom nothing is known but the agent that speaks for them."""
+async def test_refusals_of_one_customer_do_not_limit_the_agents_other_customers(opener: Opener) -> None:
+    """Customers of whom only their agent is known are not limited either."""
     kit = await opener(rate=RATE, host="0.0.0.0", identifier=TrustTokens(["secret"]))
     agent = {"bearer": "secret", "origin": "agent-1", "address": ADDRESS}
     await failures(kit, BAD, 9, session="loud", **agent)
@@ -80,14 +80,14 @@ async def test_one_customers_refusals_cost_the_agents_other_customers_nothing(op
     assert await failures(kit, GOOD, 1, session="calm", **agent) == [None]
 
 
-async def test_on_loopback_nothing_is_known_of_a_caller_without_a_name_and_nothing_is_limited(opener: Opener) -> None:
+async def test_anonymous_loopback_caller_is_not_limited(opener: Opener) -> None:
     kit = await opener(rate=RATE)
     assert set(await failures(kit, BAD, 9, address="127.0.0.1")) == {"VALIDATION_ERROR"}
     assert await failures(kit, GOOD, 1, address="127.0.0.1") == [None]
 
 
-def test_a_name_of_ones_own_for_each_call_is_no_way_round_the_limit() -> None:
-    """Of one address, where nobody vouches for the names; another address has its own."""
+def test_changing_names_from_one_address_do_not_evade_the_limit() -> None:
+    """Unproven names of one address share its limit; another address has its own."""
     limits = CallerLimits(RATE, by_address=True, clock=HandClock())
     names = [Caller(session=f"s{n}", address=ADDRESS) for n in range(1000)]
     assert sum(admitted(limits, each) for each in names) == CROWD * RATE.burst
@@ -96,20 +96,20 @@ def test_a_name_of_ones_own_for_each_call_is_no_way_round_the_limit() -> None:
     assert sum(admitted(limits, Caller(address=ADDRESS)) for _ in range(9)) == RATE.burst
 
 
-def test_an_agent_that_was_proven_may_name_as_many_customers_as_it_has() -> None:
+def test_proven_agent_may_name_any_number_of_customers() -> None:
     limits = CallerLimits(RATE, by_address=True, clock=HandClock())
     assert all(admitted(limits, Caller(session=f"s{n}", address=ADDRESS, vouched=True)) for n in range(1000))
     assert sum(admitted(limits, Caller(address=ADDRESS, vouched=True)) for _ in range(9)) == RATE.burst, "it named nobody"
 
 
-def test_without_a_rate_and_on_loopback_no_address_is_counted() -> None:
+def test_no_address_is_limited_without_a_rate_or_on_loopback() -> None:
     for limits in (CallerLimits(None, by_address=True), CallerLimits(RATE)):
         assert all(admitted(limits, Caller(address=ADDRESS)) for _ in range(100))
     assert not any(CallerLimits(None).charge(Caller("u")) for _ in range(100))
 
 
-def test_a_hundred_thousand_callers_are_kept_in_bounded_memory() -> None:
-    """And whoever is being refused is not forgotten for it: to be refused is to be asked for."""
+def test_hundred_thousand_callers_take_bounded_memory_and_a_limited_one_is_kept() -> None:
+    """A limited caller stays in memory, since each refusal counts as a use."""
     clock = HandClock()
     limits = LocalLimits(RATE, clock, capacity=1000)
     for _ in range(4):

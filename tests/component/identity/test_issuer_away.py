@@ -1,4 +1,4 @@
-"""An issuer that is away, by a clock that only waits: when it is asked again, and how often that is told."""
+"""When an issuer that is away is asked again and how often that is logged, by virtual time."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def test_an_unreachable_issuer_is_retried_with_pauses_doubling_to_30_secon
     assert [each - began for each in reading.at] == [0, 1, 3, 7, 15, 31, 61, 91, 121]
 
 
-async def test_one_that_is_well_is_asked_every_ten_minutes() -> None:
+async def test_healthy_issuer_is_read_every_ten_minutes() -> None:
     reading = Reading(KeySet({}))
     async with kept(reading):
         await asyncio.sleep(1801)
@@ -59,7 +59,7 @@ async def test_one_that_is_well_is_asked_every_ten_minutes() -> None:
 
 
 @pytest.mark.parametrize("trouble", [JwksError("it is not JSON"), LookupError("what nobody foresaw")])
-async def test_its_absence_is_told_once_and_so_is_its_return(trouble: Exception, caplog: pytest.LogCaptureFixture) -> None:
+async def test_issuer_outage_and_recovery_are_logged_once_each(trouble: Exception, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     reading = Reading(*[trouble] * 4, KeySet({}))
     async with kept(reading):
@@ -69,7 +69,7 @@ async def test_its_absence_is_told_once_and_so_is_its_return(trouble: Exception,
     assert [each for each in told if "answers again" in each] == ["MANGA_JWT_JWKS_URL answers again"]
 
 
-async def test_the_last_keys_go_on_for_a_day_and_not_longer() -> None:
+async def test_last_keys_are_used_for_a_day_without_the_issuer() -> None:
     keys = KeySet({})
     async with kept(Reading(keys, JwksError("away"))) as own:
         await asyncio.sleep(24 * 3600)
@@ -80,7 +80,7 @@ async def test_the_last_keys_go_on_for_a_day_and_not_longer() -> None:
             await own.key_of(UNKNOWN)
 
 
-async def test_an_unknown_key_has_the_issuer_asked_at_once_and_then_not_for_half_a_minute() -> None:
+async def test_unknown_key_triggers_a_read_at_most_every_half_minute() -> None:
     reading = Reading(KeySet({}))
     async with kept(reading) as own:
         await asyncio.sleep(100)

@@ -1,4 +1,4 @@
-"""What `doctor` says of the issuer of tokens."""
+"""The doctor's report on the token issuer."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ async def said(url: str) -> Diagnosis:
     return await diagnose(url, Deadline.after(4))
 
 
-async def test_an_issuer_that_is_well_is_told_by_its_keys() -> None:
+async def test_healthy_issuer_is_reported_with_its_keys() -> None:
     with issuing() as issuer:
         found = await said(issuer.jwks_url)
     assert (found.state, found.detail) == (OK, "2 keys for ES256 and RS256")
 
 
-async def test_an_issuer_that_is_not_there_is_told_with_what_to_do() -> None:
+async def test_unreachable_issuer_is_reported_with_a_remedy() -> None:
     with issuing() as issuer:
         pass
     found = await said(issuer.jwks_url)
@@ -36,7 +36,7 @@ async def test_an_issuer_that_is_not_there_is_told_with_what_to_do() -> None:
 
 
 @cases("behaviour", [kinds.GARBAGE, kinds.FAILING, kinds.REDIRECTING, kinds.HUGE])
-async def test_an_answer_that_is_no_key_set_is_told(behaviour: str) -> None:
+async def test_answer_that_is_no_key_set_is_reported(behaviour: str) -> None:
     with issuing(issuer=Issuer(behaves=behaviour)) as issuer:
         found = await said(issuer.jwks_url)
     assert found.state == DOWN
@@ -44,7 +44,7 @@ async def test_an_answer_that_is_no_key_set_is_told(behaviour: str) -> None:
     assert "MANGA_JWT_JWKS_URL" in (found.remedy or "")
 
 
-async def test_keys_that_are_none_for_tokens_are_told(tmp_path: Path) -> None:
+async def test_key_set_without_usable_keys_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "jwks.json"
     file.write_bytes(compact_json(Issuer(keys=[SigningKey.rsa("k", bits=1024)]).jwks))
     found = await said(file.as_uri())
@@ -52,8 +52,8 @@ async def test_keys_that_are_none_for_tokens_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "side"), [(95, "ahead of"), (-95, "behind")])
-async def test_clocks_that_are_too_far_apart_are_told(seconds: int, side: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the Date of the answer: every token would be refused as expired, or as not valid yet."""
+async def test_clock_skew_against_the_issuer_is_reported(seconds: int, side: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read from the answer's Date; with it every token would be refused as expired or not yet valid."""
     own = lambda self, timestamp=None: formatdate(time.time() + seconds, usegmt=True)  # noqa: E731
     monkeypatch.setattr(BaseHTTPRequestHandler, "date_time_string", own)
     with issuing() as issuer:

@@ -1,4 +1,4 @@
-"""The issuer's keys: fetched within bounds, rotated without a restart, and good for a day when the issuer is away."""
+"""The issuer's keys are fetched within bounds, rotated without a restart, and valid for a day without the issuer."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def unknown(number: int = 0) -> TokenHeader:
     return TokenHeader(f"unknown-{number}", "RS256")
 
 
-async def test_the_keys_are_there_for_whoever_comes_first(clock: Turned) -> None:
-    """A request that arrives before the first look has ended waits for it."""
+async def test_first_request_waits_for_the_first_read_of_the_keys(clock: Turned) -> None:
+    """It arrives before the first read has ended."""
     with issuing() as issuer:
         async with kept(issuer, clock) as keys:
             assert keys.current is None
@@ -82,8 +82,8 @@ async def test_the_keys_are_there_for_whoever_comes_first(clock: Turned) -> None
             assert issuer.asked == 1
 
 
-async def test_a_new_key_is_found_without_a_restart(clock: Turned) -> None:
-    """The first token that is signed with it has the issuer asked."""
+async def test_new_key_is_found_without_a_restart(clock: Turned) -> None:
+    """The first token signed with it triggers a read of the keys."""
     with issuing() as issuer:
         async with kept(issuer, clock) as keys:
             await keys.key_of(unknown())
@@ -93,8 +93,8 @@ async def test_a_new_key_is_found_without_a_restart(clock: Turned) -> None:
             assert issuer.asked == 3
 
 
-async def test_a_flood_of_unknown_keys_is_no_flood_at_the_issuer(clock: Turned) -> None:
-    """One look for all of them; and then none for half a minute, while each is answered at once."""
+async def test_flood_of_unknown_keys_triggers_one_read_per_half_minute(clock: Turned) -> None:
+    """One read serves all of them; for the next half minute each is answered at once."""
     with issuing() as issuer:
         async with kept(issuer, clock) as keys:
             assert await asyncio.gather(*(keys.key_of(unknown(n)) for n in range(FLOOD))) == [None] * FLOOD
@@ -107,8 +107,8 @@ async def test_a_flood_of_unknown_keys_is_no_flood_at_the_issuer(clock: Turned) 
             assert issuer.asked == 2
 
 
-async def test_an_unknown_key_does_not_wait_for_an_issuer_that_hangs(clock: Turned, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And known ones do not wait at all."""
+async def test_unknown_key_does_not_wait_for_a_hanging_issuer(clock: Turned, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tokens with known keys do not wait at all."""
     monkeypatch.setattr(issuer_keys, "WAIT_SECONDS", 0.05)
     with issuing() as issuer:
         async with kept(issuer, clock) as keys:
@@ -120,7 +120,7 @@ async def test_an_unknown_key_does_not_wait_for_an_issuer_that_hangs(clock: Turn
 
 
 async def test_the_last_keys_go_on_for_a_day_without_the_issuer(clock: Turned, caplog: pytest.LogCaptureFixture) -> None:
-    """Then nobody is proven any more, until it is back."""
+    """After a day every token is refused until the issuer is back."""
     with issuing() as issuer:
         async with kept(issuer, clock) as keys:
             token = token_header(issuer.token())
@@ -136,8 +136,8 @@ async def test_the_last_keys_go_on_for_a_day_without_the_issuer(clock: Turned, c
                 await keys.key_of(token)
 
 
-async def test_whoever_comes_while_there_are_no_keys_yet_is_told_at_once(clock: Turned, quick: None) -> None:
-    """The first waits for the first look; once that has failed nobody does. When the issuer is back, so are its keys."""
+async def test_request_without_keys_fails_at_once_until_the_issuer_is_back(clock: Turned, quick: None) -> None:
+    """The first request waits for the first read; after its failure none waits. Keys return with the issuer."""
     with issuing() as issuer:
         issuer.behaves = kinds.FAILING
         async with kept(issuer, clock) as keys:
@@ -148,7 +148,7 @@ async def test_whoever_comes_while_there_are_no_keys_yet_is_told_at_once(clock: 
             assert await keys.key_of(token_header(issuer.token()))
 
 
-async def test_an_issuer_that_cannot_be_connected_to_is_asked_again(clock: Turned, quick: None) -> None:
+async def test_unreachable_issuer_is_retried_until_it_is_reached(clock: Turned, quick: None) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -164,10 +164,10 @@ async def test_an_issuer_that_cannot_be_connected_to_is_asked_again(clock: Turne
     "behaviour",
     [kinds.GARBAGE, kinds.NO_SET, kinds.HUGE, kinds.FAILING, kinds.REDIRECTING, kinds.CUT_OFF, kinds.HANGING],
 )
-async def test_an_issuer_that_answers_badly_changes_nothing(
+async def test_malformed_answer_of_the_issuer_keeps_the_last_keys_and_is_logged(
     behaviour: str, clock: Turned, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No answer is waited for without end, read without end, or followed elsewhere; it is told once, without its content."""
+    """Reading is bounded in time and size and follows no redirect; the log line omits the content."""
     monkeypatch.setattr(jwks_source, "ALL_SECONDS", 0.3)
     with issuing() as issuer:
         async with kept(issuer, clock) as keys:
@@ -184,8 +184,8 @@ async def test_an_issuer_that_answers_badly_changes_nothing(
     assert "xxx" not in caplog.text
 
 
-async def test_nothing_that_goes_wrong_is_the_end_of_looking(clock: Turned, quick: None) -> None:
-    """Not even what nobody foresaw: without the task that looks, no key would ever change again."""
+async def test_unexpected_errors_do_not_end_the_key_refresh(clock: Turned, quick: None) -> None:
+    """Without the refreshing task no key would ever change again."""
     looks = iter([RuntimeError("unforeseen"), RuntimeError("again")])
 
     async def read() -> KeySet:
@@ -201,8 +201,8 @@ async def test_nothing_that_goes_wrong_is_the_end_of_looking(clock: Turned, quic
         fresh.cancel()
 
 
-async def test_an_issuer_that_takes_all_its_keys_away_is_believed(clock: Turned) -> None:
-    """An empty set is an answer, and how everything is revoked."""
+async def test_empty_key_set_revokes_all_keys(clock: Turned) -> None:
+    """An empty set is a valid answer, by which an issuer revokes everything."""
     with issuing() as issuer:
         async with kept(issuer, clock) as keys:
             token = token_header(issuer.token())
@@ -212,8 +212,8 @@ async def test_an_issuer_that_takes_all_its_keys_away_is_believed(clock: Turned)
             assert await keys.key_of(token) is None
 
 
-async def test_equal_keys_stay_the_same_object(clock: Turned) -> None:
-    """So that what was verified with them is not verified again after each look."""
+async def test_unchanged_keys_stay_the_same_object(clock: Turned) -> None:
+    """So tokens verified with them are not verified again after each read."""
     with issuing() as issuer:
         async with kept(issuer, clock) as keys:
             await keys.key_of(token_header(issuer.token()))
@@ -223,8 +223,8 @@ async def test_equal_keys_stay_the_same_object(clock: Turned) -> None:
             assert keys.current is before
 
 
-async def test_keys_may_come_from_a_file(tmp_path: Path) -> None:
-    """For an issuer that is not reachable from where this runs."""
+async def test_keys_may_be_read_from_a_file(tmp_path: Path) -> None:
+    """An issuer may be unreachable from where the server runs."""
     file = tmp_path / "my keys.json"
     file.write_bytes(compact_json(Issuer().jwks))
     async with jwks_source.jwks_source(file.as_uri()) as read:
@@ -234,9 +234,7 @@ async def test_keys_may_come_from_a_file(tmp_path: Path) -> None:
             await read()
 
 
-async def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
-    clock: Turned, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_proxy_of_the_environment_is_not_used_for_loopback(clock: Turned, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(os.environ, "HTTP_PROXY", "http://127.0.0.1:9")
     monkeypatch.setitem(os.environ, "http_proxy", "http://127.0.0.1:9")
     with issuing() as issuer:
@@ -245,12 +243,12 @@ async def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
 
 
 @cases("text", [b"", b"null", b"[]", b'{"keys": {}}', b"[" * 100_000, b"\xff", b'{"keys"'])
-def test_what_is_no_key_set_is_refused(text: bytes) -> None:
+def test_text_that_is_no_key_set_is_refused(text: bytes) -> None:
     with pytest.raises(JwksError):
         parse_jwks(text)
 
 
-def test_of_two_keys_with_one_name_the_first_counts() -> None:
+def test_first_of_two_keys_with_one_name_and_algorithm_is_used() -> None:
     first, second = SigningKey.rsa("same"), SigningKey.rsa("same")
     found = parse_jwks(compact_json({"keys": [first.jwk(), second.jwk(), SigningKey.ec("same").jwk()]}))
     assert isinstance(found, KeySet)
@@ -261,6 +259,6 @@ def test_of_two_keys_with_one_name_the_first_counts() -> None:
     assert AccessTokens(issuer.name, (AUDIENCE,)).claims(issuer.token(), key)
 
 
-def test_a_body_that_is_counted_is_larger_than_any_issuers() -> None:
-    """The most keys that are read, with certificates as some issuers add them, fit in."""
+def test_ninety_keys_with_certificates_fit_into_the_size_limit() -> None:
+    """Ninety keys are the most that are read, and some issuers add certificates."""
     assert len(compact_json({"keys": [SigningKey.rsa("k").jwk(x5c=["x" * 2000])] * 90})) < MOST_BYTES

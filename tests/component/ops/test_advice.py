@@ -1,4 +1,4 @@
-"""For whatever can go wrong the page says what to do."""
+"""The operators' page has advice for every failure and dependency."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ from tools.store import failures
 HEADINGS = {each.lower() for each in re.findall(r"^## (\w+)$", (ROOT / RUNBOOKS).read_text("utf-8"), re.MULTILINE)}
 
 
-def test_every_failure_has_its_advice_and_nothing_else_has() -> None:
+def test_every_failure_kind_has_advice() -> None:
     kinds = [kind for kind in vars(failures).values() if inspect.isclass(kind) and issubclass(kind, failures.Failure)]
     assert {kind.name for kind in kinds if hasattr(kind, "name")} == set(FAILURES)
 
 
-def test_what_is_pointed_to_is_there() -> None:
-    """As a heading of the runbooks."""
+def test_runbook_anchors_in_advice_exist() -> None:
+    """Each anchor is a heading of the runbooks."""
     told = [*FAILURES.values(), *DEPENDENCIES.values(), UNKNOWN_FAILURE, DOCTOR]
     pointed = re.findall(rf"{re.escape(RUNBOOKS)}#(\w+)", " ".join(told))
     assert len(pointed) >= 15
     assert set(pointed) <= HEADINGS
 
 
-def test_what_a_page_says_does_not_depend_on_where_its_panels_are() -> None:
+def test_advice_does_not_refer_to_the_page_layout() -> None:
     told = [*FAILURES.values(), *DEPENDENCIES.values(), UNKNOWN_FAILURE, DOCTOR]
     assert [each for each in told if re.search(r"\b(above|below)\b", each)] == []
 
 
-async def test_every_dependency_has_its_advice(tmp_path: Path) -> None:
+async def test_every_dependency_has_advice(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         assert set(app.dependencies.probes) <= set(DEPENDENCIES)
 
 
-async def test_flags_are_told_with_their_shares(tmp_path: Path) -> None:
+async def test_flags_are_reported_with_kind_and_share_and_without_users(tmp_path: Path) -> None:
     someone = {"property": "user", "operator": "in", "value": ["someone"]}
     segments = [{"name": "vip", "conditions": [someone]}, {"name": "rest", "rollout": 5}]
     shares = {"check_inventory": {"percent": 20}, "get_recommendations": False, "lookup_order": True}

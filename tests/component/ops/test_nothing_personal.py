@@ -1,4 +1,4 @@
-"""Nothing of a customer is in what a page is told, to the byte: not what was asked, nor who asked, nor what was answered."""
+"""The stream of the operators' page holds no query, user or answer of a customer, to the byte."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def meta(user: str) -> dict[str, str]:
     }
 
 
-async def test_a_stream_says_nothing_of_anybody() -> None:
+async def test_ops_stream_contains_no_personal_data() -> None:
     settings = replace(Settings(), auth="token", auth_tokens=(TOKEN,), turn_budget_ms=30_000)
     bearer = {"authorization": f"Bearer {TOKEN}"}
     async with in_process(settings=settings) as own, watching(own.port, bearer) as page:
@@ -66,14 +66,14 @@ async def test_a_stream_says_nothing_of_anybody() -> None:
     assert [each for each in SAID if each.lower().encode() in heard] == []
 
 
-def test_a_hash_is_of_this_process_and_of_one_kind() -> None:
+def test_hash_depends_on_the_process_key_and_the_kind() -> None:
     assert hash_text(b"own", "user", USER) == hash_text(b"own", "user", USER)
     assert len({hash_text(b"own", "user", USER), hash_text(b"own", "session", USER), hash_text(b"other", "user", USER)}) == 3
     assert len(hash_text(b"own", "user", "\ud800")) == 8
 
 
 @cases("value", ["MNG-DEMO1001", "a@b.example", "x" * 41, "日本", "https://u:p@host", "10.0.0.1"])
-def test_an_attribute_that_could_be_anything_stays_in_the_process(value: str) -> None:
+def test_only_numbers_and_short_words_are_plain_attributes(value: str) -> None:
     assert not is_plain(value)
     assert is_plain("batch get")
     assert is_plain(3)

@@ -1,4 +1,4 @@
-"""Streams of the operators' page: how many, for how long, and what becomes of those who do not read."""
+"""Streams of the operators' page: their number, their lifetime, and readers that do not read."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def ask(connection: Connection, number: int) -> None:
     assert not answer.json()["result"].get("isError"), answer.body
 
 
-async def test_it_begins_with_who_speaks_and_how_things_stand() -> None:
+async def test_stream_begins_with_hello_and_state() -> None:
     async with in_process() as own:
         async with watching(own.port) as page:
             (first, hello), (second, state) = await page.event(), await page.event()
@@ -66,7 +66,7 @@ async def test_it_begins_with_who_speaks_and_how_things_stand() -> None:
         assert state["replicas"] == [{"name": hello["server"]["replica"], "seen_s_ago": 0.0, "self": True}]
 
 
-async def test_a_call_is_counted_and_told_with_where_its_time_went() -> None:
+async def test_call_is_counted_and_sent_with_its_stages() -> None:
     async with in_process() as own:
         async with watching(own.port) as page, asking(own) as connection:
             before = (await page.next("state"))["calls"]["total"]
@@ -88,7 +88,7 @@ async def test_a_call_is_counted_and_told_with_where_its_time_went() -> None:
         assert state["sessions"]["active"] == 1
 
 
-async def test_what_was_counted_before_anybody_looked_is_in_the_sums() -> None:
+async def test_calls_before_the_first_page_are_in_the_total() -> None:
     async with in_process() as own, asking(own) as connection:
         for number in range(3):
             await ask(connection, number)
@@ -96,7 +96,7 @@ async def test_what_was_counted_before_anybody_looked_is_in_the_sums() -> None:
             assert (await page.next("state"))["calls"]["total"] == 3
 
 
-async def test_one_page_too_many_is_told_so_and_the_others_stay() -> None:
+async def test_page_beyond_the_limit_is_refused_and_the_others_stay() -> None:
     async with in_process() as own, AsyncExitStack() as stack:
         pages = [await stack.enter_async_context(watching(own.port)) for _ in range(MOST_PAGES)]
         async with asking(own) as connection:
@@ -111,7 +111,7 @@ async def test_one_page_too_many_is_told_so_and_the_others_stay() -> None:
             await another.next("hello")
 
 
-async def test_nobody_keeps_others_out_by_opening_all() -> None:
+async def test_newcomer_replaces_a_page_of_the_principal_with_the_most() -> None:
     settings = replace(Settings(), auth="token", auth_tokens=(ONE, TWO))
     async with in_process(settings=settings) as own, AsyncExitStack() as stack:
         pages = [await stack.enter_async_context(watching(own.port, bearer(ONE))) for _ in range(MOST_PAGES)]
@@ -125,8 +125,8 @@ async def test_nobody_keeps_others_out_by_opening_all() -> None:
             await asyncio.gather(*ended, return_exceptions=True)
 
 
-async def test_whoever_does_not_read_loses_calls_and_costs_no_memory_and_no_call() -> None:
-    """The socket takes some; what waits beyond that is bounded, and the calls go on as quickly."""
+async def test_page_that_does_not_read_loses_calls_and_uses_bounded_memory() -> None:
+    """The socket's buffer takes some bytes and the queue is bounded; calls are as fast as before."""
     async with in_process() as own:
         with socket.create_connection(("127.0.0.1", own.port)) as silent:
             silent.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -147,7 +147,7 @@ async def test_whoever_does_not_read_loses_calls_and_costs_no_memory_and_no_call
         await until(lambda: len(room.subscribers) == 0, SECONDS, "the place of one that has gone")
 
 
-async def test_after_the_last_page_nothing_is_kept_and_no_task_runs() -> None:
+async def test_closing_the_last_page_ends_its_listener_and_task() -> None:
     async with in_process() as own:
         assert tasks() == []
         async with watching(own.port) as page, watching(own.port) as other:
@@ -160,7 +160,7 @@ async def test_after_the_last_page_nothing_is_kept_and_no_task_runs() -> None:
         assert LINGER_SECONDS < GIVEN_BACK_SECONDS
 
 
-async def test_a_page_that_is_loaded_again_finds_what_was_there() -> None:
+async def test_reloaded_page_still_shows_earlier_calls() -> None:
     async with in_process() as own, asking(own) as connection:
         async with watching(own.port) as page:
             await page.next("state")
@@ -174,8 +174,8 @@ async def test_a_page_that_is_loaded_again_finds_what_was_there() -> None:
             assert tasks().count("ops") == 1
 
 
-async def test_a_stream_ends_as_it_should_when_the_server_drains() -> None:
-    """And its last state says why."""
+async def test_stream_of_a_draining_server_ends_with_a_draining_state() -> None:
+    """The last state states the reason for the end."""
     async with in_process() as own, watching(own.port) as page:
         assert (await page.next("state"))["draining"] is False
         own.app.lifecycle.draining = True
@@ -188,7 +188,7 @@ async def test_a_stream_ends_as_it_should_when_the_server_drains() -> None:
             assert (await connection.request("GET", EVENTS)).status == 503
 
 
-async def test_a_stream_ends_as_it_should_when_the_server_stops() -> None:
+async def test_stream_ends_when_the_server_stops() -> None:
     async with in_process() as own:
         async with watching(own.port) as page:
             await page.next("state")
@@ -197,7 +197,7 @@ async def test_a_stream_ends_as_it_should_when_the_server_stops() -> None:
         assert len(own.app.listeners) == 0
 
 
-async def test_a_stream_ends_with_its_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_ops_stream_ends_when_its_token_is_withdrawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "CHECK_SECONDS", 0.0)
     secrets = tmp_path / "tokens"
     secrets.write_text(f"{ONE}\n{TWO}\n", "utf-8")

@@ -1,4 +1,4 @@
-"""Who gets to see the operators' page, and what every answer says beside."""
+"""Who may open the operators' page, and the headers of its answers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def issuer() -> Iterator[Issuer]:
         yield own
 
 
-async def test_on_loopback_the_page_is_one_document_that_runs_nothing_but_itself() -> None:
+async def test_ops_page_on_loopback_is_one_document_with_a_strict_policy() -> None:
     async with serving() as own:
         answer = await asked(own, PAGE, method="GET")
     assert answer.status == 200
@@ -84,7 +84,7 @@ async def test_on_loopback_the_page_is_one_document_that_runs_nothing_but_itself
 
 
 @BOTH
-async def test_every_answer_is_kept_from_caches_frames_and_other_sites(path: str) -> None:
+async def test_every_answer_forbids_caching_framing_and_other_origins(path: str) -> None:
     async with serving(auth="token", auth_tokens=(TOKEN,)) as own:
         answers = [
             await asked(own, path, bearer(TOKEN)),
@@ -99,7 +99,7 @@ async def test_every_answer_is_kept_from_caches_frames_and_other_sites(path: str
 
 
 @BOTH
-async def test_a_browser_is_asked_for_a_password_which_is_the_bearer(path: str) -> None:
+async def test_browser_may_send_the_bearer_token_as_basic_password(path: str) -> None:
     async with serving(auth="token", auth_tokens=(TOKEN,)) as own:
         async with Connection.to(own.port) as connection:
             await connection.ask("HEAD", path)
@@ -113,7 +113,7 @@ async def test_a_browser_is_asked_for_a_password_which_is_the_bearer(path: str) 
 
 
 @BOTH
-async def test_a_token_of_an_issuer_needs_a_scope_of_its_own(path: str, issuer: Issuer) -> None:
+async def test_ops_page_needs_its_own_jwt_scope(path: str, issuer: Issuer) -> None:
     settings = {
         "auth": "jwt",
         "jwt_jwks_url": issuer.jwks_url,
@@ -130,7 +130,7 @@ async def test_a_token_of_an_issuer_needs_a_scope_of_its_own(path: str, issuer: 
 
 
 @BOTH
-async def test_other_sites_and_names_get_nothing(path: str) -> None:
+async def test_foreign_origin_gets_403_and_foreign_host_gets_421(path: str) -> None:
     async with serving() as own:
         assert (await asked(own, path, {"origin": "https://elsewhere.example"})).status == 403
         async with Connection.to(own.port) as connection:
@@ -138,8 +138,8 @@ async def test_other_sites_and_names_get_nothing(path: str) -> None:
             assert (await connection.begin()).status == 421
 
 
-async def test_another_site_in_a_visitors_browser_cannot_take_up_a_stream() -> None:
-    """An image or a frame there sends no Origin; of what is navigated to, the page itself is let through."""
+async def test_cross_site_stream_request_gets_403() -> None:
+    """An image or a frame of another site sends no Origin; a navigation may open the page only."""
     async with serving() as own:
         for site in ("cross-site", "same-site"):
             assert (await asked(own, EVENTS, {"sec-fetch-site": site})).status == 403
@@ -148,8 +148,8 @@ async def test_another_site_in_a_visitors_browser_cannot_take_up_a_stream() -> N
 
 
 @BOTH
-async def test_without_auth_nobody_is_let_in_from_elsewhere(path: str) -> None:
-    """Not even where MANGA_ALLOW_INSECURE lets them call; nor by a proxy on this machine that nobody has named."""
+async def test_remote_caller_without_authentication_is_refused(path: str) -> None:
+    """MANGA_ALLOW_INSECURE does not admit it, and a loopback proxy that no setting names is refused too."""
     insecure = {"host": "0.0.0.0", "allow_insecure": True, "trusted_proxies": ("127.0.0.1",)}  # noqa: S104
     async with serving(**insecure) as own:
         assert (await asked(own, path)).status == 200
@@ -175,12 +175,12 @@ async def test_without_auth_nobody_is_let_in_from_elsewhere(path: str) -> None:
     ],
     ids=lambda told: " ".join(*told.items()),
 )
-async def test_a_proxy_that_does_not_say_who_calls_speaks_for_anybody(told: dict[str, str]) -> None:
+async def test_proxy_without_a_forwarded_address_is_refused(told: dict[str, str]) -> None:
     async with serving(trusted_proxies=("127.0.0.0/8",)) as own:
         assert (await asked(own, PAGE, told)).status == 403
 
 
-async def test_loopback_as_a_proxy_elsewhere_sees_it_is_not_this_machine() -> None:
+async def test_forwarded_loopback_address_from_another_machine_is_refused() -> None:
     async with serving(trusted_proxies=("127.0.0.1", "192.0.2.0/24")) as own:
         assert (await asked(own, PAGE, {"x-forwarded-for": "127.0.0.1"})).status == 403
         assert (await asked(own, PAGE)).status == 200
@@ -197,17 +197,17 @@ async def test_loopback_as_a_proxy_elsewhere_sees_it_is_not_this_machine() -> No
         (None, False),
     ],
 )
-def test_only_a_caller_whose_address_is_known_is_on_this_machine(client: tuple[str, int] | None, here: bool) -> None:
+def test_caller_is_local_only_with_a_known_loopback_address(client: tuple[str, int] | None, here: bool) -> None:
     assert is_from_this_machine({"type": "http", "client": client, "headers": []}, ()) is here
 
 
-async def test_off_there_is_nothing() -> None:
+async def test_disabled_ops_page_answers_404() -> None:
     async with serving(ops=False) as own:
         assert [(await asked(own, path)).status for path in (PAGE, EVENTS)] == [404, 404]
         assert len(own.app.listeners) == 0
 
 
-async def test_whoever_asks_too_often_waits_and_nobodys_calls_do() -> None:
+async def test_ops_page_is_rate_limited_apart_from_calls() -> None:
     async with in_process(limited=True) as own, Connection.to(own.port) as connection:
         answers = [await connection.request("GET", PAGE) for _ in range(45)]
         assert {each.status for each in answers[:40]} == {200}
@@ -216,7 +216,7 @@ async def test_whoever_asks_too_often_waits_and_nobodys_calls_do() -> None:
         assert (await connection.request("GET", "/sessions/somebody")).status == 200
 
 
-async def test_head_of_the_stream_opens_none() -> None:
+async def test_head_request_opens_no_stream() -> None:
     async with serving() as own:
         answer = await asked(own, EVENTS)
         assert answer.headers["content-type"] == "text/event-stream; charset=utf-8"

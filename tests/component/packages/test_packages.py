@@ -52,17 +52,17 @@ async def problem(packages: Packages) -> str:
     return (await packages.health(Deadline.after(1))).detail
 
 
-async def test_nothing_is_installed_and_that_is_said(packages: Packages, registry: Registry, site: Site) -> None:
+async def test_reload_without_packages_reports_none(packages: Packages, registry: Registry, site: Site) -> None:
     report = await packages.reload()
     assert report.well
     assert str(report) == "no package that is installed brings tools (entry point group manga_tools.tools)"
     assert names(registry) == []
 
 
-async def test_a_package_is_loaded_and_its_next_version_takes_its_place(
+async def test_package_is_loaded_and_replaced_by_its_next_version(
     packages: Packages, registry: Registry, site: Site
 ) -> None:
-    """Its submodules too: the word stands in one."""
+    """Its submodules are replaced too: the version's word stands in one."""
     site.install("1.0", saying("one", "say_word", "say_more"))
     assert str(await packages.reload()) == "manga-words 1.0: loaded say_word, say_more"
     assert await said(registry) == ("1.0", "one")
@@ -78,7 +78,7 @@ async def test_a_package_is_loaded_and_its_next_version_takes_its_place(
     assert registry.get("say_more") is not None, "so that its callers are told what to use instead"
 
 
-async def test_a_package_that_is_gone_takes_its_tools_along(packages: Packages, registry: Registry, site: Site) -> None:
+async def test_removed_package_withdraws_its_tools(packages: Packages, registry: Registry, site: Site) -> None:
     site.install("1.0", saying("one", "say_word"))
     await packages.reload()
     site.remove()
@@ -88,7 +88,9 @@ async def test_a_package_that_is_gone_takes_its_tools_along(packages: Packages, 
     assert (await packages.reload()).packages == []
 
 
-async def test_one_tool_by_itself_and_several_entry_points(packages: Packages, registry: Registry, site: Site) -> None:
+async def test_package_may_have_single_tools_and_several_entry_points(
+    packages: Packages, registry: Registry, site: Site
+) -> None:
     text = saying("one", "say_word")["__init__.py"]
     files = {**saying("one", "say_word"), "one.py": text.replace("TOOLS = [", "ONE = [") + "\nONE = saying('say_one')\n"}
     site.install("1.0", files, points={"b": "manga_words:TOOLS", "a": "manga_words.one:ONE"})
@@ -96,8 +98,10 @@ async def test_one_tool_by_itself_and_several_entry_points(packages: Packages, r
     assert names(registry) == ["say_one", "say_word"]
 
 
-async def test_a_reload_leaves_the_servers_own_modules_alone(packages: Packages, registry: Registry, site: Site) -> None:
-    """And those that a package only uses: the class of a tool has to be the same for everybody."""
+async def test_reload_keeps_the_server_modules_and_shared_libraries(
+    packages: Packages, registry: Registry, site: Site
+) -> None:
+    """The class of a tool has to be the same for the server and for every package."""
     site.folder.joinpath("manga_library.py").write_text("VALUE = object()\n")
     files = saying("one", "say_word")
     site.install("1.0", {**files, "words.py": "import manga_library\n" + files["words.py"]})
@@ -142,10 +146,10 @@ BROKEN: dict[str, tuple[dict[str, str], str]] = {
 
 
 @pytest.mark.parametrize(("files", "reason"), BROKEN.values(), ids=BROKEN)
-async def test_a_broken_version_is_refused_and_the_one_before_stays(
+async def test_broken_version_is_refused_and_the_former_one_stays(
     files: dict[str, str], reason: str, packages: Packages, registry: Registry, site: Site, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whole: its tools, its modules, and what handlers import while they run."""
+    """The former version keeps its tools, its modules and what its handlers import while they run."""
     site.install("1.0", saying("one", "say_word", "say_more"))
     await packages.reload()
     modules = {name: module for name, module in sys.modules.items() if name.startswith("manga_words")}
@@ -171,8 +175,8 @@ TAKES_OUT = "import sys\nfor name in ('json', 'tools', 'tools.contract'):\n    s
 
 
 @pytest.mark.parametrize("then", ["TOOLS = []\n", "raise ValueError\n"])
-async def test_no_package_takes_away_what_others_have_imported(then: str, packages: Packages, site: Site) -> None:
-    """Who imports it later would get other classes than those that are in use."""
+async def test_failing_package_cannot_remove_modules_of_others(then: str, packages: Packages, site: Site) -> None:
+    """A later import would get other classes than those in use."""
     before = {name: sys.modules[name] for name in ("json", "tools", "tools.contract")}
     site.install("1.0", {"__init__.py": TAKES_OUT + then})
     await packages.reload()
@@ -181,7 +185,7 @@ async def test_no_package_takes_away_what_others_have_imported(then: str, packag
     assert after == before
 
 
-async def test_what_a_packages_code_says_is_not_for_everybody(packages: Packages, site: Site) -> None:
+async def test_text_of_a_package_error_is_not_shown_on_health(packages: Packages, site: Site) -> None:
     """An exception's text may hold anything, and probes need no token."""
     site.install("1.0", {"__init__.py": "raise RuntimeError('password=hunter2')\n"})
     report = await packages.reload()
@@ -189,7 +193,7 @@ async def test_what_a_packages_code_says_is_not_for_everybody(packages: Packages
     assert await problem(packages) == "manga-words: the import of manga_words:TOOLS fails"
 
 
-async def test_a_broken_package_stops_no_other(packages: Packages, registry: Registry, site: Site) -> None:
+async def test_broken_package_does_not_stop_the_others(packages: Packages, registry: Registry, site: Site) -> None:
     site.install("1.0", {"__init__.py": "import no_such_thing\n"}, name="a-broken", module="a_broken")
     site.install("1.0", saying("one", "say_word"))
     report = await packages.reload()
@@ -197,8 +201,8 @@ async def test_a_broken_package_stops_no_other(packages: Packages, registry: Reg
     assert names(registry) == ["say_word"]
 
 
-async def test_two_packages_do_not_share_a_name(packages: Packages, registry: Registry, site: Site) -> None:
-    """Whose it is, it stays."""
+async def test_tool_name_of_another_package_is_refused(packages: Packages, registry: Registry, site: Site) -> None:
+    """The name stays with the package that has it."""
     site.install("1.0", saying("one", "say_word"), name="z-words", module="z_words")
     await packages.reload()
     site.install("1.0", saying("two", "say_word", "say_two"), name="a-words", module="a_words")
@@ -210,7 +214,7 @@ async def test_two_packages_do_not_share_a_name(packages: Packages, registry: Re
 
 
 @pytest.mark.parametrize("module", ["json.tool", "tools.lookup_order", "jsonschema", "server"])
-async def test_a_module_that_others_use_is_not_imported_anew(
+async def test_package_that_claims_a_module_of_the_server_is_refused(
     module: str, packages: Packages, registry: Registry, site: Site
 ) -> None:
     assert importlib.import_module(module.split(".")[0])
@@ -221,9 +225,7 @@ async def test_a_module_that_others_use_is_not_imported_anew(
     assert sys.modules == before
 
 
-async def test_a_package_may_use_another_whichever_is_loaded_first(
-    packages: Packages, registry: Registry, site: Site
-) -> None:
+async def test_packages_may_use_each_other_in_any_load_order(packages: Packages, registry: Registry, site: Site) -> None:
     files = saying("one", "say_word")
     for name in ("a_user", "z_user"):
         uses = {
@@ -239,7 +241,9 @@ async def test_a_package_may_use_another_whichever_is_loaded_first(
         assert [(await said(registry, f"say_{name}"))[1] for name in ("a_user", "z_user")] == ["a_user one", "z_user one"]
 
 
-async def test_no_package_takes_anothers_module(packages: Packages, registry: Registry, site: Site) -> None:
+async def test_package_that_claims_a_module_of_another_package_is_refused(
+    packages: Packages, registry: Registry, site: Site
+) -> None:
     site.install("1.0", saying("one", "say_word"))
     info = site.folder / "z_thief-1.0.dist-info"
     info.mkdir()
@@ -249,8 +253,8 @@ async def test_no_package_takes_anothers_module(packages: Packages, registry: Re
     assert await said(registry) == ("1.0", "one")
 
 
-async def test_packages_of_one_namespace_are_apart(packages: Packages, registry: Registry, site: Site) -> None:
-    """Each imports anew what is its own."""
+async def test_packages_of_one_namespace_are_reloaded_apart(packages: Packages, registry: Registry, site: Site) -> None:
+    """Each reload imports only its own package's modules anew."""
     for name in ("one", "two"):
         site.install("1.0", saying(name, f"say_{name}"), name=f"shop-{name}", module=f"shop.{name}")
     assert (await packages.reload()).well
@@ -263,10 +267,8 @@ async def test_packages_of_one_namespace_are_apart(packages: Packages, registry:
     assert await said(registry, "say_one") == ("1.0", "one")
 
 
-async def test_two_versions_in_one_folder_are_told_apart_by_nobody(
-    packages: Packages, registry: Registry, site: Site
-) -> None:
-    """`pip install --target --upgrade` leaves the metadata of the version before."""
+async def test_two_versions_in_one_folder_are_refused(packages: Packages, registry: Registry, site: Site) -> None:
+    """`pip install --target --upgrade` leaves the metadata of the former version."""
     site.install("1.0", saying("one", "say_word"))
     assert (await packages.reload()).well
     left = (site.folder / "manga_words-1.0.dist-info").rename(site.folder / "left")
@@ -276,7 +278,7 @@ async def test_two_versions_in_one_folder_are_told_apart_by_nobody(
     assert await said(registry) == ("1.0", "one")
 
 
-async def test_an_entry_point_that_leads_nowhere_is_refused(packages: Packages, site: Site) -> None:
+async def test_entry_point_to_a_missing_module_is_refused(packages: Packages, site: Site) -> None:
     site.install("1.0", {}, points={"words": "manga_nothing:TOOLS"})
     assert "manga_nothing cannot be found: correct the entry point words" in str(await packages.reload())
 
@@ -297,10 +299,10 @@ HANGS = {
 }
 
 
-async def test_an_import_that_hangs_is_left_alone_and_changes_nothing(
+async def test_hanging_import_is_abandoned_and_changes_nothing(
     registry: Registry, site: Site, gate: threading.Event
 ) -> None:
-    """Not even when it comes to an end after all."""
+    """It changes nothing even if it ends after all."""
     packages = Packages(registry, import_seconds=0.5)
     site.install("1.0", saying("one", "say_word"))
     assert (await packages.reload()).well
@@ -319,10 +321,8 @@ async def test_an_import_that_hangs_is_left_alone_and_changes_nothing(
     assert await said(registry) == ("3.0", "three")
 
 
-async def test_what_a_module_prints_is_not_taken_for_an_answer(
-    packages: Packages, site: Site, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """stdout is the protocol's, or a command's."""
+async def test_output_of_a_module_goes_to_stderr(packages: Packages, site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+    """stdout belongs to the protocol or to a command."""
     site.install("1.0", {**saying("one", "say_word"), "words.py": "print('hello')\nWORD = 'one'\n"})
     assert (await packages.reload()).well
     captured = capsys.readouterr()

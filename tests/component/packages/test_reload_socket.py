@@ -60,7 +60,7 @@ def _listens(port: int) -> bool:
         return client.connect_ex(str(socket_path(HOST, port))) == 0
 
 
-async def test_a_server_answers_what_came_of_it() -> None:
+async def test_reload_request_returns_the_report_of_the_server() -> None:
     async with answering(1):
         report = await ask_to_reload(HOST, 1)
         assert not report.well
@@ -69,14 +69,14 @@ async def test_a_server_answers_what_came_of_it() -> None:
     assert not socket_path(HOST, 1).exists()
 
 
-async def test_two_servers_are_told_apart_by_where_they_listen() -> None:
+async def test_servers_are_told_apart_by_host_and_port() -> None:
     async with answering(1, "one"), answering(2, "two"):
         assert [(await ask_to_reload(HOST, port)).packages[0].package for port in (1, 2)] == ["one", "two"]
         with pytest.raises(NoServer):
             await ask_to_reload("127.0.0.2", 1)
 
 
-async def test_nobody_but_its_own_user_can_open_it() -> None:
+async def test_socket_is_private_to_its_user() -> None:
     async with answering(1):
         path = socket_path(HOST, 1)
         modes = [stat.S_IMODE(each.stat().st_mode) for each in (path.parent, path)]
@@ -84,7 +84,7 @@ async def test_nobody_but_its_own_user_can_open_it() -> None:
         assert path.parent.name == f"manga-tools-{os.getuid()}"
 
 
-async def test_what_a_killed_server_left_behind_is_in_nobodys_way() -> None:
+async def test_stale_socket_of_a_killed_server_is_replaced() -> None:
     path = socket_path(HOST, 1)
     path.parent.mkdir()
     with socket.socket(socket.AF_UNIX) as left:
@@ -106,7 +106,7 @@ def _a_file(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("made", [_somebody_elses, _a_file])
-async def test_where_there_can_be_no_socket_it_is_said_and_the_server_goes_on(
+async def test_server_without_a_usable_socket_folder_warns_and_goes_on(
     made: Callable[[Path], None], folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     made(folder)
@@ -120,14 +120,14 @@ async def test_where_there_can_be_no_socket_it_is_said_and_the_server_goes_on(
     await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_a_folder_that_others_could_open_is_closed_to_them() -> None:
+async def test_world_writable_socket_folder_is_made_private() -> None:
     socket_path(HOST, 1).parent.mkdir()
     socket_path(HOST, 1).parent.chmod(0o777)
     async with answering(1):
         assert stat.S_IMODE(socket_path(HOST, 1).parent.stat().st_mode) == 0o700
 
 
-async def test_who_says_nothing_or_something_else_is_in_nobodys_way(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_silent_or_malformed_client_blocks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reload_socket, "IO_SECONDS", 0.05)
     loop = asyncio.get_running_loop()
     async with answering(1) as task:
@@ -142,8 +142,8 @@ async def test_who_says_nothing_or_something_else_is_in_nobodys_way(monkeypatch:
         assert not task.done()
 
 
-async def test_nobody_elses_answer_is_believed(folder: Path) -> None:
-    """In a folder for everybody's files anybody can have put a link where the socket is looked for."""
+async def test_socket_behind_a_symbolic_link_is_not_trusted(folder: Path) -> None:
+    """In a folder that everybody may write to, anybody can have placed such a link."""
     elsewhere = folder / "elsewhere"
     async with answering(1):
         home = socket_path(HOST, 1).parent
@@ -154,7 +154,7 @@ async def test_nobody_elses_answer_is_believed(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("answer", [b"{}", b"[]", b'{"packages": [{"name": 1}], "problem": null}', b""])
-async def test_an_answer_of_another_form_is_nobodys(answer: bytes) -> None:
+async def test_malformed_answer_counts_as_no_server(answer: bytes) -> None:
     path = socket_path(HOST, 1)
     path.parent.mkdir(mode=0o700)
 
@@ -168,7 +168,7 @@ async def test_an_answer_of_another_form_is_nobodys(answer: bytes) -> None:
             await ask_to_reload(HOST, 1)
 
 
-async def test_a_server_that_is_busy_for_good_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_reload_request_to_a_busy_server_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reload_socket, "ANSWER_SECONDS", 0.05)
     task = asyncio.create_task(answer_reloads(HOST, 1, _never))
     await eventually(lambda: _listens(1))
@@ -179,8 +179,8 @@ async def test_a_server_that_is_busy_for_good_is_not_waited_for(monkeypatch: pyt
     assert not socket_path(HOST, 1).exists()
 
 
-async def test_a_flood_of_requests_is_a_few_reloads() -> None:
-    """Whoever is let in is answered by one that began after they had asked; the system turns away who finds no room."""
+async def test_concurrent_reload_requests_share_a_few_reloads() -> None:
+    """Each admitted request gets a reload that began after it; the system refuses connections beyond the backlog."""
     began, go_on = 0, asyncio.Event()
 
     async def reload() -> ReloadReport:
@@ -203,7 +203,7 @@ async def test_a_flood_of_requests_is_a_few_reloads() -> None:
     await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_who_goes_away_takes_the_answer_from_nobody() -> None:
+async def test_cancelled_reload_request_does_not_cancel_the_shared_reload() -> None:
     asked, go_on = asyncio.Event(), asyncio.Event()
 
     async def reload() -> ReloadReport:

@@ -1,4 +1,4 @@
-"""The newer tools, whatever one backend does: answered in time, labelled, and nothing false in it."""
+"""The newer tools with one failing backend answer in time, labelled, and with nothing false."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def assert_in_time(kit: Kit, answer: Answer, began: float) -> None:
 
 @pytest.mark.parametrize("port", PORTS)
 @pytest.mark.parametrize(("kit", "mood"), [(WARM, mood) for mood in BAD] + [(COLD, Mood.FAILS)], indirect=["kit"])
-async def test_one_backend_away_costs_no_answer_its_time_or_truth(kit: Kit, port: str, mood: Mood) -> None:
+async def test_single_failing_backend_leaves_answers_in_time_and_true(kit: Kit, port: str, mood: Mood) -> None:
     healthy = {fact for tool, arguments in ASKED for fact in facts((await kit.ask(tool, arguments, user="u")).value)}
     kit.clock.advance(NOTHING_IS_FRESH)
     moody: Moody = getattr(kit.backends, port)
@@ -104,7 +104,7 @@ async def test_one_backend_away_costs_no_answer_its_time_or_truth(kit: Kit, port
 
 
 @pytest.mark.parametrize("port", PORTS)
-async def test_a_turn_that_is_short_ends_in_its_own_time(kit: Kit, port: str) -> None:
+async def test_short_turn_budget_is_kept_while_a_backend_hangs(kit: Kit, port: str) -> None:
     getattr(kit.backends, port).mood = Mood.HANGS
     for number, (tool, arguments) in enumerate(ASKED):
         began = kit.clock()
@@ -137,7 +137,7 @@ class Liar:
 
 
 @pytest.mark.parametrize("port", PORTS)
-async def test_what_a_backend_says_of_another_is_said_of_nobody(kit: Kit, port: str) -> None:
+async def test_backend_answer_about_another_title_is_not_passed_on(kit: Kit, port: str) -> None:
     moody: Moody = getattr(kit.backends, port)
     moody.inner = Liar(moody.inner)
     for tool, arguments in [*ASKED, ("find_volumes", {"month": "2098-01"})]:

@@ -1,4 +1,4 @@
-"""What is read behind the calls has guards of its own: as wired, and not as a test would put it together."""
+"""Background reads have guards of their own in the wired server."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def wired(moody: Backends) -> AsyncIterator[Kit]:
 
 
 @pytest.mark.parametrize("mood", BAD)
-async def test_refreshes_that_fail_leave_the_calls_alone(wired: Kit, moody: Backends, mood: Mood) -> None:
+async def test_failing_background_refreshes_open_no_breaker_of_the_calls(wired: Kit, moody: Backends, mood: Mood) -> None:
     assert await wired.store.popular.refresh()
     moody.catalog.mood = moody.stock.mood = mood
     for _ in range(12):
@@ -40,8 +40,8 @@ async def test_refreshes_that_fail_leave_the_calls_alone(wired: Kit, moody: Back
     assert (await wired.store.stock.read(IDS, soon)).rows
 
 
-async def test_background_reads_have_all_the_time_that_they_ask_for(wired: Kit, moody: Backends) -> None:
-    """No call's guard cuts 5 s to 0.8."""
+async def test_background_reads_have_the_whole_timeout_they_ask_for(wired: Kit, moody: Backends) -> None:
+    """The guard of calls would cut 5 s to 0.8 s."""
     now = wired.clock()
     await wired.store.popular.refresh()
     await wired.app.inventory.warm()
@@ -52,7 +52,7 @@ async def test_background_reads_have_all_the_time_that_they_ask_for(wired: Kit, 
     assert BEHIND["stock"].attempt_seconds >= stock_snapshot.ASK_SECONDS
 
 
-async def test_background_reads_take_no_place_from_the_calls(wired: Kit, moody: Backends) -> None:
+async def test_background_reads_use_no_bulkhead_slots_of_the_calls(wired: Kit, moody: Backends) -> None:
     moody.catalog.gate = asyncio.Event()
     refreshes = [asyncio.create_task(wired.store.popular.refresh()) for _ in range(70)]
     await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""A backend that fails is left alone, and takes no other along."""
+"""A failing backend is no longer asked, and affects no other backend."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.support.store import Backends, Mood
 pytestmark = pytest.mark.virtual_time
 
 
-async def test_callers_in_a_hurry_open_nobodys_breaker(kit: Kit) -> None:
-    """A backend that needs 60 ms is healthy, also when twenty callers gave it 50."""
+async def test_calls_with_short_deadlines_open_no_breaker(kit: Kit) -> None:
+    """A backend that needs 60 ms is healthy although twenty callers gave it 50 ms."""
     kit.backends.catalog.gate = asyncio.Event()
     for n in range(20):
         answer = await kit.ask(
@@ -24,7 +24,7 @@ async def test_callers_in_a_hurry_open_nobodys_breaker(kit: Kit) -> None:
     assert kit.open_breakers() == []
 
 
-async def test_five_failures_open_one_breaker_and_leave_the_other_backends_alone(kit: Kit) -> None:
+async def test_five_failures_open_only_the_breaker_of_that_backend(kit: Kit) -> None:
     kit.backends.catalog.mood = Mood.FAILS
     for n in range(6):
         await kit.ask("search_manga_catalog", {"query": f"q{n}"})
@@ -35,8 +35,8 @@ async def test_five_failures_open_one_breaker_and_leave_the_other_backends_alone
     assert (await kit.ask("check_inventory", IDS)).failure is None
 
 
-async def test_a_catalogue_that_hangs_does_not_take_the_stock_down_with_it(kit: Kit) -> None:
-    """The join after a call that used up its time is too short to say anything of the stock."""
+async def test_hanging_catalogue_does_not_open_the_breaker_of_the_stock(kit: Kit) -> None:
+    """A stock read at the end of a call's time is too short to prove the stock slow."""
     kit.backends.catalog.mood, kit.backends.stock.gate = Mood.HANGS, asyncio.Event()
     for n in range(8):
         answer = await kit.ask("search_manga_catalog", {"query": f"q{n}"})
@@ -45,7 +45,7 @@ async def test_a_catalogue_that_hangs_does_not_take_the_stock_down_with_it(kit: 
     assert kit.open_breakers() == ["catalog"]
 
 
-async def test_a_backend_that_hangs_for_calls_with_time_enough_opens_its_breaker(opener: Opener, moody: Backends) -> None:
+async def test_backend_that_hangs_beyond_its_timeout_opens_its_breaker(opener: Opener, moody: Backends) -> None:
     kit = await opener()
     moody.catalog.mood = Mood.HANGS
     await asyncio.gather(*(kit.ask("search_manga_catalog", {"query": f"q{n}"}) for n in range(6)))

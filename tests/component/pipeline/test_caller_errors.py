@@ -1,4 +1,4 @@
-"""Mistakes of the caller are told as they are, and cost no backend anything."""
+"""Caller errors are reported as such, and count against no backend."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.pipeline import Kit
 pytestmark = pytest.mark.virtual_time
 
 
-async def test_caller_errors_are_told_as_they_are_and_open_no_breaker(kit: Kit) -> None:
+async def test_caller_errors_are_returned_as_such_and_open_no_breaker(kit: Kit) -> None:
     expected = [
         "VALIDATION_ERROR",
         "NOT_FOUND",
@@ -26,8 +26,8 @@ async def test_caller_errors_are_told_as_they_are_and_open_no_breaker(kit: Kit) 
     assert {event.source for event in kit.events} == {None}
 
 
-async def test_arguments_that_were_refused_are_not_told_on(kit: Kit) -> None:
-    """They can be anything: a card number in the wrong field, a megabyte of text."""
+async def test_refused_arguments_are_neither_in_events_nor_in_history(kit: Kit) -> None:
+    """A refused argument can be anything: a card number in the wrong field, a megabyte of text."""
     await kit.ask("get_manga_details", {"title_id": "4111 1111 1111 1111"}, session="s", user="u")
     assert kit.events[-1].arguments == {}
     await kit.ask("get_manga_details", {"title_id": "manga-09012345678"}, session="s", user="u")

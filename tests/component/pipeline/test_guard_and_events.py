@@ -1,4 +1,4 @@
-"""What nobody foresaw is told to nobody, and every call is told of once."""
+"""An unexpected error's text reaches no caller, and every call emits one event."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tools.store.failures import DependencyFailure
 pytestmark = pytest.mark.virtual_time
 
 
-async def test_what_nobody_foresaw_is_logged_and_told_to_nobody(kit: Kit, caplog: pytest.LogCaptureFixture) -> None:
+async def test_unexpected_error_is_logged_and_not_returned_to_the_caller(kit: Kit, caplog: pytest.LogCaptureFixture) -> None:
     kit.backends.catalog.mood = Mood.BREAKS
     with caplog.at_level(logging.ERROR):
         answer = await kit.ask("search_manga_catalog", QUERY, session="s", user="u")
@@ -35,7 +35,7 @@ async def test_what_nobody_foresaw_is_logged_and_told_to_nobody(kit: Kit, caplog
     assert kit.events[-1].outcome == "INTERNAL_ERROR"
 
 
-async def test_every_call_is_told_of_once_also_one_that_is_cancelled(kit: Kit) -> None:
+async def test_every_call_emits_one_event_even_if_cancelled(kit: Kit) -> None:
     await caller_errors(kit)
     told = len(kit.events)
     assert told == 9
@@ -50,7 +50,7 @@ async def test_every_call_is_told_of_once_also_one_that_is_cancelled(kit: Kit) -
     assert "u" != event.user != "anonymous"
 
 
-async def test_a_sink_that_fails_costs_no_answer_and_no_other_sink_its_event(
+async def test_failing_event_sink_affects_neither_the_answer_nor_other_sinks(
     kit: Kit, caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(event: CallFinished) -> None:
@@ -66,7 +66,7 @@ async def test_a_sink_that_fails_costs_no_answer_and_no_other_sink_its_event(
     assert "sink failed" in caplog.text
 
 
-async def test_a_failure_that_comes_as_an_outcome_is_recorded_as_one(kit: Kit) -> None:
+async def test_failure_outcome_is_recorded_as_failed_in_the_history(kit: Kit) -> None:
     async def failed(call: Call) -> Outcome:
         return Outcome(failure=DependencyFailure("down"))
 
@@ -78,7 +78,7 @@ async def test_a_failure_that_comes_as_an_outcome_is_recorded_as_one(kit: Kit) -
     assert (recorded.summary, recorded.succeeded) == ("DEPENDENCY_FAILURE", False)
 
 
-async def test_a_second_trip_that_is_lost_is_said(kit: Kit) -> None:
+async def test_lost_second_round_trip_is_reported_as_degraded(kit: Kit) -> None:
     inner = kit.redis.inner
 
     class OnlyBegins:
@@ -94,7 +94,7 @@ async def test_a_second_trip_that_is_lost_is_said(kit: Kit) -> None:
     assert (answer.failure, answer.meta["degraded"]) == (None, ["session"])
 
 
-async def test_a_failed_call_is_in_the_history_as_one(kit: Kit) -> None:
+async def test_failed_call_is_marked_as_failed_in_the_history(kit: Kit) -> None:
     await kit.ask("get_manga_details", {"title_id": "manga-999999"}, session="s", user="u")
     recollection = await kit.memory.recall("s", "u")
     assert recollection.calls[0].succeeded is False

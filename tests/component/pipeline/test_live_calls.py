@@ -1,4 +1,4 @@
-"""Calls that go well, with real neighbours: embedded backends, a real Valkey, real stages in their real order."""
+"""Successful calls with embedded backends, a real Valkey and the real stages in order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.virtual_time
 
 
 @pytest.mark.parametrize("tool", ARGUMENTS)
-async def test_every_tool_answers_live_with_two_trips_and_one_event(kit: Kit, tool: str) -> None:
+async def test_every_tool_answers_live_with_two_round_trips_and_one_event(kit: Kit, tool: str) -> None:
     answer = await kit.ask(tool, ARGUMENTS[tool], session="s", user="u", turn="t")
     assert (answer.failure, answer.meta["source"], answer.meta["degraded"]) == (None, "live", [])
     assert len(kit.redis.trips) == 2
@@ -26,7 +26,7 @@ async def test_every_tool_answers_live_with_two_trips_and_one_event(kit: Kit, to
 
 
 @pytest.mark.parametrize("tool", ARGUMENTS)
-async def test_the_history_says_what_was_called_with_nothing_that_the_tool_does_not_allow(kit: Kit, tool: str) -> None:
+async def test_history_keeps_only_the_arguments_that_the_tool_allows(kit: Kit, tool: str) -> None:
     await kit.ask(tool, ARGUMENTS[tool], session="s", user="u")
     (call,) = (await kit.memory.recall("s", "u")).calls
     allowed = set(kit.registry.get(tool).tool.remembered)  # type: ignore[union-attr]
@@ -36,7 +36,7 @@ async def test_the_history_says_what_was_called_with_nothing_that_the_tool_does_
     assert call.tokens > 0
 
 
-async def test_a_search_is_what_check_inventory_refers_to(kit: Kit) -> None:
+async def test_check_inventory_without_ids_checks_the_last_search(kit: Kit) -> None:
     found = await kit.ask("search_manga_catalog", QUERY, session="s", user="u")
     checked = await kit.ask("check_inventory", {}, session="s", user="u")
     assert [item["title_id"] for item in checked.value["items"]] == [card["title_id"] for card in found.value["results"]]
@@ -45,14 +45,14 @@ async def test_a_search_is_what_check_inventory_refers_to(kit: Kit) -> None:
     assert by_set.value["items"] == checked.value["items"], "a client without a session can chain too"
 
 
-async def test_nothing_to_check_and_a_set_nobody_knows_are_the_callers_to_mend(kit: Kit) -> None:
+async def test_check_inventory_without_a_search_or_with_an_unknown_set_is_a_caller_error(kit: Kit) -> None:
     assert (await kit.ask("check_inventory", {}, session="s", user="u")).failure == "VALIDATION_ERROR"
     assert (await kit.ask("check_inventory", {"result_set": "rs_" + "a" * 16})).failure == "NOT_FOUND"
     assert kit.calls_of("availability") == 0
 
 
-async def test_check_inventory_refers_to_what_was_shown_last_and_names_it(kit: Kit) -> None:
-    """By a search or by recommendations, whichever was later, live or from the cache."""
+async def test_check_inventory_checks_the_titles_shown_last_and_names_them(kit: Kit) -> None:
+    """A search or recommendations may have shown them, live or from the cache."""
     person = {"session": "s", "user": "u"}
     wished, search = {"criteria": "romance", "count": 2}, {"query": "chess"}
     for _ in range(2):
@@ -68,7 +68,7 @@ async def test_check_inventory_refers_to_what_was_shown_last_and_names_it(kit: K
     assert [item["title_id"] for item in by_set.value["items"]] == ids, "a client without a session can chain too"
 
 
-async def test_after_a_search_that_found_nothing_it_says_that(kit: Kit) -> None:
+async def test_check_inventory_after_an_empty_search_says_there_is_nothing_to_check(kit: Kit) -> None:
     nothing = await kit.ask("search_manga_catalog", {"query": "xyzzy", "author": "Nobody At All"}, session="s", user="u")
     assert nothing.value["results"] == []
     for asked in ({}, {"result_set": nothing.value["result_set"]}):
@@ -79,8 +79,8 @@ async def test_after_a_search_that_found_nothing_it_says_that(kit: Kit) -> None:
     assert kit.calls_of("availability") == 0
 
 
-async def test_stock_rows_carry_the_titles_and_the_catalogue_is_asked_for_each_once(kit: Kit) -> None:
-    """Not even once where they were shown; and a catalogue that is away takes the names and nothing else."""
+async def test_stock_rows_have_titles_without_asking_the_catalogue_for_known_ones(kit: Kit) -> None:
+    """Titles already shown are never asked for; a failing catalogue costs the names only."""
     await kit.ask("search_manga_catalog", QUERY)
     for _ in range(2):
         checked = await kit.ask("check_inventory", IDS)
@@ -89,7 +89,9 @@ async def test_stock_rows_carry_the_titles_and_the_catalogue_is_asked_for_each_o
 
 
 @pytest.mark.parametrize("mood", BAD)
-async def test_stock_is_told_without_names_when_nobody_knows_them(opener: Opener, moody: Backends, mood: Mood) -> None:
+async def test_stock_is_answered_without_names_while_they_are_unavailable(
+    opener: Opener, moody: Backends, mood: Mood
+) -> None:
     kit = await opener(warm=False)
     moody.catalog.mood = moody.titles.mood = mood
     for _ in range(8):
@@ -114,7 +116,7 @@ async def test_another_user_of_the_same_session_has_no_last_search(kit: Kit) -> 
         assert (await kit.ask("check_inventory", {}, session="s", user=user)).failure == "VALIDATION_ERROR"
 
 
-async def test_a_cached_search_is_the_last_search_too(kit: Kit) -> None:
+async def test_cached_search_becomes_the_last_search_too(kit: Kit) -> None:
     await kit.ask("search_manga_catalog", QUERY, session="s", user="u")
     again = await kit.ask("search_manga_catalog", QUERY, session="t", user="v")
     assert again.meta["source"] == "cache"

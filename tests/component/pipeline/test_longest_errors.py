@@ -1,4 +1,4 @@
-"""However much is wrong with a call, what it is told has at most 2 KB, and says what to do first."""
+"""An error message has at most 2 KB however much is wrong, and says what to do first."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WRONG: dict[str, Any] = {
 
 @cases("tool", [tool.name for tool in TOOLS])
 @cases("wrong", list(WRONG))
-async def test_an_error_has_at_most_two_kilobytes(kit: Kit, tool: str, wrong: str) -> None:
+async def test_error_has_at_most_two_kilobytes(kit: Kit, tool: str, wrong: str) -> None:
     answer = await kit.ask(tool, WRONG[wrong], session="s", user="u", turn="t", arrived=kit.clock() - 2.6)
     if answer.failure is None:
         return
@@ -34,7 +34,7 @@ async def test_an_error_has_at_most_two_kilobytes(kit: Kit, tool: str, wrong: st
     assert details.get("violations", True), "at least one is told whole"
 
 
-async def test_what_is_left_out_is_counted(kit: Kit) -> None:
+async def test_violations_left_out_of_an_error_are_counted(kit: Kit) -> None:
     answer = await kit.ask("check_inventory", {"title_ids": [f"名前{n}" for n in range(20)]})
     details = answer.result["structuredContent"]["error"]["data"]["details"]
     assert len(details["violations"]) + details["more"] == 20

@@ -1,4 +1,4 @@
-"""The way of a call: which stages it goes through, and that they run from the outside in."""
+"""The stages of a call run in their order, from the outside in."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tools.store.currency import YEN
 pytestmark = pytest.mark.virtual_time
 
 
-def test_the_order_of_the_stages_is_the_designs() -> None:
-    """A snapshot: a change here changes what a call passes through."""
+def test_stages_run_in_the_documented_order() -> None:
+    """This is a snapshot: a change here changes what every call passes through."""
     store = SimpleNamespace(currency=YEN)
     parts = Parts((), None, None, None, None, store, None, 1, 1, 1, cache=True, clocks=Clocks())  # type: ignore[arg-type]
     pipeline = build_pipeline(parts)

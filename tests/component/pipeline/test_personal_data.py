@@ -1,4 +1,4 @@
-"""Who calls: nobody gets what is somebody else's, and a caller that contradicts itself is told."""
+"""Nobody gets another customer's data, and a caller that contradicts itself is told."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tools.store.models import Order
 pytestmark = pytest.mark.virtual_time
 
 
-async def test_an_anonymous_caller_gets_no_order(kit: Kit) -> None:
+async def test_anonymous_caller_is_forbidden_to_look_up_an_order(kit: Kit) -> None:
     answer = await kit.ask("lookup_order", ARGUMENTS["lookup_order"], session="s")
     assert answer.failure == "FORBIDDEN"
     assert kit.calls_of("order") == 0
 
 
-async def test_an_order_of_somebody_else_and_one_that_never_was_are_one_answer(kit: Kit) -> None:
+async def test_foreign_order_and_missing_order_give_the_same_answer(kit: Kit) -> None:
     answers = [
         await kit.ask("lookup_order", {"order_id": order_id}, user="u", session="s")
         for order_id in ("MNG-VVVV0001", "MNG-XXXX9999")
@@ -40,8 +40,8 @@ async def test_an_order_of_somebody_else_and_one_that_never_was_are_one_answer(k
     assert [call.summary for call in calls] == ["NOT_FOUND", "NOT_FOUND"]
 
 
-async def test_a_user_id_that_is_not_the_caller_gets_an_unpersonal_answer_and_a_note(kit: Kit) -> None:
-    """Nobody's orders and views are in it, neither the caller's own nor the other's, and it is nobody's cached answer."""
+async def test_foreign_user_id_gets_an_unpersonalised_answer_with_a_note(kit: Kit) -> None:
+    """It uses no customer's orders or views, neither the caller's nor the other's, and is cached for nobody."""
     asked = {"criteria": "romance"}
     own = await kit.ask("get_recommendations", asked | {"user_id": "u"}, user="u")
     assert "purchases" in own.value["based_on"]
@@ -58,15 +58,15 @@ async def test_a_user_id_that_is_not_the_caller_gets_an_unpersonal_answer_and_a_
     assert "purchases" in (await kit.ask("get_recommendations", asked, user="v")).value["based_on"]
 
 
-async def test_an_unpersonal_answer_is_not_replayed_for_a_personal_question(kit: Kit) -> None:
-    """One idempotency key, and arguments that differ in whom they are for."""
+async def test_idempotency_key_is_refused_for_another_user_id_argument(kit: Kit) -> None:
+    """The two calls have one key, and arguments that name different users."""
     asked = {"criteria": "romance"}
     assert (await kit.ask("get_recommendations", asked | {"user_id": "v"}, user="u", idempotency_key="k")).failure is None
     assert (await kit.ask("get_recommendations", asked, user="u", idempotency_key="k")).failure == "VALIDATION_ERROR"
 
 
 @cases("tool", ARGUMENTS)
-async def test_who_calls_among_the_arguments_is_ignored_and_said(kit: Kit, tool: str) -> None:
+async def test_identity_arguments_are_ignored_and_named_in_a_note(kit: Kit, tool: str) -> None:
     given = ARGUMENTS[tool] | {"session_id": "another", "turnId": 7, "user_token": "hunter2"}
     answer = await kit.ask(tool, given, user="u", session="s")
     assert answer.failure is None
@@ -75,7 +75,7 @@ async def test_who_calls_among_the_arguments_is_ignored_and_said(kit: Kit, tool:
     assert (answer.call.session, answer.call.principal.user) == ("s", "u")
 
 
-async def test_a_user_id_where_none_is_taken_counts_for_nothing(kit: Kit) -> None:
+async def test_user_id_argument_has_no_effect_on_tools_that_take_none(kit: Kit) -> None:
     order = {"order_id": "MNG-UUUU0001"}
     own = await kit.ask("lookup_order", order | {"user_id": "u"}, user="u")
     assert (own.value["order_id"], own.note) == ("MNG-UUUU0001", "")
@@ -87,13 +87,13 @@ async def test_a_user_id_where_none_is_taken_counts_for_nothing(kit: Kit) -> Non
 
 
 @cases("user", ["ｔａｒｏ", "cafe\u0301", "読者\u200b太郎"])
-async def test_ones_own_user_id_is_fine_however_its_characters_are_composed(kit: Kit, user: str) -> None:
+async def test_own_user_id_is_accepted_in_any_unicode_composition(kit: Kit, user: str) -> None:
     answer = await kit.ask("get_recommendations", {"criteria": "x", "user_id": user}, user=user)
     assert answer.failure is None
 
 
-async def test_without_a_number_a_customer_gets_their_own_latest_orders(kit: Kit) -> None:
-    """As a shopper would call their state; and nobody else's, signed in or not."""
+async def test_lookup_without_a_number_lists_only_the_callers_latest_orders(kit: Kit) -> None:
+    """Their states are in a shopper's words; an anonymous caller gets none."""
     listed = await kit.ask("lookup_order", {}, user="u", session="s")
     assert [row["order_id"] for row in listed.value["orders"]] == ["MNG-UUUU0001"]
     assert listed.value["orders"][0]["status"] == "in_transit"
@@ -111,7 +111,7 @@ async def test_without_a_number_a_customer_gets_their_own_latest_orders(kit: Kit
 
 
 @cases(("hours", "late"), [(0, False), (24, True)])
-async def test_what_is_late_is_told_by_the_stores_clock(kit: Kit, hours: int, late: bool) -> None:
+async def test_lateness_is_judged_by_the_clock_of_the_store(kit: Kit, hours: int, late: bool) -> None:
     order = replace(ORDERS[0][1], estimated_delivery="2026-10-03")
 
     class Orders:
@@ -126,15 +126,15 @@ async def test_what_is_late_is_told_by_the_stores_clock(kit: Kit, hours: int, la
 
 @cases("tool", ARGUMENTS)
 @cases("wrong", [False, True])
-async def test_every_answer_of_every_tool_can_carry_a_note_in_its_one_text(kit: Kit, tool: str, wrong: bool) -> None:
-    """The kit checks each against the tool's schema, and its text against it."""
+async def test_every_answer_can_carry_a_note_in_its_only_text_block(kit: Kit, tool: str, wrong: bool) -> None:
+    """The kit checks each answer against the tool's schema, and its text against the answer."""
     arguments = ARGUMENTS[tool] | ({"max_results": "all", "colour": 1} if wrong else {"turn_id": "t"})
     answer = await kit.ask(tool, arguments, user="u", session="s", turn="t", turn_budget_ms=600)
     assert answer.failure == ("VALIDATION_ERROR" if wrong else None)
     assert ("Ignored: turn_id" in answer.note, "nearly used up" in answer.note) == (not wrong, not wrong)
 
 
-async def test_many_names_that_say_who_calls_make_no_long_note(kit: Kit) -> None:
+async def test_note_about_many_ignored_identity_arguments_is_short(kit: Kit) -> None:
     names = {"session" + "_" * n + "id": "x" for n in range(1, 25)} | {"session\u200b_id": 1, "SESSION-ID": 2}
     answer = await kit.ask("search_manga_catalog", QUERY | names)
     assert answer.failure is None

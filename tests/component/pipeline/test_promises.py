@@ -1,4 +1,4 @@
-"""What a failure promises (`retryable`, `retry_after_ms`, `fallback_available`) is what the server then does."""
+"""The server does what a failure states in `retryable`, `retry_after_ms` and `fallback_available`."""
 
 from __future__ import annotations
 
@@ -80,8 +80,10 @@ def told(failure: Failure, *, left_ms: int | None = None, name: TurnName = NAMED
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Failure) else "",
 )
-def test_every_failure_says_whether_and_when_to_try_again(failure: Failure, retryable: bool, soon_ms: int | None) -> None:
-    """A time for each that may be tried again, and for no other; never a fallback where trying again is no use."""
+def test_every_failure_states_retryability_delay_and_fallback(
+    failure: Failure, retryable: bool, soon_ms: int | None
+) -> None:
+    """Only a retryable failure has a delay, and only a retryable one may have a fallback."""
     assert told(failure) == (retryable, soon_ms, retryable)
     assert told(failure, tool=ORDER) == (retryable, soon_ms, False), "orders have no fallback"
 
@@ -97,16 +99,14 @@ def test_every_failure_says_whether_and_when_to_try_again(failure: Failure, retr
         (0, TurnName(TurnKind.TRACE, "f" * 32), True),
     ],
 )
-def test_nothing_is_worth_another_try_in_a_named_turn_that_will_be_over(
-    left_ms: int, name: TurnName, retryable: bool
-) -> None:
-    """After the wait of 500 ms nothing would be started any more; a turn that nobody named would be replaced."""
+def test_failure_is_not_retryable_in_a_named_turn_that_will_be_over(left_ms: int, name: TurnName, retryable: bool) -> None:
+    """After the wait of 500 ms the named turn has no time left; an unnamed turn would be replaced by a new one."""
     assert told(TimedOut("x", retry_after_ms=500), left_ms=left_ms, name=name) == (
         (True, 500, True) if retryable else (False, None, False)
     )
 
 
-async def test_a_retry_in_a_turn_that_is_used_up_fails_as_was_said(kit: Kit) -> None:
+async def test_retry_in_an_exhausted_turn_fails_as_announced(kit: Kit) -> None:
     who = {"session": "s", "user": "u", "turn": "t", "arrived": kit.clock() - 2.95}
     for _ in range(2):
         answer = await kit.ask(ORDER, AN_ORDER, **who)
@@ -114,7 +114,7 @@ async def test_a_retry_in_a_turn_that_is_used_up_fails_as_was_said(kit: Kit) -> 
     assert (await kit.ask(ORDER, AN_ORDER, session="s", user="u", turn="another")).failure is None
 
 
-async def test_a_call_cut_off_by_the_end_of_its_turn_is_not_to_be_repeated_in_it(kit: Kit) -> None:
+async def test_call_cut_off_by_the_end_of_its_turn_is_not_retryable(kit: Kit) -> None:
     kit.backends.orders.mood = Mood.HANGS
     answer = await kit.ask(ORDER, AN_ORDER, session="s", user="u", turn="t", turn_budget_ms=400)
     assert (answer.failure, promised(answer)["retryable"]) == ("TIMEOUT", False)
@@ -122,8 +122,8 @@ async def test_a_call_cut_off_by_the_end_of_its_turn_is_not_to_be_repeated_in_it
     assert (await kit.ask(ORDER, AN_ORDER, session="s", user="u", turn="t")).failure == "BUDGET_EXHAUSTED"
 
 
-async def test_an_open_circuit_says_when_it_lets_a_call_through(redis: MultiplexedRedis, moody: Backends) -> None:
-    """Earlier it does not, then it does."""
+async def test_open_breaker_states_when_it_admits_a_call(redis: MultiplexedRedis, moody: Backends) -> None:
+    """A call before that time is refused, and one after it is admitted."""
     async with open_kit(redis, moody, tools=NO_FALLBACK) as kit:
         guard = kit.guards["orders"]
         guard._policy = replace(guard._policy, retry=RetryPolicy(attempts=1))
@@ -143,7 +143,7 @@ async def test_an_open_circuit_says_when_it_lets_a_call_through(redis: Multiplex
         assert (await kit.ask(ORDER, AN_ORDER, user="u")).failure is None
 
 
-async def test_while_a_circuit_is_probed_a_call_is_told_to_wait_for_the_probe(kit: Kit) -> None:
+async def test_call_during_a_probe_is_told_to_wait_for_the_probe(kit: Kit) -> None:
     breaker = kit.guards["orders"].breaker
     trip(breaker)
     await until_probed(breaker)
@@ -157,9 +157,7 @@ async def test_while_a_circuit_is_probed_a_call_is_told_to_wait_for_the_probe(ki
     assert (await kit.ask(ORDER, AN_ORDER, user="v")).failure == "NOT_FOUND"
 
 
-async def test_who_is_refused_for_load_is_answered_later_also_from_a_lower_rung(
-    redis: MultiplexedRedis, moody: Backends
-) -> None:
+async def test_call_refused_for_load_is_retryable_and_may_get_a_fallback(redis: MultiplexedRedis, moody: Backends) -> None:
     async with open_kit(redis, moody, max_concurrent_calls=1) as kit:
         moody.catalog.gate = asyncio.Event()
         first = asyncio.create_task(kit.ask(SEARCH, QUERY))
@@ -172,7 +170,7 @@ async def test_who_is_refused_for_load_is_answered_later_also_from_a_lower_rung(
         assert (await kit.ask(SEARCH, {"query": "other"})).meta["source"] == "fallback"
 
 
-async def test_who_is_over_the_limit_is_let_through_after_the_wait(redis: MultiplexedRedis, moody: Backends) -> None:
+async def test_rate_limited_call_is_admitted_after_the_stated_wait(redis: MultiplexedRedis, moody: Backends) -> None:
     async with open_kit(redis, moody, rate=Rate(20, 1)) as kit:
         await kit.ask(SEARCH, QUERY, user="first")  # it loads the tables of words, which takes longer than the wait
         await kit.ask(SEARCH, QUERY, user="u")
@@ -188,7 +186,7 @@ async def test_who_is_over_the_limit_is_let_through_after_the_wait(redis: Multip
 
 
 @pytest.mark.parametrize("tool", [DETAILS, STOCK])
-async def test_a_failure_that_comes_from_the_end_of_the_ladder_promises_no_rung(
+async def test_failure_of_the_last_fallback_promises_no_fallback(
     redis: MultiplexedRedis, moody: Backends, tool: str
 ) -> None:
     arguments = {DETAILS: {"title_id": "manga-000001"}, STOCK: IDS}[tool]
@@ -200,14 +198,14 @@ async def test_a_failure_that_comes_from_the_end_of_the_ladder_promises_no_rung(
         assert (await kit.ask(tool, arguments, user="u", idempotency_key="k")).failure is None
 
 
-async def test_what_nobody_foresaw_promises_nothing_since_no_rung_stands_in_for_it(kit: Kit) -> None:
+async def test_unexpected_error_promises_neither_retry_nor_fallback(kit: Kit) -> None:
     kit.backends.catalog.mood = Mood.BREAKS
     for _ in range(2):
         answer = await kit.ask(SEARCH, QUERY)
         assert promised(answer) == {"retryable": False, "retry_after_ms": None, "fallback_available": False}
 
 
-async def test_who_waited_in_vain_for_the_same_call_may_ask_again_and_be_answered_by_it(kit: Kit) -> None:
+async def test_call_that_timed_out_waiting_for_its_duplicate_may_be_retried(kit: Kit) -> None:
     kit.backends.catalog.gate = asyncio.Event()
     first = asyncio.create_task(kit.ask(SEARCH, QUERY, user="u", idempotency_key="k"))
     await eventually(lambda: kit.calls_of("search") == 1)
@@ -219,7 +217,7 @@ async def test_who_waited_in_vain_for_the_same_call_may_ask_again_and_be_answere
     assert (await kit.ask(SEARCH, QUERY, user="u", idempotency_key="k")).value == done.value
 
 
-async def test_who_waited_for_a_call_that_failed_with_all_its_rungs_is_promised_none(
+async def test_duplicate_of_a_failed_call_without_fallback_is_promised_none(
     redis: MultiplexedRedis, moody: Backends
 ) -> None:
     async with open_kit(redis, moody, warm=False) as kit:

@@ -1,4 +1,4 @@
-"""Tools that come, change and go while calls run: each call ends on the version that it began with."""
+"""Tools are replaced and withdrawn while calls run: each call ends on the version it began with."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class Version:
         )
 
 
-async def test_a_call_ends_on_the_version_that_it_began_with(kit: Kit) -> None:
-    """And the next one, though equal, does not wait for it: it is answered by the version that is there now."""
+async def test_running_call_ends_on_the_version_it_began_with(kit: Kit) -> None:
+    """An equal later call does not wait for it, and is answered by the present version."""
     old, new = Version("old"), Version("new", key="said")
     kit.registry.register(old.tool, "1")
     first = asyncio.create_task(kit.ask(NAME, user="u"))
@@ -66,7 +66,7 @@ async def test_a_call_ends_on_the_version_that_it_began_with(kit: Kit) -> None:
     assert (old.begun, new.begun) == (1, 1)
 
 
-async def test_a_call_ends_though_its_tool_was_withdrawn(kit: Kit) -> None:
+async def test_running_call_ends_though_its_tool_was_withdrawn(kit: Kit) -> None:
     tool = Version("word")
     kit.registry.register(tool.tool, "1")
     call = asyncio.create_task(kit.ask(NAME))
@@ -76,7 +76,7 @@ async def test_a_call_ends_though_its_tool_was_withdrawn(kit: Kit) -> None:
     assert (await call).value == {"word": "word"}
 
 
-async def test_who_calls_a_tool_that_was_withdrawn_is_told_what_to_use_instead(kit: Kit) -> None:
+async def test_call_of_a_withdrawn_tool_is_told_what_to_use_instead(kit: Kit) -> None:
     tool = Version("word")
     tool.gate.set()
     kit.registry.register(tool.tool, "1")
@@ -92,8 +92,8 @@ async def test_who_calls_a_tool_that_was_withdrawn_is_told_what_to_use_instead(k
 
 
 @pytest.mark.parametrize("key", ["word", "said"], ids=["the same schema", "another schema"])
-async def test_what_another_version_has_left_in_the_cache_is_not_served(key: str, opener: Opener) -> None:
-    """Neither here nor in another process, nor when the new version cannot answer; and its own is."""
+async def test_cache_entry_of_another_version_is_not_served(key: str, opener: Opener) -> None:
+    """This holds in every process, and when the new version cannot answer; an entry of its own is served."""
     kit, other = await opener(), await opener()
     old, new = Version("old"), Version("new", key)
     for version in (old, new):
@@ -110,7 +110,7 @@ async def test_what_another_version_has_left_in_the_cache_is_not_served(key: str
     assert (await kit.ask(NAME)).value == {"word": "old"}, "back to the version before"
 
 
-async def test_one_idempotency_key_does_not_join_two_versions(kit: Kit) -> None:
+async def test_idempotency_key_does_not_join_two_versions(kit: Kit) -> None:
     old, new = Version("old"), Version("new", "said")
     new.gate.set()
     kit.registry.register(old.tool, "1")
@@ -123,8 +123,8 @@ async def test_one_idempotency_key_does_not_join_two_versions(kit: Kit) -> None:
     assert (await kit.ask(NAME, user="u", idempotency_key="k")).value == {"said": "new"}
 
 
-async def test_the_settings_count_for_tools_that_come_later(opener: Opener) -> None:
-    """What may appear depends on MANGA_ADULT, so what is cached is not shared between two that have set it otherwise."""
+async def test_cache_entries_are_not_shared_between_different_settings(opener: Opener) -> None:
+    """Contents depend on MANGA_ADULT, so servers with different values share no entry."""
     version = Version("word")
     version.gate.set()
     for setting in ("on", "off"):
@@ -134,7 +134,7 @@ async def test_the_settings_count_for_tools_that_come_later(opener: Opener) -> N
     assert version.begun == 2
 
 
-async def test_the_list_follows(kit: Kit) -> None:
+async def test_tool_list_follows_registration_replacement_flags_and_withdrawal(kit: Kit) -> None:
     listing = ToolListing(ToolAccess(kit.registry, kit.flags))
 
     def listed() -> list[tuple[str, str]]:
@@ -152,7 +152,7 @@ async def test_the_list_follows(kit: Kit) -> None:
     assert listed() == []
 
 
-async def test_a_flag_counts_for_a_tool_that_comes_later(kit: Kit) -> None:
+async def test_flag_applies_to_a_tool_registered_later(kit: Kit) -> None:
     kit.switch(say_word=False)
     version = Version("word")
     kit.registry.register(version.tool, "1")

@@ -1,4 +1,4 @@
-"""The composition itself: one clock for everything, and how long each part of it may hold an answer."""
+"""The wired server: one clock for everything, and the longest time each part may delay an answer."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def real_clocks(root: Any) -> list[str]:
     return found
 
 
-async def test_nothing_that_is_wired_has_a_clock_of_its_own(kit: Kit) -> None:
-    """After a call or two, so that what is made on the way is there as well. (Transports live in real time.)"""
+async def test_every_wired_part_uses_the_injected_clock(kit: Kit) -> None:
+    """A call or two are made first, so that parts made on demand exist. (Transports use real time.)"""
     kit.backends.stock.mood = Mood.FAILS
     for tool, arguments in (("search_manga_catalog", PIRATES), ("check_inventory", IDS), ("lookup_order", ORDER)):
         await kit.ask(tool, arguments, user=tool, session="s", turn="t")
@@ -82,7 +82,7 @@ async def test_nothing_that_is_wired_has_a_clock_of_its_own(kit: Kit) -> None:
     assert real_clocks([app.pipeline, app.memory, app.turns, app.backends, app.inventory, app.dependencies]) == []
 
 
-def test_the_search_for_clocks_finds_one() -> None:
+def test_search_for_real_clocks_finds_one() -> None:
     assert real_clocks([{"a": partial(print, Deadline(1.0))}]) == ["list.0.'a'.args.0.clock"]
 
 
@@ -129,8 +129,8 @@ ASKED: dict[str, dict[str, Any]] = {
         ("lookup_order", 300),
     ],
 )
-async def test_with_every_backend_hung_an_answer_comes_when_its_tools_time_is_over(kit: Kit, tool: str, ms: int) -> None:
-    """And with Redis hung too, 50 ms later."""
+async def test_answer_arrives_at_the_tool_timeout_while_every_backend_hangs(kit: Kit, tool: str, ms: int) -> None:
+    """With Redis hanging too it arrives 50 ms later."""
     here = kit.backends
     for port in (here.catalog, here.titles, here.stock, here.releases, here.orders, here.profiles):
         port.mood = Mood.HANGS
@@ -140,8 +140,8 @@ async def test_with_every_backend_hung_an_answer_comes_when_its_tools_time_is_ov
 
 
 @pytest.mark.parametrize("answered", [0, 1])
-async def test_a_redis_that_hangs_holds_an_answer_for_50_ms_at_one_trip_or_the_other(kit: Kit, answered: int) -> None:
-    """Whoever could not begin leaves nothing."""
+async def test_hanging_redis_delays_an_answer_by_50_ms_in_all(kit: Kit, answered: int) -> None:
+    """A call whose begin failed writes no record."""
     kit.redis.inner = Silent(kit.redis.inner, answered)
     answer = await kit.ask("search_manga_catalog", PIRATES, user="u", session="s", turn="t")
     assert (answer.failure, answer.meta["degraded"]) == (None, ["session"])
@@ -149,7 +149,7 @@ async def test_a_redis_that_hangs_holds_an_answer_for_50_ms_at_one_trip_or_the_o
     assert len(kit.redis.trips) == 1 + answered
 
 
-async def test_in_a_turn_that_is_known_to_be_over_a_redis_that_hangs_holds_an_answer_for_half_as_long(kit: Kit) -> None:
+async def test_hanging_redis_delays_an_answer_of_an_exhausted_turn_by_25_ms(kit: Kit) -> None:
     kit.redis.inner = Silent()
     who = {"user": "u", "session": "s", "turn": "t"}
     await kit.ask("search_manga_catalog", PIRATES, **who)
@@ -158,7 +158,7 @@ async def test_in_a_turn_that_is_known_to_be_over_a_redis_that_hangs_holds_an_an
     assert (answer.meta["source"], answer.meta["latencyMs"]) == ("fallback", pytest.approx(25))
 
 
-async def test_in_a_turn_that_is_over_the_record_leaves_the_answer_10_of_its_50_ms(kit: Kit) -> None:
+async def test_hanging_record_in_an_exhausted_turn_delays_the_answer_by_40_ms(kit: Kit) -> None:
     who = {"user": "u", "session": "s", "turn": "t", "arrived": kit.clock()}
     kit.redis.inner = Silent(kit.redis.inner, 3)
     await kit.ask("search_manga_catalog", PIRATES, **who)
@@ -168,16 +168,16 @@ async def test_in_a_turn_that_is_over_the_record_leaves_the_answer_10_of_its_50_
     assert answer.meta["latencyMs"] == pytest.approx(40)
 
 
-async def test_the_record_of_a_call_that_used_up_its_time_waits_no_longer_than_the_answer_may(kit: Kit) -> None:
-    """10 ms past the call's end, and 4 ms at least: not the 50 of a call with time to spare."""
+async def test_record_of_a_timed_out_call_waits_at_most_10_ms(kit: Kit) -> None:
+    """It waits 10 ms past the call's end and at least 4 ms, where a call with time to spare waits 50 ms."""
     kit.backends.orders.mood = Mood.HANGS
     kit.redis.inner = Silent(kit.redis.inner, 1)
     answer = await kit.ask("lookup_order", ORDER, user="u", session="s", turn="t")
     assert (answer.failure, answer.meta["latencyMs"]) == ("TIMEOUT", pytest.approx(310))
 
 
-async def test_while_redis_is_away_a_users_limit_is_kept_here_over_all_sessions(moody: Backends) -> None:
-    """With the production's breaker between: also while Redis is left alone. It refills."""
+async def test_user_limit_is_kept_in_process_across_sessions_while_redis_is_away(moody: Backends) -> None:
+    """The production breaker stands between, so Redis is not asked for a while. The bucket refills."""
     async with open_kit(Away(), moody, rate=Rate(10, 8)) as kit:
         told = [(await kit.ask("check_inventory", IDS, user="u", session=f"s{n}")).failure for n in range(10)]
         assert told == [None] * 8 + ["RATE_LIMITED"] * 2
@@ -186,10 +186,8 @@ async def test_while_redis_is_away_a_users_limit_is_kept_here_over_all_sessions(
         assert [(await kit.ask("check_inventory", IDS, user="u")).failure for _ in range(2)] == [None, "RATE_LIMITED"]
 
 
-async def test_work_that_others_joined_ends_with_the_tools_time_all_the_same(
-    redis: MultiplexedRedis, moody: Backends
-) -> None:
-    """By the deadline stage alone: no backend's guard sees it, and somebody with time left still waits for it."""
+async def test_shared_flight_still_ends_at_the_tool_timeout_of_each_caller(redis: MultiplexedRedis, moody: Backends) -> None:
+    """The deadline stage alone ends it: no backend guard sees the flight, and a caller with time left waits on."""
 
     async def hangs(context: ToolContext, asked: Json) -> Json:
         await asyncio.Event().wait()

@@ -1,4 +1,4 @@
-"""Preferences that two change at once, or whose change nobody saw the end of: no process goes on obeying what is gone."""
+"""Concurrent or timed out changes of preferences leave no process with a removed preference."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from tools.store.failures import TimedOut
 pytestmark = pytest.mark.virtual_time
 
 
-async def test_the_slower_of_two_changes_puts_back_nothing_that_the_quicker_has_removed(
+async def test_slower_of_two_changes_does_not_restore_a_removed_preference(
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was kept here is forgotten elsewhere before this process has told the others of it."""
+    """Another process removes it before this process has announced its own change."""
     one, other = await opener(), await opener()
     before = await search(one, "shonen")
     keep = EmbeddedPreferences.keep
@@ -40,7 +40,7 @@ async def test_the_slower_of_two_changes_puts_back_nothing_that_the_quicker_has_
         assert (found(after), told(after)) == (found(before), told(before))
 
 
-async def test_who_read_before_a_change_whose_answer_was_lost_puts_no_old_copy(
+async def test_concurrent_reader_does_not_restore_a_copy_older_than_a_timed_out_change(
     kit: Kit, redis: MultiplexedRedis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await remember(kit, NO_GHOSTS)
@@ -58,8 +58,8 @@ async def test_who_read_before_a_change_whose_answer_was_lost_puts_no_old_copy(
 
 
 @cases("budget", [None, "150"])
-async def test_what_was_changed_is_told_however_long_it_is(kit: Kit, budget: str | None) -> None:
-    """Nobody hears of a failure when it was done: twenty long ones are more than one answer may hold."""
+async def test_change_of_preferences_is_answered_within_any_token_budget(kit: Kit, budget: str | None) -> None:
+    """A done change must not be reported as failed; twenty long preferences exceed one answer."""
     said = {"user": "u", "session": "s", **({"turn": "t", "token_budget": budget} if budget else {})}
     for n in range(20):
         await remember(kit, f"{n:02} {'鬱な話は疲れる、' * 24}")

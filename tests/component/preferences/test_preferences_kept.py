@@ -1,4 +1,4 @@
-"""Where preferences are kept: in the store, with a copy that no process believes for longer than it is true."""
+"""Preferences are kept in the store, with a copy in Redis that no process uses beyond its validity."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def stored(kit: Kit) -> int:
     return sum(method == "stated" for method, _ in kit.backends.preferences.asked)
 
 
-async def test_a_call_has_two_trips_with_and_without_preferences(kit: Kit) -> None:
+async def test_call_needs_two_round_trips_with_and_without_preferences(kit: Kit) -> None:
     for _ in range(2):
         kit.redis.trips.clear()
         await search(kit, "shonen")
@@ -35,7 +35,9 @@ async def test_a_call_has_two_trips_with_and_without_preferences(kit: Kit) -> No
         await remember(kit, NO_GHOSTS)
 
 
-async def test_the_store_is_asked_once_in_half_an_hour_for_who_has_none_too(kit: Kit, redis: MultiplexedRedis) -> None:
+async def test_preferences_are_read_from_the_store_once_per_half_hour_even_if_empty(
+    kit: Kit, redis: MultiplexedRedis
+) -> None:
     for _ in range(3):
         await search(kit, "shonen")
         await recommend(kit, "games", "u")
@@ -44,7 +46,7 @@ async def test_the_store_is_asked_once_in_half_an_hour_for_who_has_none_too(kit:
     assert 0 < await ask(redis, "TTL", COPY) <= 1800
 
 
-async def test_another_process_obeys_and_forgets_with_its_next_call(opener: Opener) -> None:
+async def test_other_processes_obey_a_change_with_their_next_call(opener: Opener) -> None:
     one, other = await opener(), await opener()
     before = await search(other, "shonen")
     for _ in range(2):
@@ -55,7 +57,7 @@ async def test_another_process_obeys_and_forgets_with_its_next_call(opener: Open
         assert (found(after), told(after)) == (found(before), told(before))
 
 
-async def test_who_read_before_a_change_puts_no_old_copy_after_it(kit: Kit, redis: MultiplexedRedis) -> None:
+async def test_concurrent_reader_does_not_overwrite_a_newer_copy(kit: Kit, redis: MultiplexedRedis) -> None:
     """A call that found no copy writes its own only where there is still none."""
     own = kit.store.preferences
     step = own.copy("u", ())
@@ -68,13 +70,13 @@ async def test_who_read_before_a_change_puts_no_old_copy_after_it(kit: Kit, redi
 @pytest.mark.parametrize(
     "copy", [b"", b"nonsense", b"{}", b"[[1, 2]]", b'[["x", "2026"]]', b'[["' + b"x" * 999 + b'", "2026-11-23"]]']
 )
-async def test_a_copy_that_says_nothing_is_none(kit: Kit, redis: MultiplexedRedis, copy: bytes) -> None:
+async def test_malformed_copy_in_redis_is_ignored_for_the_store(kit: Kit, redis: MultiplexedRedis, copy: bytes) -> None:
     await remember(kit, NO_GHOSTS)
     await ask(redis, "SET", COPY, copy)
     assert GHOSTS not in found(await search(kit, "shonen"))
 
 
-async def test_without_redis_the_store_says_what_to_obey(opener: Opener, redis: MultiplexedRedis) -> None:
+async def test_preferences_are_read_from_the_store_while_redis_is_away(opener: Opener, redis: MultiplexedRedis) -> None:
     kit = await opener()
     await remember(kit, NO_GHOSTS)
     kit.redis.inner.away = True  # type: ignore[attr-defined]
@@ -84,7 +86,7 @@ async def test_without_redis_the_store_says_what_to_obey(opener: Opener, redis: 
 
 
 @pytest.mark.parametrize("mood", BAD)
-async def test_where_nobody_can_tell_a_call_goes_on_and_says_that_it_does_not_obey(kit: Kit, mood: Mood) -> None:
+async def test_call_without_readable_preferences_answers_and_says_so(kit: Kit, mood: Mood) -> None:
     kit.backends.preferences.mood = mood
     for answer in (await search(kit, "shonen"), await recommend(kit, "games", "u")):
         assert "preferences" in answer.meta["degraded"]
@@ -96,7 +98,7 @@ async def test_where_nobody_can_tell_a_call_goes_on_and_says_that_it_does_not_ob
 
 @pytest.mark.parametrize("mood", BAD)
 @pytest.mark.parametrize("tool", ["remember_preference", "forget_preference"])
-async def test_what_the_store_did_not_confirm_is_a_failure(kit: Kit, tool: str, mood: Mood) -> None:
+async def test_unconfirmed_change_of_preferences_is_a_failure(kit: Kit, tool: str, mood: Mood) -> None:
     await remember(kit, NO_GHOSTS)
     kit.backends.preferences.mood = mood
     answer = await kit.ask(tool, {"preference": "no romance" if tool.startswith("remember") else "all"}, user="u")
@@ -106,14 +108,14 @@ async def test_what_the_store_did_not_confirm_is_a_failure(kit: Kit, tool: str, 
     assert told(await search(kit, "shonen")).keys() == {"shonen", f"remembered: {NO_GHOSTS}"}
 
 
-async def test_what_was_not_taken_from_every_copy_is_said(kit: Kit) -> None:
+async def test_change_without_redis_says_that_copies_last_half_an_hour(kit: Kit) -> None:
     kit.redis.inner.away = True  # type: ignore[attr-defined]
     answer = await remember(kit, NO_GHOSTS)
     assert answer.value["preferences"] == [NO_GHOSTS]
     assert "half an hour" in answer.note
 
 
-async def test_an_idempotency_key_keeps_no_words(kit: Kit, redis: MultiplexedRedis) -> None:
+async def test_idempotency_record_contains_no_preference_text(kit: Kit, redis: MultiplexedRedis) -> None:
     await remember(kit, NO_GHOSTS)
     for _ in range(2):
         await kit.ask("search_manga_catalog", {"query": "shonen"}, user="u", session="s", idempotency_key="k")
@@ -146,10 +148,10 @@ class Lines:
         return True
 
 
-async def test_what_was_forgotten_stands_nowhere(
+async def test_forgotten_preference_text_is_left_in_no_store_log_or_audit(
     opener: Opener, redis: MultiplexedRedis, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Redis, the store, the audit, the log: not while it is kept, but for the store and its copy, and nowhere after."""
+    """Before its removal it is in the store and its copy only, and afterwards nowhere."""
     caplog.set_level("DEBUG")
     audit = Lines()
     kit: Kit = await opener(audit=AuditLog(audit), log_tool_calls="all")
@@ -179,7 +181,7 @@ async def test_what_was_forgotten_stands_nowhere(
             assert not [place for place in (*kept_apart, *after) if part in place]
 
 
-async def test_an_audit_that_is_required_is_written_before_anything_is_said(opener: Opener) -> None:
+async def test_preference_is_refused_when_the_required_audit_line_is_lost(opener: Opener) -> None:
     class Deaf(Lines):
         def put(self, line: bytes, written: Callable[[bool], None] | None = None) -> bool:
             return False

@@ -1,4 +1,4 @@
-"""What customers look at is remembered for them, behind their answers, and changes what is recommended to them alone."""
+"""Views and searches are recorded behind the answers, and change only that user's recommendations."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def told(kit: Kit) -> list[list[tuple[str, Event]]]:
 # -- what it changes
 
 
-async def test_a_viewed_title_changes_what_is_recommended_to_that_user_and_to_nobody_else(opener: Opener) -> None:
+async def test_viewed_title_changes_the_recommendations_of_that_user_only(opener: Opener) -> None:
     kit: Kit = await opener(cache=False)
     before = {user: await kit.ask("get_recommendations", STORY, user=user) for user in ("reader", "other", None)}
     assert {answer.value["recommendations"][0]["title_id"] for answer in before.values()} == {"manga-000001"}
@@ -83,7 +83,7 @@ async def test_a_viewed_title_changes_what_is_recommended_to_that_user_and_to_no
     assert after["reader"].meta["degraded"] == []
 
 
-async def test_a_viewed_title_is_not_an_owned_one_and_may_be_recommended(kit: Kit) -> None:
+async def test_viewed_title_may_still_be_recommended(kit: Kit) -> None:
     await kit.ask("get_manga_details", VIEWED, user="reader")
     await written(kit, 1)
     answer = await kit.ask("get_recommendations", STORY | {"count": 10}, user="reader")
@@ -91,8 +91,8 @@ async def test_a_viewed_title_is_not_an_owned_one_and_may_be_recommended(kit: Ki
     assert "ou looked at it before" in reasons["manga-000001"]
 
 
-async def test_an_owned_title_that_was_viewed_too_is_owned(kit: Kit) -> None:
-    """User u has bought it."""
+async def test_owned_title_that_was_viewed_counts_as_owned(kit: Kit) -> None:
+    """User u has bought the title."""
     await kit.ask("get_manga_details", VIEWED, user="u")
     await written(kit, 1)
     answer = await kit.ask("get_recommendations", STORY | {"count": 10}, user="u")
@@ -101,7 +101,7 @@ async def test_an_owned_title_that_was_viewed_too_is_owned(kit: Kit) -> None:
     assert any("which you have" in card["reason"] for card in answer.value["recommendations"])
 
 
-async def test_a_theme_that_was_searched_for_is_what_more_is_recommended_of(opener: Opener) -> None:
+async def test_searched_theme_is_used_for_recommendations(opener: Opener) -> None:
     kit: Kit = await opener(cache=False)
     await kit.ask("search_manga_catalog", {"query": "怖い漫画"}, user="reader")
     await written(kit, 1)
@@ -112,8 +112,8 @@ async def test_a_theme_that_was_searched_for_is_what_more_is_recommended_of(open
 # -- what is remembered
 
 
-async def test_details_and_searches_are_remembered_live_and_from_the_cache(kit: Kit) -> None:
-    """A query in the form in which two of them compare."""
+async def test_details_and_searches_are_recorded_whether_live_or_cached(kit: Kit) -> None:
+    """A query is recorded in its normalised form."""
     for user, source in (("other", "live"), ("reader", "cache")):
         assert (await kit.ask("get_manga_details", VIEWED, user=user)).meta["source"] == source
     long = "ＳＥＡ   Of\tＴｒｅｅｓ " * 20
@@ -125,7 +125,7 @@ async def test_details_and_searches_are_remembered_live_and_from_the_cache(kit: 
     assert subject == ("sea of trees " * 20)[:100]
 
 
-async def test_many_calls_within_a_second_cost_one_write_and_a_repeat_none(
+async def test_many_events_within_a_second_cost_one_write_and_repeats_none(
     kit: Kit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("server.stages.remember.COLLECT_SECONDS", 3600.0)
@@ -142,7 +142,7 @@ async def test_many_calls_within_a_second_cost_one_write_and_a_repeat_none(
         assert sorted(subject for _, subject in await known(kit, user)) == [f"manga-{n:06}" for n in range(1, 7)]
 
 
-async def test_the_anonymous_leave_nothing(kit: Kit) -> None:
+async def test_anonymous_calls_record_no_profile_event(kit: Kit) -> None:
     for tool, arguments in (
         ("get_manga_details", VIEWED),
         ("search_manga_catalog", {"query": "sea"}),
@@ -152,7 +152,7 @@ async def test_the_anonymous_leave_nothing(kit: Kit) -> None:
     assert kit.backends.profiles.asked == []
 
 
-async def test_who_is_not_proven_leaves_nothing(opener: Opener) -> None:
+async def test_unauthenticated_calls_record_no_profile_event(opener: Opener) -> None:
     kit: Kit = await opener(identifier=TrustTokens(["right"]))
     assert (await kit.ask("get_manga_details", VIEWED, user="reader", bearer="wrong")).failure == "FORBIDDEN"
     assert kit.backends.profiles.asked == []
@@ -160,8 +160,8 @@ async def test_who_is_not_proven_leaves_nothing(opener: Opener) -> None:
     await written(kit, 1)
 
 
-async def test_what_failed_or_was_not_asked_for_leaves_nothing(kit: Kit) -> None:
-    """Wrong arguments, a title that is not there, a fallback, tools that look at nothing."""
+async def test_failed_and_fallback_calls_record_no_profile_event(kit: Kit) -> None:
+    """Wrong arguments, a missing title, a fallback and tools that view nothing are tried."""
     assert (await kit.ask("get_manga_details", {"title_id": "?"}, user="u")).failure == "VALIDATION_ERROR"
     assert (await kit.ask("get_manga_details", {"title_id": "manga-999999"}, user="u")).failure == "NOT_FOUND"
     await kit.ask("check_inventory", {"title_ids": ["manga-000001"]}, user="u")
@@ -171,7 +171,7 @@ async def test_what_failed_or_was_not_asked_for_leaves_nothing(kit: Kit) -> None
     assert kit.backends.profiles.asked == []
 
 
-async def test_a_stale_answer_and_its_refresh_leave_nothing(kit: Kit) -> None:
+async def test_stale_answer_and_its_refresh_record_one_event_only(kit: Kit) -> None:
     await kit.ask("get_manga_details", VIEWED, user="reader")
     (name,) = await ask(kit.redis, "KEYS", "manga:mcp:cache:*")
     made_at, _, text = (await ask(kit.redis, "GET", name)).partition(b" ")
@@ -184,8 +184,8 @@ async def test_a_stale_answer_and_its_refresh_leave_nothing(kit: Kit) -> None:
     assert len(told(kit)) == 1
 
 
-async def test_who_asks_the_same_is_remembered_each_and_a_key_sent_again_only_once(kit: Kit) -> None:
-    """The catalogue is asked once for both."""
+async def test_joined_calls_are_recorded_per_user_and_a_replay_once(kit: Kit) -> None:
+    """The catalogue is asked once for both calls."""
     kit.backends.catalog.gate = asyncio.Event()
     calls = [kit.ask("get_manga_details", VIEWED, user=user, idempotency_key="k") for user in ("u", "v")]
     asked = asyncio.gather(*calls)
@@ -201,10 +201,8 @@ async def test_who_asks_the_same_is_remembered_each_and_a_key_sent_again_only_on
 
 
 @pytest.mark.parametrize("mood", BAD)
-async def test_a_bad_profile_backend_changes_the_label_of_recommendations_and_nothing_else(
-    opener: Opener, mood: Mood
-) -> None:
-    """It never answers here, so whatever waited for it would not either."""
+async def test_failing_profile_backend_only_labels_recommendations_as_degraded(opener: Opener, mood: Mood) -> None:
+    """It never answers here, so a call that waited for it would not answer either."""
     kit: Kit = await opener()
     whole = await kit.ask("get_recommendations", STORY)
     kit.backends.profiles.mood = mood
@@ -218,7 +216,7 @@ async def test_a_bad_profile_backend_changes_the_label_of_recommendations_and_no
     await eventually(lambda: kit.profile_events == ["dropped"] * 2)
 
 
-async def test_orders_and_profile_are_late_each_alone(opener: Opener) -> None:
+async def test_recommendations_miss_only_the_source_that_failed_orders_or_profile(opener: Opener) -> None:
     kit: Kit = await opener(cache=False)
     await kit.ask("get_manga_details", {"title_id": "manga-000002"}, user="u")
     await written(kit, 1)
@@ -232,15 +230,15 @@ async def test_orders_and_profile_are_late_each_alone(opener: Opener) -> None:
 
 
 @pytest.mark.parametrize(("broken", "seen"), [("orders", "INTERNAL_ERROR"), ("catalog", None)])
-async def test_what_was_asked_for_an_answer_that_failed_is_stopped(kit: Kit, broken: str, seen: str | None) -> None:
-    """The profile's reading does not run on behind a call that is over."""
+async def test_profile_read_is_cancelled_when_its_call_has_failed(kit: Kit, broken: str, seen: str | None) -> None:
+    """The read must not outlive its call."""
     kit.backends.profiles.gate = asyncio.Event()
     getattr(kit.backends, broken).mood = Mood.BREAKS if seen else Mood.FAILS
     assert (await kit.ask("get_recommendations", STORY, user="u")).failure == seen
     assert (kit.calls_of("recall"), kit.backends.profiles.cancelled) == (1, 1)
 
 
-async def test_nothing_of_a_profile_is_logged_or_part_of_an_event(kit: Kit, caplog: pytest.LogCaptureFixture) -> None:
+async def test_logs_and_events_contain_nothing_of_a_profile(kit: Kit, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     await kit.ask("search_manga_catalog", {"query": "my secret wish"}, user="a-user-of-mine")
     await written(kit, 1)

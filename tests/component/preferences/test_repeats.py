@@ -1,4 +1,4 @@
-"""A change of preferences that is sent again under its key, as by an agent that has lost the first answer."""
+"""A change of preferences that is repeated under its idempotency key is done once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ async def forget(kit: Kit, text: str, key: str = "k") -> Answer:
     return await kit.ask("forget_preference", {"preference": text}, user="u", idempotency_key=key)
 
 
-async def test_what_was_forgotten_is_told_again_as_forgotten_without_its_words(kit: Kit, redis: MultiplexedRedis) -> None:
+async def test_replayed_forget_is_answered_as_forgotten_without_the_words(kit: Kit, redis: MultiplexedRedis) -> None:
     await remember(kit, NO_GHOSTS)
     first, again = await forget(kit, "all"), await forget(kit, "all")
     assert first.value["removed"] == [NO_GHOSTS]
@@ -27,7 +27,7 @@ async def test_what_was_forgotten_is_told_again_as_forgotten_without_its_words(k
     assert NO_GHOSTS not in await everything(redis)
 
 
-async def test_a_repeat_takes_nothing_that_was_said_in_between(kit: Kit) -> None:
+async def test_replayed_forget_removes_nothing_stated_in_between(kit: Kit) -> None:
     await remember(kit, NO_GHOSTS)
     await forget(kit, "all")
     await remember(kit, "no gore")
@@ -36,14 +36,14 @@ async def test_a_repeat_takes_nothing_that_was_said_in_between(kit: Kit) -> None
     assert (await forget(kit, "all", key="another")).value["removed"] == ["no gore"]
 
 
-async def test_a_repeat_that_comes_meanwhile_shares_the_answer(kit: Kit) -> None:
+async def test_concurrent_replay_shares_the_answer(kit: Kit) -> None:
     await remember(kit, NO_GHOSTS)
     first, again = await asyncio.gather(forget(kit, "ghosts"), forget(kit, "ghosts"))
     assert first.value == again.value
     assert first.value["removed"] == [NO_GHOSTS]
 
 
-async def test_a_wish_that_is_stated_again_is_kept_once(kit: Kit) -> None:
+async def test_replayed_preference_is_kept_once(kit: Kit) -> None:
     asked = {"preference": NO_GHOSTS}
     first, again = [await kit.ask("remember_preference", asked, user="u", idempotency_key="k") for _ in range(2)]
     assert first.value == again.value

@@ -1,4 +1,4 @@
-"""The prompts through the whole pipeline, with the official client of each era: what a model would read."""
+"""The prompts through the whole pipeline, with the official client of each era, as a model reads them."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def wordy(tmp_path: Path) -> Path:
     return file
 
 
-async def test_each_fits_its_tokens_however_much_there_is_to_say(wordy: Path, opener: Opener) -> None:
-    """Every tool is on, the policies and the arguments are as long as they may be."""
+async def test_every_prompt_fits_its_token_limit_with_the_longest_content(wordy: Path, opener: Opener) -> None:
+    """Every tool is on, and the policies and arguments have their maximum length."""
     kit: Kit = await opener(policies_file=wordy)
     async with connected(kit, ERA) as client:
         for name, given in EVERYTHING.items():
@@ -63,7 +63,7 @@ async def test_each_fits_its_tokens_however_much_there_is_to_say(wordy: Path, op
 
 
 @cases("language", LANGUAGES)
-async def test_the_shop_has_its_name_and_its_say(language: str, opener: Opener) -> None:
+async def test_assistant_prompt_names_the_shop_and_its_policies(language: str, opener: Opener) -> None:
     kit: Kit = await opener(shop_name="Shelf & Sons")
     async with connected(kit, ERA) as client:
         text = await text_of(client, "shopping_assistant", {"language": language})
@@ -73,7 +73,7 @@ async def test_the_shop_has_its_name_and_its_say(language: str, opener: Opener) 
 
 
 @cases("language", LANGUAGES)
-async def test_only_tools_that_are_on_are_named(language: str, kit: Kit) -> None:
+async def test_prompts_name_enabled_tools_only(language: str, kit: Kit) -> None:
     kit.switch()
     async with connected(kit, ERA) as client:
         for name, given in EVERYTHING.items():
@@ -90,7 +90,7 @@ async def test_only_tools_that_are_on_are_named(language: str, kit: Kit) -> None
             assert "{" not in text.replace('{"', ""), "and nothing is left of them"
 
 
-async def test_a_flag_for_some_customers_decides_what_their_prompt_names(kit: Kit) -> None:
+async def test_prompt_names_a_tool_enabled_for_that_user_only(kit: Kit) -> None:
     first = {"property": "user", "operator": "in", "value": ["u"]}
     kit.switch(compare_prices={"segments": [{"name": "first", "conditions": [first]}]})
     async with connected(kit, ERA) as client:
@@ -109,7 +109,7 @@ class Granted(TrustEverybody):
         return Principal(scopes=frozenset({self.scope}))
 
 
-async def test_a_token_that_grants_one_tool_has_prompts_for_that_one(opener: Opener) -> None:
+async def test_prompts_follow_the_scopes_of_the_token(opener: Opener) -> None:
     for granted, prompts in (("lookup_order", set(EVERYTHING)), ("none", set(EVERYTHING) - {"track_my_order"})):
         kit: Kit = await opener(identifier=Granted(f"mcp:manga-tools:{granted}"))
         async with connected(kit, ERA) as client:
@@ -118,15 +118,15 @@ async def test_a_token_that_grants_one_tool_has_prompts_for_that_one(opener: Ope
 
 
 @cases("language", LANGUAGES)
-async def test_who_is_not_signed_in_is_asked_to(language: str, kit: Kit) -> None:
-    """And no number of an order replaces it."""
+async def test_order_prompt_asks_an_anonymous_customer_to_sign_in(language: str, kit: Kit) -> None:
+    """An order number does not replace the sign-in."""
     async with connected(kit, ERA) as client:
         text = await text_of(client, "track_my_order", {"order_id": "MNG-DEMO1001", "language": language})
     assert "lookup_order" not in text
     assert ("サインインをお願い" if language == "ja" else "ask the customer to sign in") in text
 
 
-def test_the_prompt_for_orders_is_granted_and_audited_as_looking_them_up() -> None:
+def test_order_prompt_has_the_scope_and_privacy_of_lookup_order() -> None:
     [track] = [each for each in PRIMITIVES if isinstance(each, Prompt) and each.name == "track_my_order"]
     look_up = next(tool for tool in TOOLS if tool.name == "lookup_order")
     assert (track.scope, track.personal) == (look_up.scope, look_up.personal)

@@ -1,4 +1,4 @@
-"""What `docker compose up` and the Dockerfiles say is so: checked by Compose itself, by hadolint, and against the code."""
+"""The Compose file and the Dockerfiles are checked by Compose, by hadolint and against the code."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def image_environment() -> dict[str, str]:
     return dict(re.findall(r"(\w+)=(\S+)", " ".join(instructions("Dockerfile", "ENV"))))
 
 
-def test_compose_takes_the_file_with_every_profile() -> None:
+def test_compose_file_is_valid_with_every_profile() -> None:
     assert set(composed()) >= {
         "server",
         "seed",
@@ -70,8 +70,8 @@ def test_compose_takes_the_file_with_every_profile() -> None:
 
 
 @cases("service", OURS)
-def test_the_server_starts_with_these_settings_and_knows_every_one(service: str) -> None:
-    """As the server itself reads them, together with those of the image."""
+def test_settings_of_each_compose_service_are_known_and_reach_the_backends(service: str) -> None:
+    """The server's own parser reads them, together with those of the image."""
     environment = manga({**image_environment(), **composed()[service]["environment"]})
     assert unknown_settings(environment) == {}
     settings = Settings.from_environment(environment)
@@ -86,15 +86,15 @@ def test_the_server_starts_with_these_settings_and_knows_every_one(service: str)
         assert f"{addresses[name]}" in " ".join(composed()[name]["healthcheck"]["test"]) or name == "valkey"
 
 
-def test_the_server_and_the_seed_mean_the_same_backends() -> None:
-    """The same image and addresses, and the same embedder, or the index would not fit."""
+def test_server_and_seed_have_the_same_image_and_backend_settings() -> None:
+    """With another embedder the index would not fit."""
     server, seed = (composed(MANGA_EMBEDDER="none")[name] for name in OURS)
     assert server["image"] == seed["image"]
     for name, value in seed["environment"].items():
         assert server["environment"][name] == value, name
 
 
-def test_what_can_be_changed_from_outside_has_the_servers_own_defaults() -> None:
+def test_defaults_in_the_compose_file_are_those_of_the_server() -> None:
     """`${MANGA_…:-default}`, but for what is mounted; the port's is where README and make expect the server."""
     for name, default in re.findall(r"\$\{(MANGA_\w+):-([^}]*)\}(?!:/etc/manga/)", COMPOSE):
         assert hasattr(DEFAULTS, name.removeprefix("MANGA_").lower()), name
@@ -113,7 +113,7 @@ OF_FILES = {
 }
 
 
-def test_the_agents_service_listens_for_the_door_and_is_asked_for_its_health() -> None:
+def test_chat_service_listens_where_the_gateway_asks_and_has_time_to_drain() -> None:
     chat, gateway = composed()["chat"], composed()["gateway"]
     asked = agent_parser().parse_args(chat["command"])
     assert (asked.serve, asked.host) == (True, "0.0.0.0")
@@ -126,7 +126,7 @@ def test_the_agents_service_listens_for_the_door_and_is_asked_for_its_health() -
     assert not agent_parser().parse_args(composed()["agent"]["command"]).serve
 
 
-def test_the_door_and_the_agent_know_each_other_and_nobody_else_is_between_them() -> None:
+def test_gateway_and_agent_share_a_secret_and_only_their_own_network() -> None:
     services = composed()
     own, door = services["chat"]["environment"], Setup.read(services["gateway"]["environment"])
     assert own["AGENT_DOOR_SECRET"] == door.secret == services["gateway"]["environment"]["GATEWAY_SECRET"]
@@ -144,28 +144,28 @@ def test_the_door_and_the_agent_know_each_other_and_nobody_else_is_between_them(
     )
 
 
-def test_every_setting_reaches_the_server_but_those_that_are_fixed_or_name_a_file() -> None:
-    """From the environment, or from .env."""
+def test_every_setting_is_passed_through_compose_except_the_fixed_ones() -> None:
+    """Its value comes from the environment or from .env."""
     passed = {name.removeprefix("MANGA_").lower() for name in re.findall(r"\$\{(MANGA_\w+)", COMPOSE)}
     assert {name.removeprefix("MANGA_").lower() for name in DECLARED} - passed == FIXED | OF_FILES
 
 
-def test_every_name_of_a_setting_in_the_dockerfiles_is_one() -> None:
+def test_settings_named_in_dockerfiles_exist() -> None:
     for dockerfile in DOCKERFILES:
         named = re.findall(r"\b(MANGA_[A-Z_]*[A-Z])\b", (ROOT / dockerfile).read_text("utf-8"))
         assert unknown_settings(dict.fromkeys(named, "x")) == {}
 
 
-def test_nothing_is_published_beyond_this_machine() -> None:
-    """Every port is bound to the loopback by name; nothing shares the network of the host."""
+def test_ports_are_published_on_loopback_only() -> None:
+    """Every port is bound to loopback by its address; no service shares the host's network."""
     published = [(name, port) for name, service in composed().items() for port in service.get("ports", [])]
     assert {name for name, _ in published} == {"server", "gateway", "prometheus", "grafana", "zipkin"}
     assert {port["host_ip"] for _, port in published} == {"127.0.0.1"}
     assert not any("network_mode" in service or service.get("privileged") for service in composed().values())
 
 
-def test_backends_are_reached_by_the_server_and_the_seed_alone() -> None:
-    """Their network has no way out, and no agent is on it; who stands beside each other can speak."""
+def test_backend_network_is_internal_and_shared_by_server_and_seed_only() -> None:
+    """The backends' network has no way out and no agent on it; services of one network can connect."""
     networks = {name: set(service["networks"]) for name, service in composed().items()}
     assert {name for name, on in networks.items() if "backends" in on} == {*OURS, "opensearch", "dynamodb", "valkey"}
     assert {each["internal"] for name, each in composed_networks().items() if name in ("backends", "spans")} == {True}
@@ -180,15 +180,15 @@ def test_backends_are_reached_by_the_server_and_the_seed_alone() -> None:
         assert networks[name] & networks[other], name
 
 
-def test_orders_outlive_their_container() -> None:
+def test_dynamodb_data_is_kept_in_a_volume() -> None:
     dynamodb = composed()["dynamodb"]
     (kept,) = dynamodb["volumes"]
     assert (kept["type"], kept["target"]) == ("volume", dynamodb["command"][dynamodb["command"].index("-dbPath") + 1])
     assert "-inMemory" not in dynamodb["command"]
 
 
-def test_the_ports_are_those_that_are_listened_on() -> None:
-    """In the image, in its container, and on the host."""
+def test_published_exposed_and_listened_ports_agree() -> None:
+    """The ports in the image, in its container and on the host are compared."""
     (port,) = composed()["server"]["ports"]
     assert port["published"] == str(DEFAULTS.port)
     listened = composed()["server"]["environment"]["MANGA_PORT"]
@@ -197,8 +197,8 @@ def test_the_ports_are_those_that_are_listened_on() -> None:
     assert composed(MANGA_PORT="9000")["server"]["environment"]["MANGA_PORT"] == listened
 
 
-def test_whoever_calls_the_server_by_name_is_let_in() -> None:
-    """The agent and Prometheus from inside, everybody else of this machine from outside, and no other name."""
+def test_host_names_of_agent_and_prometheus_are_allowed() -> None:
+    """The agent and Prometheus connect from inside, other callers of this machine from outside; no other name is."""
     settings = Settings.from_environment(manga(composed()["server"]["environment"]))
     allowed = AllowedOrigins(settings.host, settings.port, settings.allowed_hosts)
     (target,) = re.findall(r'targets: \["([^"]+)"\]', (OBSERVABILITY / "prometheus.yml").read_text("utf-8"))
@@ -208,7 +208,7 @@ def test_whoever_calls_the_server_by_name_is_let_in() -> None:
     assert not allowed.host("evil.example:8080")
 
 
-def test_every_service_that_stays_has_a_health_check_and_the_servers_is_its_own() -> None:
+def test_every_lasting_service_has_a_health_check_that_fails_when_it_is_down() -> None:
     services = composed()
     for name, service in services.items():
         check = service.get("healthcheck", {})
@@ -225,8 +225,8 @@ def test_every_service_that_stays_has_a_health_check_and_the_servers_is_its_own(
         assert (done.returncode, done.stderr) == (1, b""), port
 
 
-def test_everybody_waits_for_what_they_need() -> None:
-    """So that `up --wait` returns when a call can be answered, with a catalogue to search."""
+def test_services_wait_for_the_health_of_those_they_need() -> None:
+    """So `up --wait` returns when calls can be answered and the catalogue is loaded."""
     waits = {
         name: {on: of["condition"] for on, of in service.get("depends_on", {}).items()}
         for name, service in composed().items()
@@ -238,7 +238,7 @@ def test_everybody_waits_for_what_they_need() -> None:
     assert waits["gateway"] == {"chat": "service_healthy"}
 
 
-def test_the_commands_are_ones_that_the_programs_take() -> None:
+def test_commands_of_compose_and_dockerfiles_are_parsed_by_their_programs() -> None:
     seed = composed()["seed"]
     assert seed["entrypoint"] == ["python", "-m", "infra.seed"]
     seed_parser().parse_args(seed["command"] or [])
@@ -246,8 +246,8 @@ def test_the_commands_are_ones_that_the_programs_take() -> None:
     assert instructions("infra/agent/Dockerfile", "ENTRYPOINT") == ['["python", "-m", "infra.agent.agent"]']
 
 
-def test_nobody_has_more_than_they_need() -> None:
-    """A root that cannot be written, no capabilities, no new privileges, and an end to what they may use."""
+def test_containers_run_unprivileged_read_only_and_with_limits() -> None:
+    """Each has a read-only root, no capabilities, no new privileges, and limits on its resources."""
     for name, service in composed().items():
         assert service["cap_drop"] == ["ALL"], name
         assert service["security_opt"] == ["no-new-privileges:true"], name
@@ -261,14 +261,14 @@ def test_nobody_has_more_than_they_need() -> None:
         assert '"/tmp"' in instructions(dockerfile, "VOLUME")[0]
 
 
-def test_the_server_is_given_the_time_to_end_a_turn() -> None:
+def test_stop_grace_period_exceeds_the_turn_budget() -> None:
     grace = re.fullmatch(r"(\d+)s", composed()["server"]["stop_grace_period"])
     assert grace is not None
     assert int(grace[1]) * 1000 > DEFAULTS.turn_budget_ms + 2000
 
 
 def test_every_image_has_a_pinned_tag() -> None:
-    """A version of three numbers, and ours that of the project."""
+    """A tag is a version of three numbers; our images have the project's version."""
     version = re.search(r'^version = "([^"]+)"', (ROOT / "pyproject.toml").read_text("utf-8"), re.MULTILINE)
     assert version is not None
     for name, service in composed().items():
@@ -280,8 +280,8 @@ def test_every_image_has_a_pinned_tag() -> None:
     assert re.fullmatch(r"PYTHON_IMAGE=docker\.io/library/python:3\.\d+-slim", base)
 
 
-def test_the_backends_are_the_versions_that_the_tests_run() -> None:
-    """OpenSearch and DynamoDB Local, and the viewer of traces."""
+def test_backend_images_have_the_versions_that_the_tests_run() -> None:
+    """OpenSearch, DynamoDB Local and the trace viewer are compared."""
     sets = ("opensearch-3.6.0", "dynamodb-local", "zipkin")
     tested = {(each.name, each.version) for of in sets for each in artefacts.listed(of)}
     assert ("opensearch", composed()["opensearch"]["image"].rpartition(":")[2]) in tested
@@ -293,8 +293,8 @@ def _within(path: str, folder: str) -> bool:
     return path.startswith(f"{folder}/")
 
 
-def test_what_is_mounted_and_copied_is_there() -> None:
-    """And .dockerignore lets it through, and nothing of the tests."""
+def test_mounted_and_copied_files_exist_and_no_test_is_copied() -> None:
+    """.dockerignore admits the copied files and none of the tests."""
     for name, service in composed().items():
         for volume in service.get("volumes", []):
             if volume["type"] == "bind":
@@ -312,7 +312,7 @@ def test_what_is_mounted_and_copied_is_there() -> None:
 
 
 @cases("dockerfile", DOCKERFILES)
-def test_hadolint_has_nothing_to_say(dockerfile: str) -> None:
+def test_hadolint_finds_nothing(dockerfile: str) -> None:
     command = [tool("hadolint"), "--no-color", str(ROOT / dockerfile)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr

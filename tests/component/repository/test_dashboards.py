@@ -1,4 +1,4 @@
-"""Dashboards and alarms ask for what a server that runs tells: on its /metrics, and in its lines for CloudWatch."""
+"""Dashboards and alarms use metrics that a running server publishes on /metrics and in CloudWatch lines."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def families(names: set[str]) -> set[str]:
     return {re.sub(r"_bucket$", "", name) for name in names}
 
 
-def test_grafana_and_prometheus_ask_for_what_metrics_has(told: tuple[set[str], list[dict[str, Any]]]) -> None:
+def test_grafana_and_prometheus_use_exported_metrics_only(told: tuple[set[str], list[dict[str, Any]]]) -> None:
     shown = {name for panel in PANELS for query in panel.queries for name in named(query.expression)}
     ruled = {
         name for line in alerts().splitlines() for name in named(line) if not line.strip().startswith(("do:", "summary:"))
@@ -63,8 +63,10 @@ def test_grafana_and_prometheus_ask_for_what_metrics_has(told: tuple[set[str], l
     assert families(ruled) <= told[0]
 
 
-def test_cloudwatch_is_asked_for_what_is_told_and_for_all_of_it(told: tuple[set[str], list[dict[str, Any]]]) -> None:
-    """By the dashboard and the alarms together; a breaker that has never moved says nothing yet."""
+def test_cloudwatch_dashboard_and_alarms_use_exactly_the_published_metrics(
+    told: tuple[set[str], list[dict[str, Any]]]
+) -> None:
+    """Dashboard and alarms are taken together; a breaker that never changed has no metric yet."""
     lines = {metric["Name"] for line in told[1] for metric in line["_aws"]["CloudWatchMetrics"][0]["Metrics"]}
     numbers = {number.name for number in NUMBERS}
     assert numbers - WHEN_A_BREAKER_MOVES <= lines <= numbers
@@ -78,8 +80,8 @@ def test_cloudwatch_is_asked_for_what_is_told_and_for_all_of_it(told: tuple[set[
     }
 
 
-def test_cloudwatchs_dashboard_is_one() -> None:
-    """Widgets inside the grid and beside each other; each line a metric with what it needs, or an expression over ids."""
+def test_cloudwatch_dashboard_is_valid_and_its_widgets_do_not_overlap() -> None:
+    """Widgets lie inside the grid; each line is a complete metric or an expression over ids."""
     widgets = body(NAMESPACE, "eu-west-1")["widgets"]
     taken: set[tuple[int, int]] = set()
     for widget in widgets:
@@ -100,12 +102,12 @@ def test_cloudwatchs_dashboard_is_one() -> None:
                 assert line[0] == NAMESPACE
 
 
-def test_every_panel_has_its_place() -> None:
+def test_every_panel_has_a_place_and_a_unique_title() -> None:
     assert [panel for panel, _, _ in placed(PANELS)] == list(PANELS)
     assert len({panel.title for panel in PANELS}) == len(PANELS)
 
 
-def test_the_body_is_printed_for_whoever_puts_it_there_by_hand() -> None:
+def test_dashboard_command_prints_its_body() -> None:
     command = [sys.executable, "-m", "infra.dashboards", NAMESPACE, "eu-west-1"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert json.loads(done.stdout) == body(NAMESPACE, "eu-west-1")
@@ -113,8 +115,8 @@ def test_the_body_is_printed_for_whoever_puts_it_there_by_hand() -> None:
     assert (wrong.returncode, wrong.stdout) == (2, "")
 
 
-def test_the_collector_reads_what_the_rules_are_about() -> None:
-    """By the same job; and each part that a pipeline names is there."""
+def test_collector_scrapes_the_job_of_the_rules_and_its_pipelines_are_complete() -> None:
+    """Each component that a pipeline names is defined."""
     config = yaml.safe_load((OBSERVABILITY / "collector.yml").read_text("utf-8"))
     (scraped,) = config["receivers"]["prometheus"]["config"]["scrape_configs"]
     rules = (OBSERVABILITY / "prometheus.yml").read_text("utf-8")

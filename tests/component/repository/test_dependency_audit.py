@@ -1,4 +1,4 @@
-"""`make audit`, with a server of its own in the place of OSV: what it says when something is known, and when nobody answers."""
+"""`make audit` reports a known vulnerability and an unreachable OSV, which a local server plays."""
 
 from __future__ import annotations
 
@@ -78,35 +78,35 @@ def written(folder: Path) -> Path:
     return lock
 
 
-def test_every_lock_is_audited() -> None:
+def test_every_lock_file_is_audited() -> None:
     assert ACCEPTED.keys() == LOCKS.keys()
     assert all((ROOT / each).is_file() for each in ACCEPTED)
 
 
-def test_a_known_weakness_fails_and_is_named(tmp_path: Path) -> None:
+def test_known_vulnerability_fails_the_audit_and_is_named(tmp_path: Path) -> None:
     with osv(knows_of_mcp) as url:
         done = audited(url, written(tmp_path))
     assert done.returncode == 1
     assert ["mcp", "2.1.1", "CVE-2026-59951", "2.2.0"] in [line.split() for line in done.stdout.splitlines()]
 
 
-def test_what_is_accepted_for_a_lock_does_not_fail() -> None:
-    """The agent's SDK is older and only a client; by the name of the lock, as it is in the list."""
+def test_vulnerability_accepted_for_one_lock_does_not_fail_its_audit() -> None:
+    """The agent's SDK is older and only a client; the acceptance is listed by the lock's name."""
     with osv(lambda asked: {"vulns": [KNOWN]} if asked["package"]["name"] == "mcp" else {}) as url:
         agents = audited(url, Path("infra/agent/requirements.lock"))
         servers = audited(url, Path("requirements.lock"))
     assert (agents.returncode, servers.returncode) == (0, 1), agents.stdout + servers.stdout
 
 
-def test_nothing_known_passes(tmp_path: Path) -> None:
+def test_audit_without_known_vulnerabilities_passes(tmp_path: Path) -> None:
     with osv(lambda asked: {}) as url:
         done = audited(url, written(tmp_path))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "SKIPPED" not in done.stdout
 
 
-def test_where_osv_cannot_be_reached_it_says_that_nothing_was_checked(tmp_path: Path) -> None:
-    """Nobody listens, something else answers, or nobody ever does: in each case within its bound."""
+def test_unreachable_osv_is_reported_as_skipped(tmp_path: Path) -> None:
+    """A refused connection, another kind of server and a hanging one are tried, each within its time limit."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         silent = audited(f"http://127.0.0.1:{port}/", written(tmp_path))

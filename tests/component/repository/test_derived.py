@@ -1,4 +1,4 @@
-"""What follows from the code is as `make snapshots` would write it: tables of the documents, the map, the tools, .env.example."""
+"""Derived files are as `make snapshots` writes them: document tables, the map, the tools, .env.example."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ FILES = derived()
 
 
 @cases("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
-def test_it_is_up_to_date(file: Path) -> None:
+def test_generated_file_is_up_to_date(file: Path) -> None:
     assert file.exists(), "make snapshots writes it"
     assert file.read_text("utf-8") == FILES[file], "make snapshots writes it anew"
 
 
-def test_no_tool_that_is_gone_is_kept() -> None:
+def test_no_snapshot_of_a_removed_tool_is_kept() -> None:
     assert set(SNAPSHOTS.glob("*.json")) <= set(FILES), "make snapshots takes it away"
 
 
-def test_the_map_is_small_and_no_arrow_of_it_points_back() -> None:
-    """As many boxes as one can look at; columns use what is to their right, and inside one nothing runs in a circle."""
+def test_module_map_is_small_and_has_no_backward_arrow() -> None:
+    """It has few boxes; a column uses columns to its right, and has no cycle inside."""
     drawn = house()
     assert 15 <= len(drawn.modules) <= 29
     order = list(COLUMNS.values())
@@ -36,14 +36,14 @@ def test_the_map_is_small_and_no_arrow_of_it_points_back() -> None:
         assert drawn.arrows(column)
 
 
-def test_a_circle_of_rooms_is_told_by_name() -> None:
+def test_cycle_of_rooms_is_refused_by_name() -> None:
     one, two = Room("server", "one"), Room("server", "two")
     circle = House({one: ["server.one"], two: ["server.two"]}, {one: {two}, two: {one}})
     with pytest.raises(ValueError, match="use each other in a circle: (one → two → one|two → one → two)"):
         circle.arrows("server")
 
 
-def test_an_arrow_that_follows_from_two_others_is_left_out() -> None:
+def test_transitive_arrow_is_left_out_of_the_map() -> None:
     one, two, three = (Room("server", name) for name in ("one", "two", "three"))
     chain = House({one: ["a"], two: ["b"], three: ["c"]}, {one: {two, three}, two: {three}, three: set()})
     assert chain.arrows("server") == {one: {two}, two: {three}, three: set()}
@@ -62,5 +62,5 @@ def test_an_arrow_that_follows_from_two_others_is_left_out() -> None:
         ("session.memory", Room("session", "memory")),
     ],
 )
-def test_each_module_is_of_a_room(module: str, room: Room | None) -> None:
+def test_each_module_belongs_to_its_room(module: str, room: Room | None) -> None:
     assert rooms.room_of(module) == room

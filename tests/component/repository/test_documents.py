@@ -1,4 +1,4 @@
-"""The documents say what is so: every command, path, setting, port, link, code and figure of the contract in them."""
+"""Every command, path, setting, port, link, code and figure in the documents is true."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def app(tmp_path: Path) -> Any:
         yield found
 
 
-def test_no_setting_is_named_that_does_not_exist() -> None:
+def test_documents_name_existing_settings_only() -> None:
     for document in DOCUMENTS:
         named = set(re.findall(r"\bMANGA_[A-Z_]*[A-Z]\b", text_of(document)))
         assert {each for each in named if not each.startswith(("MANGA_TEST_", "MANGA_STACK_"))} <= {*DECLARED, *REPLACED}, (
@@ -87,19 +87,19 @@ def test_no_setting_is_named_that_does_not_exist() -> None:
 SHOWN = sorted(set(re.findall(r"\b(MANGA_[A-Z_]+)=([^\s`;,)]*[^\s`;,.)])", WHOLE_GUIDE)))
 
 
-def test_settings_with_values_are_found() -> None:
+def test_documents_show_the_main_settings_with_values() -> None:
     assert {"MANGA_HOST", "MANGA_PORT", "MANGA_AUTH", "MANGA_CATALOG_URL", "MANGA_STORE_URL"} <= {name for name, _ in SHOWN}
 
 
 @cases(("name", "value"), SHOWN)
-def test_a_setting_is_shown_with_a_value_that_the_server_takes(name: str, value: str) -> None:
+def test_setting_values_shown_in_documents_are_accepted(name: str, value: str) -> None:
     """`NAME=value` in the text, with what it needs beside it, and a path that exists in the place of the sample."""
     here = str(ROOT / "infra/demo/catalog.jsonl") if value.startswith("/path/to") else value
     Settings.from_environment({**BESIDE.get((name, value), {}), name: here})
 
 
 @cases("document", DOCUMENTS)
-def test_links_lead_somewhere(document: str) -> None:
+def test_links_lead_to_existing_files_and_headings(document: str) -> None:
     """Paths exist beside the document, headings in it; addresses are https."""
     for target, path in links_in(document):
         if path is None:
@@ -119,56 +119,56 @@ def headings(text: str) -> set[str]:
 
 
 @cases("document", [each for each in DOCUMENTS if each != NEWEST_FIRST])
-def test_paths_exist(document: str) -> None:
+def test_paths_in_documents_exist(document: str) -> None:
     for path in paths_in(text_of(document)) - EXAMPLE - METHODS:
         assert (ROOT / path).exists(), path
 
 
-def test_the_guide_and_contributing_name_paths() -> None:
-    """So that the test before this one looks at something."""
+def test_guide_and_contributing_name_enough_paths_to_check() -> None:
+    """Otherwise the test before this one would check nothing."""
     assert len(paths_in(WHOLE_GUIDE)) >= 5
     assert len(paths_in(text_of("CONTRIBUTING.md"))) >= 25
 
 
 @cases("document", DOCUMENTS)
-def test_tests_that_are_named_exist(document: str) -> None:
-    """`path::name`, wherever a document gives one as a proof."""
+def test_tests_named_in_documents_exist(document: str) -> None:
+    """Documents name a test as `path::name` where it is a proof."""
     for path, test in re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text_of(document)):
         tree = ast.parse((ROOT / path).read_text("utf-8"))
         names = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
         assert test in names, f"{path}::{test}"
 
 
-def test_every_page_of_the_guide_is_reached_from_the_readme() -> None:
+def test_every_page_of_the_guide_is_linked_from_the_readme() -> None:
     linked = {target.partition("#")[0] for target, _ in links_in("README.md")}
     assert {each for each in GUIDE if each != "README.md"} <= linked
     assert {"CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "tests/README.md"} <= linked
 
 
-def test_contributing_is_one_page() -> None:
+def test_contributing_is_at_most_110_lines() -> None:
     assert len(text_of("CONTRIBUTING.md").splitlines()) <= 110
 
 
-def test_every_folder_of_tests_is_in_their_readme() -> None:
+def test_every_folder_of_tests_is_in_the_tests_readme() -> None:
     folders = {each.name for each in (ROOT / "tests").iterdir() if each.is_dir() and not each.name.startswith(("_", "."))}
     shown = {re.match(r"\[(\w+)\]", row[0])[1] for row in rows(text_of("tests/README.md"))}  # type: ignore[index]
     assert shown == folders
 
 
 @cases("document", DOCUMENTS)
-def test_make_targets_exist(document: str) -> None:
-    """`make NAME`, wherever it is said."""
+def test_make_targets_in_documents_exist(document: str) -> None:
+    """Every `make NAME` is looked up."""
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     said = "\n".join([*code(text_of(document)), *blocks("sh", text_of(document))])
     assert set(re.findall(r"^make ([a-z][a-z-]*)\b", said, re.MULTILINE)) <= targets
 
 
-def test_what_everybody_needs_is_said() -> None:
+def test_guide_names_the_main_make_targets() -> None:
     said = "\n".join([*code(WHOLE_GUIDE), *blocks("sh")])
     assert {"run", "smoke", "agent", "test", "check"} <= set(re.findall(r"^make ([a-z]+)\b", said, re.MULTILINE))
 
 
-def test_make_takes_the_port_as_shown() -> None:
+def test_make_passes_the_port_shown_in_the_readme() -> None:
     """PORT=9000 reaches both commands that the README gives it to."""
     for target, expected in (("run", "MANGA_PORT=9000"), ("smoke", "http://127.0.0.1:9000")):
         assert f"make {target} PORT=9000" in README
@@ -176,7 +176,7 @@ def test_make_takes_the_port_as_shown() -> None:
         assert expected in done.stdout, done.stderr
 
 
-def test_server_commands_parse() -> None:
+def test_server_commands_in_the_guide_parse() -> None:
     """Every `python -m server …` is one that the command line takes."""
     commands = [each for each in code(WHOLE_GUIDE) if "-m server " in each and 'sh"' not in each]
     assert len(commands) >= 3
@@ -186,14 +186,14 @@ def test_server_commands_parse() -> None:
 
 
 @cases("document", DOCUMENTS)
-def test_modules_that_are_run_exist(document: str) -> None:
+def test_modules_run_in_documents_exist(document: str) -> None:
     """`-m NAME` in text, blocks and JSON, but for what is installed."""
     for module in set(re.findall(r"-m\"?,? \"?([a-z_]+(?:\.\w+)*)", text_of(document))) - {"pytest", "slow"}:
         path = ROOT / module.replace(".", "/")
         assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), module
 
 
-def test_the_port_is_the_default_one() -> None:
+def test_addresses_in_the_guide_have_the_default_ports() -> None:
     """Every address has the port that the server listens on by default, or that of what Compose puts beside it."""
     ports = {int(port) for port in re.findall(r"(?:127\.0\.0\.1|localhost):(\d+)", WHOLE_GUIDE)}
     published = {int(port) for port in re.findall(r"PORT:-(\d+)\}", text_of("docker-compose.yml"))}
@@ -201,7 +201,7 @@ def test_the_port_is_the_default_one() -> None:
     assert next(each.default for each in fields(Settings) if each.name == "port") == PORT
 
 
-async def test_http_paths_are_routes(app: Application) -> None:
+async def test_http_paths_in_the_guide_are_routes(app: Application) -> None:
     """`GET /…`, `DELETE /…` and the addresses are served."""
     routes = [route.path for route in http_app(Settings(), app, PORT, addons=[open_ops(Settings(), app)]).asgi.routes]
     said = re.findall(r"\b(?:GET|POST|DELETE) (/[a-z]+)", WHOLE_GUIDE) + re.findall(
@@ -212,7 +212,7 @@ async def test_http_paths_are_routes(app: Application) -> None:
         assert any(route == path or route.startswith(f"{path}/") for route in routes), path
 
 
-def test_no_tool_is_named_that_does_not_exist() -> None:
+def test_guide_names_all_tools_and_no_unknown_one() -> None:
     """What looks like a tool's name is one, or that of a fallback, of a prompt, or of what a client's library has."""
     verbs = "|".join({tool.name.split("_")[0] for tool in TOOLS})
     named = set(re.findall(rf"\b(?:{verbs})_[a-z]+(?:_[a-z]+)*\b", WHOLE_GUIDE))
@@ -221,15 +221,15 @@ def test_no_tool_is_named_that_does_not_exist() -> None:
     assert named <= {tool.name for tool in TOOLS} | {tool.fallback.name for tool in TOOLS if tool.fallback} | others
 
 
-def test_the_codes_are_those_of_the_failures() -> None:
-    """Every failure's code and name, and none besides."""
+def test_table_of_codes_lists_every_failure() -> None:
+    """It has every failure's code and name, and no other."""
     kinds = [kind for kind in vars(failures).values() if inspect.isclass(kind) and issubclass(kind, failures.Failure)]
     sent = {(kind.code, kind.name) for kind in kinds if hasattr(kind, "code")}
     shown = {(int(row[0]), row[1].strip("`")) for row in rows(after("codes"))}
     assert shown == sent
 
 
-def test_the_headers_and_keys_are_those_that_are_read() -> None:
+def test_metadata_keys_and_headers_in_the_guide_are_read_by_the_server() -> None:
     """Each `_meta` key beside its header, as `server/identity/request_metadata.py` reads them."""
     source = inspect.getsource(request_metadata.read_metadata)
     pairs = re.findall(r"`com\.mangaassist/(\w+)` \| `([\w-]+)`", WHOLE_GUIDE)
@@ -239,14 +239,14 @@ def test_the_headers_and_keys_are_those_that_are_read() -> None:
         assert f'"{header.lower()}"' in source, header
 
 
-def test_what_an_answer_can_lack_is_named() -> None:
-    """The words of `degraded`."""
+def test_every_word_of_degraded_is_documented() -> None:
+    """The words are those that `degraded` can hold."""
     for word in (*PLAIN_WORDS, "session"):
         assert f"`{word}`" in text_of("infra/docs/answers.md"), word
 
 
 @cases("document", DOCUMENTS)
-def test_the_json_is_valid(document: str) -> None:
+def test_json_in_documents_is_valid(document: str) -> None:
     """Every block, and every request body in a shell block."""
     for block in blocks("json", text_of(document)):
         json.loads(block)
@@ -255,7 +255,7 @@ def test_the_json_is_valid(document: str) -> None:
             json.loads(body)
 
 
-async def test_the_sample_results_have_the_shape_of_real_ones(app: Application) -> None:
+async def test_sample_results_have_the_shape_of_real_ones(app: Application) -> None:
     """The fields of `_meta` and of the envelope, taken from calls that are made here."""
     samples = [json.loads(block) for block in blocks("json")]
     assert len(samples) >= 4
@@ -287,13 +287,13 @@ def takes(**settings: str) -> bool:
         ("CDK", lambda: (ROOT / "infra/cdk/app.py").exists()),
     ],
 )
-def test_what_is_said_to_be_missing_is_missing(word: str, there: Callable[[], bool]) -> None:
-    """Whoever adds it is reminded to say so here, and whoever takes it away too."""
+def test_features_documented_as_missing_are_missing(word: str, there: Callable[[], bool]) -> None:
+    """Adding such a feature, or removing one, fails here until the document says so."""
     assert (word in after("not yet")) is not there()
 
 
-def test_the_sample_data_is_there() -> None:
-    """As many titles as are said, and every customer and order by name."""
+def test_sample_titles_orders_and_customers_in_the_guide_exist() -> None:
+    """The number of titles is checked too, and every customer and order by its name."""
     folder = ROOT / "infra/demo"
     titles = (folder / "catalog.jsonl").read_text("utf-8").splitlines()
     assert f"{len(titles)} real titles" in WHOLE_GUIDE
@@ -302,7 +302,7 @@ def test_the_sample_data_is_there() -> None:
     assert set(re.findall(r"demo-user-\d", WHOLE_GUIDE)) <= {each["owner"] for each in orders}
 
 
-def test_the_figures_of_a_turn_are_those_of_the_code() -> None:
-    """The turn's budget, wherever a number stands for it."""
+def test_turn_budget_in_the_guide_is_the_default() -> None:
+    """Every place in the guide that states the number is checked."""
     budget = next(each.default for each in fields(Settings) if each.name == "turn_budget_ms")
     assert f"A turn has {budget} ms" in WHOLE_GUIDE

@@ -1,4 +1,4 @@
-"""What `.env` says: the same to make and to Docker Compose, and the environment wins."""
+"""make and Docker Compose read the same values from `.env`, and the environment precedes it."""
 
 from __future__ import annotations
 
@@ -55,20 +55,20 @@ REFUSED = (
 
 
 @cases(("text", "value"), READ.items())
-def test_a_value_is_read_as_it_is_written(text: str, value: str) -> None:
+def test_dotenv_value_is_read_as_written(text: str, value: str) -> None:
     assert values(text) == {"A": value}
 
 
 @cases("text", REFUSED)
-def test_what_two_programs_could_read_differently_is_refused_by_its_line_and_not_shown(text: str) -> None:
+def test_ambiguous_dotenv_line_is_refused_by_number_without_its_value(text: str) -> None:
     with pytest.raises(ValueError, match="^line 2") as caught:
         values(f"B=hunter2\n{text}")
     assert text.partition("=")[2] not in str(caught.value) or not text.partition("=")[2]
     assert "hunter2" not in str(caught.value)
 
 
-def test_compose_reads_every_value_alike(tmp_path: Path) -> None:
-    """The real one, all of them in one file."""
+def test_compose_reads_every_dotenv_value_alike(tmp_path: Path) -> None:
+    """The real Compose reads all the values from one file."""
     beside = Path(sys.executable).with_name("docker-compose")
     program = str(beside) if beside.exists() else shutil.which("docker-compose")
     require("docker-compose", None if program else "it is not installed with requirements-dev.lock")
@@ -112,15 +112,15 @@ def made(tree: Path, *arguments: str, **environment: str) -> subprocess.Complete
 
 
 @needs_make
-def test_every_recipe_has_what_the_file_says(tree: Path) -> None:
-    """Dollars, spaces and number signs as they are; the port reaches smoke and agent too."""
+def test_make_recipes_see_the_values_of_dotenv_unchanged(tree: Path) -> None:
+    """Dollars, spaces and number signs are kept; the port reaches smoke and agent too."""
     done = made(tree, "show")
     assert done.stdout == "a $b #c|none|9100|", done.stderr
     assert "http://127.0.0.1:9100" in made(tree, "-n", "smoke").stdout
 
 
 @needs_make
-def test_no_shell_reads_what_the_port_says(tree: Path) -> None:
+def test_dotenv_values_are_not_executed_by_a_shell(tree: Path) -> None:
     (tree / ".env").write_text("MANGA_PORT='1; touch run-by-the-shell #'\n")
     for target in ("smoke", "agent"):
         made(tree, "-o", ".cache/clients/strands/.lock", target, "STRANDS=.cache/clients/strands")
@@ -128,21 +128,21 @@ def test_no_shell_reads_what_the_port_says(tree: Path) -> None:
 
 
 @needs_make
-def test_the_environment_and_the_command_line_win(tree: Path) -> None:
+def test_environment_and_command_line_override_dotenv(tree: Path) -> None:
     assert made(tree, "show", MANGA_EMBEDDER="local", MANGA_PORT="9200").stdout == "a $b #c|local|9200|"
     assert made(tree, "show", "PORT=9300").stdout == "a $b #c|none|9300|"
     assert made(tree, "show", "MANGA_PORT=9400").stdout == "a $b #c|none|9400|"
 
 
 @needs_make
-def test_without_the_file_there_is_nothing_between(tree: Path) -> None:
+def test_make_works_without_dotenv(tree: Path) -> None:
     (tree / ".env").unlink()
     (tree / "infra/dotenv.py").unlink()
     assert made(tree, "show").stdout == "||8080|"
 
 
 @needs_make
-def test_a_line_that_cannot_be_read_stops_every_target(tree: Path) -> None:
+def test_malformed_dotenv_stops_every_make_target(tree: Path) -> None:
     (tree / ".env").write_text("# settings\nMANGA_AUTH_TOKENS=$hunter2\n")
     done = made(tree, "help")
     assert done.returncode == 2
@@ -150,6 +150,6 @@ def test_a_line_that_cannot_be_read_stops_every_target(tree: Path) -> None:
     assert "hunter2" not in done.stderr
 
 
-def test_the_program_is_one_that_can_be_run() -> None:
-    """make starts it by its path."""
+def test_dotenv_script_is_executable() -> None:
+    """make starts the script by its path."""
     assert os.access(ROOT / "infra/dotenv.py", os.X_OK)

@@ -49,7 +49,7 @@ async def files_of(client: httpx.AsyncClient, url: str, tool: str, arguments: di
     return seen
 
 
-async def test_a_call_passes_few_of_our_files(tmp_path: Path) -> None:
+async def test_one_call_runs_through_no_more_files_than_the_ratchet_allows(tmp_path: Path) -> None:
     most: dict[str, int] = tomllib.loads(ratchet.BOUNDS.read_text("utf-8"))["files_a_call"]
     async with in_process(settings=Settings(data_dir=tmp_path)) as server, httpx.AsyncClient(timeout=30) as client:
         url = f"http://127.0.0.1:{server.port}/mcp"

@@ -1,4 +1,4 @@
-"""Imports point one way, and a module that is imported does no work."""
+"""Imports point one way, and importing a module does no work."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def run(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_nobody_but_the_registry_knows_a_tool() -> None:
-    """Not even another tool: what two of them share stands below both."""
+def test_only_the_registry_imports_tool_modules() -> None:
+    """A tool imports no other tool: code they share is below both."""
     modules = {f"tools.{tool.name}" for tool in TOOLS}
     assert modules >= {"tools.check_inventory", "tools.lookup_order"}
     for path in (ROOT / "tools").rglob("*.py"):
@@ -77,8 +77,8 @@ def imported(path: Path) -> set[str]:
     )
 
 
-def test_the_import_rule_holds() -> None:
-    """server, then tools, then session; nobody imports infra; protocol and web stay in server."""
+def test_import_rules_hold() -> None:
+    """server may import tools, and tools session; nothing imports infra; protocol and web stay in server."""
     linter = shutil.which("lint-imports", path=str(Path(sys.executable).parent))
     assert linter is not None, "import-linter comes with the development requirements"
     done = run(linter)
@@ -96,7 +96,7 @@ def test_the_import_rule_holds() -> None:
         ("tools.registry", (*DRIVERS, "mcp", "starlette")),
     ],
 )
-def test_nothing_is_imported_before_it_is_chosen(module: str, without: tuple[str, ...]) -> None:
+def test_importing_a_module_loads_no_driver_that_was_not_chosen(module: str, without: tuple[str, ...]) -> None:
     done = run(sys.executable, "-c", f"import sys, {module}; print(*[m for m in {without!r} if m in sys.modules])")
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.split() == []
@@ -112,10 +112,10 @@ def test_nothing_is_imported_before_it_is_chosen(module: str, without: tuple[str
     ],
     ids=["as delivered", "in production", "with a standby", "with a collector of traces"],
 )
-def test_a_running_server_has_imported_the_drivers_of_its_settings_and_no_others(
+def test_running_server_has_imported_only_the_drivers_of_its_settings(
     settings: dict[str, str], chosen: set[str], others: set[str], tmp_path: Path
 ) -> None:
-    """What is not chosen costs neither memory nor time of the start."""
+    """Other drivers would cost memory and start time."""
     done = run(sys.executable, "-c", RUNNING, **settings, XDG_CACHE_HOME=str(tmp_path))
     assert done.returncode == 0, done.stderr[-3000:]
     imported = set(done.stdout.split())
@@ -123,7 +123,7 @@ def test_a_running_server_has_imported_the_drivers_of_its_settings_and_no_others
     assert not imported & others
 
 
-def test_importing_starts_no_thread_and_opens_no_file_or_socket() -> None:
+def test_importing_starts_no_thread_and_opens_no_socket_or_process() -> None:
     code = """
 import sys, threading
 opened = []
@@ -137,5 +137,5 @@ assert not opened, opened
 
 
 @cases("environment", [{}, PRODUCTION, PRODUCTION | {"MANGA_REDIS_URL": f"redis+cluster://{NOBODY}"}])
-def test_the_drivers_that_a_supervisor_imports_by_name_are_there(environment: dict[str, str]) -> None:
+def test_drivers_preloaded_by_the_supervisor_exist(environment: dict[str, str]) -> None:
     assert [each for each in list_drivers(Settings.from_environment(environment)) if find_spec(each) is None] == []

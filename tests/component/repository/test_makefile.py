@@ -1,4 +1,4 @@
-"""What `make` promises whoever meets it for the first time."""
+"""The output of `make`: its help, and the installation steps of a first run."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ def said(*arguments: str) -> str:
     return done.stdout
 
 
-def test_help_names_every_target() -> None:
-    """Those that are commands."""
+def test_make_help_names_every_target() -> None:
+    """The targets are those that are commands."""
     phony = re.search(r"^\.PHONY: (.+)$", MAKEFILE, re.MULTILINE)
     assert phony is not None
     helped = {line.split()[0] for line in said("help").splitlines()}
     assert helped == set(phony[1].split())
 
 
-def test_the_first_run_of_the_agent_shows_what_it_does(tmp_path: Path) -> None:
-    """It takes as long as that of the server."""
+def test_first_run_of_make_agent_shows_its_installation(tmp_path: Path) -> None:
+    """The agent's installation takes as long as the server's."""
     steps = said("-n", f"{tmp_path}/new/.lock", f"STRANDS={tmp_path}/new")
     assert steps.index("installing into") < steps.index("pip install")
     assert not re.search(r"pip install.* (-q|--quiet)\b", steps)
 
 
 @cases("stamp", [".runtime", ".dev"])
-def test_the_first_run_shows_what_it_does(stamp: str, tmp_path: Path) -> None:
-    """Steps in words, and pip's own progress; once, because a stamp says that it is done."""
+def test_first_run_of_make_shows_its_installation_steps(stamp: str, tmp_path: Path) -> None:
+    """It shows steps in words and pip's progress; a stamp file prevents a second installation."""
     steps = said("-n", f"{tmp_path}/new/{stamp}", f"VENV={tmp_path}/new")
     assert steps.index("making ") < steps.index("-m venv") < steps.index("installing ") < steps.index("pip install")
     assert not re.search(r"pip install.* (-q|--quiet)\b", steps)
 
 
-def test_what_a_command_prints_is_not_mixed_with_an_installation(tmp_path: Path) -> None:
-    """`make schema > file`, before anything is installed."""
+def test_installation_output_goes_to_stderr(tmp_path: Path) -> None:
+    """`make schema > file` may be the first command."""
     steps = said("-n", f"{tmp_path}/new/.runtime", f"VENV={tmp_path}/new").splitlines()
     assert all(each.endswith(">&2") for each in steps if "echo" in each or "pip install" in each)

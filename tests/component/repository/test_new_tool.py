@@ -27,13 +27,13 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_guide_names_a_tool_of_the_store_and_shows_its_value_as_it_is() -> None:
+def test_guide_shows_the_example_tool_as_it_is() -> None:
     assert SHOWN.module in {tool.name for tool in TOOLS}
     assert list(SHOWN.files) == [f"tools/{SHOWN.module}.py", f"tests/component/tools/test_{SHOWN.module}.py"]
     assert guide_as_the_files_are(ROOT) == (ROOT / GUIDE).read_text("utf-8"), "make snapshots writes it anew"
 
 
-def test_what_is_taken_out_is_gone_and_what_the_guide_says_brings_it_back(tree: Path) -> None:
+def test_example_tool_taken_out_is_restored_by_following_the_guide(tree: Path) -> None:
     """The import may stand elsewhere among the others, until ruff has sorted them."""
     place = take_out(tree, SHOWN)
     assert naming(tree, SHOWN.module) == []
@@ -45,7 +45,7 @@ def test_what_is_taken_out_is_gone_and_what_the_guide_says_brings_it_back(tree: 
     assert before.count(SHOWN.module) == after.count(SHOWN.module)
 
 
-def test_files_that_differ_or_are_missing_are_named(tree: Path) -> None:
+def test_different_and_missing_files_are_listed(tree: Path) -> None:
     everything_else = set(differing(tree))
     assert REGISTRY not in everything_else
     (tree / REGISTRY).write_text("TOOLS = ()\n")
@@ -53,11 +53,11 @@ def test_files_that_differ_or_are_missing_are_named(tree: Path) -> None:
     assert set(differing(tree)) - everything_else == {REGISTRY, "tools/another.py"}
 
 
-def test_code_that_names_the_tool_is_told_and_documents_are_not(tree: Path) -> None:
+def test_code_that_names_the_example_tool_is_listed_and_documents_are_not(tree: Path) -> None:
     assert set(naming(tree, SHOWN.module)) == {REGISTRY, *SHOWN.files}
 
 
-def test_a_guide_is_written_as_the_files_are(tree: Path) -> None:
+def test_guide_is_rewritten_from_the_files(tree: Path) -> None:
     module = tree / f"tools/{SHOWN.module}.py"
     module.write_text(module.read_text("utf-8").replace("timeout_ms=300", "timeout_ms=301"), "utf-8")
     (tree / GUIDE).write_text(guide_as_the_files_are(tree), "utf-8")
@@ -67,8 +67,8 @@ def test_a_guide_is_written_as_the_files_are(tree: Path) -> None:
 
 
 @cases("what", FROM_THE_GUIDE)
-def test_a_guide_that_says_it_otherwise_is_told(what: str, tree: Path) -> None:
-    """Whoever writes it anew is not passed over in silence."""
+def test_guide_without_a_part_of_the_example_is_refused(what: str, tree: Path) -> None:
+    """A guide rewritten without it must not pass unnoticed."""
     guide = tree / GUIDE
     guide.write_text(FROM_THE_GUIDE[what].sub("", guide.read_text("utf-8")), "utf-8")
     with pytest.raises(ValueError, match=f"no {what} of a new tool"):
@@ -81,7 +81,7 @@ MANY_LINES = ONE_LINE.replace("import a, b, c", "import (\n    a,\n    b,\n    c
 
 @cases("registry", [ONE_LINE, MANY_LINES], ids=["one line", "many lines"])
 @cases("module", ["a", "b", "c"])
-def test_a_line_and_its_import_are_taken_out_and_put_in(registry: str, module: str) -> None:
+def test_registry_line_and_import_are_removed_and_inserted(registry: str, module: str) -> None:
     line = (module, ".TOOL")
     without, place = without_line(registry, line)
     assert f"{module}.TOOL" not in without
@@ -97,19 +97,19 @@ def modules(registry: str) -> set[str]:
     return set(re.findall(r"\w+", imported))
 
 
-def test_a_registry_of_another_form_is_told() -> None:
+def test_registry_of_another_form_is_refused() -> None:
     with pytest.raises(ValueError, match="no list of tools"):
         with_line("TOOLS = ()\n", NEW)
 
 
-def test_the_copy_has_everything_but_what_was_computed(tmp_path: Path) -> None:
-    """And nobody's own settings."""
+def test_copy_of_the_tree_has_every_file_except_caches_and_dotenv(tmp_path: Path) -> None:
+    """A developer's own settings are not copied."""
     copied(tmp_path)
     assert differing(tmp_path) == []
     assert os.access(tmp_path / "infra/dotenv.py", os.X_OK)
     assert not [name for name in (".git", ".env", ".mypy_cache") if (tmp_path / name).exists()]
 
 
-def test_no_setting_of_whoever_runs_the_tests_reaches_them() -> None:
+def test_test_environment_has_no_settings_of_the_developer() -> None:
     """`make test` reads .env as every target does."""
     assert {f"{PREFIX}{name.upper()}" for name in Settings.__dataclass_fields__}.isdisjoint(os.environ)

@@ -1,4 +1,4 @@
-"""The dashboard and the alert rules ask for what the server measures, and fire as they say."""
+"""The dashboard and the alert rules use the server's metrics, and the rules fire as they state."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def exported() -> dict[str, dict[str, str]]:
     return {sample.name: dict(sample.labels) for sample in samples}
 
 
-def test_the_dashboard_asks_for_metrics_and_labels_that_the_server_has() -> None:
+def test_dashboard_uses_existing_metrics_and_labels() -> None:
     board = json.loads((OBSERVABILITY / "dashboards/manga-tools.json").read_text("utf-8"))
     known, asked = exported(), set()
     levels = {"level": {*LEVELS}, "verdict": {GOOD, BAD}}
@@ -69,7 +69,7 @@ def test_the_dashboard_asks_for_metrics_and_labels_that_the_server_has() -> None
     assert ours <= shown, "a metric nobody looks at"
 
 
-def test_the_rules_ask_for_metrics_and_labels_that_the_server_has() -> None:
+def test_alert_rules_use_existing_metrics_and_labels() -> None:
     known = exported()
     for rule in rules():
         names = named(rule["expr"])
@@ -85,7 +85,7 @@ def test_the_rules_ask_for_metrics_and_labels_that_the_server_has() -> None:
             assert stated <= {each.strip() for each in grouped[1].split(",")}, "a label that the sum has dropped"
 
 
-def test_every_rule_says_what_is_wrong_and_what_to_do() -> None:
+def test_every_alert_rule_has_severity_summary_and_action() -> None:
     found = rules()
     assert len({(rule["alert"], *sorted(rule["labels"].items())) for rule in found}) == len(found) > 10
     assert {rule["alert"] for rule in found} | {"MangaDown"} == set(NAMES)
@@ -97,14 +97,14 @@ def test_every_rule_says_what_is_wrong_and_what_to_do() -> None:
         assert rule["expr"].count("(") == rule["expr"].count(")")
 
 
-def test_prometheus_reads_the_rules() -> None:
+def test_prometheus_loads_the_alert_rules() -> None:
     (where,) = yaml.safe_load((OBSERVABILITY / "prometheus.yml").read_text("utf-8"))["rule_files"]
     mounted = {volume["target"]: Path(volume["source"]) for volume in composed()["prometheus"]["volumes"]}
     assert mounted[where] == OBSERVABILITY / "alerts.yml"
 
 
-def test_promtool_takes_the_rules_and_they_fire_as_they_say(tmp_path: Path) -> None:
-    """Where Prometheus is installed."""
+def test_promtool_accepts_the_rules_and_their_tests_pass(tmp_path: Path) -> None:
+    """It runs where Prometheus is installed."""
     promtool = shutil.which("promtool")
     if promtool is None:
         pytest.skip("promtool is not installed (Debian: apt-get install prometheus)")
@@ -115,8 +115,8 @@ def test_promtool_takes_the_rules_and_they_fire_as_they_say(tmp_path: Path) -> N
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_both_sides_of_a_division_have_the_labels_that_are_matched() -> None:
-    """Prometheus divides what has equal labels, and says nothing where nothing has: the rule never fires."""
+def test_both_sides_of_a_division_in_a_rule_have_the_same_labels() -> None:
+    """Prometheus divides series with equal labels only, and a rule without any never fires."""
     parts = [(rule, part) for rule in rules() for part in " ".join(rule["expr"].split()).split(" and ")]
     divisions = [(rule, part) for rule, part in parts if " / " in part]
     assert len(divisions) > 3
@@ -132,7 +132,7 @@ def _labels(side: str) -> set[str]:
     return set((summed[1] or "").split(", ")) - {""} if summed else {"all of its own"}
 
 
-def test_a_backend_that_is_being_probed_is_lost_all_the_same() -> None:
+def test_half_open_breaker_counts_as_a_lost_backend() -> None:
     (rule,) = (rule for rule in rules() if rule["alert"] == "MangaBackendLost")
     comparison = re.fullmatch(r"manga_breaker_state\{\S+\} > (\d)", rule["expr"].strip())
     assert comparison is not None
@@ -144,7 +144,7 @@ def test_a_backend_that_is_being_probed_is_lost_all_the_same() -> None:
         assert (value > int(comparison[1])) is lost
 
 
-def test_the_dashboard_is_where_grafana_looks_and_asks_the_source_that_is_there() -> None:
+def test_grafana_finds_the_dashboard_and_its_data_source() -> None:
     grafana = composed()["grafana"]
     mounted = {volume["target"]: Path(volume["source"]) for volume in grafana["volumes"]}
     home = Path(grafana["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"])
@@ -156,7 +156,7 @@ def test_the_dashboard_is_where_grafana_looks_and_asks_the_source_that_is_there(
     assert f"url: http://prometheus:{composed()['prometheus']['ports'][0]['target']}\n" in provisioned
 
 
-def test_spans_go_where_the_collector_listens_and_on_to_zipkin() -> None:
+def test_spans_reach_the_collector_and_zipkin() -> None:
     """Only where somebody says so; the address in the file's first lines is the one that works."""
     collector, zipkin = (composed()[name] for name in ("collector", "zipkin"))
     (mounted,) = (Path(volume["source"]) for volume in collector["volumes"])
@@ -176,7 +176,7 @@ def test_spans_go_where_the_collector_listens_and_on_to_zipkin() -> None:
     assert (source["type"], source["url"]) == ("zipkin", address)
 
 
-def test_a_point_of_a_histogram_leads_to_its_trace() -> None:
+def test_exemplars_of_histograms_lead_to_their_trace() -> None:
     """Prometheus keeps exemplars, the panels of durations show them, and Grafana asks the source of traces for them."""
     assert "--enable-feature=exemplar-storage" in composed()["prometheus"]["command"]
     sources = [

@@ -1,4 +1,4 @@
-"""What has grown beyond its bound is named, and a bound only falls."""
+"""A measure beyond its bound is named, and a bound only falls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from infra import ratchet
 
 
-def test_growth_is_refused_and_bounds_only_fall(
+def test_growth_beyond_a_bound_is_refused_and_bounds_only_fall(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tree, bounds = tmp_path / "tree", tmp_path / "tree" / "infra" / "ratchet.toml"
@@ -34,5 +34,5 @@ def test_growth_is_refused_and_bounds_only_fall(
     assert ratchet.main(["--write"]) == 1, "nothing is raised"
 
 
-def test_the_tree_is_within_its_bounds() -> None:
+def test_tree_is_within_its_bounds() -> None:
     assert subprocess.run([sys.executable, "infra/ratchet.py"], cwd=Path(__file__).parents[3], check=False).returncode == 0

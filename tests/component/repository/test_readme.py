@@ -1,4 +1,4 @@
-"""The README, read in ten minutes: its conversation, the stages, its tables and the figures are what is so."""
+"""The README's conversation, stages, tables and figures agree with the code and the reports."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tests.support.documents import README, after, blocks, rows
 LONGEST = 140
 
 
-def test_it_is_read_in_ten_minutes() -> None:
-    """What is longer belongs into infra/docs, and is linked from here."""
+def test_readme_stays_within_its_length() -> None:
+    """Longer text belongs into infra/docs, and is linked from the README."""
     assert len(README.splitlines()) <= LONGEST
 
 
-def test_the_stages_are_those_of_the_pipeline() -> None:
+def test_stages_in_the_readme_are_those_of_the_pipeline() -> None:
     """The same names, in the same order, as the list in `server/pipeline.py`."""
     body = inspect.getsource(pipeline.build_pipeline).partition("stages: dict[str, Stage] = {")[2].partition("\n    }")[0]
     names = re.findall(r'^\s*"(\w+)": ', body, re.MULTILINE)
@@ -37,7 +37,7 @@ def test_the_stages_are_those_of_the_pipeline() -> None:
 
 
 def test_each_figure_is_in_the_report_that_its_row_names() -> None:
-    """Where a row of the page of figures links a report, the report has each of its numbers."""
+    """The report linked in a row of the page of figures has each of the row's numbers."""
     page, checked = ROOT / "infra/docs/figures.md", 0
     for what, figure, _, report in rows(after("figures")):
         if link := re.search(r"\]\(([^)#]+)", report):
@@ -67,7 +67,7 @@ async def whole(app: Application, tool: str, arguments: dict[str, Any]) -> dict[
     return result
 
 
-async def test_the_conversation_can_be_had(tmp_path: Path) -> None:
+async def test_conversation_of_the_readme_gives_the_stated_results(tmp_path: Path) -> None:
     """Its calls, in order, in one session, give what it says: the same status, and the same titles and orders."""
     calls = list(conversation())
     assert len(calls) == 3

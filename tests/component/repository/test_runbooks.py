@@ -22,13 +22,13 @@ PARTS = ("Customers see", "Confirm", "Do", "Rehearsed")
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", TEXT, re.MULTILINE | re.DOTALL))
 
 
-def test_there_is_one_for_every_alarm_and_for_nothing_else() -> None:
+def test_every_alarm_has_a_runbook_and_every_runbook_an_alarm() -> None:
     assert sorted(SECTIONS) == sorted(NAMES)
 
 
 @cases("name", NAMES)
-def test_it_says_what_customers_see_how_to_confirm_and_what_to_do(name: str) -> None:
-    """Each with words of its own."""
+def test_runbook_states_effect_confirmation_and_action(name: str) -> None:
+    """Each runbook has words of its own for the three."""
     said = re.findall(r"^- \*\*([\w ]+?)\.?\*\*,? ?(.*)", SECTIONS[name], re.MULTILINE)
     assert [part for part, _ in said if part != "Over when"] == list(PARTS)
     assert all(words for part, words in said[:-1]), said
@@ -36,7 +36,7 @@ def test_it_says_what_customers_see_how_to_confirm_and_what_to_do(name: str) -> 
 
 
 @cases("name", NAMES)
-def test_it_was_rehearsed_by_a_scenario_or_by_a_test_that_there_is(name: str) -> None:
+def test_runbook_was_rehearsed_by_an_existing_test_or_scenario(name: str) -> None:
     rehearsed = SECTIONS[name].partition("**Rehearsed.**")[2]
     tests = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", rehearsed)
     assert tests or MARKER.search(rehearsed)
@@ -44,12 +44,12 @@ def test_it_was_rehearsed_by_a_scenario_or_by_a_test_that_there_is(name: str) ->
         assert f"def {test}(" in (ROOT / file).read_text("utf-8"), test
 
 
-def test_the_figures_are_those_of_the_reports() -> None:
+def test_figures_in_runbooks_are_those_of_the_reports() -> None:
     assert runbooks() == TEXT, "make snapshots writes them anew"
 
 
-def test_the_panels_it_sends_to_are_on_the_dashboard() -> None:
-    """In italics stand panels, by the beginnings of their titles, and scenarios, which end in a colon."""
+def test_panels_named_in_runbooks_are_on_the_dashboard() -> None:
+    """Words in italics are panels, by the beginning of their titles, or scenarios, which end in a colon."""
     titles = [panel.title for panel in PANELS]
     named = set(re.findall(r"(?<!\*)\*([A-Z0-9][^*]+)\*(?!\*|:)", TEXT)) - {"page", "ticket"}
     assert len(named) > 10
@@ -57,8 +57,8 @@ def test_the_panels_it_sends_to_are_on_the_dashboard() -> None:
         assert any(title.startswith(panel) for title in titles), panel
 
 
-def test_whoever_is_called_by_cloudwatch_is_sent_to_panels_that_it_has() -> None:
-    """But for those that are marked to be Grafana's."""
+def test_runbooks_of_cloudwatch_alarms_name_panels_of_its_dashboard() -> None:
+    """Panels marked as Grafana's are exempt."""
     titles = [widget["properties"]["title"] for widget in body("n", "r")["widgets"]]
     called = " ".join(each["Properties"]["AlarmName"] for each in alarms(Deployed("p", "n", "", "")).values())
     sent = 0

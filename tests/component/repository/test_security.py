@@ -1,4 +1,4 @@
-"""SECURITY.md promises nothing that no test covers."""
+"""Every promise of SECURITY.md is covered by a test."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ OWASP = [f"LLM{number:02}" for number in range(1, 11)]
 
 
 @cases("row", ROWS, ids=lambda row: row.split("|")[1].strip()[:40])
-def test_each_row_names_a_test_that_exists(row: str) -> None:
-    """By file, and by name where one test is the proof."""
+def test_each_row_of_security_md_names_an_existing_test(row: str) -> None:
+    """A row names a file, or a test by name where that test alone is the proof."""
     named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", row.rstrip("| ").rpartition("|")[2])
     assert named, "the row names no test"
     for path, test in named:
@@ -27,6 +27,6 @@ def test_each_row_names_a_test_that_exists(row: str) -> None:
         assert test in functions if test else any(name.startswith("test_") for name in functions)
 
 
-def test_owasps_list_is_whole() -> None:
-    """All ten, in their order."""
+def test_owasp_list_is_complete_and_in_order() -> None:
+    """All ten risks stand in their order."""
     assert [row.split()[1] for row in ROWS if row.startswith("| LLM")] == OWASP

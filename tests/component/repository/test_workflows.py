@@ -1,4 +1,4 @@
-"""The workflows of GitHub: what they run is here, what they use is pinned, and they may no more than they need."""
+"""GitHub workflows run existing scripts and pinned actions, with minimal permissions."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def steps(path: Path) -> list[dict[str, Any]]:
     return [step for job in jobs(path).values() for step in job["steps"]]
 
 
-def test_there_is_one_for_each_purpose() -> None:
+def test_workflows_are_the_expected_ones() -> None:
     assert [path.stem for path in FILES] == ["cdk", "compose", "image", "nightly", "release", "scan", "test"]
 
 
-def test_actionlint_has_nothing_to_say() -> None:
+def test_actionlint_finds_nothing() -> None:
     done = subprocess.run(
         [tool("actionlint"), "-no-color"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
     )
@@ -44,8 +44,8 @@ def test_actionlint_has_nothing_to_say() -> None:
 
 
 @workflows
-def test_every_action_is_pinned_by_its_commit_with_its_version_beside_it(path: Path) -> None:
-    """A tag can be moved; a commit cannot."""
+def test_every_action_is_pinned_by_commit_with_its_version_beside_it(path: Path) -> None:
+    """A tag can be moved, and a commit cannot."""
     text = path.read_text("utf-8")
     used = list(USES.finditer(text))
     assert len(used) == len(re.findall(r"\buses:", text)) > 0
@@ -64,8 +64,8 @@ def test_an_action_has_one_commit_everywhere() -> None:
 
 
 @workflows
-def test_what_is_run_can_be_run_here_too(path: Path) -> None:
-    """One line: a target of make, or a script of .ci."""
+def test_workflow_steps_run_make_targets_or_ci_scripts(path: Path) -> None:
+    """A step is one line: a make target, or a script of .ci."""
     for command in (step["run"] for step in steps(path) if "run" in step):
         name, *words = command.split()
         if name == "make":
@@ -78,8 +78,8 @@ def test_what_is_run_can_be_run_here_too(path: Path) -> None:
 
 
 @workflows
-def test_nobody_may_more_than_the_job_needs(path: Path) -> None:
-    """Nothing by default; no token stays where the code of a pull request runs; no job is without an end."""
+def test_workflow_jobs_have_minimal_permissions_and_a_timeout(path: Path) -> None:
+    """Default permissions are empty, and no token stays where code of a pull request runs."""
     workflow = yaml.safe_load(path.read_text("utf-8"))
     assert workflow["permissions"] == {}
     assert {"group", "cancel-in-progress"} <= workflow["concurrency"].keys()
@@ -94,8 +94,8 @@ def test_nobody_may_more_than_the_job_needs(path: Path) -> None:
 
 
 @cases("script", sorted((ROOT / ".ci").iterdir()), ids=lambda path: path.name)
-def test_a_script_is_one_that_bash_can_read(script: Path) -> None:
-    """And that stops at the first failure."""
+def test_ci_script_is_valid_bash_and_stops_at_the_first_failure(script: Path) -> None:
+    """Each script sets the options that stop it."""
     assert "\nset -euo pipefail\n" in script.read_text("utf-8")
     subprocess.run(["bash", "-n", str(script)], check=True, timeout=60)
 
@@ -105,7 +105,7 @@ CHANGELOG = (
 )
 
 
-def test_a_release_says_what_the_changelog_says_of_it() -> None:
+def test_release_notes_are_taken_from_the_changelog() -> None:
     assert notes_of("v0.2.0", CHANGELOG, "0.2.0") == "### Added\n\n- it\n"
     assert notes_of("v0.1.0", CHANGELOG, "0.1.0") == "- first\n"
 
@@ -115,6 +115,6 @@ def test_a_release_says_what_the_changelog_says_of_it() -> None:
     [("v0.2.1", "0.2.0", "the tag is v0.2.1"), ("nightly", "0.2.0", "the tag is nightly"), ("v0.3.0", "0.3.0", "nothing")],
     ids=["another version", "no version", "no section"],
 )
-def test_a_release_of_what_is_not_there_is_refused(tag: str, version: str, reason: str) -> None:
+def test_release_of_an_unknown_version_is_refused(tag: str, version: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         notes_of(tag, CHANGELOG, version)

@@ -1,4 +1,4 @@
-"""What the guard of a backend says of an attempt that was cut off, and when it asks again."""
+"""The guard of a backend judges an attempt that was cut off, and decides on the retry."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ from tools.store.guarded import AttemptTime, Backend, BackendPolicy
         (0.25, 3.0, False, False),  # what it had beyond what it was given was this process
     ],
 )
-def test_an_attempt_cut_off_says_something_when_it_had_its_time(given: float, had: float, left: bool, tells: bool) -> None:
+def test_cancelled_attempt_counts_as_slow_only_after_enough_of_its_time(
+    given: float, had: float, left: bool, tells: bool
+) -> None:
     policy = BackendPolicy(slow_seconds=1.0, attempt_seconds=2.0, telling_share=0.5)
     assert policy.shows_slowness(given, had, left=left) is tells
 
 
-def test_an_attempt_has_had_nothing_while_it_waits_for_a_place() -> None:
+def test_time_waiting_for_a_bulkhead_slot_is_not_time_of_the_attempt() -> None:
     clock = HandClock(100.0)
     spent = AttemptTime(clock, 9.0)
     clock.advance(1)
@@ -55,7 +57,7 @@ async def refused_after(backend: Backend, failures: int) -> CircuitOpen:
 ONCE = RetryPolicy(attempts=1)
 
 
-async def test_while_a_probe_is_out_others_are_told_to_come_back_after_an_attempt() -> None:
+async def test_call_refused_during_a_probe_may_retry_after_an_attempt() -> None:
     clock = HandClock(0.0)
     backend = Backend("it", BackendPolicy(0.15, 0.25, retry=ONCE), clock)
     told = await refused_after(backend, 5)
@@ -65,7 +67,7 @@ async def test_while_a_probe_is_out_others_are_told_to_come_back_after_an_attemp
     assert (await refused_after(backend, 0)).retry_after_ms == 250
 
 
-async def test_the_failure_that_opens_the_breaker_says_when_to_come_back() -> None:
+async def test_failure_that_opens_the_breaker_has_its_pause_as_retry_after() -> None:
     backend = Backend("it", BackendPolicy(0.15, 0.25, retry=ONCE), HandClock(0.0))
 
     async def down(_: Deadline) -> None:
@@ -81,7 +83,7 @@ async def test_the_failure_that_opens_the_breaker_says_when_to_come_back() -> No
     assert 375 <= told[4] <= 625
 
 
-async def test_a_longer_wait_that_the_backend_itself_asks_for_is_kept() -> None:
+async def test_longer_retry_after_of_the_backend_is_kept() -> None:
     backend = Backend("it", BackendPolicy(0.15, 0.25, retry=ONCE), HandClock(0.0))
 
     async def throttled(_: Deadline) -> None:
@@ -94,8 +96,8 @@ async def test_a_longer_wait_that_the_backend_itself_asks_for_is_kept() -> None:
     assert told.value.retry_after_ms == 5000
 
 
-async def test_a_second_attempt_is_made_only_where_it_has_more_than_a_pause_left() -> None:
-    """By the deadline's own clock: what is left after the pause has to be more than the shortest pause."""
+async def test_second_attempt_needs_more_time_than_the_shortest_pause() -> None:
+    """By the deadline's clock, the time left has to exceed the shortest pause."""
     clock = HandClock(0.0)
     for left, made in ((0.5, 1), (0.625, 2)):
         attempts = 0
@@ -111,7 +113,7 @@ async def test_a_second_attempt_is_made_only_where_it_has_more_than_a_pause_left
         assert attempts == made
 
 
-async def test_what_the_network_says_past_an_adapter_is_told_as_a_failure() -> None:
+async def test_network_error_past_an_adapter_becomes_a_dependency_failure() -> None:
     for error in (OSError("10.0.0.1"), EOFError()):
 
         async def broken(_: Deadline, error: Exception = error) -> None:
@@ -122,7 +124,7 @@ async def test_what_the_network_says_past_an_adapter_is_told_as_a_failure() -> N
         assert told.value.dependency == "it"
 
 
-async def test_an_attempt_ends_with_its_own_time_though_the_caller_has_more() -> None:
+async def test_attempt_ends_at_its_own_timeout_before_the_callers_deadline() -> None:
     async def late(attempt: Deadline) -> float:
         return attempt.remaining()
 

@@ -1,4 +1,4 @@
-"""When work that is done again and again comes round, by a clock that only waits."""
+"""When the rounds of a periodic task come, by virtual time."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.support.cases import cases
 
 @pytest.mark.virtual_time
 @cases(("fails", "pause"), [(False, 100.0), (True, 30.0)])
-async def test_rounds_come_a_tenth_sooner_or_later_than_they_are_due(fails: bool, pause: float) -> None:
-    """After one that failed by accident, half a minute later."""
+async def test_rounds_are_jittered_by_a_tenth(fails: bool, pause: float) -> None:
+    """A round that failed by an unexpected error is followed by one after half a minute."""
     began: list[float] = []
 
     async def work() -> float:

@@ -81,16 +81,16 @@ def of(leg: Floats | None) -> dict[str, float]:
         ("zxqv flurble", []),
     ],
 )
-def test_a_query_finds_what_it_names_describes_or_asks_for(query: str, answers: list[str]) -> None:
+def test_query_finds_titles_by_name_description_theme_or_author(query: str, answers: list[str]) -> None:
     assert found(query) == answers
 
 
-def test_a_limit_cuts_the_answers_and_not_their_number() -> None:
+def test_limit_cuts_the_titles_and_not_the_total() -> None:
     hits = ENGINE.search(CatalogQuery("tide hunters", Conditions(), 1), wants_meaning=True)
     assert (len(hits.titles), hits.total, hits.degraded) == (1, 3, ("vector",))
 
 
-def test_where_nothing_is_asked_for_the_best_known_come_first() -> None:
+def test_query_without_a_subject_returns_the_most_popular_titles() -> None:
     hits = ENGINE.search(CatalogQuery("manga", Conditions(genres=("seinen",)), 2), wants_meaning=True)
     assert [title.title_id for title in hits.titles] == ["tide", "kin"]
     assert (hits.total, hits.degraded) == (3, ())
@@ -108,7 +108,7 @@ def test_where_nothing_is_asked_for_the_best_known_come_first() -> None:
         (Conditions(author="Rin Sato"), ["tide", "winter"]),
     ],
 )
-def test_a_filter_narrows_what_the_name_and_its_series_are(conditions: Conditions, answers: list[str]) -> None:
+def test_filter_narrows_the_titles_found_by_name_and_their_series(conditions: Conditions, answers: list[str]) -> None:
     assert found("tide hunters", conditions) == answers
 
 
@@ -116,58 +116,58 @@ def test_a_filter_narrows_what_the_name_and_its_series_are(conditions: Condition
     ("least", "answers"),
     [(2.0, ["kin", "tide", "winter", "monster"]), (2.1, ["kin", "tide", "winter"]), (4.5, ["kin"]), (4.6, [])],
 )
-def test_a_least_rating_is_met_at_itself_and_never_without_one(least: float, answers: list[str]) -> None:
+def test_minimum_rating_includes_itself_and_excludes_unrated_titles(least: float, answers: list[str]) -> None:
     assert found("best rated", Conditions(min_rating=least)) == answers
 
 
 # -- the legs
 
 
-def test_names_are_as_near_as_they_sound_and_their_series_a_little_farther() -> None:
+def test_names_score_by_similarity_of_sound_and_their_series_slightly_less() -> None:
     near = {title: each for title, each in of(evidence("tide hunters").names).items() if each >= 0.5}
     assert near == {"tide": 1.0, "winter": 0.95, "side": 0.736}
     assert of(evidence("tide hunters winter").names)["winter"] == 1.0
 
 
-def test_a_name_beside_a_part_of_its_authors_is_nearly_the_name() -> None:
+def test_name_beside_a_part_of_its_author_scores_nearly_as_the_name() -> None:
     assert of(evidence("blue harbour sato").names)["harbour"] == 0.97
     assert of(evidence("sato blue harbour").names)["harbour"] == 0.97
     assert of(evidence("hakusen モンスターフェリー").names)["monster"] > 0.85
     assert of(evidence("blue harbour hakusen").names).get("harbour", 0.0) < 0.97
 
 
-def test_the_share_of_a_querys_words_that_a_title_has() -> None:
+def test_word_score_is_the_share_of_query_words_in_a_title() -> None:
     assert of(evidence(DESCRIBED).words)["tide"] > 0.8
     assert evidence("zxqv").in_vocabulary == 0.0
     assert evidence("lantern").in_vocabulary == 1.0
 
 
-def test_japanese_words_meet_an_english_story_at_nine_tenths() -> None:
+def test_japanese_words_match_an_english_synopsis_at_nine_tenths() -> None:
     own, translated = of(evidence("ghost").words), of(evidence("幽霊").words)
     assert own["told"] > 0
     assert translated["told"] == pytest.approx(0.9 * own["told"], abs=0.002)
 
 
-def test_tags_are_the_share_of_the_themes_and_of_the_readership() -> None:
+def test_tag_score_is_the_share_of_themes_and_readership_met() -> None:
     assert of(evidence("samurai horror").tags) == {"kin": 1.0, "monster": 0.5}
     assert of(evidence("seinen horror").tags) == {"kin": 1.0, "monster": 1.0, "tide": 0.5}
     assert of(evidence("josei").tags) == {"winter": 1.0, "harbour": 1.0}
 
 
-def test_the_authors_of_the_title_that_is_pointed_from_raise_all_their_works() -> None:
+def test_authors_of_the_referenced_title_raise_all_their_titles() -> None:
     assert of(evidence("x", pointed=NUMBER["harbour"]).people) == dict.fromkeys(
         ("tide", "winter", "kin", "harbour", "told"), 1.0
     )
 
 
-def test_without_both_vectors_there_is_no_meaning() -> None:
+def test_vector_score_needs_query_and_title_vectors() -> None:
     vector, vectors = turned(0), all_vectors()
     for how in ({}, {"vector": vector}, {"vectors": vectors}):
         assert found("zxqv flurble", **how) == []
     assert found("zxqv flurble", vector=vector, vectors=vectors) == ["told"]
 
 
-def test_the_best_passage_and_the_headline_mean_each_their_own() -> None:
+def test_best_passage_and_headline_have_scores_of_their_own() -> None:
     assert (evidence("x").meaning, evidence("x").headline) == (None, None)
     seen = evidence("x", senses=all_vectors().cosines(turned(0)))
     assert of(seen.meaning) == {"told": 1.0}
@@ -190,18 +190,18 @@ def all_vectors() -> Vectors:
     ("name", "number"),
     [("Blue Harbour", "harbour"), ("tide hunters", "tide"), ("blue harbou", "harbour"), ("harbour", None)],
 )
-def test_a_title_is_called_by_a_name_that_is_near_enough(name: str, number: str | None) -> None:
+def test_name_points_to_a_title_when_it_is_near_enough(name: str, number: str | None) -> None:
     assert pointed_from(name, (), candidates(), WEIGHTS) == (None if number is None else NUMBER[number])
     assert pointed_from("zxqv", ("blueharbour",), candidates(), WEIGHTS) == NUMBER["harbour"]
 
 
-def test_a_series_is_those_whose_name_begins_so_and_those_it_is_related_to() -> None:
+def test_series_contains_titles_that_begin_with_the_name_and_related_ones() -> None:
     assert of(series_of(NUMBER["tide"], candidates(), WEIGHTS)) == {"tide": 1.0, "winter": 0.95, "side": 0.8}
     assert of(series_of(NUMBER["told"], candidates(), WEIGHTS)) == {"told": 1.0, "tide": 0.8}
 
 
-def test_a_name_with_a_typo_is_found_among_many_that_are_a_part_of_it() -> None:
-    """More of them than are looked at letter by letter."""
+def test_misspelled_name_is_found_among_many_names_that_are_parts_of_it() -> None:
+    """There are more such names than are compared letter by letter."""
     crowd = [Title(f"king-{n}", en="King") for n in range(150)]
     titles = [*crowd, Title("hearts", en="Kingdom Hearts")]
     engine = Engine(build_columns(titles, [()] * len(titles)), build_index(titles), PARSER)

@@ -1,4 +1,4 @@
-"""Token buckets: in the process, and the same arithmetic in the scripts, run by a real Valkey at times of the test's."""
+"""Token buckets in the process and in the Lua scripts, run by a real Valkey at the test's times."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RATE = Rate(4, 3)
 """Its times are exact in binary."""
 
 
-def test_a_burst_passes_and_then_the_rate() -> None:
+def test_burst_passes_and_then_the_rate_applies() -> None:
     clock = HandClock()
     limits = LocalLimits(RATE, clock)
     assert [limits.wait_ms("a") for _ in range(5)] == [0, 0, 0, 250, 250]
@@ -42,7 +42,7 @@ def test_a_bucket_never_holds_more_than_the_burst() -> None:
     assert [limits.wait_ms("a") for _ in range(4)] == [0, 0, 0, 250]
 
 
-def test_the_buckets_not_used_for_longest_go_first() -> None:
+def test_least_recently_used_bucket_is_evicted() -> None:
     limits = LocalLimits(RATE, HandClock(), capacity=2)
     for _ in range(3):
         limits.wait_ms("a")
@@ -83,7 +83,7 @@ def as_session(rate: Rate) -> Step:
     burst=st.integers(1, 8),
     pauses_ms=st.lists(st.integers(0, 20) | st.sampled_from([99, 100, 101, 1000, 60_000]), min_size=20, max_size=80),
 )
-def test_the_scripts_and_the_process_count_alike(  # type: ignore[no-untyped-def]
+def test_redis_scripts_and_process_count_tokens_alike(  # type: ignore[no-untyped-def]
     runner: asyncio.Runner, bucket: MultiplexedRedis, step, per_second: int, burst: int, pauses_ms: list[int]
 ) -> None:
     rate, clock = Rate(per_second, burst), HandClock()
@@ -99,10 +99,10 @@ def test_the_scripts_and_the_process_count_alike(  # type: ignore[no-untyped-def
 
 @pytest.mark.parametrize("step", [as_user, as_session])
 @pytest.mark.parametrize("per_second", [3, 7, 13])
-def test_whoever_waits_as_long_as_they_are_told_passes(  # type: ignore[no-untyped-def]
+def test_caller_that_waits_as_long_as_told_is_admitted(  # type: ignore[no-untyped-def]
     runner: asyncio.Runner, bucket: MultiplexedRedis, step, per_second: int
 ) -> None:
-    """In the scripts and in the process; where the time is no whole number of ms too."""
+    """This holds in the scripts and in the process, and for waits that are no whole milliseconds."""
     rate, clock = Rate(per_second, 1), HandClock()
     limits, redis = LocalLimits(rate, clock), Clocked(bucket, clock, lasting=True)
     runner.run(ask(bucket, "DEL", "{b}", "{b}:turns"))

@@ -1,4 +1,4 @@
-"""Whose fault a trip to Redis is that was cut off: the call's that had no time, or Redis's."""
+"""Whether a Redis round trip that was cut off counts as slow Redis or as the call's lack of time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ class Silent:
     ("seconds", "state"),
     [(HURRY, BreakerState.CLOSED), (TRIP_SECONDS, BreakerState.OPEN), (None, BreakerState.OPEN)],
 )
-async def test_only_who_gave_redis_its_whole_time_says_that_it_is_slow(seconds: float | None, state: BreakerState) -> None:
+async def test_only_a_trip_that_had_its_whole_timeout_counts_as_slow_redis(
+    seconds: float | None, state: BreakerState
+) -> None:
     clock = HandClock(0.0)
     breaker = CircuitBreaker("redis", BreakerPolicy(slow_seconds=10), clock)
     turns = TurnArithmetic(3000, TurnShadows(clock), clock)

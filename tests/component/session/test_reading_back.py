@@ -1,4 +1,4 @@
-"""A conversation read back by its owner: with a call, as a resource, and nobody else's."""
+"""A conversation is readable by its owner only, with a call or as a resource."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def missing(client: Client, uri: str, session: str = "s", user: str | None
 # -- with a call
 
 
-async def test_a_call_says_what_came_before_only_where_it_is_asked_and_in_its_own_two_trips(kit: Kit) -> None:
+async def test_history_is_added_to_a_call_only_on_request_and_without_a_third_trip(kit: Kit) -> None:
     await kit.ask(SEARCH, {"query": "pirates"}, **OWN)
     kit.redis.trips.clear()
     plain = await kit.ask(DETAILS, {"title_id": "manga-000001"}, **OWN)
@@ -72,7 +72,7 @@ async def test_a_call_says_what_came_before_only_where_it_is_asked_and_in_its_ow
     ]
 
 
-async def test_a_call_is_reminded_of_as_many_calls_as_it_asks_for_those_that_bear_on_it_first(kit: Kit) -> None:
+async def test_requested_number_of_past_calls_is_selected_by_relevance(kit: Kit) -> None:
     for query in ("pirates", "ghosts", "romance"):
         await kit.ask(SEARCH, {"query": query}, **OWN)
     both = history(await kit.ask(SEARCH, {"query": "chess ghosts"}, history=2, **OWN))
@@ -83,7 +83,7 @@ async def test_a_call_is_reminded_of_as_many_calls_as_it_asks_for_those_that_bea
     assert any("pirates" in line for line in history(await kit.ask(DETAILS, {"title_id": "manga-000001"}, history=1, **OWN)))
 
 
-async def test_a_failed_call_is_reminded_too(kit: Kit) -> None:
+async def test_failed_call_carries_the_history_too(kit: Kit) -> None:
     await kit.ask(SEARCH, {"query": "pirates"}, **OWN)
     failed = await kit.ask(DETAILS, {"title_id": "manga-999999"}, history=1, **OWN)
     assert failed.failure == "NOT_FOUND"
@@ -91,28 +91,28 @@ async def test_a_failed_call_is_reminded_too(kit: Kit) -> None:
 
 
 @cases("asked", [0, 21, "many", -1, "1e9"])
-async def test_a_malformed_number_of_calls_is_refused(kit: Kit, asked: Any) -> None:
+async def test_malformed_number_of_calls_is_refused(kit: Kit, asked: Any) -> None:
     answer = await kit.ask(SEARCH, {"query": "pirates"}, history=asked, **OWN)
     assert answer.failure == "VALIDATION_ERROR"
     [violation] = answer.result["structuredContent"]["error"]["data"]["details"]["violations"]
     assert (violation["path"], violation["fix"]) == (f"$._meta['{META}']", "use a whole number from 1 to 20")
 
 
-async def test_who_has_no_session_has_no_history(kit: Kit) -> None:
+async def test_call_without_a_session_has_no_history(kit: Kit) -> None:
     await kit.ask(SEARCH, {"query": "pirates"}, user="u")
     answer = await kit.ask(SEARCH, {"query": "pirates"}, user="u", history=5)
     assert answer.result["_meta"][META] == NOTHING_YET
 
 
 @cases("other", [{"session": "s", "user": "v"}, {"session": "s"}, {"session": "t", "user": "u"}])
-async def test_nobody_is_reminded_of_what_another_asked(kit: Kit, other: dict[str, str]) -> None:
+async def test_history_of_another_user_or_session_is_never_shown(kit: Kit, other: dict[str, str]) -> None:
     await kit.ask(SEARCH, {"query": "pirates"}, **OWN)
     answer = await kit.ask(DETAILS, {"title_id": "manga-000002"}, history=20, **other)
     assert answer.result["_meta"][META] == NOTHING_YET
 
 
-async def test_the_words_are_in_the_owners_session_alone_and_go_with_it(kit: Kit) -> None:
-    """In no event for logs and spans; and nothing is left once the session was ended."""
+async def test_query_words_are_kept_in_the_session_only_and_deleted_with_it(kit: Kit) -> None:
+    """No event for logs and spans has them, and an ended session leaves nothing."""
     await kit.ask(SEARCH, {"query": "pirates of my youth", "author": "Nobody"}, **OWN)
     own = keys.SessionKeys("s", "u")
     assert "pirates of my youth" not in repr(kit.events)
@@ -128,7 +128,7 @@ async def test_the_words_are_in_the_owners_session_alone_and_go_with_it(kit: Kit
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_the_history_is_read_as_text_that_nobody_else_may_keep(era: str, kit: Kit) -> None:
+async def test_history_resource_is_private_text_and_reading_it_is_no_call(era: str, kit: Kit) -> None:
     await kit.ask(SEARCH, {"query": "pirates"}, **OWN)
     async with connected(kit, era) as client:
         text = await read(client, HISTORY)
@@ -147,7 +147,7 @@ class Silent:
     async def aclose(self) -> None: ...
 
 
-async def test_without_redis_what_this_process_showed_is_told_and_that_it_is_not_all(kit: Kit) -> None:
+async def test_history_without_redis_has_only_what_this_process_showed_and_says_so(kit: Kit) -> None:
     await kit.ask(SEARCH, {"query": "pirates"}, **OWN)
     kit.redis.inner = Silent()
     reminded = await kit.ask(DETAILS, {"title_id": "manga-000001"}, history=5, **OWN)
@@ -179,7 +179,7 @@ def address(answer: Answer) -> str:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_the_whole_of_a_shortened_result_is_read_by_its_owner_and_nobody_else(era: str, kit: Kit, brief: Kit) -> None:
+async def test_whole_of_a_shortened_result_is_readable_by_its_owner_only(era: str, kit: Kit, brief: Kit) -> None:
     whole = (await kit.ask(SEARCH, ALL)).value
     brief.redis.trips.clear()
     answer = await brief.ask(SEARCH, ALL, **OWN)
@@ -197,7 +197,7 @@ async def test_the_whole_of_a_shortened_result_is_read_by_its_owner_and_nobody_e
         assert await missing(client, address(answer)) == never
 
 
-async def test_the_last_five_are_kept_and_each_says_so_in_the_history(brief: Kit) -> None:
+async def test_last_five_shortened_results_are_kept_and_marked_in_the_history(brief: Kit) -> None:
     answers = [await brief.ask(SEARCH, ALL | {"max_results": 6 - number % 2}, **OWN) for number in range(7)]
     async with connected(brief, "auto") as client:
         for answer in answers[2:]:
@@ -209,7 +209,7 @@ async def test_the_last_five_are_kept_and_each_says_so_in_the_history(brief: Kit
     assert kept == [answer.call.call_id for answer in reversed(answers)]
 
 
-async def test_what_is_personal_is_kept_nowhere_and_nobody_is_told_otherwise(opener: Opener) -> None:
+async def test_shortened_personal_result_is_not_kept(opener: Opener) -> None:
     kit: Kit = await opener(result_tokens=200)
     order = await kit.ask("lookup_order", {"order_id": "MNG-VVVV0001"}, session="s", user="v")
     assert order.value["truncated"]
@@ -218,7 +218,7 @@ async def test_what_is_personal_is_kept_nowhere_and_nobody_is_told_otherwise(ope
         assert (await missing(client, address(order), user="v"))["name"] == "NOT_FOUND"
 
 
-async def test_what_would_fill_a_session_is_not_kept(brief: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_result_too_large_for_a_session_is_not_kept(brief: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(whole_result, "LARGEST_WHOLE", 100)
     answer = await brief.ask(SEARCH, ALL, **OWN)
     assert answer.value["truncated"]
@@ -227,7 +227,7 @@ async def test_what_would_fill_a_session_is_not_kept(brief: Kit, monkeypatch: py
         assert (await missing(client, address(answer)))["name"] == "NOT_FOUND"
 
 
-async def test_a_kept_result_without_redis_is_an_error_that_says_so(brief: Kit) -> None:
+async def test_reading_a_kept_result_without_redis_is_a_dependency_failure(brief: Kit) -> None:
     answer = await brief.ask(SEARCH, ALL, **OWN)
     brief.redis.inner = Silent()
     async with connected(brief, "auto") as client:

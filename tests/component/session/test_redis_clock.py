@@ -1,4 +1,4 @@
-"""Token buckets when Redis's clock is put back or forward: they are not to wait until that time comes again."""
+"""Token buckets refill when Redis's clock is put back or forward."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def bucket(request: pytest.FixtureRequest, redis: MultiplexedRedis) -> Bucket:
 
 @pytest.mark.parametrize("step_ms", [-1, -HOUR_MS])
 async def test_an_empty_bucket_refills_from_the_moment_the_clock_went_back(bucket: Bucket, step_ms: int) -> None:
-    """One call passes, because nobody knows how long it has been since the last; no more is given away."""
+    """One call passes, because the time since the last one is unknown; no further token is given."""
     await bucket.drain()
     bucket.redis.skew_ms += step_ms
     assert await bucket.wait_ms() == 0
@@ -65,7 +65,7 @@ async def test_an_empty_bucket_refills_from_the_moment_the_clock_went_back(bucke
     assert await bucket.wait_ms() == 100
 
 
-async def test_a_bucket_that_is_not_empty_keeps_what_it_has_when_the_clock_goes_back(bucket: Bucket) -> None:
+async def test_partly_full_bucket_keeps_its_tokens_when_the_clock_goes_back(bucket: Bucket) -> None:
     assert await bucket.wait_ms() == 0
     bucket.redis.skew_ms -= HOUR_MS
     for _ in range(BURST - 1):
@@ -73,8 +73,8 @@ async def test_a_bucket_that_is_not_empty_keeps_what_it_has_when_the_clock_goes_
     assert await bucket.wait_ms() == 100
 
 
-async def test_a_clock_put_forward_fills_the_bucket_and_put_right_again_empties_nobodys(bucket: Bucket) -> None:
-    """At most one burst too many; afterwards it counts as ever."""
+async def test_clock_that_jumps_forward_and_back_grants_at_most_one_extra_burst(bucket: Bucket) -> None:
+    """Afterwards the bucket counts as usual."""
     await bucket.drain()
     bucket.redis.skew_ms += HOUR_MS
     for _ in range(BURST):
@@ -86,8 +86,8 @@ async def test_a_clock_put_forward_fills_the_bucket_and_put_right_again_empties_
     assert await bucket.wait_ms() == 0
 
 
-async def test_a_clock_that_goes_back_again_and_again_keeps_nobody_waiting(bucket: Bucket) -> None:
-    """Half a second passes between calls, which is five tokens; the clock, each time put back, says that none has."""
+async def test_clock_that_goes_back_repeatedly_makes_nobody_wait(bucket: Bucket) -> None:
+    """Half a second, five tokens, passes between calls, while the clock put back each time shows none."""
     await bucket.drain()
     for _ in range(10):
         bucket.clock.advance(0.5)

@@ -1,4 +1,4 @@
-"""What doctor says of a Redis by its answers: a server that gives the answers of each kind of trouble."""
+"""The doctor's report on a Redis by its replies, which a server plays for each kind of trouble."""
 
 from __future__ import annotations
 
@@ -70,21 +70,21 @@ async def told(answers: dict[str, str | None], scheme: str = "redis") -> Diagnos
         return await diagnose(RedisAddress.parse(f"{scheme}://127.0.0.1:{port}"), None, Deadline.after(30))
 
 
-async def test_one_that_reads_and_writes_is_well_and_says_its_version() -> None:
+async def test_readable_and_writable_redis_is_ok_with_its_version() -> None:
     assert await told({"INFO": PLAIN}) == Diagnosis(OK, "read and written", version="Redis 7.2.4")
 
 
-async def test_a_valkey_says_its_own_version() -> None:
+async def test_valkey_is_reported_with_its_own_version() -> None:
     found = await told({"INFO": PLAIN + "valkey_version:9.1.2\r\n"})
     assert found.version == "Valkey 9.1.2"
 
 
-async def test_a_cluster_is_well_when_it_serves_every_slot() -> None:
+async def test_cluster_is_ok_when_it_serves_every_slot() -> None:
     found = await told({"INFO": CLUSTER, "CLUSTER INFO": "cluster_state:ok"}, "redis+cluster")
     assert (found.state, found.detail) == (OK, "a cluster, all slots served")
 
 
-async def test_what_does_not_say_whether_it_is_a_cluster_is_taken_for_what_the_address_says() -> None:
+async def test_mode_missing_from_info_is_taken_from_the_address() -> None:
     for scheme in ("redis", "redis+cluster"):
         assert (await told({"INFO": "redis_version:7.2.4"}, scheme)).state == OK
 
@@ -93,64 +93,64 @@ async def test_what_does_not_say_whether_it_is_a_cluster_is_taken_for_what_the_a
     ("scheme", "info", "what"),
     [("redis", CLUSTER, "it is a cluster"), ("redis+cluster", PLAIN, "it is no cluster")],
 )
-async def test_an_address_for_the_other_kind_is_told_with_the_right_scheme(scheme: str, info: str, what: str) -> None:
+async def test_address_of_the_wrong_kind_is_reported_with_the_right_scheme(scheme: str, info: str, what: str) -> None:
     found = await told({"INFO": info}, scheme)
     assert (found.state, found.detail) == (DOWN, what)
     assert SETTING in str(found.remedy)
 
 
-async def test_a_cluster_that_is_down_says_so() -> None:
+async def test_cluster_with_unserved_slots_is_reported_as_down() -> None:
     found = await told({"INFO": CLUSTER, "CLUSTER INFO": "cluster_state:fail"}, "redis+cluster")
     assert (found.state, found.detail) == (DOWN, "the cluster is down: not every slot is served")
 
 
-async def test_a_key_that_another_node_has_is_no_trouble_in_a_cluster_and_trouble_elsewhere() -> None:
+async def test_moved_reply_is_ok_in_a_cluster_and_an_error_elsewhere() -> None:
     moved = {"EVAL": "-MOVED 866 127.0.0.1:7001"}
     assert (await told({"INFO": CLUSTER, **moved}, "redis+cluster")).state == OK
     assert (await told({"INFO": PLAIN, **moved})).state == DOWN
 
 
 @cases("scheme", ["redis", "redis+cluster"])
-async def test_a_replica_that_takes_no_writes_is_told_of(scheme: str) -> None:
+async def test_read_only_replica_is_reported(scheme: str) -> None:
     refused = "-READONLY You can't write against a read only replica."
     found = await told({"INFO": CLUSTER if "+" in scheme else PLAIN, "EVAL": refused}, scheme)
     assert (found.state, found.detail) == (DOWN, "it is a replica and takes no writes")
     assert found.version == "Redis 7.2.4"
 
 
-async def test_time_and_a_write_are_tried_on_a_key_of_doctors_own() -> None:
+async def test_doctor_writes_to_a_key_of_its_own() -> None:
     async with redis_that({"INFO": PLAIN}) as (server, port):
         await diagnose(RedisAddress.parse(f"redis://127.0.0.1:{port}"), None, Deadline.after(30))
     assert server.asked[-1] == ("EVAL", SCRIPT, "1", "manga:mcp:{doctor}")
 
 
-async def test_a_memory_that_will_refuse_writes_is_a_warning() -> None:
+async def test_memory_limit_with_noeviction_is_a_warning() -> None:
     limited = PLAIN + "maxmemory:1000000\r\nmaxmemory_policy:{}\r\n"
     assert (await told({"INFO": limited.format("noeviction")})).state == DEGRADED
     assert (await told({"INFO": limited.format("volatile-lru")})).state == OK
     assert (await told({"INFO": PLAIN + "maxmemory:0\r\nmaxmemory_policy:noeviction\r\n"})).state == OK
 
 
-async def test_it_is_greeted_with_user_and_password_before_anything_else_and_with_the_database_after() -> None:
+async def test_user_password_and_database_are_sent_first() -> None:
     async with redis_that({"INFO": PLAIN}) as (server, port):
         await diagnose(RedisAddress.parse(f"redis://u:p@127.0.0.1:{port}/3"), None, Deadline.after(30))
     assert server.asked[:3] == [("AUTH", "u", "p"), ("PING",), ("SELECT", "3")]
 
 
-async def test_a_password_without_a_user_is_given_alone() -> None:
+async def test_password_without_a_user_is_sent_alone() -> None:
     async with redis_that({"INFO": PLAIN}) as (server, port):
         await diagnose(RedisAddress.parse(f"redis://:p@127.0.0.1:{port}"), None, Deadline.after(30))
     assert server.asked[:2] == [("AUTH", "p"), ("PING",)]
 
 
-async def test_credentials_that_are_made_for_each_connection_go_before_those_of_the_address() -> None:
+async def test_generated_credentials_precede_those_of_the_address() -> None:
     async with redis_that({"INFO": PLAIN}) as (server, port):
         address = RedisAddress.parse(f"redis://u:p@127.0.0.1:{port}")
         await diagnose(address, lambda: ("role", "token"), Deadline.after(30))
     assert server.asked[:2] == [("AUTH", "role", "token"), ("PING",)]
 
 
-async def test_credentials_that_are_not_there_are_told_of() -> None:
+async def test_missing_aws_credentials_are_reported() -> None:
     def none() -> tuple[str, str]:
         raise PermissionError("no AWS credentials were found")
 
@@ -166,11 +166,11 @@ async def test_credentials_that_are_not_there_are_told_of() -> None:
         ("-LOADING Redis is loading the dataset in memory", "it is loading its data"),
     ],
 )
-async def test_what_refuses_every_question_says_why(refusal: str, what: str) -> None:
+async def test_error_reply_to_every_command_is_reported_by_kind(refusal: str, what: str) -> None:
     assert (await told({"INFO": refusal})).detail == what
 
 
-async def test_a_user_that_may_not_ask_is_no_trouble() -> None:
+async def test_user_without_the_right_to_info_is_ok() -> None:
     found = await told({"INFO": "-NOPERM this user has no permissions to run the 'info' command"})
     assert found == Diagnosis(OK, "read and written")
 
@@ -184,15 +184,15 @@ async def test_a_user_that_may_not_ask_is_no_trouble() -> None:
         ("-ODD something with a name in it", "it refuses with ODD"),
     ],
 )
-async def test_a_refused_greeting_is_told_without_its_text(refusal: str, what: str) -> None:
+async def test_refused_authentication_is_reported_without_its_text(refusal: str, what: str) -> None:
     assert (await told({"PING": refusal})).detail == what
 
 
-async def test_one_that_hangs_up_is_told_of() -> None:
+async def test_closed_connection_is_reported() -> None:
     assert (await told({"PING": None})).detail == "it closes the connection without an answer"
 
 
-async def test_one_that_speaks_something_else_is_told_of() -> None:
+async def test_server_that_is_no_redis_is_reported() -> None:
     async def web(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         await writer.drain()

@@ -81,8 +81,8 @@ class Relay:
                 writer.write(data)
 
 
-async def test_a_reset_in_the_middle_of_a_reply_fails_that_trip_and_mixes_up_none_after_it() -> None:
-    """Half a reply is thrown away with the connection it came by."""
+async def test_connection_reset_during_a_reply_fails_only_that_round_trip() -> None:
+    """Half a reply is thrown away with its connection."""
     with private_valkey() as own:
         async with Relay(own.port).running() as relay, connected(RedisAddress(port=relay.port)) as redis:
             await ask(redis, "SET", "long", b"x" * 100_000)
@@ -96,10 +96,10 @@ async def test_a_reset_in_the_middle_of_a_reply_fails_that_trip_and_mixes_up_non
             assert relay.accepted == 2
 
 
-async def test_a_peer_that_is_gone_without_a_word_is_noticed_though_nobody_asks_any_more(
+async def test_silent_peer_is_detected_and_reconnected_without_further_commands(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """One trip has failed, and then a breaker keeps everybody away: a new connection is there when it lets them in."""
+    """After one failed trip a breaker stops commands; a new connection is ready when it closes."""
     monkeypatch.setattr(byte_side, "SILENCE_SECONDS", 0.3)
     with private_valkey() as own:
         async with Relay(own.port).running() as relay, connected(RedisAddress(port=relay.port)) as redis:
@@ -110,8 +110,8 @@ async def test_a_peer_that_is_gone_without_a_word_is_noticed_though_nobody_asks_
             assert await ask(redis, "PING") == b"PONG"
 
 
-async def test_a_connection_that_is_only_slow_is_not_taken_for_dead(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever it says counts, and one that owes nothing may be silent for as long as it likes."""
+async def test_slow_or_idle_connection_is_not_taken_for_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Any received byte counts, and a connection without open commands may be silent for ever."""
     monkeypatch.setattr(byte_side, "SILENCE_SECONDS", 0.5)
     with private_valkey() as own:
         async with Relay(own.port).running() as relay, connected(RedisAddress(port=relay.port)) as redis:
@@ -122,10 +122,10 @@ async def test_a_connection_that_is_only_slow_is_not_taken_for_dead(monkeypatch:
             assert relay.accepted == 1
 
 
-async def test_a_server_that_accepts_and_says_nothing_is_greeted_again_until_it_does(
+async def test_unresponsive_server_is_redialled_by_one_task_while_trips_fail_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each greeting has its bound; trips meanwhile fail at once and none of them waits."""
+    """Each handshake has a timeout; trips meanwhile fail without waiting."""
     monkeypatch.setattr(byte_side, "CONNECT_SECONDS", 0.1)
     with private_valkey() as own:
         own.hang()
@@ -141,8 +141,8 @@ async def test_a_server_that_accepts_and_says_nothing_is_greeted_again_until_it_
         await redis.aclose()
 
 
-async def test_a_resolver_that_hangs_holds_one_thread_however_often_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Attempts give up on it, and the connection is there once it answers."""
+async def test_hanging_resolver_occupies_one_thread_however_often_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dials give up on the resolver, and connect once it answers."""
     monkeypatch.setattr(byte_side, "CONNECT_SECONDS", 0.02)
     hangs, asking, most = threading.Event(), 0, 0
     lock, real = threading.Lock(), socket.getaddrinfo
@@ -178,8 +178,8 @@ async def test_a_resolver_that_hangs_holds_one_thread_however_often_it_is_asked(
         await redis.aclose()
 
 
-async def test_pauses_between_attempts_grow_differ_and_stay_below_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those who lost Redis at the same moment don't come back at the same moment, and none of them late."""
+async def test_reconnect_pauses_grow_are_jittered_and_stay_below_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes that lost Redis at the same moment do not return at the same moment."""
     pauses: list[float] = []
     real = asyncio.sleep
 

@@ -1,4 +1,4 @@
-"""What a trip's time is measured by: how long Redis takes, and not how long this process is busy with itself."""
+"""A round trip's time is that of Redis, and not that of this process's blocked loop."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def hold_up_the_loop() -> None:
     time.sleep(HELD_UP)  # a loop that stands still is what is tested
 
 
-async def test_a_loop_that_is_held_up_before_the_commands_leave_blames_nobody() -> None:
-    """The time starts when they leave."""
+async def test_loop_blocked_before_sending_does_not_time_out_the_trip() -> None:
+    """The timeout starts when the commands are sent."""
     with private_valkey() as own:
         async with connected(own.address) as redis:
             asyncio.get_running_loop().call_soon(hold_up_the_loop)
             assert await redis.trip([Command(("PING",))], Deadline.after(BOUND)) == [b"PONG"]
 
 
-async def test_a_loop_that_is_held_up_while_the_reply_waits_blames_nobody() -> None:
-    """What had come by then counts, though it is read too late."""
+async def test_loop_blocked_while_the_reply_waits_does_not_time_out_the_trip() -> None:
+    """Replies received by then count, though they are read too late."""
     with private_valkey() as own:
         async with connected(own.address) as redis:
             trip = asyncio.create_task(redis.trip([Command(("PING",))], Deadline.after(BOUND)))
@@ -40,8 +40,8 @@ async def test_a_loop_that_is_held_up_while_the_reply_waits_blames_nobody() -> N
             assert await trip == [b"PONG"]
 
 
-async def test_a_redis_that_hangs_is_late_though_the_loop_was_held_up_too() -> None:
-    """The second look finds nothing either."""
+async def test_hanging_redis_times_out_though_the_loop_was_blocked_too() -> None:
+    """A second look after the block finds no reply either."""
     with private_valkey() as own:
         async with connected(own.address) as redis:
             own.hang()

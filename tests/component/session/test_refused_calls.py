@@ -1,4 +1,4 @@
-"""A call that was refused is in its session's history as the others are, without what was refused about it."""
+"""A refused call is recorded in its session's history without the refused values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def told(kit: Kit, least: int = 1, **of: Any) -> list[tuple[str, str, bool
     return [(each.tool, each.summary, each.succeeded) for each in await calls(kit, **of)]
 
 
-async def test_wrong_arguments_leave_a_line_without_themselves(kit: Kit) -> None:
+async def test_refused_arguments_are_recorded_in_history_without_their_values(kit: Kit) -> None:
     await kit.ask(SEARCH, QUERY, **OWN)
     answer = await kit.ask(DETAILS, {"title_id": SECRET, "password": SECRET}, **OWN)
     assert answer.failure == "VALIDATION_ERROR"
@@ -49,7 +49,7 @@ async def test_wrong_arguments_leave_a_line_without_themselves(kit: Kit) -> None
     assert (await kit.app.memory.recall("s", "u")).totals["failures"] == 1
 
 
-async def test_no_answer_waits_for_the_record(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_refused_call_is_answered_before_its_record_is_written(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
     released, trip = asyncio.Event(), kit.redis.trip
 
     async def held(steps: Sequence[Step], deadline: Deadline) -> Any:
@@ -64,8 +64,8 @@ async def test_no_answer_waits_for_the_record(kit: Kit, monkeypatch: pytest.Monk
     assert await told(kit) == [(DETAILS, "VALIDATION_ERROR", False)]
 
 
-async def test_a_caller_over_the_limit_is_one_line_a_second(opener: Opener) -> None:
-    """What a client repeats does not push the rest out of the history."""
+async def test_rate_limited_calls_are_recorded_once_per_second(opener: Opener) -> None:
+    """A repeating client must not push other calls out of the history."""
     kit: Kit = await opener(rate=Rate(0.01, 1))
     await kit.ask(SEARCH, QUERY, **OWN)
     for _ in range(5):
@@ -77,7 +77,7 @@ async def test_a_caller_over_the_limit_is_one_line_a_second(opener: Opener) -> N
     assert [line[1] for line in lines[:2]] == ["RATE_LIMITED"] * 2
 
 
-async def test_a_call_for_which_there_is_no_place_is_its_callers(opener: Opener, moody: Backends) -> None:
+async def test_call_refused_for_load_is_recorded_for_its_caller(opener: Opener, moody: Backends) -> None:
     kit: Kit = await opener(max_concurrent_calls=1)
     moody.catalog.gate = asyncio.Event()
     task = asyncio.create_task(kit.ask(SEARCH, QUERY, session="other", user="v"))
@@ -97,8 +97,8 @@ class Granted(TrustEverybody):
         return Principal(user=proven.user, scopes=frozenset({"mcp:manga-tools:lookup_order"}))
 
 
-async def test_who_may_not_and_who_contradicts_himself(opener: Opener) -> None:
-    """The first is known; of the second nobody knows whose history it would be."""
+async def test_forbidden_call_is_recorded_and_one_with_conflicting_users_is_not(opener: Opener) -> None:
+    """The caller of the first is known; the second has two users, and no history of its own."""
     kit: Kit = await opener(identifier=Granted())
     assert (await kit.ask(SEARCH, QUERY, user_conflict=True, **OWN)).failure == "FORBIDDEN"
     assert (await kit.ask(SEARCH, QUERY, **OWN)).failure == "FORBIDDEN"
@@ -106,7 +106,7 @@ async def test_who_may_not_and_who_contradicts_himself(opener: Opener) -> None:
     assert await calls(kit, user=None) == []
 
 
-async def test_a_tool_that_is_off_and_a_turn_that_is_over(kit: Kit) -> None:
+async def test_calls_of_disabled_tools_and_in_exhausted_turns_are_recorded(kit: Kit) -> None:
     kit.switch(get_ratings=False)
     assert (await kit.ask("get_ratings", {"title_ids": ["manga-000001"]}, **OWN)).failure == "TOOL_NOT_FOUND"
     assert await told(kit) == [("get_ratings", "TOOL_NOT_FOUND", False)]
@@ -116,7 +116,7 @@ async def test_a_tool_that_is_off_and_a_turn_that_is_over(kit: Kit) -> None:
     assert ("lookup_order", "BUDGET_EXHAUSTED", False) in await told(kit, 3)
 
 
-async def test_without_a_session_or_without_redis_nothing_is_kept_and_nothing_fails(kit: Kit) -> None:
+async def test_refused_calls_without_a_session_or_redis_are_not_recorded_and_do_not_fail(kit: Kit) -> None:
     assert (await kit.ask(DETAILS, {"title_id": 7}, user="u")).failure == "VALIDATION_ERROR"
     kit.redis.inner.away = True
     for _ in range(2 * MOST_PENDING):
@@ -128,7 +128,7 @@ async def test_without_a_session_or_without_redis_nothing_is_kept_and_nothing_fa
     assert len(await calls(kit)) == 1
 
 
-async def test_a_refused_call_says_whether_its_session_has_listeners(kit: Kit) -> None:
+async def test_recording_a_refused_call_reports_whether_its_session_has_listeners(kit: Kit) -> None:
     await kit.ask(DETAILS, {"title_id": SECRET}, **OWN)
     await told(kit)
     (entry,) = await calls(kit)

@@ -1,4 +1,4 @@
-"""GET and DELETE /sessions/{id}: what an agent reads of a conversation, and ends."""
+"""GET and DELETE /sessions/{id} read and end a conversation."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def told(http: httpx.AsyncClient, path: str = "/sessions/s", user: dict[st
     return dict(answer.json())
 
 
-async def test_a_session_is_read_back_with_its_summary_its_calls_and_its_totals(kit: Kit) -> None:
+async def test_session_is_read_back_with_summary_calls_and_totals(kit: Kit) -> None:
     await kit.ask(SEARCH, {"query": "pirates"}, **OWN)
     await kit.ask("get_manga_details", {"title_id": "manga-999999"}, **OWN)
     await kit.ask("lookup_order", {"order_id": "MNG-UUUU0001"}, **OWN)
@@ -72,8 +72,8 @@ async def test_a_session_is_read_back_with_its_summary_its_calls_and_its_totals(
     }
 
 
-async def test_a_query_selects_the_calls_that_bear_on_it(kit: Kit) -> None:
-    """At most five of them where nobody says how many; and the list that was shown last is always there to refer to."""
+async def test_query_selects_the_relevant_calls(kit: Kit) -> None:
+    """The default is five calls; the list shown last is always included."""
     for query in ("pirates", "碁の幽霊", *["romance"] * 6):
         await kit.ask(SEARCH, {"query": query}, **OWN)
     async with serving(kit) as http:
@@ -87,7 +87,7 @@ async def test_a_query_selects_the_calls_that_bear_on_it(kit: Kit) -> None:
 
 
 @cases("user", [V, {}])
-async def test_a_session_of_another_and_one_that_nobody_used_are_empty_alike(kit: Kit, user: dict[str, str]) -> None:
+async def test_foreign_session_and_unused_session_are_equally_empty(kit: Kit, user: dict[str, str]) -> None:
     await kit.ask(SEARCH, {"query": "pirates"}, **OWN)
     async with serving(kit) as http:
         others, never = await told(http, user=user), await told(http, "/sessions/never", user)
@@ -95,7 +95,7 @@ async def test_a_session_of_another_and_one_that_nobody_used_are_empty_alike(kit
     assert (never["summary"], never["calls"], never["last_shown"], never["shared"]) == (NOTHING_YET, [], None, {})
 
 
-async def test_what_was_ended_is_empty_for_its_owner_and_nobody_else(kit: Kit) -> None:
+async def test_ended_session_is_empty_for_its_owner_only(kit: Kit) -> None:
     for user in ("u", "v"):
         await kit.ask(SEARCH, {"query": "pirates"}, session="s", user=user)
     async with serving(kit) as http:
@@ -114,14 +114,14 @@ async def test_what_was_ended_is_empty_for_its_owner_and_nobody_else(kit: Kit) -
         (f"/sessions/s?query={'x' * 501}", "query: it is too long"),
     ],
 )
-async def test_what_is_malformed_is_refused_with_what_to_do(kit: Kit, path: str, said: str) -> None:
+async def test_malformed_session_request_gets_400_with_the_fix(kit: Kit, path: str, said: str) -> None:
     async with serving(kit) as http:
         answer = await http.get(path, headers=U)
     assert (answer.status_code, answer.json()["error"]["name"]) == (400, "VALIDATION_ERROR")
     assert said in answer.json()["error"]["message"]
 
 
-async def test_without_redis_it_says_so_and_when_to_ask_again(kit: Kit) -> None:
+async def test_session_request_without_redis_gets_503_with_retry_after(kit: Kit) -> None:
     class Silent:
         async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Reply | Exception]:
             raise MemoryUnavailable("away at 10.0.0.7")
@@ -136,8 +136,8 @@ async def test_without_redis_it_says_so_and_when_to_ask_again(kit: Kit) -> None:
             assert "10.0.0.7" not in answer.text
 
 
-async def test_who_reads_as_often_as_nobody_may_call_has_to_wait(opener: Opener) -> None:
-    """And others do not."""
+async def test_session_requests_are_rate_limited_per_user(opener: Opener) -> None:
+    """Requests of other users pass."""
     kit: Kit = await opener(rate=Rate(1, 3))
     async with serving(kit) as http:
         statuses = [(await http.get("/sessions/s", headers=U)).status_code for _ in range(5)]

@@ -1,4 +1,4 @@
-"""What one tool leaves for the next by name, so that a shopper need not say it again."""
+"""A tool leaves values for the next one, so that a shopper need not repeat them."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ async def shared(kit: Kit, **whose: str) -> dict[str, str]:
     return dict((await kit.memory.recall("s", **{"user": "u", **whose})).shared)
 
 
-async def test_a_volume_without_a_title_is_of_the_title_that_was_looked_at_and_says_so(kit: Kit) -> None:
-    """ "When does the next one come out?" after its details."""
+async def test_volume_query_without_a_title_uses_the_title_last_looked_at(kit: Kit) -> None:
+    """The customer asks "When does the next one come out?" after the title's details."""
     await kit.ask(DETAILS, {"title_id": "manga-000002"}, **OWN)
     answer = await kit.ask(VOLUMES, NEXT, **OWN)
     assert (answer.value["title_id"], answer.note.startswith(TAKEN)) == ("manga-000002", True)
@@ -39,13 +39,13 @@ async def test_a_volume_without_a_title_is_of_the_title_that_was_looked_at_and_s
     assert again.value["title_id"] == "manga-000002", "and it is still talked of"
 
 
-async def test_a_search_that_finds_one_title_is_about_it(kit: Kit) -> None:
+async def test_search_with_one_result_sets_the_current_title(kit: Kit) -> None:
     await kit.ask(SEARCH, {"query": "chess ghost", "max_results": 1}, **OWN)
     assert (await kit.ask(VOLUMES, NEXT, **OWN)).value["title_id"] == "manga-000002"
 
 
-async def test_of_several_titles_none_is_meant_by_itself(kit: Kit) -> None:
-    """A list came between: the model is to say which, and is told how."""
+async def test_search_with_several_results_clears_the_current_title(kit: Kit) -> None:
+    """After a list the model has to name the title, and is told how."""
     await kit.ask(DETAILS, {"title_id": "manga-000002"}, **OWN)
     await kit.ask(SEARCH, EVERY, **OWN)
     answer = await kit.ask(VOLUMES, NEXT, **OWN)
@@ -54,13 +54,13 @@ async def test_of_several_titles_none_is_meant_by_itself(kit: Kit) -> None:
     assert await shared(kit) == {}
 
 
-async def test_a_search_that_finds_nothing_leaves_what_was_talked_of(kit: Kit) -> None:
+async def test_search_without_results_keeps_the_current_title(kit: Kit) -> None:
     await kit.ask(DETAILS, {"title_id": "manga-000002"}, **OWN)
     await kit.ask(SEARCH, {"query": "qqqq zzzz"}, **OWN)
     assert (await shared(kit))["title_id"] == "manga-000002"
 
 
-async def test_stock_without_ids_is_of_what_was_shown_and_without_a_list_of_the_title_looked_at(kit: Kit) -> None:
+async def test_stock_without_ids_uses_the_last_list_else_the_current_title(kit: Kit) -> None:
     await kit.ask(DETAILS, {"title_id": "manga-000002"}, **OWN)
     title = await kit.ask(STOCK, {}, **OWN)
     assert (title.value["checked"], [row["title_id"] for row in title.value["items"]]) == ("last_title", ["manga-000002"])
@@ -70,7 +70,7 @@ async def test_stock_without_ids_is_of_what_was_shown_and_without_a_list_of_the_
     assert (listed.value["checked"], len(listed.value["items"])) == ("last_search", 3)
 
 
-async def test_the_order_that_was_looked_up_is_known_in_its_owners_session_alone(kit: Kit) -> None:
+async def test_last_order_is_known_in_its_owners_session_only(kit: Kit) -> None:
     await kit.ask("lookup_order", {"order_id": "MNG-UUUU0001"}, **OWN)
     assert await shared(kit) == {"order_id": "MNG-UUUU0001"}
     assert await shared(kit, user="v") == {}
@@ -80,14 +80,14 @@ async def test_the_order_that_was_looked_up_is_known_in_its_owners_session_alone
     assert await shared(kit) == {}
 
 
-async def test_nobody_gets_the_title_that_another_looked_at(kit: Kit) -> None:
+async def test_current_title_of_another_user_or_session_is_not_used(kit: Kit) -> None:
     await kit.ask(DETAILS, {"title_id": "manga-000002"}, **OWN)
     for other in ({"session": "s", "user": "v"}, {"session": "s"}, {"session": "t", "user": "u"}, {"user": "u"}):
         assert (await kit.ask(VOLUMES, NEXT, **other)).failure == "VALIDATION_ERROR"
 
 
-async def test_what_redis_did_not_take_counts_for_more_than_what_it_has(kit: Kit) -> None:
-    """A title that was looked at before would be the wrong one."""
+async def test_title_not_yet_written_to_redis_precedes_the_stored_one(kit: Kit) -> None:
+    """The stored title was looked at earlier and would be the wrong one."""
     await kit.ask(DETAILS, {"title_id": "manga-000001"}, **OWN)
     inner, trips = kit.redis.inner, len(kit.redis.trips)
 
@@ -109,7 +109,7 @@ async def test_what_redis_did_not_take_counts_for_more_than_what_it_has(kit: Kit
 RATINGS, RECOMMEND = "get_ratings", "get_recommendations"
 
 
-async def test_ratings_without_ids_are_of_what_was_shown_last_and_say_so(kit: Kit) -> None:
+async def test_ratings_without_ids_use_the_titles_shown_last(kit: Kit) -> None:
     refused = await kit.ask(RATINGS, {}, **OWN)
     assert (refused.failure, "nothing was shown" in refused.result["structuredContent"]["error"]["message"]) == (
         "VALIDATION_ERROR",
@@ -123,7 +123,7 @@ async def test_ratings_without_ids_are_of_what_was_shown_last_and_say_so(kit: Ki
     assert (nothing.value["ratings"], "found nothing" in nothing.note) == ([], True)
 
 
-async def test_details_without_an_id_are_of_the_one_title_that_was_shown(kit: Kit) -> None:
+async def test_details_without_an_id_use_the_single_title_shown(kit: Kit) -> None:
     await kit.ask(SEARCH, {"query": "chess ghost", "max_results": 1}, **OWN)
     one = await kit.ask(DETAILS, {}, **OWN)
     assert (one.value["title_id"], one.note, one.value["in_stock"] is None) == ("manga-000002", TAKEN, False)
@@ -135,7 +135,7 @@ async def test_details_without_an_id_are_of_the_one_title_that_was_shown(kit: Ki
     )
 
 
-async def test_volumes_are_of_the_title_looked_at_unless_a_month_is_named(kit: Kit) -> None:
+async def test_volumes_without_arguments_use_the_current_title_unless_a_month_is_given(kit: Kit) -> None:
     month = (await kit.ask(VOLUMES, {}, **OWN)).value
     assert "title_id" not in month
     await kit.ask(DETAILS, {"title_id": "manga-000002"}, **OWN)
@@ -145,7 +145,7 @@ async def test_volumes_are_of_the_title_looked_at_unless_a_month_is_named(kit: K
     assert (answer.value["title_id"], answer.note.startswith(TAKEN)) == ("manga-000002", True)
 
 
-async def test_what_is_about_the_session_is_nobody_elses_and_is_not_cached(kit: Kit) -> None:
+async def test_results_about_session_state_are_not_cached_across_sessions(kit: Kit) -> None:
     for session, title in (("s", "manga-000002"), ("t", "manga-000001")):
         await kit.ask(DETAILS, {"title_id": title}, session=session, user="u")
     answers = [(await kit.ask(each, {}, session=session, user="u")) for each in (DETAILS, RATINGS) for session in "st"]
@@ -184,7 +184,7 @@ def teller(**more: Any) -> Tool:
     )
 
 
-async def test_a_tool_reads_the_keys_that_it_declares_and_another_left(opener: Opener) -> None:
+async def test_tool_reads_only_the_shared_keys_it_declares(opener: Opener) -> None:
     kit = await opener(tools=(*TOOLS, keeper(), teller(), replace(teller(reads=()), name="deaf")))
     await kit.ask(DETAILS, {"title_id": "manga-000002"}, **OWN)
     await kit.ask("keeper", {"word": "紙"}, **OWN)
@@ -195,7 +195,7 @@ async def test_a_tool_reads_the_keys_that_it_declares_and_another_left(opener: O
     assert (await kit.ask("teller", {}, **OWN)).value["shared"]["keeper.word"] == "紙", "as this process knows it"
 
 
-async def test_what_is_undeclared_or_too_long_is_not_kept_and_logged(
+async def test_undeclared_or_oversized_shared_value_is_dropped_and_logged(
     opener: Opener, caplog: pytest.LogCaptureFixture
 ) -> None:
     loose = keeper(shares=lambda result: {"keeper.word": result["word"], "keeper.other": "x", "title_idd": "y"})
@@ -218,6 +218,6 @@ async def test_what_is_undeclared_or_too_long_is_not_kept_and_logged(
         (teller(cache=TEXT), "it reads what a session holds"),
     ],
 )
-def test_a_key_that_nobody_declared_is_refused_at_load(tool: Tool, why: str) -> None:
+def test_tool_with_an_undeclared_shared_key_is_refused_at_load(tool: Tool, why: str) -> None:
     with pytest.raises(ToolRefused, match=re.escape(why)):
         Registry((*(() if tool.name == "keeper" else (keeper(),)), tool))

@@ -1,4 +1,4 @@
-"""What is not there, and what must not be kept: wrong ids, orders, results that are about one customer."""
+"""Missing ids are remembered; orders, fallbacks and partial results are not cached; personal results are cached per user."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.valkey import ask
 pytestmark = pytest.mark.virtual_time
 
 
-async def test_a_wrong_title_id_costs_the_catalogue_one_call_and_is_not_found_each_time(kit: Kit) -> None:
+async def test_unknown_title_id_is_asked_for_once_and_answered_not_found_each_time(kit: Kit) -> None:
     wrong = {"title_id": "manga-999999"}
     answers = [await kit.ask("get_manga_details", wrong, session=f"s{n}") for n in range(4)]
     assert kit.calls_of("get") == 1
@@ -28,7 +28,7 @@ async def test_a_wrong_title_id_costs_the_catalogue_one_call_and_is_not_found_ea
     assert (await kit.ask("get_manga_details", wrong)).failure == "NOT_FOUND"
 
 
-async def test_a_wrong_id_costs_the_stock_one_call_in_half_a_minute(kit: Kit) -> None:
+async def test_unknown_title_id_is_asked_of_the_stock_once_per_half_minute(kit: Kit) -> None:
     mixed = {"title_ids": ["manga-999999", "manga-000001"]}
     for _ in range(4):
         answer = await kit.ask("check_inventory", mixed)
@@ -41,13 +41,13 @@ async def test_a_wrong_id_costs_the_stock_one_call_in_half_a_minute(kit: Kit) ->
     assert "manga-999999" in kit.backends.stock.asked[-1][1][0]
 
 
-async def test_an_order_that_is_not_there_is_looked_for_each_time(kit: Kit) -> None:
+async def test_missing_order_is_looked_up_each_time(kit: Kit) -> None:
     for _ in range(2):
         assert (await kit.ask("lookup_order", {"order_id": "MNG-XXXX9999"}, user="u")).failure == "NOT_FOUND"
     assert kit.calls_of("order") == 2
 
 
-async def test_only_live_and_whole_results_are_kept(kit: Kit) -> None:
+async def test_fallback_and_partial_results_are_not_cached(kit: Kit) -> None:
     kit.backends.catalog.mood = Mood.FAILS
     await kit.ask("search_manga_catalog", QUERY)
     await kit.ask("get_recommendations", {"criteria": "x"})
@@ -57,8 +57,8 @@ async def test_only_live_and_whole_results_are_kept(kit: Kit) -> None:
     assert await ask(kit.redis, "KEYS", "manga:mcp:cache:*") == []
 
 
-async def test_results_about_a_user_are_that_users(kit: Kit) -> None:
-    """The same question by three callers: nobody is answered with what another one bought."""
+async def test_personal_results_are_cached_per_user(kit: Kit) -> None:
+    """Three callers ask the same question, and none gets an answer with another's purchases."""
     answers = {
         user: await kit.ask("get_recommendations", {"criteria": "romance", "count": 6}, user=user)
         for user in ("u", "v", None)
@@ -77,7 +77,7 @@ async def test_results_about_a_user_are_that_users(kit: Kit) -> None:
         assert not owned & {card["title_id"] for card in answer.value["recommendations"]}
 
 
-async def test_what_a_customer_owns_is_not_recommended_while_the_catalogue_is_away(kit: Kit) -> None:
+async def test_owned_title_is_not_recommended_by_the_fallback(kit: Kit) -> None:
     kit.backends.catalog.mood = Mood.HANGS
     answer = await kit.ask("get_recommendations", {"criteria": "romance", "count": 6}, user="u")
     assert answer.meta["source"] == "fallback"
@@ -86,7 +86,7 @@ async def test_what_a_customer_owns_is_not_recommended_while_the_catalogue_is_aw
     assert "manga-000001" not in ids
 
 
-async def test_orders_are_never_cached(kit: Kit) -> None:
+async def test_orders_are_never_cached_or_written_to_redis(kit: Kit) -> None:
     for _ in range(2):
         answer = await kit.ask("lookup_order", ARGUMENTS["lookup_order"], user="u", session="s", idempotency_key="k")
         assert answer.meta["source"] == "live"

@@ -1,4 +1,4 @@
-"""A tool that has lately been slower than the time left is not begun."""
+"""A tool whose recent latency exceeds the time left is not started."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def slow_calls(admit: AdmitStage, kit: Kit, clock: HandClock, seconds: flo
     return told
 
 
-async def test_a_tool_slower_than_what_is_left_is_refused_but_for_one_probe_a_second(kit: Kit) -> None:
+async def test_slow_tool_is_refused_except_for_one_probe_a_second(kit: Kit) -> None:
     clock = HandClock()
     assert await slow_calls(AdmitStage(clock), kit, clock, 0.6, 40) == ["ran"] * 40, "p95 is below what is left"
     clock = HandClock()
@@ -46,7 +46,7 @@ async def test_a_tool_slower_than_what_is_left_is_refused_but_for_one_probe_a_se
     assert await slow_calls(admit, kit, clock, 0.9, 3) == ["ran", "refused", "refused"]
 
 
-async def test_a_tool_that_has_recovered_is_found_out_by_one_probe(kit: Kit) -> None:
+async def test_recovered_tool_is_readmitted_after_one_probe(kit: Kit) -> None:
     clock = HandClock()
     admit = AdmitStage(clock)
     await slow_calls(admit, kit, clock, 0.1, 3)
@@ -57,7 +57,7 @@ async def test_a_tool_that_has_recovered_is_found_out_by_one_probe(kit: Kit) -> 
     assert await slow_calls(admit, kit, clock, 0.01, 30) == ["ran"] * 30
 
 
-async def test_a_tool_that_fails_adds_its_time_too(kit: Kit) -> None:
+async def test_failed_calls_count_into_the_latency_of_a_tool(kit: Kit) -> None:
     clock = HandClock()
     admit = AdmitStage(clock)
 
@@ -76,8 +76,8 @@ async def test_a_tool_that_fails_adds_its_time_too(kit: Kit) -> None:
         await admit(call, failing)
 
 
-async def test_callers_that_leave_measure_nothing(kit: Kit) -> None:
-    """Fifty that leave at once do not make a slow tool look quick, nor a quick one slow."""
+async def test_cancelled_calls_do_not_count_into_the_latency_of_a_tool(kit: Kit) -> None:
+    """Fifty cancelled calls make a slow tool look no faster, and a fast one no slower."""
     clock = HandClock()
     admit = AdmitStage(clock)
 

@@ -1,4 +1,4 @@
-"""Results that are kept: fresh, stale and renewed behind the call, unreadable, and not at all."""
+"""Cached results: fresh, stale and refreshed in the background, unreadable, and never cached."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.virtual_time
 
 
 @pytest.mark.parametrize("tool", CACHED)
-async def test_a_fresh_result_is_given_without_asking_the_backend(kit: Kit, tool: str) -> None:
+async def test_fresh_cache_entry_is_served_without_asking_the_backend(kit: Kit, tool: str) -> None:
     live = await kit.ask(tool, ARGUMENTS[tool], user="u")
     kit.backends.catalog.mood = Mood.BREAKS
     cached = await kit.ask(tool, ARGUMENTS[tool], user="u")
@@ -33,7 +33,7 @@ STALE = {tool.name: tool.cache.stale_seconds for tool in TOOLS if tool.cache}
 
 
 @pytest.mark.parametrize("tool", CACHED)
-async def test_a_result_a_little_too_old_is_given_at_once_and_renewed_behind_it(kit: Kit, tool: str) -> None:
+async def test_stale_cache_entry_is_served_at_once_and_refreshed_behind_it(kit: Kit, tool: str) -> None:
     await kit.ask(tool, ARGUMENTS[tool], user="u", session="s")
     await age(kit, FRESH[tool] + 1)
     history = len((await kit.memory.recall("s", "u")).calls)
@@ -45,7 +45,7 @@ async def test_a_result_a_little_too_old_is_given_at_once_and_renewed_behind_it(
     assert len((await kit.memory.recall("s", "u")).calls) == history, "a refresh writes no session"
 
 
-async def test_of_many_stale_hits_one_refreshes_and_refreshes_yield_to_live_calls(kit: Kit) -> None:
+async def test_refreshes_are_limited_to_one_per_entry_and_eight_at_once(kit: Kit) -> None:
     queries = [{"query": f"story {n}"} for n in range(12)]
     for query in queries:
         await kit.ask("search_manga_catalog", query)
@@ -59,7 +59,7 @@ async def test_of_many_stale_hits_one_refreshes_and_refreshes_yield_to_live_call
     await eventually(lambda: not kit.pipeline.cache.refreshes)
 
 
-async def test_a_refresh_is_cut_off_at_the_tools_own_time_and_its_work_with_it(kit: Kit) -> None:
+async def test_hanging_refresh_is_cancelled_at_the_tool_timeout(kit: Kit) -> None:
     await kit.ask("search_manga_catalog", QUERY)
     await age(kit, 301)
     kit.backends.catalog.mood = Mood.HANGS
@@ -68,7 +68,7 @@ async def test_a_refresh_is_cut_off_at_the_tools_own_time_and_its_work_with_it(k
     assert kit.backends.catalog.cancelled >= 1
 
 
-async def test_a_refresh_that_had_to_do_without_something_is_not_kept(kit: Kit) -> None:
+async def test_partial_result_of_a_refresh_is_not_cached(kit: Kit) -> None:
     await kit.ask("get_recommendations", {"criteria": "x"}, user="u")
     await age(kit, 61)
     kit.backends.orders.mood = Mood.FAILS
@@ -77,7 +77,7 @@ async def test_a_refresh_that_had_to_do_without_something_is_not_kept(kit: Kit) 
     assert (await kit.ask("get_recommendations", {"criteria": "x"}, user="u")).meta["source"] == "stale"
 
 
-async def test_a_refresh_that_fails_leaves_the_stale_result(kit: Kit, caplog: pytest.LogCaptureFixture) -> None:
+async def test_failed_refresh_leaves_the_stale_entry(kit: Kit, caplog: pytest.LogCaptureFixture) -> None:
     await kit.ask("search_manga_catalog", QUERY)
     await age(kit, 301)
     kit.backends.catalog.mood = Mood.FAILS
@@ -87,8 +87,8 @@ async def test_a_refresh_that_fails_leaves_the_stale_result(kit: Kit, caplog: py
     assert not caplog.records
 
 
-async def test_a_title_that_has_left_the_catalogue_ends_its_copy(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whether it is renewed behind an answer or asked for anew, it is told of no more, also where nobody can be asked."""
+async def test_title_removed_from_the_catalogue_removes_its_cache_entry(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A refresh and a new call both remove it, and no fallback shows it while the backends are away."""
 
     async def nothing(title_ids: object, deadline: object) -> dict[str, object]:
         return {}
@@ -110,7 +110,7 @@ async def test_a_title_that_has_left_the_catalogue_ends_its_copy(kit: Kit, monke
 
 @pytest.mark.parametrize("mood", BAD)
 @pytest.mark.parametrize("tool", CACHED)
-async def test_an_old_result_stands_in_for_a_backend_that_does_not_deliver(kit: Kit, tool: str, mood: Mood) -> None:
+async def test_stale_cache_entry_replaces_a_failing_backend(kit: Kit, tool: str, mood: Mood) -> None:
     live = await kit.ask(tool, ARGUMENTS[tool], user="u")
     await age(kit, STALE[tool] - 5)
     kit.backends.catalog.mood = kit.backends.titles.mood = mood
@@ -120,14 +120,14 @@ async def test_an_old_result_stands_in_for_a_backend_that_does_not_deliver(kit: 
     assert "may be out of date" in answer.note
 
 
-async def test_a_result_that_is_too_old_is_not_given(kit: Kit) -> None:
+async def test_expired_cache_entry_is_not_served(kit: Kit) -> None:
     await kit.ask("search_manga_catalog", QUERY)
     await age(kit, STALE["search_manga_catalog"] + 5)
     kit.backends.catalog.mood = Mood.FAILS
     assert (await kit.ask("search_manga_catalog", QUERY)).meta["source"] == "fallback"
 
 
-async def test_a_cache_that_holds_nonsense_is_a_miss(kit: Kit) -> None:
+async def test_unreadable_cache_entry_is_a_miss(kit: Kit) -> None:
     await kit.ask("search_manga_catalog", QUERY)
     (name,) = await ask(kit.redis, "KEYS", "manga:mcp:cache:*")
     for nonsense in (b"", b"x", b"1 [1]", b"1 {", b"\xff\xfe", b"9 " + b"[" * 100_000):
@@ -146,8 +146,8 @@ WRONG_SHAPES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("ladder", [False, True], ids=["fresh", "as the last rung"])
 @pytest.mark.parametrize("tool", CACHED)
-async def test_a_cached_result_of_another_shape_is_a_miss_and_overwritten(kit: Kit, tool: str, ladder: bool) -> None:
-    """Nothing of it is told, nothing breaks over it, and the next one is right again."""
+async def test_cache_entry_of_another_shape_is_a_miss_and_overwritten(kit: Kit, tool: str, ladder: bool) -> None:
+    """No part of it is returned, and it raises no error."""
     first = await kit.ask(tool, ARGUMENTS[tool], user="u")
     (name,) = await ask(kit.redis, "KEYS", "manga:mcp:cache:*")
     wrong = [WRONG_SHAPES[tool], {}, {"error": {"code": 1, "name": "x", "message": "y", "data": {}}}]
@@ -168,7 +168,7 @@ async def test_a_cached_result_of_another_shape_is_a_miss_and_overwritten(kit: K
 
 
 @pytest.mark.parametrize("made_at", [-1, 9_999_999_999_999_999, 10**30], ids=str)
-async def test_a_cached_result_of_a_time_that_cannot_be_is_a_miss(kit: Kit, made_at: int) -> None:
+async def test_cache_entry_with_an_impossible_timestamp_is_a_miss(kit: Kit, made_at: int) -> None:
     await kit.ask("search_manga_catalog", QUERY)
     (name,) = await ask(kit.redis, "KEYS", "manga:mcp:cache:*")
     _, _, text = (await ask(kit.redis, "GET", name)).partition(b" ")
@@ -177,7 +177,7 @@ async def test_a_cached_result_of_a_time_that_cannot_be_is_a_miss(kit: Kit, made
     assert (await kit.ask("search_manga_catalog", QUERY)).meta["source"] == "cache"
 
 
-async def test_versions_whose_results_look_different_do_not_share_a_cache(opener: Opener) -> None:
+async def test_versions_with_different_result_forms_share_no_cache_entry(opener: Opener) -> None:
     kit, other = await opener(), await opener()
     other.exchange("search_manga_catalog", form="another")
     await kit.ask("search_manga_catalog", QUERY)
@@ -185,7 +185,7 @@ async def test_versions_whose_results_look_different_do_not_share_a_cache(opener
     assert [(await each.ask("search_manga_catalog", QUERY)).meta["source"] for each in (kit, other)] == ["cache", "cache"]
 
 
-async def test_without_a_cache_everything_is_live_and_nothing_is_written(opener: Opener) -> None:
+async def test_disabled_cache_makes_every_answer_live_and_writes_nothing(opener: Opener) -> None:
     kit = await opener(cache=False)
     for tool in ARGUMENTS:
         for _ in range(2):
@@ -199,7 +199,7 @@ async def test_without_a_cache_everything_is_live_and_nothing_is_written(opener:
     assert await ask(kit.redis, "KEYS", "manga:mcp:cache:*") == []
 
 
-async def test_a_result_too_large_to_keep_is_answered_and_not_kept(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_oversized_result_is_answered_and_not_cached(kit: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("session.begin.LARGEST_BYTES", 10)
     assert (await kit.ask("search_manga_catalog", QUERY, user="u", idempotency_key="k")).failure is None
     assert await ask(kit.redis.inner, "KEYS", "manga:mcp:cache:*") == []

@@ -1,4 +1,4 @@
-"""Pictures and the like go to the client beside the result, and nowhere else."""
+"""Images and other content blocks go to the client beside the result, and nowhere else."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def kept(kit: Kit) -> bytes:
     return "".join(found).encode()
 
 
-async def test_they_reach_the_client_and_neither_redis_nor_a_log(kit: Kit) -> None:
+async def test_images_reach_the_client_and_neither_redis_nor_logs(kit: Kit) -> None:
     kit.exchange(TOOL.name, tool=replace(TOOL, handler=pictured))
     answer = await kit.ask(TOOL.name, TITLE, user="u", session="s", idempotency_key="k")
     assert pictures(answer) == 1
@@ -62,21 +62,21 @@ async def test_they_reach_the_client_and_neither_redis_nor_a_log(kit: Kit) -> No
     assert "not for Redis" not in repr(kit.events)
 
 
-async def test_a_result_that_came_with_some_is_made_anew_for_the_next(kit: Kit) -> None:
+async def test_result_with_images_is_not_cached(kit: Kit) -> None:
     kit.exchange(TOOL.name, tool=replace(TOOL, handler=pictured))
     answers = [await kit.ask(TOOL.name, TITLE, user="u", idempotency_key="k") for _ in range(2)]
     assert [(pictures(answer), answer.meta["source"]) for answer in answers] == [(1, "live")] * 2
     assert kit.calls_of("get") == 4, "the title and what is related to it, twice each"
 
 
-async def test_what_completes_a_result_gives_them_to_a_cached_one_too(kit: Kit) -> None:
+async def test_completion_adds_images_to_a_cached_result_too(kit: Kit) -> None:
     assert TOOL.cache is TEXT
     kit.exchange(TOOL.name, tool=replace(TOOL, complete=completed))
     answers = [await kit.ask(TOOL.name, TITLE) for _ in range(2)]
     assert [(pictures(answer), answer.meta["source"]) for answer in answers] == [(1, "live"), (1, "cache")]
 
 
-async def test_calls_that_share_a_flight_share_what_it_brought(kit: Kit) -> None:
+async def test_calls_in_one_flight_share_the_images(kit: Kit) -> None:
     kit.exchange(TOOL.name, tool=replace(TOOL, handler=pictured))
     kit.backends.catalog.gate = asyncio.Event()
     calls = [asyncio.create_task(kit.ask(TOOL.name, TITLE)) for _ in range(2)]
@@ -86,7 +86,7 @@ async def test_calls_that_share_a_flight_share_what_it_brought(kit: Kit) -> None
     assert kit.calls_of("get") == 2, "the title and what is related to it, once each"
 
 
-async def test_a_fallback_may_give_some(kit: Kit) -> None:
+async def test_fallback_may_return_images(kit: Kit) -> None:
     kit.exchange(TOOL.name, tool=replace(TOOL, complete=None, fallback=Fallback("remembered", pictured_from_memory)))
     kit.backends.catalog.mood = kit.backends.titles.mood = Mood.FAILS
     answer = await kit.ask(TOOL.name, TITLE)

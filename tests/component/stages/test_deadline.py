@@ -1,4 +1,4 @@
-"""What ends a call, and how long a rung of the ladder may hold its answer."""
+"""What ends a call, and how long a fallback may delay its answer."""
 
 from __future__ import annotations
 
@@ -55,10 +55,8 @@ async def limited(call: Call, inner: Callable[..., Any]) -> Outcome:
 
 
 @cases(("deadline", "flight"), [(OVER, None), (FAR, OVER), (None, OVER)])
-async def test_what_hangs_is_cancelled_at_the_deadline_of_the_work(
-    deadline: Deadline | None, flight: Deadline | None
-) -> None:
-    """A flight's own where there is one: a caller in a hurry does not end what others wait for."""
+async def test_hanging_work_is_cancelled_at_the_deadline(deadline: Deadline | None, flight: Deadline | None) -> None:
+    """In a flight it is the flight's deadline: a caller in a hurry does not end work that others await."""
     hanging = Hanging()
     with pytest.raises(TimedOut, match="took too long") as told:
         await limited(a_call(deadline=deadline, flight=flight), hanging)
@@ -68,7 +66,7 @@ async def test_what_hangs_is_cancelled_at_the_deadline_of_the_work(
 
 
 @cases(("deadline", "flight"), [(FAR, None), (OVER, FAR)])
-async def test_what_is_in_time_is_handed_on(deadline: Deadline, flight: Deadline | None) -> None:
+async def test_work_within_the_deadline_is_passed_on(deadline: Deadline, flight: Deadline | None) -> None:
     outcome = Outcome({"n": 1})
 
     async def inner(_: Call) -> Outcome:
@@ -79,8 +77,8 @@ async def test_what_is_in_time_is_handed_on(deadline: Deadline, flight: Deadline
 
 
 @pytest.mark.virtual_time
-async def test_a_refresh_that_hangs_by_itself_ends_with_the_tools_own_time(redis: MultiplexedRedis, moody: Backends) -> None:
-    """Nobody waits for it, and no backend is asked: the stage alone stops it, and its place is free again."""
+async def test_hanging_refresh_ends_at_the_tool_timeout(redis: MultiplexedRedis, moody: Backends) -> None:
+    """No caller waits and no backend guard is in its way: the stage alone cancels it and frees its slot."""
     hanging, hangs = Hanging(), False
 
     async def handler(context: ToolContext, asked: Json) -> Json:
@@ -119,7 +117,7 @@ def _tool(name: str) -> Tool:
         (-1.0, 0.004),  # what is there at once is still given
     ],
 )
-async def test_a_rung_may_hold_an_answer_for_so_long(left: float, held: float) -> None:
+async def test_fallback_has_the_rest_of_the_call_within_its_bounds_as_deadline(left: float, held: float) -> None:
     seen: list[float] = []
 
     async def rung(context: ToolContext, asked: Json) -> Json:

@@ -1,4 +1,4 @@
-"""The same key again is the same answer without the work, whatever Redis knows of it."""
+"""A repeated idempotency key gets the first answer without the work, whatever the state of Redis."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.valkey import ask, eventually
 pytestmark = pytest.mark.virtual_time
 
 
-async def test_the_same_key_again_is_the_same_answer_without_the_work(kit: Kit) -> None:
+async def test_repeated_idempotency_key_returns_the_first_answer_without_work(kit: Kit) -> None:
     first = await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
     again = await kit.ask("check_inventory", IDS, user="u", session="other", idempotency_key="k")
     assert again.value == first.value
@@ -27,7 +27,7 @@ async def test_the_same_key_again_is_the_same_answer_without_the_work(kit: Kit) 
     assert again.meta["source"] == "live"
 
 
-async def test_a_key_with_other_arguments_or_another_tool_is_a_mistake(kit: Kit) -> None:
+async def test_idempotency_key_with_other_arguments_or_another_tool_is_refused(kit: Kit) -> None:
     await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
     for tool, arguments in (("check_inventory", {"title_ids": ["manga-000003"]}), ("get_manga_details", TITLE)):
         answer = await kit.ask(tool, arguments, user="u", idempotency_key="k")
@@ -35,14 +35,14 @@ async def test_a_key_with_other_arguments_or_another_tool_is_a_mistake(kit: Kit)
         assert "another tool or other arguments" in answer.texts[0]
 
 
-async def test_keys_of_two_users_and_of_two_anonymous_sessions_do_not_meet(kit: Kit) -> None:
+async def test_idempotency_keys_are_separate_per_user_and_anonymous_session(kit: Kit) -> None:
     for n, who in enumerate([{"user": "u"}, {"user": "v"}, {"session": "s"}, {"session": "t"}, {}, {}], start=1):
         answer = await kit.ask("check_inventory", {"title_ids": [f"manga-00000{n}"]}, idempotency_key="k", **who)
         assert answer.failure is None
     assert len(await ask(kit.redis, "KEYS", "manga:mcp:once:*")) == 4
 
 
-async def test_a_key_that_runs_here_is_joined(kit: Kit) -> None:
+async def test_duplicate_of_a_running_call_joins_it(kit: Kit) -> None:
     kit.backends.stock.gate = asyncio.Event()
     first = asyncio.create_task(kit.ask("check_inventory", IDS, user="u", idempotency_key="k"))
     await eventually(lambda: kit.calls_of("availability") == 1)
@@ -53,8 +53,8 @@ async def test_a_key_that_runs_here_is_joined(kit: Kit) -> None:
     assert kit.calls_of("availability") == 1
 
 
-async def test_a_key_that_ended_here_while_it_was_asked_for_is_joined_too(kit: Kit) -> None:
-    """It ran when Redis was asked, and is not settled yet: its outcome is at hand, so nobody is sent away."""
+async def test_duplicate_of_a_call_that_just_ended_joins_it_too(kit: Kit) -> None:
+    """The first call was running when Redis was asked and is not yet settled, but its outcome is known here."""
     kit.backends.stock.gate = asyncio.Event()
     first = asyncio.create_task(kit.ask("check_inventory", IDS, user="u", idempotency_key="k"))
     await eventually(lambda: kit.calls_of("availability") == 1)
@@ -80,7 +80,7 @@ async def test_a_key_that_ended_here_while_it_was_asked_for_is_joined_too(kit: K
     assert kit.calls_of("availability") == 1
 
 
-async def test_a_key_that_runs_elsewhere_is_busy(opener: Opener, moody: Backends) -> None:
+async def test_duplicate_of_a_call_in_another_process_gets_server_busy(opener: Opener, moody: Backends) -> None:
     here, there = await opener(), await opener()
     moody.stock.gate = asyncio.Event()
     first = asyncio.create_task(here.ask("check_inventory", IDS, user="u", idempotency_key="k"))
@@ -94,7 +94,7 @@ async def test_a_key_that_runs_elsewhere_is_busy(opener: Opener, moody: Backends
     assert (await there.ask("check_inventory", IDS, user="u", idempotency_key="k")).value == done.value
 
 
-async def test_a_call_that_failed_leaves_its_key_free_and_who_had_joined_is_told_to_try_again(kit: Kit) -> None:
+async def test_failed_call_frees_its_key_and_joined_duplicates_are_told_to_retry(kit: Kit) -> None:
     kit.backends.orders.gate = asyncio.Event()
     plain = replace(kit.registry.get("check_inventory").tool, fallback=None)  # type: ignore[union-attr]
     kit.exchange("check_inventory", tool=plain)
@@ -109,7 +109,7 @@ async def test_a_call_that_failed_leaves_its_key_free_and_who_had_joined_is_told
     assert (await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")).failure is None
 
 
-async def test_who_joins_waits_no_longer_than_their_own_time(kit: Kit) -> None:
+async def test_duplicate_waits_no_longer_than_its_own_deadline(kit: Kit) -> None:
     kit.backends.catalog.gate = asyncio.Event()
     first = asyncio.create_task(kit.ask("search_manga_catalog", QUERY, user="u", idempotency_key="k"))
     await eventually(lambda: kit.calls_of("search") == 1)
@@ -119,8 +119,8 @@ async def test_who_joins_waits_no_longer_than_their_own_time(kit: Kit) -> None:
     assert (await first).failure is None
 
 
-async def test_a_cancelled_call_leaves_its_key_free_at_once(kit: Kit) -> None:
-    """The caller whose connection broke is the one who will send the same key again."""
+async def test_cancelled_call_frees_its_idempotency_key_at_once(kit: Kit) -> None:
+    """The caller whose connection broke will retry with the same key."""
     kit.backends.stock.gate = asyncio.Event()
     first = asyncio.create_task(kit.ask("check_inventory", IDS, user="u", idempotency_key="k"))
     await eventually(lambda: kit.calls_of("availability") == 1)
@@ -137,7 +137,7 @@ async def free_key(kit: Kit) -> None:
     assert await ask(kit.redis.inner, "KEYS", "manga:mcp:once:*") == [], "the key is held still"
 
 
-async def test_a_call_that_broke_leaves_its_key_free(kit: Kit, caplog: pytest.LogCaptureFixture) -> None:
+async def test_call_with_an_unexpected_error_frees_its_idempotency_key(kit: Kit, caplog: pytest.LogCaptureFixture) -> None:
     kit.backends.stock.mood = Mood.BREAKS
     assert (await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")).failure == "INTERNAL_ERROR"
     kit.backends.stock.mood = Mood.WORKS
@@ -146,7 +146,7 @@ async def test_a_call_that_broke_leaves_its_key_free(kit: Kit, caplog: pytest.Lo
     assert "failed unexpectedly" in caplog.text
 
 
-async def test_only_live_and_whole_successes_are_recorded(kit: Kit) -> None:
+async def test_fallback_and_partial_answers_are_not_recorded_for_replay(kit: Kit) -> None:
     kit.backends.catalog.mood = Mood.FAILS
     first = await kit.ask("search_manga_catalog", QUERY, user="u", idempotency_key="k")
     assert first.meta["source"] == "fallback"
@@ -160,7 +160,7 @@ async def test_only_live_and_whole_successes_are_recorded(kit: Kit) -> None:
     assert third.value["results"][0]["price_jpy"] is not None
 
 
-async def test_who_joins_a_partial_answer_is_told_that_it_is_one(kit: Kit) -> None:
+async def test_duplicate_that_joins_a_partial_answer_is_told_that_it_is_degraded(kit: Kit) -> None:
     kit.backends.catalog.gate = asyncio.Event()
     kit.backends.stock.mood = Mood.FAILS
     tasks = [
@@ -173,7 +173,7 @@ async def test_who_joins_a_partial_answer_is_told_that_it_is_one(kit: Kit) -> No
     assert [answer.meta["degraded"] for answer in await asyncio.gather(*tasks)] == [["stock"], ["stock"]]
 
 
-async def test_a_redis_that_forgot_a_running_key_does_not_make_it_run_twice(kit: Kit) -> None:
+async def test_key_lost_by_redis_during_a_call_does_not_run_it_twice(kit: Kit) -> None:
     kit.backends.stock.gate = asyncio.Event()
     first = asyncio.create_task(kit.ask("check_inventory", IDS, user="u", idempotency_key="k"))
     await eventually(lambda: kit.calls_of("availability") == 1)
@@ -185,7 +185,7 @@ async def test_a_redis_that_forgot_a_running_key_does_not_make_it_run_twice(kit:
     assert kit.calls_of("availability") == 1
 
 
-async def test_without_redis_a_key_that_runs_here_is_joined_still(kit: Kit) -> None:
+async def test_duplicate_of_a_running_call_joins_it_without_redis(kit: Kit) -> None:
     class Away:
         async def trip(self, *_: Any) -> Any:
             raise MemoryUnavailable("away")
@@ -209,7 +209,7 @@ async def test_without_redis_a_key_that_runs_here_is_joined_still(kit: Kit) -> N
 @pytest.mark.parametrize(
     "unreadable", [b"nonsense", b"", b"1 []", b"1 {}", b'1 {"items": 5, "not_found": [], "unanswered": []}']
 )
-async def test_a_record_that_cannot_be_read_is_claimed_anew_and_overwritten(kit: Kit, unreadable: bytes) -> None:
+async def test_unreadable_idempotency_record_is_claimed_anew_and_overwritten(kit: Kit, unreadable: bytes) -> None:
     await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
     (name,) = await ask(kit.redis.inner, "KEYS", "manga:mcp:once:*")
     await ask(kit.redis.inner, "HSET", name, "result", unreadable)
@@ -227,7 +227,7 @@ async def test_a_record_that_cannot_be_read_is_claimed_anew_and_overwritten(kit:
     assert kit.calls_of("availability") == asked, "replayed"
 
 
-async def test_an_unreadable_record_of_a_call_that_then_fails_leaves_the_key_free(kit: Kit) -> None:
+async def test_failed_call_after_an_unreadable_record_frees_the_key(kit: Kit) -> None:
     await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
     (name,) = await ask(kit.redis.inner, "KEYS", "manga:mcp:once:*")
     await ask(kit.redis.inner, "HSET", name, "result", "nonsense")
@@ -237,7 +237,7 @@ async def test_an_unreadable_record_of_a_call_that_then_fails_leaves_the_key_fre
     assert not await ask(kit.redis.inner, "EXISTS", name)
 
 
-async def test_something_that_is_no_record_at_all_is_claimed_anew(kit: Kit) -> None:
+async def test_redis_value_of_another_type_is_claimed_anew(kit: Kit) -> None:
     await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
     (name,) = await ask(kit.redis.inner, "KEYS", "manga:mcp:once:*")
     await ask(kit.redis.inner, "SET", name, "a string")
@@ -247,7 +247,7 @@ async def test_something_that_is_no_record_at_all_is_claimed_anew(kit: Kit) -> N
     assert await ask(kit.redis.inner, "HEXISTS", name, "result")
 
 
-async def test_two_at_once_that_find_an_unreadable_record_run_once_here(kit: Kit) -> None:
+async def test_concurrent_duplicates_of_an_unreadable_record_run_once(kit: Kit) -> None:
     await kit.ask("check_inventory", IDS, user="u", idempotency_key="k")
     (name,) = await ask(kit.redis.inner, "KEYS", "manga:mcp:once:*")
     await ask(kit.redis.inner, "HSET", name, "result", "nonsense")
@@ -263,6 +263,6 @@ async def test_two_at_once_that_find_an_unreadable_record_run_once_here(kit: Kit
     assert kit.calls_of("availability") == asked + 1
 
 
-async def test_a_malformed_key_is_refused_before_anything_is_asked(kit: Kit) -> None:
+async def test_malformed_idempotency_key_is_refused_before_any_round_trip(kit: Kit) -> None:
     answer = await kit.ask("check_inventory", IDS, user="u", idempotency_key="a key")
     assert (answer.failure, kit.redis.trips) == ("VALIDATION_ERROR", [])

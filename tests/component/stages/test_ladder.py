@@ -1,4 +1,4 @@
-"""The ladder: what a call is answered with while its backend fails, throttles, hangs or breaks."""
+"""The fallback ladder: the answer to a call while its backend fails, throttles, hangs or breaks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.virtual_time
 
 @pytest.mark.parametrize("mood", BAD)
 @pytest.mark.parametrize("tool", FALLBACKS)
-async def test_without_its_backend_a_tool_falls_back_and_says_so(kit: Kit, tool: str, mood: Mood) -> None:
+async def test_failing_backend_leads_to_a_labelled_fallback(kit: Kit, tool: str, mood: Mood) -> None:
     await kit.ask("check_inventory", IDS)  # the snapshot that the fallback of check_inventory is
     kit.clock.advance(6)
     for port in MAIN_PORTS[tool]:
@@ -30,10 +30,10 @@ async def test_without_its_backend_a_tool_falls_back_and_says_so(kit: Kit, tool:
 
 
 @pytest.mark.parametrize("mood", BAD)
-async def test_details_of_a_title_that_is_not_popular_survive_the_catalogue(
+async def test_details_of_an_unpopular_title_come_from_the_store_while_the_catalogue_fails(
     opener: Opener, moody: Backends, mood: Mood
 ) -> None:
-    """Found a moment before by a search, kept nowhere: the store's own record answers, and says who is missing."""
+    """A search found the title before and no cache has it: the store's record answers, with a label."""
     kit = await opener(warm=False)
     found = (await kit.ask("search_manga_catalog", QUERY)).value["results"][0]["title_id"]
     asked = {"title_id": found}
@@ -78,8 +78,8 @@ class Halved:
 
 
 @pytest.mark.parametrize("tool", CACHED)
-async def test_half_a_character_out_of_a_backend_costs_no_answer(kit: Kit, tool: str) -> None:
-    """Loading refuses it; what comes all the same is shown without it, live and from the cache."""
+async def test_lone_surrogate_from_a_backend_is_removed_from_the_answer(kit: Kit, tool: str) -> None:
+    """Loading refuses one; a backend that sends one is answered without it, live and from the cache."""
     kit.backends.catalog.inner = Halved(kit.backends.catalog.inner)
     for source in ("live", "cache"):
         answer = await kit.ask(tool, ARGUMENTS[tool], user="u", session="s")
@@ -87,22 +87,24 @@ async def test_half_a_character_out_of_a_backend_costs_no_answer(kit: Kit, tool:
         assert json.dumps(answer.value, ensure_ascii=False).encode()
 
 
-async def test_details_cost_the_records_nothing_in_good_times(kit: Kit) -> None:
-    """One request for the title, one for the titles it is related to, both of the catalogue."""
+async def test_details_do_not_ask_the_store_records_while_the_catalogue_works(kit: Kit) -> None:
+    """Both requests, for the title and for its related titles, go to the catalogue."""
     await kit.ask("get_manga_details", TITLE)
     assert kit.backends.titles.asked == []
     assert kit.calls_of("get") == 2
 
 
-async def test_a_title_that_the_records_lack_while_the_catalogue_is_away_is_not_called_absent(kit: Kit) -> None:
-    """They may be older than the catalogue: the honest answer is that nobody can say now."""
+async def test_title_missing_from_the_records_during_an_outage_is_not_called_not_found(kit: Kit) -> None:
+    """The records may be older than the catalogue, so the answer is that it is unknown now."""
     kit.backends.catalog.mood = Mood.FAILS
     assert (await kit.ask("get_manga_details", {"title_id": "manga-999999"})).failure == "DEPENDENCY_FAILURE"
 
 
 @pytest.mark.parametrize("mood", BAD)
 @pytest.mark.parametrize("tool", ARGUMENTS)
-async def test_with_nothing_below_the_failure_itself_is_told(opener: Opener, moody: Backends, tool: str, mood: Mood) -> None:
+async def test_failure_without_a_fallback_is_returned_as_itself(
+    opener: Opener, moody: Backends, tool: str, mood: Mood
+) -> None:
     kit = await opener(tools=[replace(tool, fallback=None) for tool in TOOLS])
     for port in MAIN_PORTS[tool]:
         getattr(moody, port).mood = mood
@@ -117,22 +119,20 @@ async def test_with_nothing_below_the_failure_itself_is_told(opener: Opener, moo
 
 # Words can always be read: what falls back to them needs to know nothing.
 @pytest.mark.parametrize("tool", sorted(FALLBACKS.keys() - {"classify_genre"}))
-async def test_a_fallback_that_knows_nothing_either_leaves_the_first_failure(
-    opener: Opener, moody: Backends, tool: str
-) -> None:
+async def test_empty_fallback_leaves_the_first_failure(opener: Opener, moody: Backends, tool: str) -> None:
     kit = await opener(warm=False)
     for port in MAIN_PORTS[tool]:
         getattr(moody, port).mood = Mood.HANGS
     assert (await kit.ask(tool, ARGUMENTS[tool])).failure == "TIMEOUT"
 
 
-async def test_orders_have_no_fallback(kit: Kit) -> None:
+async def test_lookup_order_has_no_fallback(kit: Kit) -> None:
     kit.backends.orders.mood = Mood.FAILS
     assert (await kit.ask("lookup_order", ARGUMENTS["lookup_order"], user="u")).failure == "DEPENDENCY_FAILURE"
 
 
 @pytest.mark.parametrize("tool", FALLBACKS)
-async def test_without_a_cache_the_last_rung_is_still_there(opener: Opener, moody: Backends, tool: str) -> None:
+async def test_fallback_works_with_a_disabled_cache(opener: Opener, moody: Backends, tool: str) -> None:
     kit = await opener(cache=False)
     await kit.ask("check_inventory", IDS)
     for port in MAIN_PORTS[tool]:
@@ -141,7 +141,7 @@ async def test_without_a_cache_the_last_rung_is_still_there(opener: Opener, mood
     assert (answer.failure, answer.meta["source"], answer.meta["fallback"]) == (None, "fallback", FALLBACKS[tool])
 
 
-async def test_a_snapshot_promises_nothing(kit: Kit) -> None:
+async def test_stock_from_a_snapshot_is_never_reported_as_in_stock(kit: Kit) -> None:
     await kit.ask("check_inventory", {"title_ids": ["manga-000001", "manga-000002"]})
     kit.clock.advance(14 * 60)
     kit.backends.stock.mood = Mood.FAILS
@@ -153,7 +153,7 @@ async def test_a_snapshot_promises_nothing(kit: Kit) -> None:
     assert (await kit.ask("check_inventory", {"title_ids": ["manga-000001"]})).failure == "DEPENDENCY_FAILURE"
 
 
-async def test_popular_titles_satisfy_the_filters(kit: Kit) -> None:
+async def test_popular_titles_of_the_fallback_satisfy_the_filters(kit: Kit) -> None:
     kit.backends.catalog.mood = Mood.FAILS
     answer = await kit.ask(
         "search_manga_catalog", {"query": "anything", "genre": "shonen", "min_rating": 4.6, "author": "Oda"}
@@ -162,8 +162,8 @@ async def test_popular_titles_satisfy_the_filters(kit: Kit) -> None:
     assert "not matches" in answer.value["note"]
 
 
-async def test_without_a_catalogue_a_kept_title_is_still_found_by_its_name(kit: Kit) -> None:
-    """In any script and with a typo; what is popular follows it, and the note tells the two apart."""
+async def test_title_is_found_by_name_among_the_popular_ones_without_the_catalogue(kit: Kit) -> None:
+    """The name may be in any script and misspelled; popular titles follow, and the note tells the two apart."""
     kit.backends.catalog.mood = Mood.FAILS
     for query in ("Robot Cat", "robto cat", "猫型ロボ"):
         answer = await kit.ask("search_manga_catalog", {"query": query, "max_results": 3})

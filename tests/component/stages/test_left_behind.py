@@ -1,4 +1,4 @@
-"""What a call writes at its end, for how long it is kept, and in what words it is remembered."""
+"""What a call writes at its end: cache entry, result set and history, and their lifetimes."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def remembered(steps: list[Step]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("cache", "seconds"), [(None, 1800), (CachePolicy(300, 86_400), 1800 + 86_400)])
-async def test_the_titles_shown_are_kept_half_an_hour_longer_than_the_answer_may_come_back(
+async def test_result_set_is_kept_half_an_hour_longer_than_its_cache_entry(
     opener: Opener, cache: CachePolicy | None, seconds: int
 ) -> None:
     kit: Kit = await opener(tools=[search_with(cache)])
@@ -59,14 +59,14 @@ async def test_the_titles_shown_are_kept_half_an_hour_longer_than_the_answer_may
 
 
 @pytest.mark.parametrize(("drawn", "seconds"), [(0.0, 86_400), (0.5, 82_080), (1.0, 77_760)])
-async def test_results_are_kept_up_to_a_tenth_shorter_than_they_may_be(opener: Opener, drawn: float, seconds: int) -> None:
+async def test_lifetime_of_cache_entries_is_jittered_by_a_tenth(opener: Opener, drawn: float, seconds: int) -> None:
     kit: Kit = await opener()
     kit.pipeline.cache.writes = replace(kit.pipeline.cache.writes, draw=lambda: drawn)
     await kit.ask(SEARCH, QUERY, session="s")
     assert seconds_of(last_written(kit), "manga:mcp:cache:") == [seconds]
 
 
-async def test_an_answer_that_came_from_the_cache_is_not_written_again(opener: Opener) -> None:
+async def test_answer_from_the_cache_is_not_written_again(opener: Opener) -> None:
     kit: Kit = await opener()
     await kit.ask(SEARCH, QUERY, session="s")
     again = await kit.ask(SEARCH, QUERY, session="s")
@@ -75,7 +75,7 @@ async def test_an_answer_that_came_from_the_cache_is_not_written_again(opener: O
     assert remembered(last_written(kit))["cache_hit"] is True
 
 
-async def test_history_says_what_a_call_was_and_what_it_cost(opener: Opener) -> None:
+async def test_history_entry_has_tool_outcome_tokens_and_latency(opener: Opener) -> None:
     kit: Kit = await opener()
     answer = await kit.ask(SEARCH, QUERY, session="s")
     entry = remembered(last_written(kit))
@@ -86,7 +86,7 @@ async def test_history_says_what_a_call_was_and_what_it_cost(opener: Opener) -> 
     assert entry["latency_ms"] == round(answer.call.elapsed_ms())
 
 
-async def test_history_has_the_name_of_a_failure_in_place_of_a_summary(opener: Opener) -> None:
+async def test_history_entry_of_a_failed_call_has_the_failure_as_summary(opener: Opener) -> None:
     kit: Kit = await opener()
     answer = await kit.ask("get_manga_details", {"title_id": "manga-999999"}, session="s")
     entry = remembered(last_written(kit))
@@ -94,7 +94,7 @@ async def test_history_has_the_name_of_a_failure_in_place_of_a_summary(opener: O
     assert entry["tokens"] == estimate(answer.texts[0]), "an error is read too"
 
 
-async def test_a_long_query_is_remembered_by_its_first_200_characters(opener: Opener) -> None:
+async def test_long_query_is_recorded_by_its_first_200_characters(opener: Opener) -> None:
     kit: Kit = await opener()
     for length in (200, 201, 230):
         query = ("pirate treasure " * 20)[: length - 1] + "x"
@@ -103,13 +103,13 @@ async def test_a_long_query_is_remembered_by_its_first_200_characters(opener: Op
         assert query[:200] in remembered
 
 
-async def test_a_session_that_nobody_named_is_not_remembered(opener: Opener) -> None:
+async def test_call_without_a_session_is_not_recorded(opener: Opener) -> None:
     kit: Kit = await opener()
     await kit.ask(SEARCH, QUERY)
     assert not [step for step in last_written(kit) if isinstance(step, Evaluation)]
 
 
-async def test_what_a_fallback_shows_is_kept_to_be_referred_to_and_not_cached(opener: Opener, moody: Backends) -> None:
+async def test_titles_of_a_fallback_are_kept_as_a_result_set_and_not_cached(opener: Opener, moody: Backends) -> None:
     kit: Kit = await opener()
     moody.catalog.mood = BAD[0]
     answer = await kit.ask(SEARCH, QUERY, session="s")

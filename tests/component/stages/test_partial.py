@@ -1,4 +1,4 @@
-"""Answers that have to do without something name it."""
+"""A partial answer names its missing parts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.virtual_time
 
 @pytest.mark.parametrize("mood", BAD)
 @pytest.mark.parametrize("tool", ["search_manga_catalog", "get_manga_details", "get_recommendations"])
-async def test_price_and_stock_that_are_late_are_null_and_labelled(kit: Kit, tool: str, mood: Mood) -> None:
+async def test_late_price_and_stock_are_null_and_labelled(kit: Kit, tool: str, mood: Mood) -> None:
     kit.backends.stock.mood = mood
     answer = await kit.ask(tool, ARGUMENTS[tool])
     assert (answer.failure, answer.meta["source"], answer.meta["degraded"]) == (None, "live", ["stock"])
@@ -34,7 +34,7 @@ async def test_price_and_stock_that_are_late_are_null_and_labelled(kit: Kit, too
     assert None not in {card["price_jpy"] for card in cards}, "stock is joined onto what was cached"
 
 
-async def test_related_titles_that_are_late_are_left_out_and_labelled(kit: Kit) -> None:
+async def test_late_related_titles_are_left_out_and_labelled(kit: Kit) -> None:
     asked = kit.backends.catalog
     inner = asked.inner
 
@@ -53,7 +53,7 @@ async def test_related_titles_that_are_late_are_left_out_and_labelled(kit: Kit) 
     assert (answer.value["related"], answer.meta["degraded"]) == ([], ["related"])
 
 
-async def test_similar_titles_that_are_late_are_left_out_and_labelled(kit: Kit) -> None:
+async def test_late_similar_titles_are_left_out_and_labelled(kit: Kit) -> None:
     inner = kit.backends.catalog.inner
 
     class NoneAlike:
@@ -73,7 +73,7 @@ async def _fail(*_: Any) -> Any:
     raise DependencyFailure("down")
 
 
-async def test_an_inventory_that_is_partly_late_names_what_is_missing(kit: Kit) -> None:
+async def test_partly_late_inventory_lists_the_unanswered_ids(kit: Kit) -> None:
     inner = kit.backends.stock.inner
 
     class Half:
@@ -88,7 +88,7 @@ async def test_an_inventory_that_is_partly_late_names_what_is_missing(kit: Kit) 
     assert answer.meta["degraded"] == ["stock"]
 
 
-async def test_a_second_check_within_five_seconds_comes_from_memory(kit: Kit) -> None:
+async def test_second_stock_check_within_five_seconds_is_answered_from_memory(kit: Kit) -> None:
     await kit.ask("check_inventory", IDS)
     assert (await kit.ask("check_inventory", IDS)).meta["source"] == "cache"
     assert kit.calls_of("availability") == 1

@@ -1,4 +1,4 @@
-"""Calls that are refused before any work: too many at once, too many in a second, switched off, unproven."""
+"""Calls refused before any work: by concurrency, by rate, by switched off tools and by missing proof."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ from tests.support.valkey import eventually
 pytestmark = pytest.mark.virtual_time
 
 
-async def test_more_calls_than_can_be_answered_are_refused_at_once_and_counted_right(
-    opener: Opener, moody: Backends
-) -> None:
+async def test_calls_beyond_the_concurrency_limit_are_refused_and_counted(opener: Opener, moody: Backends) -> None:
     kit = await opener(max_concurrent_calls=2)
     moody.catalog.gate = asyncio.Event()
     tasks = [asyncio.create_task(kit.ask("search_manga_catalog", {"query": f"q{n}"})) for n in range(2)]
@@ -36,8 +34,8 @@ async def test_more_calls_than_can_be_answered_are_refused_at_once_and_counted_r
     assert (await kit.ask("search_manga_catalog", QUERY)).failure is None
 
 
-async def test_one_principal_that_has_every_place_keeps_no_other_out(opener: Opener, moody: Backends) -> None:
-    """It may have them all while it is alone. Another has its share at once, and the first no more than its own then."""
+async def test_principal_with_every_slot_yields_a_share_to_another(opener: Opener, moody: Backends) -> None:
+    """A single principal may use every slot. Another gets its share at once, and the first keeps only its own."""
     kit = await opener(max_concurrent_calls=4)
     moody.catalog.gate = asyncio.Event()
 
@@ -62,7 +60,7 @@ async def test_one_principal_that_has_every_place_keeps_no_other_out(opener: Ope
     assert [answer.failure for answer in await asyncio.gather(*greedy)] == [None] * 4
 
 
-async def test_a_caller_over_the_limit_is_told_when_to_come_back(opener: Opener) -> None:
+async def test_rate_limited_caller_is_told_when_to_retry(opener: Opener) -> None:
     kit = await opener(rate=Rate(1, 2))
     answers = [await kit.ask("search_manga_catalog", QUERY, user="u", turn="t") for _ in range(3)]
     assert [answer.failure for answer in answers] == [None, None, "RATE_LIMITED"]
@@ -72,7 +70,7 @@ async def test_a_caller_over_the_limit_is_told_when_to_come_back(opener: Opener)
     assert answers[-1].meta["budget"]["totalMs"] == 3000
 
 
-async def test_an_address_is_limited_only_for_callers_of_whom_nothing_else_is_known(opener: Opener) -> None:
+async def test_address_is_limited_only_for_callers_without_user_and_session(opener: Opener) -> None:
     kit = await opener(rate=Rate(0.01, 2), host="0.0.0.0")
     unknown = [(await kit.ask("search_manga_catalog", QUERY, address="10.1.1.1")).failure for _ in range(3)]
     assert unknown == [None, None, "RATE_LIMITED"]
@@ -82,14 +80,14 @@ async def test_an_address_is_limited_only_for_callers_of_whom_nothing_else_is_kn
     assert (await kit.ask("search_manga_catalog", QUERY, address="10.1.1.1", session="s")).failure is None
 
 
-async def test_a_tool_that_is_switched_off_says_what_to_use_instead(kit: Kit) -> None:
+async def test_disabled_tool_names_its_alternative(kit: Kit) -> None:
     kit.switch(check_inventory=False)
     answer = await kit.ask("check_inventory", IDS)
     assert answer.failure == "TOOL_NOT_FOUND"
     assert "get_manga_details" in answer.texts[0]
 
 
-async def test_without_the_agents_token_nothing_is_asked(opener: Opener) -> None:
+async def test_call_without_the_agent_token_is_forbidden_before_any_backend_is_asked(opener: Opener) -> None:
     kit = await opener(identifier=TrustTokens(["secret"]))
     assert (await kit.ask("search_manga_catalog", QUERY, bearer="wrong")).failure == "FORBIDDEN"
     assert (await kit.ask("search_manga_catalog", QUERY)).failure == "FORBIDDEN"
@@ -97,6 +95,6 @@ async def test_without_the_agents_token_nothing_is_asked(opener: Opener) -> None
     assert (await kit.ask("lookup_order", ARGUMENTS["lookup_order"], bearer="secret", user="u")).failure is None
 
 
-async def test_the_transports_session_stands_in_where_none_is_stated(kit: Kit) -> None:
+async def test_transport_session_is_used_where_none_is_stated(kit: Kit) -> None:
     await kit.ask("search_manga_catalog", QUERY, transport_session="stream-1", user="u")
     assert (await kit.ask("check_inventory", {}, session="stream-1", user="u")).failure is None

@@ -1,4 +1,4 @@
-"""Results that are longer than their reader can afford, and the tokens of a turn, through the whole pipeline."""
+"""Long results are shortened to the token budget of a call and a turn, through the whole pipeline."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def tokens(answer: Answer) -> dict[str, int]:
     return dict(answer.meta["budget"]["tokens"])
 
 
-async def test_without_a_token_budget_tokens_are_not_reported_and_nothing_is_cut(kit: Kit) -> None:
+async def test_tokens_are_neither_reported_nor_cut_without_a_budget(kit: Kit) -> None:
     answer = await kit.ask(INVENTORY, IDS, **WHO)
     assert "tokens" not in answer.meta["budget"]
     assert "truncated" not in answer.value
 
 
-async def test_what_was_given_in_a_turn_is_counted_and_told(kit: Kit) -> None:
+async def test_tokens_of_answers_are_subtracted_from_the_budget_of_the_turn(kit: Kit) -> None:
     first = await kit.ask(INVENTORY, IDS, **WHO, token_budget=1500)
     assert tokens(first) == {"total": 1500, "remaining": 1500 - estimate(first.texts[0])}
     second = await kit.ask(INVENTORY, IDS, **WHO)
@@ -33,7 +33,7 @@ async def test_what_was_given_in_a_turn_is_counted_and_told(kit: Kit) -> None:
     assert [len(kit.redis.trips)] == [4], "two trips a call"
 
 
-async def test_a_statement_only_ever_shortens(kit: Kit) -> None:
+async def test_stated_token_budget_can_only_shrink(kit: Kit) -> None:
     await kit.ask(INVENTORY, IDS, **WHO, token_budget=1500)
     more = await kit.ask(INVENTORY, IDS, **WHO, token_budget=100_000)
     assert tokens(more)["total"] == 1500
@@ -42,13 +42,13 @@ async def test_a_statement_only_ever_shortens(kit: Kit) -> None:
     assert tokens(less)["remaining"] == 600 - estimate(less.texts[0])
 
 
-async def test_a_turn_that_states_none_has_what_is_configured(opener: Opener) -> None:
+async def test_turn_without_a_stated_token_budget_has_the_configured_one(opener: Opener) -> None:
     kit: Kit = await opener(turn_tokens=5000)
     assert tokens(await kit.ask(INVENTORY, IDS, **WHO))["total"] == 5000
     assert tokens(await kit.ask(INVENTORY, IDS))["total"] == 5000, "a turn of this call alone"
 
 
-async def test_without_tokens_nothing_is_started_and_the_key_is_let_go(kit: Kit) -> None:
+async def test_call_without_tokens_left_is_refused_and_frees_its_idempotency_key(kit: Kit) -> None:
     over = await kit.ask("search_manga_catalog", QUERY, **WHO, token_budget=149, idempotency_key="k")
     assert over.failure == "BUDGET_EXHAUSTED"
     data = over.result["structuredContent"]["error"]["data"]
@@ -58,13 +58,13 @@ async def test_without_tokens_nothing_is_started_and_the_key_is_let_go(kit: Kit)
     assert again.failure is None
 
 
-async def test_time_that_is_used_up_is_told_apart(kit: Kit) -> None:
+async def test_exhausted_time_is_reported_apart_from_tokens(kit: Kit) -> None:
     over = await kit.ask("lookup_order", ARGUMENTS["lookup_order"], **WHO, arrived=kit.clock() - 2.95)
     assert over.result["structuredContent"]["error"]["data"]["details"] == {"what": "time"}
 
 
-async def test_what_is_short_for_one_is_kept_whole_for_others(kit: Kit) -> None:
-    """The cache has the whole, and so has who comes with the same key."""
+async def test_shortened_result_is_cached_and_replayed_whole(kit: Kit) -> None:
+    """The cache and the idempotency record hold the whole result."""
     whole = await kit.ask("get_manga_details", ARGUMENTS["get_manga_details"])
     short = await kit.ask("get_manga_details", ARGUMENTS["get_manga_details"], **WHO, token_budget=200, idempotency_key="k")
     assert (short.meta["source"], short.value["truncated"]) == ("cache", True)
@@ -77,20 +77,20 @@ async def test_what_is_short_for_one_is_kept_whole_for_others(kit: Kit) -> None:
     assert again.value == whole.value
 
 
-async def test_a_call_gets_its_share_of_what_is_left(kit: Kit) -> None:
+async def test_call_gets_its_share_of_the_remaining_tokens(kit: Kit) -> None:
     one = await kit.ask("get_manga_details", ARGUMENTS["get_manga_details"], **WHO, token_budget=1000)
     assert "truncated" not in one.value
     of_five = {"session": "s", "user": "u", "turn": "n", "token_budget": 1000, "expected_calls": 5}
     assert estimate((await kit.ask("get_manga_details", ARGUMENTS["get_manga_details"], **of_five)).texts[0]) <= 200
 
 
-async def test_a_budget_that_is_no_number_is_told(kit: Kit) -> None:
+async def test_malformed_token_budget_is_refused(kit: Kit) -> None:
     answer = await kit.ask(INVENTORY, IDS, **WHO, token_budget="plenty")
     assert answer.failure == "VALIDATION_ERROR"
     assert "X-Token-Budget" in answer.result["structuredContent"]["error"]["message"]
 
 
-async def test_with_redis_away_the_process_counts_by_itself(kit: Kit) -> None:
+async def test_tokens_are_counted_in_process_while_redis_is_away(kit: Kit) -> None:
     kit.redis.inner.away = True  # type: ignore[attr-defined]
     first = await kit.ask(INVENTORY, IDS, **WHO, token_budget=1500)
     second = await kit.ask(INVENTORY, IDS, **WHO)

@@ -1,4 +1,4 @@
-"""Equal calls at the same time are one call of the backend."""
+"""Equal concurrent calls share one call of the backend."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.valkey import eventually
 pytestmark = pytest.mark.virtual_time
 
 
-async def test_equal_calls_at_once_are_one_backend_call(kit: Kit) -> None:
+async def test_equal_concurrent_calls_share_one_backend_call(kit: Kit) -> None:
     kit.backends.catalog.gate = asyncio.Event()
     tasks = [asyncio.create_task(kit.ask("search_manga_catalog", QUERY, user=f"u{n}", session=f"s{n}")) for n in range(20)]
     await eventually(lambda: _waiting(kit) == 20)
@@ -34,7 +34,7 @@ def _waiting(kit: Kit) -> int:
     return sum(flight.waiting for flight in kit.pipeline.cache.flights.values())
 
 
-async def test_calls_that_are_not_equal_fly_apart(kit: Kit) -> None:
+async def test_different_calls_share_no_flight(kit: Kit) -> None:
     asked = [
         ("check_inventory", IDS, {"user": "u"}),
         ("check_inventory", IDS, {"user": "v"}),
@@ -50,7 +50,7 @@ async def test_calls_that_are_not_equal_fly_apart(kit: Kit) -> None:
     assert [answer.failure for answer in answers] == [None, None, None, None, "NOT_FOUND"]
 
 
-async def test_the_first_caller_may_leave_while_others_wait_and_the_result_is_still_kept(kit: Kit) -> None:
+async def test_flight_goes_on_when_its_first_caller_is_cancelled(kit: Kit) -> None:
     kit.backends.catalog.gate = asyncio.Event()
     first = asyncio.create_task(kit.ask("search_manga_catalog", QUERY))
     await eventually(lambda: _waiting(kit) == 1)
@@ -64,7 +64,7 @@ async def test_the_first_caller_may_leave_while_others_wait_and_the_result_is_st
     assert (await kit.ask("search_manga_catalog", QUERY)).meta["source"] == "cache"
 
 
-async def test_the_last_caller_that_leaves_cancels_the_work(kit: Kit) -> None:
+async def test_flight_is_cancelled_with_its_last_caller(kit: Kit) -> None:
     kit.backends.catalog.gate = asyncio.Event()
     tasks = [asyncio.create_task(kit.ask("search_manga_catalog", QUERY)) for _ in range(3)]
     await eventually(lambda: _waiting(kit) == 3)
@@ -79,7 +79,7 @@ async def test_the_last_caller_that_leaves_cancels_the_work(kit: Kit) -> None:
     assert (await kit.ask("search_manga_catalog", QUERY)).failure is None, "a flight that was cancelled is not joined"
 
 
-async def test_a_caller_with_little_time_leaves_and_the_others_get_their_answer(kit: Kit) -> None:
+async def test_caller_with_a_short_deadline_leaves_the_flight_and_others_are_answered(kit: Kit) -> None:
     kit.backends.catalog.gate = asyncio.Event()
     patient = asyncio.create_task(kit.ask("search_manga_catalog", QUERY, turn="a", session="s"))
     await eventually(lambda: _waiting(kit) == 1)
@@ -89,14 +89,14 @@ async def test_a_caller_with_little_time_leaves_and_the_others_get_their_answer(
     assert (await patient).meta["source"] == "live"
 
 
-async def test_what_an_answer_had_to_do_without_is_told_to_all_who_share_it(kit: Kit) -> None:
+async def test_degradation_of_a_shared_answer_is_told_to_every_caller(kit: Kit) -> None:
     kit.backends.orders.mood = Mood.FAILS
     answers = await asyncio.gather(*(kit.ask("get_recommendations", {"criteria": "x"}, user="u") for _ in range(3)))
     assert kit.calls_of("search") == 1
     assert [answer.meta["degraded"] for answer in answers] == [["orders"]] * 3
 
 
-async def test_closing_cancels_what_still_flies(opener: Opener, moody: Backends) -> None:
+async def test_closing_the_cache_stage_cancels_flights(opener: Opener, moody: Backends) -> None:
     kit = await opener()
     moody.catalog.gate = asyncio.Event()
     task = asyncio.create_task(kit.ask("search_manga_catalog", QUERY))
@@ -106,8 +106,8 @@ async def test_closing_cancels_what_still_flies(opener: Opener, moody: Backends)
     assert moody.catalog.cancelled == 1
 
 
-async def test_a_late_landing_does_not_disturb_the_next_flight(kit: Kit) -> None:
-    """A cancelled flight that takes its time to end, and a new one of the same key in the meantime."""
+async def test_late_end_of_a_cancelled_flight_leaves_the_next_one_alone(kit: Kit) -> None:
+    """The cancelled flight takes its time to end while a new one with the same key runs."""
     cache: CacheStage = kit.pipeline.cache
     slow = asyncio.Event()
 

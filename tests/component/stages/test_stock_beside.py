@@ -1,4 +1,4 @@
-"""Where the arguments name the title, its stock is read while the tool runs and not after it."""
+"""The stock of a title named in the arguments is read while the tool runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Gate:
         return asked
 
 
-async def test_title_and_stock_are_read_beside_each_other(kit: Kit) -> None:
+async def test_title_and_stock_are_read_concurrently(kit: Kit) -> None:
     opened = asyncio.Event()
     opened.set()
     stock = Gate(kit.backends.stock.inner, opened)
@@ -44,7 +44,7 @@ async def test_title_and_stock_are_read_beside_each_other(kit: Kit) -> None:
     assert answer.value["price_jpy"]
 
 
-async def test_the_stock_of_a_title_that_is_none_is_not_waited_for(kit: Kit) -> None:
+async def test_stock_read_is_cancelled_when_the_title_does_not_exist(kit: Kit) -> None:
     stock = kit.backends.stock.inner = Gate(kit.backends.stock.inner, asyncio.Event())
     answer = await kit.ask("get_manga_details", {"title_id": "manga-999999"})
     assert answer.failure == "NOT_FOUND"

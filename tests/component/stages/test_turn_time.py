@@ -1,4 +1,4 @@
-"""What a turn's and a call's time allow, and what ends with them."""
+"""The time budgets of turns and calls, and the work that ends with them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def exhausted(kit: Kit, turn: str = "t") -> dict[str, Any]:
     return {"session": "s", "user": "u", "turn": turn, "arrived": kit.clock() - 2.95}
 
 
-async def test_in_a_turn_that_is_used_up_nothing_is_started(kit: Kit) -> None:
+async def test_exhausted_turn_refuses_tools_without_a_fallback_before_any_backend_is_asked(kit: Kit) -> None:
     who = exhausted(kit)
     for tool in ("lookup_order", "check_inventory"):
         answer = await kit.ask(tool, ARGUMENTS[tool], **who)
@@ -30,8 +30,8 @@ async def test_in_a_turn_that_is_used_up_nothing_is_started(kit: Kit) -> None:
     assert kit.backends.orders.asked == kit.backends.stock.asked == []
 
 
-async def test_in_a_turn_that_is_used_up_the_ladder_answers(kit: Kit) -> None:
-    """What the customer has asked to be remembered is not looked up any more either, and that is said."""
+async def test_exhausted_turn_is_answered_by_fallbacks_without_backend_calls(kit: Kit) -> None:
+    """Remembered preferences are not read either, and the answer says so."""
     who = exhausted(kit)
     for tool, without in {"search_manga_catalog": ["preferences", "stock"], "get_manga_details": ["stock"]}.items():
         answer = await kit.ask(tool, ARGUMENTS[tool], **who)
@@ -43,12 +43,12 @@ async def test_in_a_turn_that_is_used_up_the_ladder_answers(kit: Kit) -> None:
     assert kit.calls_of("search") + kit.calls_of("get") == 0
 
 
-async def test_in_a_turn_that_is_used_up_a_callers_mistake_is_still_told_as_one(kit: Kit) -> None:
+async def test_caller_error_in_an_exhausted_turn_is_reported_as_such(kit: Kit) -> None:
     answer = await kit.ask("check_inventory", {"result_set": "rs_" + "a" * 16}, **exhausted(kit))
     assert answer.failure == "NOT_FOUND"
 
 
-async def test_in_a_turn_that_is_used_up_what_is_cached_is_given_and_not_refreshed(kit: Kit) -> None:
+async def test_exhausted_turn_is_served_from_the_cache_without_a_refresh(kit: Kit) -> None:
     await kit.ask("search_manga_catalog", QUERY)
     asked = kit.calls_of("search")
     assert (await kit.ask("search_manga_catalog", QUERY, **exhausted(kit))).meta["source"] == "cache"
@@ -58,14 +58,14 @@ async def test_in_a_turn_that_is_used_up_what_is_cached_is_given_and_not_refresh
     assert not kit.pipeline.cache.refreshes
 
 
-async def test_a_tool_that_hangs_is_stopped_at_its_deadline_and_its_backend_work_with_it(kit: Kit) -> None:
+async def test_hanging_tool_and_its_backend_call_are_cancelled_at_the_deadline(kit: Kit) -> None:
     kit.backends.orders.mood = Mood.HANGS
     answer = await kit.ask("lookup_order", ARGUMENTS["lookup_order"], user="u")
     assert answer.failure == "TIMEOUT"
     await eventually(lambda: kit.backends.orders.cancelled == kit.calls_of("order") > 0)
 
 
-async def test_a_call_is_given_its_share_of_the_turn_and_no_more_than_its_tools_time(opener: Opener) -> None:
+async def test_call_gets_its_share_of_the_turn_within_the_tool_timeout(opener: Opener) -> None:
     kit = await opener()
     for tool in ("search_manga_catalog", "lookup_order"):
         for expected in (1, 4, 20):

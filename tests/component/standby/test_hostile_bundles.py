@@ -1,4 +1,4 @@
-"""Bundles and places of bundles that nobody would make on purpose, and a disk that is full for a while."""
+"""Hostile standby bundles and places, and a full disk."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ ARCHIVES: dict[str, Change] = {
 
 
 @pytest.mark.parametrize("wrong", ARCHIVES)
-async def test_an_archive_that_cannot_be_unpacked_is_refused(wrong: str, bundle: Path, tmp_path: Path) -> None:
+async def test_archive_that_cannot_be_unpacked_is_refused(wrong: str, bundle: Path, tmp_path: Path) -> None:
     with_archive(bundle, ARCHIVES[wrong](archive()))
     with pytest.raises(BundleError):
         unpack(bundle, tmp_path / "unpacked")
@@ -100,7 +100,7 @@ def _itself(path: Path) -> None:
 
 
 @pytest.mark.parametrize("put", [_pipe, _device, _sparse, _itself, Path.mkdir])
-async def test_what_is_no_file_is_neither_waited_for_nor_copied(put: Callable[[Path], None], tmp_path: Path) -> None:
+async def test_pipe_device_or_directory_is_not_read_as_a_bundle(put: Callable[[Path], None], tmp_path: Path) -> None:
     path, copy = tmp_path / "there", tmp_path / "copy"
     put(path)
     async with asyncio.timeout(SOON):
@@ -109,8 +109,8 @@ async def test_what_is_no_file_is_neither_waited_for_nor_copied(put: Callable[[P
     assert not copy.exists()
 
 
-async def test_a_disk_that_was_full_is_tried_again(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bundle has not changed, and there was nothing wrong with it."""
+async def test_bundle_is_retried_after_the_disk_was_full(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bundle is unchanged, and was valid all the time."""
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def fails(path: Path, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The places of a bundle: a file, a bucket of S3, the Redis of the sessions. Each gives back what it was given."""
+"""Places of a bundle: a file, an S3 bucket, the sessions' Redis. Each returns what was published."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def written(tmp_path: Path) -> Path:
     return path
 
 
-async def test_it_gives_back_what_it_was_given_once(place: Place, written: Path, tmp_path: Path) -> None:
+async def test_published_bundle_is_fetched_once_per_version(place: Place, written: Path, tmp_path: Path) -> None:
     await place.publish(written)
     mark = await place.fetch(None, tmp_path / "fetched")
     assert mark
@@ -78,7 +78,7 @@ async def test_it_gives_back_what_it_was_given_once(place: Place, written: Path,
     assert not (tmp_path / "again").exists()
 
 
-async def test_what_is_put_there_next_has_another_mark(place: Place, written: Path, tmp_path: Path) -> None:
+async def test_newly_published_bundle_has_another_version_mark(place: Place, written: Path, tmp_path: Path) -> None:
     await place.publish(written)
     mark = await place.fetch(None, tmp_path / "fetched")
     written.write_bytes(b"newer")
@@ -87,18 +87,18 @@ async def test_what_is_put_there_next_has_another_mark(place: Place, written: Pa
     assert (tmp_path / "fetched").read_bytes() == b"newer"
 
 
-async def test_where_nothing_is_that_is_said(place: Place, tmp_path: Path) -> None:
+async def test_missing_bundle_is_reported(place: Place, tmp_path: Path) -> None:
     assert await place.head() == b""
     with pytest.raises(UnreachableError):
         await place.fetch(None, tmp_path / "fetched")
 
 
-async def test_its_beginning_can_be_read_alone(place: Place, written: Path) -> None:
+async def test_head_of_a_bundle_is_read_alone(place: Place, written: Path) -> None:
     await place.publish(written)
     assert await place.head() == CONTENT[:4096]
 
 
-async def test_a_bucket_that_refuses_is_told_by_its_own_words(bucket: Bucket, written: Path, tmp_path: Path) -> None:
+async def test_s3_error_is_reported_by_its_code_without_secrets(bucket: Bucket, written: Path, tmp_path: Path) -> None:
     bucket.answer = refuses("AccessDenied")
     async with AsyncExitStack() as stack:
         place = open_place(bucket.url(KEY), None, stack)
@@ -108,9 +108,7 @@ async def test_a_bucket_that_refuses_is_told_by_its_own_words(bucket: Bucket, wr
             assert "hunter2" not in str(caught.value)
 
 
-async def test_a_bucket_that_hangs_is_waited_for_no_longer_than_it_may(
-    bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_hanging_s3_bucket_times_out(bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from server.standby import s3
 
     monkeypatch.setattr(s3, "ALL_SECONDS", 0.3)
@@ -121,7 +119,7 @@ async def test_a_bucket_that_hangs_is_waited_for_no_longer_than_it_may(
             await place.fetch(None, tmp_path / "x")
 
 
-async def test_redis_that_is_away_is_told(written: Path, tmp_path: Path) -> None:
+async def test_unreachable_redis_is_reported(written: Path, tmp_path: Path) -> None:
     from session.redis.address import RedisAddress
 
     redis = MultiplexedRedis(RedisAddress.parse("redis://127.0.0.1:1"))
@@ -133,10 +131,10 @@ async def test_redis_that_is_away_is_told(written: Path, tmp_path: Path) -> None
         await redis.aclose()
 
 
-async def test_a_bundle_in_redis_that_is_published_again_is_whole_for_whoever_reads_meanwhile(
+async def test_republishing_a_bundle_in_redis_never_breaks_a_concurrent_reader(
     redis: MultiplexedRedis, written: Path, tmp_path: Path
 ) -> None:
-    """The same content too: nothing is written under a key that somebody reads."""
+    """The same content is tried too: no key that somebody reads is overwritten."""
     place, whole = RedisPlace(redis), CONTENT * 12
     written.write_bytes(whole)
     await place.publish(written)
@@ -149,7 +147,7 @@ async def test_a_bundle_in_redis_that_is_published_again_is_whole_for_whoever_re
     assert sorted(ttl > 0 for ttl in ttls) == [False, True], "the old one goes, the new one stays"
 
 
-async def test_a_folder_that_is_asked_for_a_bundle_is_left_as_often_as_it_was_opened(tmp_path: Path) -> None:
+async def test_fetching_from_a_directory_leaks_no_file_descriptor(tmp_path: Path) -> None:
     open_before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(20):
         with pytest.raises(UnreachableError, match="no file"):
@@ -157,9 +155,7 @@ async def test_a_folder_that_is_asked_for_a_bundle_is_left_as_often_as_it_was_op
     assert len(list(Path("/proc/self/fd").iterdir())) <= open_before + 1
 
 
-async def test_a_bundle_in_redis_that_was_replaced_goes_and_a_reader_in_its_middle_ends(
-    redis: MultiplexedRedis, written: Path
-) -> None:
+async def test_replaced_bundle_in_redis_expires_after_ten_minutes(redis: MultiplexedRedis, written: Path) -> None:
     place = RedisPlace(redis)
     await place.publish(written)
     (old,) = await ask(redis, "KEYS", f"{MARK}:*")

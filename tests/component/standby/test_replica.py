@@ -1,4 +1,4 @@
-"""The replica: what it takes, what it refuses, and that nobody waits for it."""
+"""The standby replica: which bundles it loads or refuses, and that nobody waits for it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def told(replica: Replica) -> tuple[bool, str]:
     return health.ok, health.detail
 
 
-async def test_what_the_seed_made_is_found_by_words_in_any_script(bundle: Path) -> None:
+async def test_titles_of_the_seeded_bundle_are_found_in_any_script(bundle: Path) -> None:
     await bundle_of(bundle, records())
     async with kept(bundle) as replica:
         assert await replica.look()
@@ -83,7 +83,7 @@ async def test_what_the_seed_made_is_found_by_words_in_any_script(bundle: Path) 
         assert not await replica.look(), "it has not changed"
 
 
-async def test_names_are_without_stories_and_obey_conditions_all_the_same(bundle: Path) -> None:
+async def test_names_bundle_has_no_synopses_and_obeys_conditions(bundle: Path) -> None:
     await bundle_of(bundle, records(), kind=NAMES)
     async with kept(bundle, NAMES) as replica:
         assert await replica.look()
@@ -94,7 +94,7 @@ async def test_names_are_without_stories_and_obey_conditions_all_the_same(bundle
         assert [title.display for title in page.titles] == ["Pirate Sea"]
 
 
-async def test_a_new_bundle_takes_the_place_of_the_old_one(bundle: Path) -> None:
+async def test_new_bundle_replaces_the_old_one(bundle: Path) -> None:
     await bundle_of(bundle, records(*RECORDS[:1]))
     async with kept(bundle) as replica:
         assert await replica.look()
@@ -103,7 +103,7 @@ async def test_a_new_bundle_takes_the_place_of_the_old_one(bundle: Path) -> None
         assert (await found(replica, "chess ghost"))[0] == "Chess Ghost"
 
 
-async def test_what_is_the_same_is_not_made_again(bundle: Path) -> None:
+async def test_unchanged_bundle_is_not_written_again(bundle: Path) -> None:
     before = (await bundle_of(bundle, records())).stat().st_mtime_ns
     assert (await bundle_of(bundle, records())).stat().st_mtime_ns == before
     assert (await bundle_of(bundle, records(), kind=NAMES)).stat().st_mtime_ns != before
@@ -141,7 +141,7 @@ EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-async def test_what_is_not_whole_is_refused_with_one_line_and_the_last_good_one_stays(
+async def test_damaged_bundle_is_refused_in_one_line_and_the_last_good_one_stays(
     bundle: Path, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     damaged, why = DAMAGES[damage]
@@ -167,7 +167,7 @@ async def test_what_is_not_whole_is_refused_with_one_line_and_the_last_good_one_
 async def test_a_truncated_bundle_is_refused_reported_and_fetched_again_until_complete(
     bundle: Path, redis: MultiplexedRedis, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Under the same mark: of a Redis that lags behind the one that was written to."""
+    """Its version mark is unchanged, as from a Redis replica that lags behind its primary."""
     await bundle_of(bundle, records())
     place = RedisPlace(redis)
     await place.publish(bundle)
@@ -188,7 +188,7 @@ async def test_a_truncated_bundle_is_refused_reported_and_fetched_again_until_co
     await replica.current.opened.aclose()
 
 
-async def test_what_is_not_loaded_yet_is_told_by_readyz_and_is_no_outage(
+async def test_standby_not_yet_loaded_is_reported_on_readyz_and_not_as_an_outage(
     bundle: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     await bundle_of(bundle, records())
@@ -200,8 +200,8 @@ async def test_what_is_not_loaded_yet_is_told_by_readyz_and_is_no_outage(
     assert "lost" not in caplog.text
 
 
-async def test_garbage_of_the_time_of_a_load_is_freed(bundle: Path) -> None:
-    """The collector leaves alone what was loaded, and not what calls have left meanwhile."""
+async def test_garbage_created_during_a_load_is_collected(bundle: Path) -> None:
+    """The garbage collector skips the loaded catalogue, and not the garbage of calls made meanwhile."""
     await bundle_of(bundle, records(*({**RECORDS[0], "title_id": f"manga-{n:06}"} for n in range(500))))
     left: list[weakref.ref[Any]] = []
 
@@ -225,8 +225,8 @@ async def test_garbage_of_the_time_of_a_load_is_freed(bundle: Path) -> None:
         assert not [each for each in left if each() is not None]
 
 
-async def test_names_in_an_archive_that_do_not_belong_there_are_refused(bundle: Path, tmp_path: Path) -> None:
-    """Nothing is written outside the folder that it is unpacked into."""
+async def test_archive_entries_outside_the_target_folder_are_refused(bundle: Path, tmp_path: Path) -> None:
+    """No file is written outside the folder it is unpacked into."""
     import zipfile
     from hashlib import sha256
 
@@ -244,7 +244,7 @@ async def test_names_in_an_archive_that_do_not_belong_there_are_refused(bundle: 
     assert not (tmp_path / "out" / "evil").exists()
 
 
-async def test_a_place_that_is_away_is_told_once_and_takes_nothing_away(
+async def test_unreachable_place_is_logged_once_and_the_loaded_catalogue_stays(
     bundle: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     await bundle_of(bundle, records())
@@ -266,14 +266,14 @@ async def test_a_place_that_is_away_is_told_once_and_takes_nothing_away(
         assert "No such file" not in (await told(replica))[1]
 
 
-async def test_without_one_it_looks_again_soon(bundle: Path) -> None:
+async def test_replica_without_a_bundle_retries_soon(bundle: Path) -> None:
     async with kept(bundle) as replica:
         with pytest.raises(UnreachableError):
             await replica.look()
         assert await replica._poll_place() == replicas.RETRY_SECONDS
 
 
-async def test_its_task_loads_it_and_closes_it_at_the_end(bundle: Path) -> None:
+async def test_replica_task_loads_the_bundle_and_closes_it_at_the_end(bundle: Path) -> None:
     await bundle_of(bundle, records())
     replica = Replica(FilePlace(bundle), FULL, None)
     task = asyncio.create_task(replica.keep())
@@ -285,7 +285,7 @@ async def test_its_task_loads_it_and_closes_it_at_the_end(bundle: Path) -> None:
     assert threads._shutdown
 
 
-async def test_loading_leaves_the_interpreter_and_the_disk_as_they_were(bundle: Path, tmp_path: Path) -> None:
+async def test_loading_restores_interpreter_settings_and_leaves_no_temporary_file(bundle: Path, tmp_path: Path) -> None:
     await bundle_of(bundle, records())
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -298,8 +298,10 @@ async def test_loading_leaves_the_interpreter_and_the_disk_as_they_were(bundle: 
     await replica.current.opened.aclose()
 
 
-async def test_vectors_of_another_embedder_are_left_alone(bundle: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Nobody computes those of a whole catalogue beside the calls: it is searched by words."""
+async def test_vectors_of_another_embedder_are_ignored_and_words_are_searched(
+    bundle: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Vectors of a whole catalogue are not computed beside the calls."""
 
     class Other:
         name, dimensions = "other", 4
@@ -316,7 +318,7 @@ async def test_vectors_of_another_embedder_are_left_alone(bundle: Path, caplog: 
     await replica.current.opened.aclose()
 
 
-async def test_operators_see_what_is_loaded(bundle: Path) -> None:
+async def test_metrics_show_the_loaded_standby_catalogue(bundle: Path) -> None:
     await bundle_of(bundle, records())
     async with kept(bundle) as replica:
         samples = {s.name: s for family in StandbyMetrics(replica).collect() for s in family.samples}
@@ -330,8 +332,8 @@ async def test_operators_see_what_is_loaded(bundle: Path) -> None:
         assert samples["manga_standby_made_seconds"].value == manifest.made
 
 
-async def test_how_far_it_is_behind_is_told(bundle: Path) -> None:
-    """Since it was last what its place holds: a place that is away and a bundle that is refused both make it old."""
+async def test_lag_is_the_time_since_the_replica_last_matched_its_place(bundle: Path) -> None:
+    """An unreachable place and a refused bundle both make the replica old."""
     clock = HandClock()
     await bundle_of(bundle, records())
     replica = Replica(FilePlace(bundle), FULL, None, clock=clock)

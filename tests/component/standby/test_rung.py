@@ -1,4 +1,4 @@
-"""The rung of the standby catalogue: the same answer under another label, in time, and no longer than it has to be."""
+"""The standby fallback gives the same answer under another label, in time, until the catalogue is back."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ def label(answer: Answer) -> tuple[Any, ...]:
     return answer.failure, answer.meta["source"], answer.meta.get("fallback")
 
 
-def test_every_tool_of_the_rung_is_asked_here() -> None:
+def test_every_tool_with_a_standby_is_tested_here() -> None:
     assert ASKED.keys() == TOOLS
 
 
 @pytest.mark.parametrize("mood", BAD)
 @pytest.mark.parametrize("tool", ASKED)
-async def test_losing_the_catalogue_changes_the_label_and_not_the_answer(
+async def test_failing_catalogue_changes_only_the_label_of_the_answer(
     opener: Opener, moody: Backends, tool: str, mood: Mood
 ) -> None:
-    """Conditions are obeyed, prices and stock are those of now, and it is there within the tool's own time."""
+    """Conditions hold, prices and stock are live, and the answer comes within the tool's timeout."""
     kit = await with_standby(opener, moody, cache=False)
     before = await kit.ask(tool, ASKED[tool], user="u", session="a")
     lose(kit, mood)
@@ -72,8 +72,8 @@ async def test_losing_the_catalogue_changes_the_label_and_not_the_answer(
     assert NAME in after.note
 
 
-async def test_the_turns_own_end_is_kept_when_the_catalogue_hangs(opener: Opener, moody: Backends) -> None:
-    """Whatever is left of the turn, the standby is asked early enough."""
+async def test_turn_budget_is_kept_while_the_catalogue_hangs(opener: Opener, moody: Backends) -> None:
+    """The standby is asked early enough for any rest of the turn."""
     kit = await with_standby(opener, moody)
     lose(kit, Mood.HANGS)
     for left in (400, 600, 1000):
@@ -83,9 +83,7 @@ async def test_the_turns_own_end_is_kept_when_the_catalogue_hangs(opener: Opener
         assert answer.meta["latencyMs"] <= left - 200
 
 
-async def test_when_the_catalogue_is_back_it_answers_and_nothing_of_the_standby_was_kept(
-    opener: Opener, moody: Backends
-) -> None:
+async def test_recovered_catalogue_answers_again_and_no_standby_answer_was_cached(opener: Opener, moody: Backends) -> None:
     kit = await with_standby(opener, moody)
     lose(kit, Mood.FAILS)
     asked = {"query": "pirates"}
@@ -98,8 +96,8 @@ async def test_when_the_catalogue_is_back_it_answers_and_nothing_of_the_standby_
     assert label(await kit.ask("search_manga_catalog", asked)) == (None, "cache", None)
 
 
-async def test_what_was_answered_live_before_comes_first(opener: Opener, moody: Backends) -> None:
-    """Stale, as the ladder has it: the search engine's own words, not a day old."""
+async def test_stale_cache_entry_precedes_the_standby(opener: Opener, moody: Backends) -> None:
+    """A stale entry is the search engine's own answer, less than a day old."""
     kit = await with_standby(opener, moody)
     await kit.ask("search_manga_catalog", {"query": "pirates"})
     await age(kit, 3600)
@@ -107,7 +105,7 @@ async def test_what_was_answered_live_before_comes_first(opener: Opener, moody: 
     assert label(await kit.ask("search_manga_catalog", {"query": "pirates"})) == (None, "stale", None)
 
 
-async def test_stock_is_joined_live_onto_what_the_standby_found(opener: Opener, moody: Backends) -> None:
+async def test_live_stock_is_joined_to_results_of_the_standby(opener: Opener, moody: Backends) -> None:
     kit = await with_standby(opener, moody)
     lose(kit, Mood.FAILS)
     first = (await kit.ask("search_manga_catalog", {"query": "pirates"})).value["results"][0]
@@ -119,15 +117,15 @@ async def test_stock_is_joined_live_onto_what_the_standby_found(opener: Opener, 
     assert (answer.value["results"][0]["in_stock"], answer.meta["degraded"]) == (None, ["stock"])
 
 
-async def test_a_title_that_the_standby_does_not_know_is_not_called_absent(opener: Opener, moody: Backends) -> None:
-    """It may be older than the title: nobody can say now."""
+async def test_title_unknown_to_the_standby_is_not_called_not_found(opener: Opener, moody: Backends) -> None:
+    """The standby may be older than the title, so the answer is that it is unknown now."""
     kit = await with_standby(opener, moody)
     lose(kit, Mood.FAILS)
     assert (await kit.ask("get_manga_details", {"title_id": "manga-999999"})).failure == "DEPENDENCY_FAILURE"
 
 
 @pytest.mark.parametrize("mood", [*BAD, Mood.BREAKS])
-async def test_a_standby_that_fails_too_leaves_the_next_rung(opener: Opener, moody: Backends, mood: Mood) -> None:
+async def test_failing_standby_leads_to_the_next_fallback(opener: Opener, moody: Backends, mood: Mood) -> None:
     second = Backends(*[None] * 8)  # type: ignore[arg-type]
     second.catalog = type(moody.catalog)(moody.catalog.inner, mood)
     kit: Kit = await opener(second=standby(second.catalog))
@@ -139,7 +137,7 @@ async def test_a_standby_that_fails_too_leaves_the_next_rung(opener: Opener, moo
         assert label(answer) == (None, "fallback", FALLBACKS["search_manga_catalog"])
 
 
-async def test_before_it_is_loaded_everything_is_as_without_it(opener: Opener, moody: Backends) -> None:
+async def test_standby_that_is_not_loaded_changes_nothing(opener: Opener, moody: Backends) -> None:
     kit: Kit = await opener(second=StandbyStores(Opened(), clocks_of(running_clock())))  # type: ignore[arg-type]
     lose(kit, Mood.HANGS)
     answer = await kit.ask("search_manga_catalog", {"query": "pirates"})
@@ -147,7 +145,7 @@ async def test_before_it_is_loaded_everything_is_as_without_it(opener: Opener, m
     assert answer.meta["latencyMs"] >= TIMEOUTS["search_manga_catalog"], "the catalogue had all of the time"
 
 
-async def test_tools_that_ask_other_backends_are_not_run_over_it(opener: Opener, moody: Backends) -> None:
+async def test_tools_of_other_backends_do_not_use_the_standby(opener: Opener, moody: Backends) -> None:
     kit = await with_standby(opener, moody)
     await kit.ask("check_inventory", IDS)
     kit.clock.advance(6)
@@ -156,7 +154,7 @@ async def test_tools_that_ask_other_backends_are_not_run_over_it(opener: Opener,
 
 
 @pytest.mark.parametrize(("where", "shown"), [("off", []), ("on", ["manga-000009"])])
-async def test_where_titles_for_adults_are_off_the_standby_has_none(
+async def test_adult_titles_are_hidden_from_the_standby_when_disabled(
     opener: Opener, moody: Backends, where: str, shown: list[str]
 ) -> None:
     class Shelf:

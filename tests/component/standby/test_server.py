@@ -1,4 +1,4 @@
-"""A server with a standby catalogue, over its sockets: the search engine goes away in the middle of a conversation."""
+"""A server with a standby catalogue over real sockets: the search engine fails in mid-conversation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def open_shop(tmp_path: Path) -> AsyncIterator[tuple[Shop, Moody]]:
 
 
 @cases("mood", [Mood.FAILS, Mood.HANGS, Mood.DROPS])
-async def test_the_next_answer_comes_from_the_standby_and_later_ones_live_again(tmp_path: Path, mood: Mood) -> None:
+async def test_lost_search_engine_is_replaced_by_the_standby_until_it_recovers(tmp_path: Path, mood: Mood) -> None:
     async with open_shop(tmp_path) as (shop, engine):
         await shop.until_loaded()
         await _lost_and_found(shop, engine, mood)
@@ -59,7 +59,7 @@ async def _lost_and_found(shop: Shop, engine: Moody, mood: Mood) -> None:
     assert told["source"] == "live"
 
 
-async def test_operators_see_it(tmp_path: Path) -> None:
+async def test_readyz_and_metrics_show_the_standby(tmp_path: Path) -> None:
     async with open_shop(tmp_path) as (shop, _):
         await shop.until_loaded()
         state = await shop.standby()
@@ -70,8 +70,8 @@ async def test_operators_see_it(tmp_path: Path) -> None:
     assert "manga_standby_refused_total 0.0" in metrics
 
 
-async def test_the_start_waits_for_no_bundle(tmp_path: Path) -> None:
-    """There is none: the server serves, and says so."""
+async def test_server_starts_without_waiting_for_a_bundle(tmp_path: Path) -> None:
+    """No bundle exists: the server serves, and reports that."""
     settings = Settings(standby="full", standby_url=(tmp_path / "nowhere").as_uri())
     async with in_process(settings=settings) as here:
         shop = Shop(here.port)

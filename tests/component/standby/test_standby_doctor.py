@@ -1,4 +1,4 @@
-"""What doctor says of a standby catalogue's place."""
+"""The doctor's report on the place of a standby bundle."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ async def bundle(tmp_path: Path) -> Path:
     return await bundle_of(tmp_path / "full.bundle", records)
 
 
-async def test_a_bundle_is_told_by_its_first_line(bundle: Path) -> None:
+async def test_bundle_is_reported_by_its_manifest(bundle: Path) -> None:
     found = await seen(bundle.as_uri())
     assert (found.state, found.detail) == ("ok", "6 titles (full), made 0.0 h ago")
 
 
-async def test_one_that_would_be_refused_or_that_lacks_its_vectors_is_told_with_what_to_do(bundle: Path) -> None:
+async def test_unusable_bundle_is_reported_as_degraded_with_a_remedy(bundle: Path) -> None:
     for url, embedder, said in (
         (bundle.with_name("names.bundle").as_uri(), None, "it holds names, MANGA_STANDBY says full"),
         (bundle.as_uri(), Other(), "its vectors are not of MANGA_EMBEDDER"),
@@ -60,7 +60,7 @@ async def test_one_that_would_be_refused_or_that_lacks_its_vectors_is_told_with_
         assert "infra.seed" in (found.remedy or "")
 
 
-async def test_a_bucket_that_hangs_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_hanging_bucket_does_not_hold_up_the_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
     async with serving(Bucket()) as bucket:
         bucket.answer = hangs
@@ -76,6 +76,6 @@ async def test_a_bucket_that_hangs_holds_nobody_up(monkeypatch: pytest.MonkeyPat
         ({"MANGA_STANDBY": "names", "MANGA_STANDBY_URL": "redis:", "MANGA_CATALOG_URL": "embedded:"}, "stands by for"),
     ],
 )
-def test_settings_that_do_not_fit_stop_the_start(set_to: dict[str, str], said: str) -> None:
+def test_contradictory_standby_settings_are_refused(set_to: dict[str, str], said: str) -> None:
     with pytest.raises(SettingError, match=said):
         Settings.from_environment(OPENSEARCH | set_to)

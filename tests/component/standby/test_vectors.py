@@ -1,4 +1,4 @@
-"""The vectors of a bundle: computed by the seed once, and by no task that loads it."""
+"""The vectors of a bundle are computed once by the seed, and by no task that loads it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Listening:
         return np.full((len(texts), 4), 0.5, np.float32)
 
 
-async def test_a_task_takes_them_from_the_bundle_and_leaves_nothing_on_the_disk(tmp_path: Path) -> None:
+async def test_loading_task_uses_the_vectors_of_the_bundle_and_leaves_no_file(tmp_path: Path) -> None:
     bundle, scratch, seed, task = tmp_path / "standby.bundle", tmp_path / "scratch", Listening(), Listening()
     scratch.mkdir()
     records = parse("".join(f"{json.dumps(each)}\n" for each in RECORDS).encode())

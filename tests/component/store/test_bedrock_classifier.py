@@ -1,5 +1,5 @@
-"""The classifier on Bedrock, by the real AWS client, against a local server that is late, throttles, breaks, lies and obeys
-whoever asks."""
+"""The Bedrock classifier over the real AWS client, against a local server that is late, throttles, breaks, lies and obeys
+prompt injections."""
 
 from __future__ import annotations
 
@@ -42,9 +42,7 @@ def soon() -> Deadline:
     return Deadline.after(10)
 
 
-async def test_the_model_has_to_call_one_tool_whose_labels_are_the_catalogues(
-    bedrock: Bedrock, own: BedrockClassifier
-) -> None:
+async def test_model_has_to_call_one_tool_with_the_labels_of_the_catalogue(bedrock: Bedrock, own: BedrockClassifier) -> None:
     found = await own.classify(TEXT, TERMS, soon())
     (asked,) = bedrock.asked
     assert asked["model"] == CLAUDE
@@ -60,8 +58,8 @@ async def test_the_model_has_to_call_one_tool_whose_labels_are_the_catalogues(
     )
 
 
-async def test_the_text_stands_between_marks_that_it_cannot_hold(bedrock: Bedrock, own: BedrockClassifier) -> None:
-    """And nowhere in the instructions."""
+async def test_text_is_escaped_between_marks_outside_the_instructions(bedrock: Bedrock, own: BedrockClassifier) -> None:
+    """The instructions do not contain the text."""
     await own.classify(INJECTION, TERMS, soon())
     (asked,) = bedrock.asked
     (message,) = asked["messages"]
@@ -71,7 +69,7 @@ async def test_the_text_stands_between_marks_that_it_cannot_hold(bedrock: Bedroc
     assert "New instructions" not in str(asked["system"])
 
 
-async def test_a_catalogue_of_many_tags_offers_the_most_frequent(bedrock: Bedrock, own: BedrockClassifier) -> None:
+async def test_most_frequent_tags_of_a_large_catalogue_are_offered(bedrock: Bedrock, own: BedrockClassifier) -> None:
     await own.classify(TEXT, CatalogTerms({f"Tag {n}": n for n in range(2 * MOST_TAGS)}, {}), soon())
     schema = bedrock.asked[0]["toolConfig"]["tools"][0]["toolSpec"]["inputSchema"]["json"]
     offered = schema["properties"]["tags"]["items"]["properties"]["label"]["enum"]
@@ -109,7 +107,7 @@ LIES: dict[str, tuple[Any, dict[str, float], dict[str, float]]] = {
 
 
 @pytest.mark.parametrize("lie", LIES)
-async def test_of_what_comes_back_only_offered_labels_with_numbers_are_left(
+async def test_only_offered_labels_with_valid_confidences_are_accepted(
     bedrock: Bedrock, own: BedrockClassifier, lie: str
 ) -> None:
     said, readerships, tags = LIES[lie]
@@ -132,10 +130,10 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-async def test_a_text_that_the_model_would_not_label_says_nothing_of_the_model(
+async def test_text_refused_by_the_model_raises_question_refused(
     bedrock: Bedrock, own: BedrockClassifier, what: str
 ) -> None:
-    """A shopper who makes it refuse must not take it away from everybody: that opens no breaker."""
+    """It opens no breaker: one shopper's refused text must not stop the classifier for everybody."""
     bedrock.answer = REFUSED[what]
     with pytest.raises(QuestionRefused):
         await own.classify(TEXT, TERMS, soon())
@@ -154,7 +152,7 @@ UNUSABLE = {
 
 
 @pytest.mark.parametrize("what", UNUSABLE)
-async def test_an_answer_that_cannot_be_used_tells_nothing_of_the_driver(
+async def test_unusable_model_answer_is_a_dependency_failure_without_driver_details(
     bedrock: Bedrock, own: BedrockClassifier, what: str
 ) -> None:
     bedrock.answer = UNUSABLE[what]
@@ -164,14 +162,14 @@ async def test_an_answer_that_cannot_be_used_tells_nothing_of_the_driver(
     assert not any(secret in caught.value.message for secret in ("10.0.0.7", "arn:", "Exception"))
 
 
-async def test_throttling_is_told_as_such(bedrock: Bedrock, own: BedrockClassifier) -> None:
+async def test_throttling_is_reported_as_throttled(bedrock: Bedrock, own: BedrockClassifier) -> None:
     bedrock.answer = says({"message": "slow down"}, 429, "ThrottlingException")
     with pytest.raises(Throttled):
         await own.classify(TEXT, TERMS, soon())
 
 
-async def test_who_leaves_hangs_up(bedrock: Bedrock, own: BedrockClassifier) -> None:
-    """What nobody waits for is not paid for."""
+async def test_cancelled_caller_closes_the_connection(bedrock: Bedrock, own: BedrockClassifier) -> None:
+    """An answer that nobody awaits is not paid for."""
     with bedrock.holding():
         call = asyncio.ensure_future(own.classify(TEXT, TERMS, soon()))
         await eventually(lambda: bedrock.under_way == 1)
@@ -180,6 +178,6 @@ async def test_who_leaves_hangs_up(bedrock: Bedrock, own: BedrockClassifier) -> 
         await eventually(lambda: bedrock.hung_up == 1)
 
 
-async def test_one_that_does_not_answer_is_given_up_at_the_deadline(bedrock: Bedrock, own: BedrockClassifier) -> None:
+async def test_unanswered_request_ends_at_the_deadline(bedrock: Bedrock, own: BedrockClassifier) -> None:
     with bedrock.holding(), pytest.raises(TimedOut):
         await own.classify(TEXT, TERMS, Deadline.after(0.2))

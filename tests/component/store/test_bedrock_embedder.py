@@ -1,4 +1,4 @@
-"""The embedder on Bedrock, by the real AWS client, against a local server that is slow, throttles, breaks and lies."""
+"""The Bedrock embedder over the real AWS client, against a local server that is slow, throttles or breaks."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ async def left(*tasks: asyncio.Task[Any]) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_a_text_becomes_a_vector_of_length_one_in_its_direction(bedrock: Bedrock, own: BedrockEmbedder) -> None:
-    """The model's own vector, made unit length, in single precision."""
+async def test_embedding_is_a_unit_vector_in_the_direction_of_the_model(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+    """It is the model's vector, normalised, in single precision."""
     (vector,) = await own.embed(["海賊王"], soon())
     expected = np.asarray(vector_of("海賊王"))
     assert vector.dtype == np.float32
@@ -63,15 +63,15 @@ async def test_a_text_becomes_a_vector_of_length_one_in_its_direction(bedrock: B
     assert vector @ expected / np.linalg.norm(expected) == pytest.approx(1.0, abs=1e-6)
 
 
-async def test_the_request_is_titans_and_signed_for_the_region(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+async def test_request_has_the_titan_format_and_is_signed_for_the_region(bedrock: Bedrock, own: BedrockEmbedder) -> None:
     await own.embed(["One Piece"], soon())
     assert bedrock.asked == [{"model": MODEL, "inputText": "One Piece", "dimensions": DIMENSIONS, "normalize": True}]
     assert f"/{REGION}/bedrock/aws4_request" in bedrock.signed[0]
     assert SECRET not in bedrock.signed[0]
 
 
-async def test_the_region_may_come_as_ecs_gives_it(bedrock: Bedrock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """ECS sets AWS_REGION, which botocore does not read; without any region the start says so."""
+async def test_region_is_read_from_aws_region_too(bedrock: Bedrock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """ECS sets AWS_REGION, which botocore ignores; without any region the start reports that."""
     monkeypatch.delenv("AWS_DEFAULT_REGION")
     with pytest.raises(NoRegionError):
         async with BedrockEmbedder.open(MODEL):
@@ -82,18 +82,16 @@ async def test_the_region_may_come_as_ecs_gives_it(bedrock: Bedrock, monkeypatch
     assert "/ap-northeast-1/bedrock/" in bedrock.signed[0]
 
 
-async def test_a_text_is_asked_for_once_and_then_remembered(bedrock: Bedrock, own: BedrockEmbedder) -> None:
-    """Also while Bedrock is away, and when it is twice in one call."""
+async def test_each_text_is_embedded_once_and_cached(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+    """The cache answers while Bedrock is away; a text twice in one call is embedded once."""
     first = await own.embed(["a", "b", "a"], soon())
     bedrock.answer = says({}, 500)
     assert np.array_equal(await own.embed(["b", "a", "b"], soon()), first[[1, 0, 1]])
     assert sorted(bedrock.texts) == ["a", "b"]
 
 
-async def test_a_batch_that_was_throttled_half_way_asks_for_the_rest_when_it_is_tried_again(
-    bedrock: Bedrock, own: BedrockEmbedder
-) -> None:
-    """Requests a minute are few: what was answered is not asked for twice."""
+async def test_retry_after_throttling_asks_only_for_the_missing_texts(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+    """Requests per minute are few, so an answered text is not asked for again."""
     throttled, answered = THROTTLING[0], asyncio.Event()
 
     async def answer(request: Any, body: dict[str, Any]) -> Any:
@@ -114,22 +112,22 @@ async def test_a_batch_that_was_throttled_half_way_asks_for_the_rest_when_it_is_
     assert sorted(bedrock.texts) == ["a", "b", "one too many", "one too many"]
 
 
-async def test_only_so_many_are_remembered(bedrock: Bedrock, own: BedrockEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_embedding_cache_is_bounded(bedrock: Bedrock, own: BedrockEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(own, "_kept", Lru(2))
     for text in ("a", "b", "c", "b", "a"):
         await own.embed([text], soon())
     assert bedrock.texts == ["a", "b", "c", "a"]
 
 
-async def test_what_a_caller_does_to_its_vector_is_its_own_affair(own: BedrockEmbedder) -> None:
+async def test_changing_a_returned_vector_does_not_change_the_cached_one(own: BedrockEmbedder) -> None:
     first = await own.embed(["a"], soon())
     kept = first.copy()
     first[:] = 0
     assert np.array_equal(await own.embed(["a"], soon()), kept)
 
 
-async def test_a_caller_leaving_ends_its_requests_and_nobody_elses(bedrock: Bedrock, own: BedrockEmbedder) -> None:
-    """Bedrock sees its connections go, and no task is left of it."""
+async def test_cancelled_caller_ends_only_its_own_requests(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+    """Bedrock sees their connections close, and no task is left."""
     before = asyncio.all_tasks()
     with bedrock.holding():
         staying = begun(own.embed(["same"], soon()))
@@ -142,7 +140,7 @@ async def test_a_caller_leaving_ends_its_requests_and_nobody_elses(bedrock: Bedr
     assert (await staying).shape == (1, DIMENSIONS)
 
 
-async def test_a_deadline_ends_the_wait_of_one_and_of_no_other(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+async def test_deadline_of_one_caller_does_not_end_the_wait_of_another(bedrock: Bedrock, own: BedrockEmbedder) -> None:
     with bedrock.holding():
         patient = begun(own.embed(["same"], soon()))
         await eventually(lambda: bedrock.under_way)
@@ -153,7 +151,7 @@ async def test_a_deadline_ends_the_wait_of_one_and_of_no_other(bedrock: Bedrock,
     assert (await patient).shape == (1, DIMENSIONS)
 
 
-async def test_a_server_that_says_nothing_is_given_up_whoever_waits(
+async def test_silent_server_is_given_up_after_the_call_timeout(
     bedrock: Bedrock, own: BedrockEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await own.embed(["the first question takes longer"], soon())
@@ -164,8 +162,8 @@ async def test_a_server_that_says_nothing_is_given_up_whoever_waits(
         await eventually(lambda: bedrock.hung_up)
 
 
-async def test_one_text_that_fails_ends_the_others_of_its_call(bedrock: Bedrock, own: BedrockEmbedder) -> None:
-    """Nobody waits for them any more."""
+async def test_failed_text_cancels_the_other_requests_of_its_call(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+    """The call has failed, and nobody awaits them."""
     failing, held = says({}, 500), asyncio.Event()
 
     async def answer(request: Any, body: dict[str, Any]) -> Any:
@@ -180,7 +178,7 @@ async def test_one_text_that_fails_ends_the_others_of_its_call(bedrock: Bedrock,
     await eventually(lambda: bedrock.hung_up == 1)
 
 
-async def test_at_most_sixteen_are_asked_at_once(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+async def test_at_most_sixteen_requests_run_at_once(bedrock: Bedrock, own: BedrockEmbedder) -> None:
     with bedrock.holding():
         waiting = begun(own.embed([str(n) for n in range(3 * AT_ONCE)], soon()))
         await eventually(lambda: bedrock.under_way == AT_ONCE)
@@ -188,7 +186,7 @@ async def test_at_most_sixteen_are_asked_at_once(bedrock: Bedrock, own: BedrockE
     assert (AT_ONCE, bedrock.most_at_once, len(bedrock.asked)) == (16, 16, 48)
 
 
-async def test_those_that_wait_for_a_place_and_leave_never_ask(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+async def test_cancelled_call_waiting_for_a_slot_sends_no_request(bedrock: Bedrock, own: BedrockEmbedder) -> None:
     with bedrock.holding():
         first = begun(own.embed([str(n) for n in range(AT_ONCE)], soon()))
         await eventually(lambda: bedrock.under_way == AT_ONCE)
@@ -208,10 +206,10 @@ THROTTLING = [
 
 
 @pytest.mark.parametrize("answer", THROTTLING, ids=["throttling", "quota", "not ready", "bare 429"])
-async def test_throttling_is_told_with_when_to_ask_again_and_is_asked_once(
+async def test_throttling_is_reported_with_retry_after_and_not_retried(
     bedrock: Bedrock, own: BedrockEmbedder, answer: Answer
 ) -> None:
-    """The driver does not try by itself: whoever calls knows how much time there is."""
+    """The driver does not retry, because only the caller knows how much time is left."""
     bedrock.answer = answer
     with pytest.raises(Throttled) as caught:
         await own.embed(["a"], soon())
@@ -255,10 +253,8 @@ UNUSABLE = {
 }
 
 
-async def test_an_answer_that_cannot_be_used_is_a_failure_that_tells_nothing_of_the_driver(
-    bedrock: Bedrock, own: BedrockEmbedder
-) -> None:
-    """And is not remembered: the next answer counts."""
+async def test_unusable_answer_is_a_dependency_failure_and_not_cached(bedrock: Bedrock, own: BedrockEmbedder) -> None:
+    """The next answer is used."""
     for what, bedrock.answer in UNUSABLE.items():
         with pytest.raises(BackendFailure) as caught:
             pytest.fail(f"{what} gave {await own.embed(['a'], soon())}")
@@ -272,17 +268,17 @@ async def test_an_answer_that_cannot_be_used_is_a_failure_that_tells_nothing_of_
     assert (await own.embed(["a"], soon())).shape == (1, DIMENSIONS)
 
 
-async def test_a_server_that_is_not_there_is_a_failure(bedrock: Bedrock, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_refused_connection_is_a_dependency_failure(bedrock: Bedrock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "http://127.0.0.1:9")
     async with BedrockEmbedder.open(MODEL) as own:
         with pytest.raises(DependencyFailure, match="cannot be used"):
             await own.embed(["a"], soon())
 
 
-async def test_without_credentials_it_opens_fails_and_works_once_there_are_some(
+async def test_embedder_without_credentials_opens_fails_and_works_once_they_exist(
     bedrock: Bedrock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The endpoint that gives a task its credentials may be late at a start."""
+    """The endpoint for a task's credentials may be late at a start."""
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1:9/role")
@@ -295,7 +291,7 @@ async def test_without_credentials_it_opens_fails_and_works_once_there_are_some(
         assert (await own.embed(["a"], soon())).shape == (1, DIMENSIONS)
 
 
-async def test_closing_ends_what_is_under_way(bedrock: Bedrock) -> None:
+async def test_closing_cancels_requests_under_way(bedrock: Bedrock) -> None:
     before = asyncio.all_tasks()
     with bedrock.holding():
         async with BedrockEmbedder.open(MODEL) as own:
@@ -306,8 +302,8 @@ async def test_closing_ends_what_is_under_way(bedrock: Bedrock) -> None:
         assert not [task for task in asyncio.all_tasks() - before if "bedrock" in task.get_name()]
 
 
-async def test_a_disagreement_with_the_index_is_told_with_both_sides_and_what_to_do(own: BedrockEmbedder) -> None:
-    """An index of 1,024 dimensions, or of another model with as many."""
+async def test_embedder_that_does_not_fit_the_index_is_reported_with_both_sides(own: BedrockEmbedder) -> None:
+    """The index has 1,024 dimensions, or as many of another model."""
     assert Identity("1", "d", own.name, DIMENSIONS, 9, "x").disagreement(own) is None
     for name, dimensions in ((f"{MODEL}/1024", 1024), ("use-multilingual-v3", DIMENSIONS)):
         told = Identity("1", "d", name, dimensions, 9, "x").disagreement(own) or ""

@@ -1,4 +1,4 @@
-"""What was computed and is kept in files: under its key, whole or not at all, and no more of it than is used."""
+"""Files of computed values: found by their key, whole or not at all, and bounded in number."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.cases import cases
 from tools.store.backends.embedded.computed import ComputedStore, pack, unpack
 
 
-def test_kept_arrays_come_back_only_under_their_key(tmp_path: Path) -> None:
+def test_stored_arrays_are_loaded_under_their_own_key_only(tmp_path: Path) -> None:
     store = ComputedStore(tmp_path)
     store.save("kind", "key", {"a": pack(("x", "ÿ", ""))})
     arrays = store.load("kind", "key")
@@ -21,8 +21,8 @@ def test_kept_arrays_come_back_only_under_their_key(tmp_path: Path) -> None:
     assert store.load("kind", "other") is None
 
 
-def test_of_each_kind_the_current_file_stays_and_the_one_used_last_before_it(tmp_path: Path) -> None:
-    """Another catalogue or embedder is another file; a disk does not fill up with those that nobody uses any more."""
+def test_current_and_last_used_file_of_each_kind_are_kept(tmp_path: Path) -> None:
+    """Another catalogue or embedder uses another file; unused files do not fill the disk."""
     store = ComputedStore(tmp_path)
     other = {"a": pack(("x",))}
     store.save("index", "only", other)
@@ -38,7 +38,7 @@ def test_of_each_kind_the_current_file_stays_and_the_one_used_last_before_it(tmp
     assert (kept, store.load("index", "only") is not None) == (["older", "current"], True)
 
 
-def test_what_a_killed_process_was_writing_goes_and_what_another_writes_now_stays(tmp_path: Path) -> None:
+def test_abandoned_temporary_file_is_removed_and_a_recent_one_kept(tmp_path: Path) -> None:
     abandoned, under_way = tmp_path / ".vectors-abc-1.tmp", tmp_path / ".vectors-abc-2.tmp"
     for path in (abandoned, under_way):
         path.write_bytes(b"half")
@@ -47,8 +47,8 @@ def test_what_a_killed_process_was_writing_goes_and_what_another_writes_now_stay
     assert (abandoned.exists(), under_way.exists()) == (False, True)
 
 
-def test_processes_that_keep_and_remove_at_once_do_not_fail_each_other(tmp_path: Path) -> None:
-    """Whatever one removes, the other finds whole or not at all."""
+def test_concurrent_stores_in_one_folder_do_not_fail_each_other(tmp_path: Path) -> None:
+    """A file removed by one store is found whole or not at all by the other."""
     stores = [ComputedStore(tmp_path) for _ in range(4)]
 
     def work(number: int) -> int:
@@ -86,7 +86,7 @@ def npy(shape: str, *, kind: str = "<f4", fortran: bool = False, numbers: bytes 
     ],
     ids=["columns", "a truth", "negative", "too large", "objects", "no end", "deep", "many signs"],
 )
-def test_a_file_that_somebody_else_has_made_is_as_good_as_not_there(file: bytes, tmp_path: Path) -> None:
+def test_malformed_file_counts_as_missing(file: bytes, tmp_path: Path) -> None:
     store = ComputedStore(tmp_path)
     matrix, arrays = store._path("vectors", "key", ".npy"), store._path("index", "key")
     assert matrix is not None

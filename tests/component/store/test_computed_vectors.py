@@ -1,4 +1,4 @@
-"""Vectors of the embedded catalogue: computed behind the start, kept for the next one, and never needed for an answer."""
+"""Vectors of the embedded catalogue: computed in the background, kept on disk, never needed to answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tools.store.failures import DependencyFailure
 from tools.store.models import CatalogQuery, Conditions
 
 
-async def test_it_is_searched_before_vectors_are_there_and_says_so(file: Path) -> None:
+async def test_catalogue_is_searched_without_vectors_until_they_are_computed(file: Path) -> None:
     embedder = WordEmbedder()
     embedder.gate.clear()
     async with EmbeddedCatalog.open(file, embedder) as catalog:
@@ -33,7 +33,7 @@ async def test_progress_counts_up_to_all_texts(file: Path) -> None:
     assert seen[-1][0] == seen[-1][1] > len(RECORDS)
 
 
-async def test_a_late_embedder_costs_only_the_vector_leg(file: Path) -> None:
+async def test_slow_embedder_costs_only_the_vector_scores(file: Path) -> None:
     embedder = WordEmbedder()
     async with EmbeddedCatalog.open(file, embedder) as catalog:
         await catalog.wait_for_vectors()
@@ -42,7 +42,7 @@ async def test_a_late_embedder_costs_only_the_vector_leg(file: Path) -> None:
         assert (ids(page.titles)[0], page.degraded) == (3, ("vector",))
 
 
-async def test_a_failing_embedder_costs_only_the_vector_leg(file: Path) -> None:
+async def test_failing_embedder_costs_only_the_vector_scores(file: Path) -> None:
     embedder = WordEmbedder()
     async with EmbeddedCatalog.open(file, embedder) as catalog:
         await catalog.wait_for_vectors()
@@ -51,7 +51,7 @@ async def test_a_failing_embedder_costs_only_the_vector_leg(file: Path) -> None:
         assert (await search(catalog, "parfait")).degraded == ()
 
 
-async def test_a_query_is_embedded_once(file: Path) -> None:
+async def test_query_is_embedded_once_across_spellings(file: Path) -> None:
     embedder = WordEmbedder()
     async with EmbeddedCatalog.open(file, embedder) as catalog:
         await catalog.wait_for_vectors()
@@ -60,7 +60,7 @@ async def test_a_query_is_embedded_once(file: Path) -> None:
         assert embedder.asked.count("dragon cafe") == 1
 
 
-async def test_kept_vectors_are_used_at_once_and_not_computed_again(file: Path, tmp_path: Path) -> None:
+async def test_stored_vectors_are_reused_and_not_computed_again(file: Path, tmp_path: Path) -> None:
     async with EmbeddedCatalog.open(file, WordEmbedder(), cache_dir=tmp_path / "kept") as catalog:
         await catalog.wait_for_vectors()
         before = await search(catalog, "sailors and letters")
@@ -72,7 +72,7 @@ async def test_kept_vectors_are_used_at_once_and_not_computed_again(file: Path, 
 
 
 @cases("damage", ["truncate", "garbage", "flip", "other"])
-async def test_a_damaged_cache_is_rebuilt(file: Path, tmp_path: Path, damage: str) -> None:
+async def test_damaged_cache_file_is_rebuilt(file: Path, tmp_path: Path, damage: str) -> None:
     kept = tmp_path / "kept"
     async with EmbeddedCatalog.open(file, WordEmbedder(), cache_dir=kept) as catalog:
         await catalog.wait_for_vectors()
@@ -99,7 +99,7 @@ def _damaged(content: bytes, damage: str, others: list[bytes]) -> bytes:
     return content[:middle] + bytes([content[middle] ^ 0xFF]) + content[middle + 1 :]
 
 
-async def test_another_catalogue_does_not_use_what_was_kept_for_this_one(file: Path, tmp_path: Path) -> None:
+async def test_files_stored_for_another_catalogue_are_not_used(file: Path, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     async with EmbeddedCatalog.open(file, None, cache_dir=kept):
         pass
@@ -110,7 +110,7 @@ async def test_another_catalogue_does_not_use_what_was_kept_for_this_one(file: P
     assert len(list(kept.iterdir())) == 2
 
 
-async def test_a_cache_that_cannot_be_written_is_no_failure(file: Path, tmp_path: Path) -> None:
+async def test_unwritable_cache_folder_is_no_failure(file: Path, tmp_path: Path) -> None:
     blocked = tmp_path / "blocked"
     blocked.write_text("a no folder")
     async with EmbeddedCatalog.open(file, None, cache_dir=blocked) as catalog:

@@ -48,7 +48,7 @@ from tools.store.search.conditions.check import satisfies
         ("Monochrome Saeki", 5),
     ],
 )
-async def test_a_title_is_found_by_name_script_typo_and_story(file: Path, query: str, first: int) -> None:
+async def test_title_is_found_by_name_script_typo_and_synopsis(file: Path, query: str, first: int) -> None:
     async with EmbeddedCatalog.open(file, None) as catalog:
         page = await search(catalog, query)
         assert ids(page.titles)[0] == first
@@ -58,26 +58,26 @@ async def test_a_title_is_found_by_name_script_typo_and_story(file: Path, query:
 @cases(
     "query", ["Mio Hoshino", "hoshino mio", "星野澪", "ほしのみお", "manga by Mio Hoshino", "星野澪の漫画", "Mio Hoshimo"]
 )
-async def test_all_works_of_an_author_are_found_the_best_known_first(file: Path, query: str) -> None:
+async def test_all_titles_of_an_author_are_found_the_most_popular_first(file: Path, query: str) -> None:
     async with EmbeddedCatalog.open(file, None) as catalog:
         page = await search(catalog, query)
         assert sorted(ids(page.titles)) == [1, 2, 4]
         assert ids(page.titles)[0] == 1
 
 
-async def test_the_author_of_another_title_is_found(file: Path) -> None:
+async def test_titles_by_the_author_of_another_title_are_found(file: Path) -> None:
     async with EmbeddedCatalog.open(file, None) as catalog:
         page = await search(catalog, "other manga by the author of Dragon Parfait")
         assert set(ids(page.titles)) == {3, 4}
 
 
-async def test_something_similar_leaves_the_title_itself_out(file: Path) -> None:
+async def test_similar_titles_exclude_the_title_itself(file: Path) -> None:
     async with EmbeddedCatalog.open(file, None) as catalog:
         assert ids((await search(catalog, "manga like Paper Lighthouse")).titles) == [2]
 
 
 @cases("query", ["qwxz vbnmk", "亜阿唖", "Gulliver's Accountancy Handbook"])
-async def test_nothing_is_found_when_nothing_fits(file: Path, query: str) -> None:
+async def test_query_without_a_match_finds_nothing(file: Path, query: str) -> None:
     async with EmbeddedCatalog.open(file, None) as catalog:
         page = await search(catalog, query)
         assert (page.titles, page.total) == ((), 0)
@@ -93,8 +93,8 @@ async def test_filters_are_exact_and_total_counts_all(file: Path) -> None:
         assert (await search(catalog, "Paper Lighthouse", genres=("josei",))).total == 0
 
 
-async def test_what_belongs_to_the_best_title_is_held_to_the_filters_too(file: Path) -> None:
-    """The second is a relation of the first, and rated 4.0."""
+async def test_series_of_the_best_title_has_to_satisfy_the_filters_too(file: Path) -> None:
+    """The second title is related to the first, and rated 4.0."""
     async with EmbeddedCatalog.open(file, None) as catalog:
         assert ids((await search(catalog, "手紙", min_rating=0.0)).titles) == [1, 2]
         assert ids((await search(catalog, "手紙", min_rating=4.4)).titles) == [1]
@@ -104,7 +104,7 @@ async def test_what_belongs_to_the_best_title_is_held_to_the_filters_too(file: P
     query=st.sampled_from(["kami", "dragon", "war", "", "hoshino", "romance", "手紙", "x", "manga like Paper Lighthouse"]),
     asked=conditions(parse("\n".join(map(json.dumps, RECORDS)).encode())),
 )
-def test_no_hit_ever_misses_a_filter(engine: tuple[TitleColumns, Engine], query: str, asked: Conditions) -> None:
+def test_every_result_satisfies_the_filters(engine: tuple[TitleColumns, Engine], query: str, asked: Conditions) -> None:
     columns, searching = engine
     found = searching.search(CatalogQuery(query, asked, 10))
     assert all(satisfies(title, asked, columns.offers[columns.numbers[title.title_id]]) for title in found.titles)
@@ -123,7 +123,7 @@ NAMES = st.sampled_from(["Hoshino", "Mio", "Kuroda", "Jun", "Kentarou", "Kentaro
 
 
 @given(st.lists(NAMES, min_size=1, max_size=3).map(" ".join))
-def test_the_author_index_agrees_with_the_predicate(asked: str) -> None:
+def test_author_index_agrees_with_the_filter(asked: str) -> None:
     authors = [
         Author("Hoshino, Mio", "星野澪", "ホシノミオ"),
         Author("Kuroda, Jun", None, "クロダジュン"),
@@ -135,21 +135,21 @@ def test_the_author_index_agrees_with_the_predicate(asked: str) -> None:
     assert leg.written_by(asked).tolist() == [satisfies(t, Conditions(author=asked)) for t in titles]
 
 
-async def test_get_answers_the_titles_that_exist(file: Path) -> None:
+async def test_get_returns_the_titles_that_exist(file: Path) -> None:
     async with EmbeddedCatalog.open(file, None) as catalog:
         found = await catalog.get(["manga-000005", "manga-999999"], LATER)
         assert list(found) == ["manga-000005"]
         assert found["manga-000005"].authors[0].name == "Saeki, Jun"
 
 
-async def test_popular_is_by_rank_and_then_by_fame_under_the_filters(file: Path) -> None:
-    """The fourth alone has a rank."""
+async def test_popular_titles_are_ordered_by_rank_then_ratings_and_filtered(file: Path) -> None:
+    """Only the fourth title has a rank."""
     async with EmbeddedCatalog.open(file, None) as catalog:
         assert ids(await catalog.popular(Conditions(), 3, LATER)) == [4, 1, 3]
         assert ids(await catalog.popular(Conditions(genres=("shonen",)), 5, LATER)) == [4, 3]
 
 
-async def test_a_bad_file_stops_the_opening(tmp_path: Path) -> None:
+async def test_malformed_catalogue_file_is_refused_at_opening(tmp_path: Path) -> None:
     bad = tmp_path / "bad.jsonl"
     bad.write_text('{"title_id": "a", "title": {"en": "x"}}\n{"title_id": "b"}')
     with pytest.raises(CatalogFileError) as caught:
@@ -158,7 +158,7 @@ async def test_a_bad_file_stops_the_opening(tmp_path: Path) -> None:
     assert caught.value.line == 2
 
 
-async def test_a_call_past_its_deadline_times_out_by_name(file: Path) -> None:
+async def test_search_past_its_deadline_times_out_with_the_dependency_name(file: Path) -> None:
     async with EmbeddedCatalog.open(file, None) as catalog:
         held = threading.Event()
         for _ in range(2):
@@ -172,7 +172,7 @@ async def test_a_call_past_its_deadline_times_out_by_name(file: Path) -> None:
         assert (await search(catalog, "dragon")).total == 1
 
 
-async def test_a_cancelled_search_leaves_the_catalogue_whole(file: Path) -> None:
+async def test_cancelled_search_leaves_the_catalogue_usable(file: Path) -> None:
     embedder = WordEmbedder()
     async with EmbeddedCatalog.open(file, embedder) as catalog:
         await catalog.wait_for_vectors()
@@ -187,7 +187,7 @@ async def test_a_cancelled_search_leaves_the_catalogue_whole(file: Path) -> None
         assert (await search(catalog, "dragon")).degraded == ()
 
 
-async def test_closing_ends_the_background_work_and_the_threads(file: Path) -> None:
+async def test_closing_ends_background_tasks_and_threads(file: Path) -> None:
     embedder = WordEmbedder()
     embedder.gate.clear()
     before = asyncio.all_tasks()
@@ -199,7 +199,7 @@ async def test_closing_ends_the_background_work_and_the_threads(file: Path) -> N
         workers.submit(print)
 
 
-async def test_offers_and_health_are_told(file: Path) -> None:
+async def test_offers_and_health_are_reported(file: Path) -> None:
     async with EmbeddedCatalog.open(file, None) as catalog:
         assert catalog.offers["manga-000001"] == ()
         health = await catalog.health(LATER)

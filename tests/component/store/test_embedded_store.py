@@ -41,14 +41,14 @@ def soon() -> Deadline:
     return Deadline.after(5)
 
 
-async def test_volumes_of_a_title_the_catalogue_lacks_are_refused(write: Write) -> None:
+async def test_volumes_of_an_unknown_title_are_refused(write: Write) -> None:
     path = write("volumes.jsonl", VOLUME, {**VOLUME, "title_id": "m-2"})
     with pytest.raises(StoreFileError, match="m-2, which is not in the catalogue"):
         async with EmbeddedStore.open(CATALOGUE.items(), path):
             pass
 
 
-async def test_gzipped_files_are_read_as_plain_ones(tmp_path: Path, soon: Deadline) -> None:
+async def test_gzipped_files_are_read_like_plain_ones(tmp_path: Path, soon: Deadline) -> None:
     (tmp_path / "volumes.jsonl.gz").write_bytes(gzip.compress(json.dumps(VOLUME).encode()))
     (tmp_path / "orders.jsonl.gz").write_bytes(gzip.compress(json.dumps(ORDER).encode()))
     volumes, orders = tmp_path / "volumes.jsonl.gz", tmp_path / "orders.jsonl.gz"
@@ -57,13 +57,13 @@ async def test_gzipped_files_are_read_as_plain_ones(tmp_path: Path, soon: Deadli
         assert await store.purchased("reader", soon) == ("m-1",)
 
 
-async def test_without_files_the_store_has_offers_and_no_orders(soon: Deadline) -> None:
+async def test_store_without_files_has_catalogue_offers_and_no_orders(soon: Deadline) -> None:
     async with EmbeddedStore.open(CATALOGUE.items()) as store:
         assert (await store.availability(["m-1"], soon)).rows["m-1"].offers == CATALOGUE["m-1"]
         assert await store.order("reader", "MNG-AAAA0001", soon) is None
 
 
-async def test_volumes_outweigh_what_the_catalogue_offers_in_their_format(write: Write, soon: Deadline) -> None:
+async def test_recorded_volumes_override_the_offer_in_their_format(write: Write, soon: Deadline) -> None:
     volumes = write("volumes.jsonl", VOLUME, {**VOLUME, "volume": 2, "price_jpy": 880, "stock": 4})
     catalogue = {"m-1": (Offer("physical", 1, 99), Offer("digital", 473, None))}
     async with EmbeddedStore.open(catalogue.items(), volumes) as store:
@@ -71,21 +71,21 @@ async def test_volumes_outweigh_what_the_catalogue_offers_in_their_format(write:
     assert set(row.offers) == {Offer("physical", 528, 7), Offer("digital", 473, None)}
 
 
-async def test_offers_come_in_the_catalogues_order_even_two_in_one_format(soon: Deadline) -> None:
+async def test_offers_keep_the_order_of_the_catalogue(soon: Deadline) -> None:
     offers = (Offer("physical", 528, 1), Offer("digital", 473, None), Offer("physical", 880, 2))
     async with EmbeddedStore.open([("m-1", offers)]) as store:
         assert (await store.availability(["m-1"], soon)).rows["m-1"].offers == offers
 
 
-async def test_as_of_comes_from_the_clock_and_is_written_in_utc(soon: Deadline) -> None:
+async def test_as_of_is_the_clock_in_utc(soon: Deadline) -> None:
     noon_in_japan = datetime(2026, 11, 20, 12, tzinfo=timezone(timedelta(hours=9)))
     async with EmbeddedStore.open(CATALOGUE.items(), clock=lambda: noon_in_japan) as store:
         row = (await store.availability(["m-1"], soon)).rows["m-1"]
     assert row.as_of == "2026-11-20T03:00:00.000Z"
 
 
-async def test_what_the_deadline_cuts_off_is_named_as_unanswered() -> None:
-    """The clock ticks once a look: one to start with, one before each title but the first."""
+async def test_titles_cut_off_by_the_deadline_are_listed_as_unanswered() -> None:
+    """The clock ticks at each reading: once at the start, and once before each title but the first."""
     catalogue = {f"m-{n}": (Offer("physical", 500, n),) for n in range(5)}
     ticks = count()
     async with EmbeddedStore.open(catalogue.items()) as store:
@@ -94,7 +94,7 @@ async def test_what_the_deadline_cuts_off_is_named_as_unanswered() -> None:
     assert page.unanswered == ("m-3", "m-4")
 
 
-async def test_others_have_their_turn_while_a_large_page_is_read(write: Write, soon: Deadline) -> None:
+async def test_reading_a_large_page_yields_to_other_tasks(write: Write, soon: Deadline) -> None:
     ids = [f"m-{n}" for n in range(20)]
     lines = [{**VOLUME, "title_id": i, "volume": v} for i in ids for v in range(110)]
     turns = 0
@@ -115,7 +115,7 @@ async def test_others_have_their_turn_while_a_large_page_is_read(write: Write, s
     assert turns >= 5
 
 
-async def test_a_closed_store_fails_as_a_dependency_without_the_drivers_words(soon: Deadline) -> None:
+async def test_closed_store_raises_a_dependency_failure_without_driver_text(soon: Deadline) -> None:
     async with EmbeddedStore.open(CATALOGUE.items()) as store:
         pass
     asked: dict[str, list[Coroutine[Any, Any, object]]] = {
@@ -134,7 +134,7 @@ async def test_a_closed_store_fails_as_a_dependency_without_the_drivers_words(so
             assert "database" not in caught.value.message
 
 
-async def test_two_stores_share_nothing(write: Write, soon: Deadline) -> None:
+async def test_two_stores_share_no_data(write: Write, soon: Deadline) -> None:
     orders = write("orders.jsonl", ORDER)
     async with EmbeddedStore.open(CATALOGUE.items(), orders_file=orders) as one, EmbeddedStore.open([]) as other:
         assert await one.order("reader", "MNG-AAAA0001", soon) is not None
@@ -142,7 +142,7 @@ async def test_two_stores_share_nothing(write: Write, soon: Deadline) -> None:
         assert (await other.availability(["m-1"], soon)).rows == {}
 
 
-async def test_the_default_clock_is_the_wall_clock(soon: Deadline) -> None:
+async def test_default_clock_is_the_wall_clock(soon: Deadline) -> None:
     async with EmbeddedStore.open(CATALOGUE.items()) as store:
         as_of = (await store.availability(["m-1"], soon)).rows["m-1"].as_of
     assert abs(datetime.fromisoformat(as_of) - datetime.now(UTC)) < timedelta(seconds=10)

@@ -1,4 +1,4 @@
-"""What stands between a call and its backend: breaker, bulkhead, retries, attempt deadline."""
+"""The guard between a call and its backend: breaker, bulkhead, retries, attempt timeout."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ def soon() -> Deadline:
     return Deadline.after(5)
 
 
-async def test_a_failure_is_tried_once_more(backend: Backend) -> None:
+async def test_failed_attempt_is_retried_once(backend: Backend) -> None:
     attempts = Attempts(DependencyFailure("down"), "well")
     assert await backend.call(attempts, soon()) == "well"
     assert attempts.made == 2
 
 
-async def test_the_second_failure_is_told(backend: Backend) -> None:
+async def test_second_failure_is_raised(backend: Backend) -> None:
     attempts = Attempts(DependencyFailure("first"), DependencyFailure("second"))
     with pytest.raises(DependencyFailure, match="second"):
         await backend.call(attempts, soon())
@@ -85,7 +85,7 @@ async def test_the_second_failure_is_told(backend: Backend) -> None:
 @pytest.mark.parametrize(
     "failure", [NotFound("no"), ServerBusy("busy"), KeyError("x"), Throttled("less, please"), QuestionRefused("what?")]
 )
-async def test_what_asking_again_cannot_help_is_asked_once(backend: Backend, failure: Exception) -> None:
+async def test_failure_that_is_not_retryable_is_tried_once(backend: Backend, failure: Exception) -> None:
     attempts = Attempts(failure)
     with pytest.raises(type(failure)):
         await backend.call(attempts, soon())
@@ -93,7 +93,7 @@ async def test_what_asking_again_cannot_help_is_asked_once(backend: Backend, fai
 
 
 @pytest.mark.parametrize("failure", [NotFound("no"), InvalidArguments([]), ValueError("bug"), QuestionRefused("what?")])
-async def test_what_is_not_the_backends_fault_does_not_count_against_it(backend: Backend, failure: Exception) -> None:
+async def test_failures_not_caused_by_the_backend_leave_its_breaker_closed(backend: Backend, failure: Exception) -> None:
     for _ in range(20):
         with pytest.raises(type(failure)):
             await backend.call(Attempts(failure), soon())
@@ -101,19 +101,19 @@ async def test_what_is_not_the_backends_fault_does_not_count_against_it(backend:
 
 
 @pytest.mark.parametrize("error", [ConnectionResetError("10.0.0.7"), EOFError(), OSError("dsn")])
-async def test_the_network_is_told_without_its_addresses(backend: Backend, error: Exception) -> None:
+async def test_network_error_is_reported_without_addresses(backend: Backend, error: Exception) -> None:
     with pytest.raises(DependencyFailure) as caught:
         await backend.call(Attempts(error), soon())
     assert caught.value.message == "The stock backend cannot be reached."
     assert caught.value.details == {"dependency": "stock"}
 
 
-async def test_a_timeout_of_the_drivers_own_is_a_timeout(backend: Backend) -> None:
+async def test_timeout_of_the_driver_is_reported_as_timed_out(backend: Backend) -> None:
     with pytest.raises(TimedOut):
         await backend.call(Attempts(TimeoutError()), soon())
 
 
-async def test_an_open_breaker_asks_nobody_and_says_when_to_come_back(backend: Backend) -> None:
+async def test_open_breaker_makes_no_attempt_and_states_retry_after(backend: Backend) -> None:
     for _ in range(3):
         with pytest.raises(BackendFailure):
             await backend.call(Attempts(DependencyFailure("down")), soon())
@@ -125,7 +125,7 @@ async def test_an_open_breaker_asks_nobody_and_says_when_to_come_back(backend: B
     assert caught.value.dependency == "stock"
 
 
-async def test_with_no_time_left_nobody_is_asked_and_nobody_blamed(backend: Backend) -> None:
+async def test_expired_deadline_makes_no_attempt_and_blames_no_backend(backend: Backend) -> None:
     attempts = Attempts("well")
     for _ in range(10):
         with pytest.raises(TimedOut):
@@ -139,7 +139,7 @@ async def hang(deadline: Deadline) -> str:
     raise AssertionError
 
 
-async def test_an_attempt_ends_at_the_callers_deadline_or_the_backends_own(backend: Backend) -> None:
+async def test_attempt_ends_at_the_callers_deadline_or_the_attempt_timeout(backend: Backend) -> None:
     given: list[float] = []
 
     async def note(deadline: Deadline) -> str:
@@ -177,7 +177,7 @@ async def left_after(backend: Backend, clock: HandClock, seconds: float, given: 
         (0.95, 0.2, BreakerState.CLOSED),  # cut off late by a busy process
     ],
 )
-async def test_callers_that_leave_open_a_breaker_only_when_it_was_too_late_anyway(
+async def test_cancelled_calls_open_the_breaker_only_after_the_attempt_timeout(
     left: float, given: float, state: BreakerState
 ) -> None:
     clock = HandClock()
@@ -189,7 +189,7 @@ async def test_callers_that_leave_open_a_breaker_only_when_it_was_too_late_anywa
     assert backend.breaker.state is state
 
 
-async def test_who_leaves_while_a_backend_is_tried_again_lets_the_next_one_try() -> None:
+async def test_cancelled_probe_lets_the_next_call_probe() -> None:
     clock = HandClock()
     backend = Backend("catalog", CATALOG, clock)
     trip(backend.breaker)
@@ -199,8 +199,8 @@ async def test_who_leaves_while_a_backend_is_tried_again_lets_the_next_one_try()
     assert await backend.call(Attempts("well"), Deadline.after(5, clock)) == "well"
 
 
-async def test_what_waits_for_a_place_says_nothing_of_the_backend() -> None:
-    """Neither that it is slow, when the place was got late, nor that it hangs, when none was got."""
+async def test_waiting_for_a_bulkhead_slot_does_not_count_as_slow_or_failed() -> None:
+    """A slot obtained late is no slow backend, and a slot never obtained is no hanging one."""
     clock = HandClock()
     backend = Backend("catalog", BackendPolicy(slow_seconds=0.6, attempt_seconds=9.0, places=1), clock)
     go = asyncio.Event()
@@ -224,7 +224,7 @@ async def test_what_waits_for_a_place_says_nothing_of_the_backend() -> None:
     assert backend.breaker.state is BreakerState.CLOSED, "not one of them counted"
 
 
-async def test_only_so_many_run_at_once_and_the_others_wait_within_their_deadline(backend: Backend) -> None:
+async def test_bulkhead_limits_concurrent_attempts_and_others_wait_within_their_deadline(backend: Backend) -> None:
     running = 0
     most = 0
     go = asyncio.Event()
@@ -246,7 +246,7 @@ async def test_only_so_many_run_at_once_and_the_others_wait_within_their_deadlin
     assert most == 2
 
 
-async def test_no_second_attempt_is_begun_that_could_not_end() -> None:
+async def test_retry_that_could_not_end_in_time_is_not_begun() -> None:
     backend = Backend("stock", BackendPolicy(0.15, 0.2, retry=RetryPolicy(attempts=3, base=10, longest=20)))
     attempts = Attempts(DependencyFailure("down"))
     with pytest.raises(DependencyFailure):
@@ -254,7 +254,7 @@ async def test_no_second_attempt_is_begun_that_could_not_end() -> None:
     assert attempts.made == 1
 
 
-async def test_retries_are_a_share_of_the_calls() -> None:
+async def test_retries_are_limited_to_a_share_of_the_calls() -> None:
     backend = Backend(
         "stock", BackendPolicy(slow_seconds=100, attempt_seconds=0.2, retry=RetryPolicy(base=0.0, longest=0.0))
     )
@@ -268,7 +268,7 @@ async def test_retries_are_a_share_of_the_calls() -> None:
     assert 60 + 10 < made <= 60 + 10 + 7
 
 
-def test_a_retry_budget_is_earned_and_spent() -> None:
+def test_retry_budget_is_earned_and_spent() -> None:
     budget = RetryBudget(share=0.5, most=2)
     assert [budget.spend() for _ in range(3)] == [True, True, False]
     budget.earn()
@@ -278,12 +278,12 @@ def test_a_retry_budget_is_earned_and_spent() -> None:
 
 
 @given(draw=st.floats(0, 1), attempt=st.integers(1, 30))
-def test_pauses_double_up_to_the_longest_and_are_drawn_from_zero(draw: float, attempt: int) -> None:
-    """The loops that go on for long, writing and reading DynamoDB in batches, need the bound."""
+def test_retry_pauses_double_up_to_the_limit_with_full_jitter(draw: float, attempt: int) -> None:
+    """Long loops, such as DynamoDB batches, need the limit."""
     assert RetryPolicy(base=0.05, longest=5.0, draw=lambda: draw).pause(attempt) == draw * min(5.0, 0.05 * 2**attempt)
 
 
-async def test_every_method_of_a_port_is_guarded_but_health_and_the_writes_of_profiles(shelf: Shelf) -> None:
+async def test_every_port_method_but_health_and_profile_writes_is_guarded(shelf: Shelf) -> None:
     """Health asks the backend itself: a probe that the breaker answered would never see it recover. Profiles are written
     behind the calls: what becomes of that is no word on how the backend answers one."""
     moody, clock = shelf.in_moods(), HandClock()
@@ -334,7 +334,7 @@ async def test_every_method_of_a_port_is_guarded_but_health_and_the_writes_of_pr
         assert (await port.health(soon())).ok
 
 
-async def test_a_late_look_up_of_names_keeps_nobody_from_searching(shelf: Shelf) -> None:
+async def test_slow_name_look_ups_do_not_open_the_breaker_of_searches(shelf: Shelf) -> None:
     moody, clock = shelf.in_moods(), HandClock()
     searches, names = Backend("catalog", POLICY, clock), Backend("names", POLICY, clock)
     catalog = guard_port(moody.catalog, searches, names)
@@ -349,7 +349,7 @@ async def test_a_late_look_up_of_names_keeps_nobody_from_searching(shelf: Shelf)
     await catalog.search(CatalogQuery("x", Conditions(), 1), soon())
 
 
-def test_every_method_of_every_port_is_known_to_the_guard() -> None:
+def test_every_port_method_is_listed_by_the_guard() -> None:
     kinds = [
         CatalogPort,
         TitlesPort,

@@ -1,4 +1,4 @@
-"""What the catalogue has said not to have is not asked for again, for a while."""
+"""Ids that the catalogue does not have are not asked for again for a while."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def asked(port: Moody) -> list[list[str]]:
     return [list(arguments[0]) for method, arguments in port.asked if method == "get"]
 
 
-async def test_a_wrong_id_is_asked_for_once_in_half_a_minute(sparing: StoreCatalog, port: Moody, clock: HandClock) -> None:
+async def test_unknown_id_is_asked_for_once_per_half_minute(sparing: StoreCatalog, port: Moody, clock: HandClock) -> None:
     for _ in range(5):
         assert await sparing.get([WRONG], soon()) == {}
         clock.advance(ABSENT_SECONDS / 5 - 0.01)
@@ -48,14 +48,14 @@ async def test_a_wrong_id_is_asked_for_once_in_half_a_minute(sparing: StoreCatal
     assert asked(port) == [[WRONG], [WRONG]]
 
 
-async def test_only_what_may_be_there_is_asked_for_and_right_ids_always_are(sparing: StoreCatalog, port: Moody) -> None:
+async def test_known_absent_ids_are_left_out_of_a_request_and_others_asked_for(sparing: StoreCatalog, port: Moody) -> None:
     for _ in range(2):
         assert set(await sparing.get([RIGHT, WRONG], soon())) == {RIGHT}
     assert asked(port) == [[RIGHT, WRONG], [RIGHT]]
 
 
-async def test_a_title_that_a_search_came_upon_is_there_at_once(shelf: Shelf, clock: HandClock) -> None:
-    """However it was come upon."""
+async def test_title_that_a_search_returned_is_no_longer_absent(shelf: Shelf, clock: HandClock) -> None:
+    """Any way by which the title is found counts."""
     ways = {
         "search": lambda c: c.search(CatalogQuery("pirates", Conditions(), 5), soon()),
         "popular": lambda c: c.popular(Conditions(), 5, soon()),
@@ -70,7 +70,7 @@ async def test_a_title_that_a_search_came_upon_is_there_at_once(shelf: Shelf, cl
         assert set(await sparing.get([RIGHT], soon())) == {RIGHT}, way
 
 
-async def test_a_catalogue_that_fails_has_said_nothing(sparing: StoreCatalog, port: Moody) -> None:
+async def test_failing_catalogue_marks_no_id_as_absent(sparing: StoreCatalog, port: Moody) -> None:
     port.mood = Mood.FAILS
     with pytest.raises(DependencyFailure):
         await sparing.get([RIGHT], soon())
@@ -78,7 +78,7 @@ async def test_a_catalogue_that_fails_has_said_nothing(sparing: StoreCatalog, po
     assert set(await sparing.get([RIGHT], soon())) == {RIGHT}
 
 
-async def test_the_time_is_jittered_and_never_longer_than_said(port: Moody, clock: HandClock) -> None:
+async def test_lifetime_of_an_absent_id_is_jittered_downwards(port: Moody, clock: HandClock) -> None:
     early = StoreCatalog(port, utc_now, absent=AbsentIds(clock, draw=lambda: 1.0))
     await early.get([WRONG], soon())
     clock.advance(ABSENT_SECONDS * 0.8 + 0.01)
@@ -86,7 +86,7 @@ async def test_the_time_is_jittered_and_never_longer_than_said(port: Moody, cloc
     assert len(asked(port)) == 2
 
 
-async def test_it_remembers_so_many_and_no_more(port: Moody, clock: HandClock) -> None:
+async def test_absent_ids_are_bounded_and_the_earliest_evicted(port: Moody, clock: HandClock) -> None:
     small = StoreCatalog(port, utc_now, absent=AbsentIds(clock, capacity=2))
     absent = ["manga-999991", "manga-999992", "manga-999993"]
     await small.get(absent, soon())
@@ -95,12 +95,12 @@ async def test_it_remembers_so_many_and_no_more(port: Moody, clock: HandClock) -
     assert asked(port) == [absent, absent[:1]], "the earliest is forgotten, the others are not"
 
 
-async def test_the_wrong_id_that_is_repeated_is_remembered_longest(port: Moody, clock: HandClock) -> None:
+async def test_repeated_absent_id_is_evicted_last(port: Moody, clock: HandClock) -> None:
     small = StoreCatalog(port, utc_now, absent=AbsentIds(clock, capacity=2))
     for wrong in ("manga-999991", "manga-999992", "manga-999991", "manga-999993", "manga-999991"):
         await small.get([wrong], soon())
     assert asked(port) == [["manga-999991"], ["manga-999992"], ["manga-999993"]]
 
 
-async def test_its_health_is_the_catalogues(sparing: StoreCatalog) -> None:
+async def test_health_is_that_of_the_wrapped_catalogue(sparing: StoreCatalog) -> None:
     assert (await sparing.health(soon())).ok

@@ -82,7 +82,7 @@ def cached(kind: Any, value: T) -> T:
 
 @UNTIMED
 @given(TITLES, OFFERS)
-def test_a_title_is_the_same_in_every_form(title: Title, offers: tuple[Offer, ...]) -> None:
+def test_title_survives_every_storage_format_and_fits_the_output_schemas(title: Title, offers: tuple[Offer, ...]) -> None:
     line = json.dumps(record_of(title, offers), ensure_ascii=False).encode()
     assert parse(line) == ((replace(title, tags=shipped().spell_tags(title.tags, {})), offers),)
     assert stored_title(line) == title
@@ -94,7 +94,7 @@ def test_a_title_is_the_same_in_every_form(title: Title, offers: tuple[Offer, ..
 
 @UNTIMED
 @given(OFFERS, VOLUMES)
-def test_offers_and_a_volume_are_the_same_in_every_form(offers: tuple[Offer, ...], volume: VolumeStock) -> None:
+def test_offers_and_a_volume_survive_every_storage_format(offers: tuple[Offer, ...], volume: VolumeStock) -> None:
     row = stock_row(stock_item("m-1", offers, [volume]), "2026-11-01T00:00:00Z")
     assert row.volumes == (volume,)
     assert set(row.offers) >= {offer for offer in offers if offer.format != volume.format}
@@ -107,7 +107,7 @@ def test_offers_and_a_volume_are_the_same_in_every_form(offers: tuple[Offer, ...
 
 @UNTIMED
 @given(AVAILABILITIES)
-def test_what_is_known_of_a_titles_stock_fits_what_tools_answer(row: Availability) -> None:
+def test_any_stock_fits_the_output_schemas_of_the_tools(row: Availability) -> None:
     assert cached(Availability, row) == row
     answer = {"items": [inventory.item(row, {})], "not_found": [], "unanswered": []}
     fits(check_inventory.OUTPUT, answer)
@@ -119,7 +119,7 @@ def test_what_is_known_of_a_titles_stock_fits_what_tools_answer(row: Availabilit
 
 @UNTIMED
 @given(orders())
-async def test_an_order_is_the_same_in_every_form(order: Order) -> None:
+async def test_order_survives_every_storage_format_and_fits_the_output_schema(order: Order) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "orders.jsonl"
         path.write_text(json.dumps({"owner": "reader", **asdict(order)}), "utf-8")
@@ -134,12 +134,12 @@ async def test_an_order_is_the_same_in_every_form(order: Order) -> None:
 
 @UNTIMED
 @given(EVENTS)
-def test_an_event_is_the_same_in_every_form(event: Event) -> None:
+def test_event_survives_every_storage_format(event: Event) -> None:
     assert event_of(event_item("reader", event), "reader") == event
     assert cached(Event, event) == event
 
 
-async def test_a_volume_and_an_offer_with_all_their_fields_survive_the_embedded_store(tmp_path: Path) -> None:
+async def test_embedded_store_keeps_all_fields_of_volumes_and_offers(tmp_path: Path) -> None:
     volume = VolumeStock(3, "9784000000116", "physical", 528, 3, "2026-12-01", "2026-12-02")
     assert None not in asdict(volume).values()
     path = tmp_path / "volumes.jsonl"
@@ -186,7 +186,7 @@ ANSWERED = {
     [(noun, field.name) for noun in ANSWERED for field in fields(noun)],
     ids=lambda each: each if isinstance(each, str) else each.__name__,
 )
-def test_a_field_is_in_the_schema_of_what_is_answered(noun: type, field: str) -> None:
+def test_every_model_field_is_in_an_output_schema(noun: type, field: str) -> None:
     schema, names = ANSWERED[noun]
     if field in HIDDEN.get(noun, ()):
         return
@@ -201,14 +201,14 @@ EDITION = {
 }
 
 
-def test_what_a_record_gives_of_its_edition_is_answered_and_no_more() -> None:
+def test_edition_fields_are_answered_only_where_recorded() -> None:
     full, bare = Title("m-1", en="x", **EDITION), Title("m-1", en="x")
     assert details.title_facts(full).items() >= EDITION.items()
     assert title_row(full).items() >= {name: EDITION[name] for name in ("cover_url", "product_url")}.items()
     assert not EDITION.keys() & (details.title_facts(bare).keys() | title_row(bare).keys())
 
 
-def test_what_is_answered_of_a_title_is_in_the_schema() -> None:
+def test_answered_fields_of_a_title_are_exactly_those_of_the_schema() -> None:
     """Clients may drop what a schema does not name."""
     title = Title("m-1", en="x", tags=("Gore",), **EDITION)
     joined = {"related", *details.offers(None), "note", "truncated", "error"}
@@ -218,18 +218,18 @@ def test_what_is_answered_of_a_title_is_in_the_schema() -> None:
 
 
 @cases("field", [field.name for field in fields(Title)])
-def test_a_field_of_a_title_is_in_its_record(field: str) -> None:
-    """As one of the record's own, or inside its names or its synopsis."""
+def test_every_title_field_is_in_the_record_format(field: str) -> None:
+    """It is a field of the record itself, or inside its names or its synopsis."""
     inside = {of for names in NESTED.values() for of in names.values()}
     assert field in inside or field in RECORD_FIELDS
 
 
-def test_an_event_has_its_fields_in_its_item() -> None:
+def test_event_item_has_the_fields_of_the_event() -> None:
     assert set(EVENT_FIELDS) == {"owner", *(field.name for field in fields(Event))}
 
 
-def test_more_copies_than_a_database_counts_are_no_reason_to_lose_a_row() -> None:
-    """Each volume is within the limit of a number, and all together are told within it as well."""
+def test_stock_sums_are_capped_at_the_limit_of_the_database() -> None:
+    """Each volume is within the limit of a number, and so is the sum that is shown."""
     volume = VolumeStock(1, None, "physical", 500, 10**9)
     row = stock_row(stock_item("m-1", [], [volume, replace(volume, volume=2)]), "2026-11-01T00:00:00Z")
     assert row.offers == (Offer("physical", 500, 10**9),)

@@ -1,4 +1,4 @@
-"""Whether what answers at the catalogue's address is an OpenSearch at all."""
+"""Whether the server at the catalogue's address is an OpenSearch."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ OTHERS = [
 
 
 @cases(("status", "body"), OTHERS, ids=[f"{status} {body!r:.30}" for status, body in OTHERS])
-async def test_another_server_is_told_from_an_opensearch_without_the_catalogue(status: int, body: Any) -> None:
-    """Its 404 would else be taken for a missing index, and the seed be asked for."""
+async def test_server_other_than_opensearch_is_recognised(status: int, body: Any) -> None:
+    """Otherwise its 404 would pass for a missing index, and a seed would be advised."""
     async with answering(status, body) as address:
         with pytest.raises(NotOpenSearch):
             await identified(address)
@@ -66,7 +66,7 @@ async def test_another_server_is_told_from_an_opensearch_without_the_catalogue(s
     assert (told.remedy or "").startswith("check host, port and path in MANGA_CATALOG_URL")
 
 
-async def test_an_opensearch_says_its_version() -> None:
+async def test_opensearch_reports_its_version() -> None:
     async with answering(200, {"version": {"distribution": "opensearch", "number": "3.1.0"}}) as address:
         assert await identified(address) == "OpenSearch 3.1.0"
 
@@ -77,8 +77,8 @@ async def test_a_403_on_the_version_request_is_not_a_failure() -> None:
 
 
 @cases("status", [401, 429, 500, 503])
-async def test_trouble_says_nothing_of_what_it_is(status: int) -> None:
-    """It may be an OpenSearch that is starting, or wants a password."""
+async def test_error_status_leaves_the_kind_of_server_undecided(status: int) -> None:
+    """It may be an OpenSearch that is starting or wants a password."""
     async with answering(status, {"error": "x", "status": status}) as address:
         with pytest.raises(DependencyFailure) as caught:
             await identified(address)

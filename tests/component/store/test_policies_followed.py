@@ -1,4 +1,4 @@
-"""The shop's policies are told as their file says now."""
+"""A changed policies file is followed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from server.wiring import open_app
 from tests.support.process import until
 
 
-async def test_a_changed_text_is_told_and_a_broken_file_changes_nothing(
+async def test_changed_policies_file_is_followed_and_a_broken_one_ignored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("server.config.followed_file.POLL_SECONDS", 0.01)

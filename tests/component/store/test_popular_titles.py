@@ -16,7 +16,7 @@ from tools.store.catalog.popular import PopularTitles, titles_snapshot
 from tools.store.models import Conditions, Title
 
 
-async def test_it_is_empty_until_the_catalogue_has_answered_once(shelf: Shelf) -> None:
+async def test_snapshot_is_empty_until_the_catalogue_has_answered(shelf: Shelf) -> None:
     catalog = shelf.in_moods().catalog
     popular = PopularTitles(catalog)
     catalog.mood = Mood.FAILS
@@ -30,7 +30,7 @@ async def test_it_is_empty_until_the_catalogue_has_answered_once(shelf: Shelf) -
     assert popular.index.by_id.get("manga-999999") is None
 
 
-async def test_a_catalogue_that_is_away_leaves_the_last_snapshot(shelf: Shelf) -> None:
+async def test_failing_catalogue_leaves_the_last_snapshot(shelf: Shelf) -> None:
     catalog = shelf.in_moods().catalog
     popular = PopularTitles(catalog)
     await popular.refresh()
@@ -39,7 +39,7 @@ async def test_a_catalogue_that_is_away_leaves_the_last_snapshot(shelf: Shelf) -
     assert len(popular.index.matching(Conditions(), 50)) == 6
 
 
-async def test_a_catalogue_that_is_being_filled_takes_nothing_away(shelf: Shelf) -> None:
+async def test_empty_catalogue_leaves_the_last_snapshot(shelf: Shelf) -> None:
     class Empty:
         async def popular(self, *_: object) -> tuple[()]:
             return ()
@@ -51,9 +51,7 @@ async def test_a_catalogue_that_is_being_filled_takes_nothing_away(shelf: Shelf)
     assert len(popular.index.titles) == 6
 
 
-async def test_a_new_process_whose_catalogue_is_away_has_what_another_one_kept(
-    shelf: Shelf, redis: MultiplexedRedis
-) -> None:
+async def test_new_process_loads_the_snapshot_of_another_from_redis(shelf: Shelf, redis: MultiplexedRedis) -> None:
     one = PopularTitles(shelf.in_moods().catalog, titles_snapshot(Snapshots(memory_over(redis))))
     await one.refresh()
     (key,) = await ask(redis, "KEYS", "manga:mcp:snapshot:*")
@@ -68,9 +66,7 @@ async def test_a_new_process_whose_catalogue_is_away_has_what_another_one_kept(
     assert await two._round() == module.REFRESH_SECONDS
 
 
-async def test_what_is_kept_does_not_take_the_place_of_what_the_catalogue_said(
-    shelf: Shelf, redis: MultiplexedRedis
-) -> None:
+async def test_stored_snapshot_does_not_replace_what_the_catalogue_answered(shelf: Shelf, redis: MultiplexedRedis) -> None:
     kept = titles_snapshot(Snapshots(memory_over(redis)))
     await kept.save((Title("manga-000099", en="Long ago"),), 60)
     popular = PopularTitles(shelf.in_moods().catalog, kept)
@@ -80,21 +76,21 @@ async def test_what_is_kept_does_not_take_the_place_of_what_the_catalogue_said(
     assert popular.index.by_id.get("manga-000099") is None
 
 
-async def test_without_redis_it_goes_by_the_catalogue_alone(shelf: Shelf) -> None:
+async def test_snapshot_works_without_redis(shelf: Shelf) -> None:
     popular = PopularTitles(shelf.in_moods().catalog, titles_snapshot(Snapshots(memory_over(Away()))))
     assert not await popular.recall()
     assert await popular.refresh()
     assert len(popular.index.titles) == 6
 
 
-async def test_filters_are_satisfied_exactly(shelf: Shelf) -> None:
+async def test_popular_titles_satisfy_the_filters(shelf: Shelf) -> None:
     popular = PopularTitles(shelf.in_moods().catalog)
     await popular.refresh()
     assert [t.en for t in popular.index.matching(Conditions(genres=("shonen",), min_rating=4.6), 9)] == ["Pirate Sea"]
     assert [t.en for t in popular.index.matching(Conditions(author="Urasawa"), 9)] == ["Monster Hunter Doctor"]
 
 
-async def test_it_keeps_itself_warm_and_outlives_failures(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_snapshot_is_kept_warm_through_failures(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "RETRY_SECONDS", 0.001)
     monkeypatch.setattr(module, "REFRESH_SECONDS", 0.001)
     catalog = shelf.in_moods().catalog
@@ -109,10 +105,10 @@ async def test_it_keeps_itself_warm_and_outlives_failures(shelf: Shelf, monkeypa
     await asyncio.gather(warming, return_exceptions=True)
 
 
-async def test_a_cold_process_whose_catalogue_hangs_and_whose_redis_is_away_has_what_the_records_say(
+async def test_new_process_without_catalogue_and_redis_uses_the_store_records(
     shelf: Shelf,
 ) -> None:
-    """It does not wait for the catalogue first."""
+    """It uses them without waiting for the catalogue."""
     backends = shelf.in_moods()
     backends.catalog.mood = Mood.HANGS
     popular = PopularTitles(backends.catalog, titles_snapshot(Snapshots(memory_over(Away()))), records=backends.titles)
@@ -126,7 +122,7 @@ async def test_a_cold_process_whose_catalogue_hangs_and_whose_redis_is_away_has_
     await asyncio.gather(warming, return_exceptions=True)
 
 
-async def test_warming_takes_what_is_kept_and_waits_a_second_at_most(
+async def test_warm_loads_the_stored_snapshot_and_waits_a_second_at_most(
     shelf: Shelf, redis: MultiplexedRedis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     backends, kept = shelf.in_moods(), titles_snapshot(Snapshots(memory_over(redis)))
@@ -142,7 +138,7 @@ async def test_warming_takes_what_is_kept_and_waits_a_second_at_most(
     assert not nothing.index.titles
 
 
-async def test_records_that_cannot_be_read_leave_it_empty_and_do_not_stop_it(shelf: Shelf) -> None:
+async def test_unreadable_records_leave_the_snapshot_empty_and_are_retried(shelf: Shelf) -> None:
     backends = shelf.in_moods()
     backends.catalog.mood = backends.titles.mood = Mood.FAILS
     popular = PopularTitles(backends.catalog, records=backends.titles)

@@ -1,4 +1,4 @@
-"""Vectors of queries from a model far away: over real HTTP, from a server in Bedrock's place that is late, refuses or hangs."""
+"""Query vectors over real HTTP from a server in Bedrock's place that is late, refuses or hangs."""
 
 from __future__ import annotations
 
@@ -80,8 +80,8 @@ def is_that_of(found: Floats | None, text: str) -> bool:
     return found is not None and np.allclose(found, expected / np.linalg.norm(expected), atol=1e-6)
 
 
-async def test_a_query_has_its_vector_and_is_embedded_once(bedrock: Bedrock, vectors: QueryVectors) -> None:
-    """Also while the model is away, and with no time left."""
+async def test_query_is_embedded_once_and_its_vector_cached(bedrock: Bedrock, vectors: QueryVectors) -> None:
+    """The cached vector is used while the model is away, and without any time left."""
     first = await at_last(vectors, "pirates")
     bedrock.answer = hangs_up
     assert is_that_of(first, "pirates")
@@ -89,13 +89,13 @@ async def test_a_query_has_its_vector_and_is_embedded_once(bedrock: Bedrock, vec
     assert bedrock.texts == ["pirates"]
 
 
-async def test_nobody_can_write_to_a_vector_that_is_kept(vectors: QueryVectors) -> None:
+async def test_cached_vector_is_read_only(vectors: QueryVectors) -> None:
     with pytest.raises(ValueError, match="read-only"):
         (await at_last(vectors, "pirates"))[:] = 0
 
 
-async def test_an_answer_that_comes_too_late_is_kept_for_the_same_query(bedrock: Bedrock, vectors: QueryVectors) -> None:
-    """It takes 400 ms where a search waits 300."""
+async def test_late_vector_is_cached_for_the_same_query(bedrock: Bedrock, vectors: QueryVectors) -> None:
+    """The model takes 400 ms where a search waits 300 ms."""
     bedrock.answer = after(0.4)
     assert await vectors.embed_text("pirates", soon()) is None
     await eventually(lambda: not under_way())
@@ -104,7 +104,7 @@ async def test_an_answer_that_comes_too_late_is_kept_for_the_same_query(bedrock:
     assert bedrock.texts == ["pirates"]
 
 
-async def test_a_search_waits_no_longer_than_half_of_what_is_left(
+async def test_search_waits_at_most_half_of_its_remaining_time_for_a_vector(
     bedrock: Bedrock, vectors: QueryVectors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PATIENCE", 60.0)
@@ -116,7 +116,7 @@ async def test_a_search_waits_no_longer_than_half_of_what_is_left(
         assert bedrock.under_way
 
 
-async def test_equal_queries_at_once_are_one_call(bedrock: Bedrock, vectors: QueryVectors) -> None:
+async def test_equal_concurrent_queries_share_one_request(bedrock: Bedrock, vectors: QueryVectors) -> None:
     with bedrock.holding():
         waiting = begun(vectors, *["pirates"] * 20, "ninja")
         await eventually(lambda: bedrock.under_way == 2)
@@ -126,8 +126,8 @@ async def test_equal_queries_at_once_are_one_call(bedrock: Bedrock, vectors: Que
     assert is_that_of(other, "ninja")
 
 
-async def test_one_that_leaves_takes_nothing_from_the_others(bedrock: Bedrock, vectors: QueryVectors) -> None:
-    """Not even the one that came first."""
+async def test_cancelled_caller_leaves_the_shared_request_running(bedrock: Bedrock, vectors: QueryVectors) -> None:
+    """This holds for the caller that started it too."""
     with bedrock.holding():
         first, second = begun(vectors, "pirates", "pirates")
         await eventually(lambda: bedrock.under_way)
@@ -136,7 +136,7 @@ async def test_one_that_leaves_takes_nothing_from_the_others(bedrock: Bedrock, v
     assert (bedrock.texts, bedrock.hung_up) == (["pirates"], 0)
 
 
-async def test_who_comes_after_the_last_one_left_waits_for_the_same_call(bedrock: Bedrock, vectors: QueryVectors) -> None:
+async def test_new_caller_joins_the_request_that_the_last_caller_left(bedrock: Bedrock, vectors: QueryVectors) -> None:
     with bedrock.holding():
         await left(*begun(vectors, "pirates"))  # has not even been begun
         leaving = begun(vectors, "pirates")
@@ -148,10 +148,10 @@ async def test_who_comes_after_the_last_one_left_waits_for_the_same_call(bedrock
     assert bedrock.texts == ["pirates"]
 
 
-async def test_only_so_many_calls_go_on_alone(
+async def test_requests_without_a_waiting_caller_are_bounded_in_number(
     bedrock: Bedrock, vectors: QueryVectors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The others end when nobody waits for them; those that somebody waits for do not count."""
+    """Requests beyond the bound end with their last caller; awaited requests do not count."""
     monkeypatch.setattr(module, "MOST_ALONE", 2)
     monkeypatch.setattr(module, "PATIENCE", 30.0)  # nobody leaves before they are told to, however busy the machine is
     monkeypatch.setattr(module, "CALL_SECONDS", 30.0)
@@ -169,10 +169,10 @@ async def test_only_so_many_calls_go_on_alone(
     assert [vector is not None for vector in found] == [True] * 3 + [False] * 3
 
 
-async def test_a_model_that_hangs_is_given_up_and_not_asked_again_at_once(
+async def test_hanging_model_is_given_up_and_not_asked_again_at_once(
     bedrock: Bedrock, vectors: QueryVectors, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The connection ends, and no task is left of it."""
+    """The connection is closed, and no task is left."""
     monkeypatch.setattr(module, "CALL_SECONDS", 0.5)
     with bedrock.holding():
         assert await vectors.embed_text("pirates", soon()) is None
@@ -195,10 +195,10 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("answer", REFUSALS.values(), ids=REFUSALS)
-async def test_a_query_that_was_refused_is_not_asked_for_again_within_a_second(
+async def test_refused_query_is_not_asked_for_again_within_a_second(
     answer: Answer, bedrock: Bedrock, vectors: QueryVectors, clock: HandClock
 ) -> None:
-    """However many ask for it; another query is asked for."""
+    """This holds for any number of callers; another query is asked for."""
     bedrock.answer = answer
     assert await asyncio.gather(*begun(vectors, *["pirates"] * 5)) == [None] * 5
     await eventually(lambda: not under_way())
@@ -212,10 +212,10 @@ async def test_a_query_that_was_refused_is_not_asked_for_again_within_a_second(
     assert bedrock.texts == ["pirates", "ninja", "pirates"]
 
 
-async def test_closing_ends_what_is_under_way_and_nothing_is_asked_any_more(
+async def test_closing_cancels_requests_and_sends_no_more(
     bedrock: Bedrock, vectors: QueryVectors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whether somebody waits for it or not; who does has no vector."""
+    """Awaited requests are cancelled too, and their callers get no vector."""
     monkeypatch.setattr(module, "CALL_SECONDS", 60.0)
     monkeypatch.setattr(module, "PATIENCE", 60.0)
     with bedrock.holding():
@@ -262,8 +262,8 @@ USELESS = {
 
 
 @cases("answer", USELESS.values(), ids=USELESS)
-async def test_what_is_no_vector_is_none(answer: Floats | Exception, clock: HandClock) -> None:
-    """And is not kept."""
+async def test_malformed_vector_is_none_and_not_cached(answer: Floats | Exception, clock: HandClock) -> None:
+    """The next call asks again."""
     embedder = Answering(answer)
     vectors = QueryVectors(embedder, clock)
     assert await vectors.embed_text("pirates", soon()) is None
@@ -274,8 +274,8 @@ async def test_what_is_no_vector_is_none(answer: Floats | Exception, clock: Hand
     assert np.array_equal(found, embedder.answer[0])
 
 
-async def test_only_so_many_vectors_and_failures_are_kept(monkeypatch: pytest.MonkeyPatch, clock: HandClock) -> None:
-    """Of vectors the latest that were used, of failures the latest that happened."""
+async def test_cached_vectors_and_failures_are_bounded(monkeypatch: pytest.MonkeyPatch, clock: HandClock) -> None:
+    """The most recently used vectors are kept, and the most recent failures."""
     monkeypatch.setattr(module, "KEPT", 2)
     monkeypatch.setattr(module, "MOST_FAILED", 2)
     embedder = Answering(np.array([[0.6, 0.8]], np.float32))
@@ -293,7 +293,7 @@ async def test_only_so_many_vectors_and_failures_are_kept(monkeypatch: pytest.Mo
     assert embedder.asked[4:] == ["z", "v", "w"]
 
 
-async def test_a_call_has_a_bound_of_its_own_whatever_the_search_has_left() -> None:
+async def test_request_for_a_vector_has_a_timeout_independent_of_the_search() -> None:
     embedder = Answering(np.array([[0.6, 0.8]], np.float32))
     vectors, before = QueryVectors(embedder), Deadline.after(CALL_SECONDS)
     for text, deadline in (("pirates", Deadline.after(0.01)), ("ninja", Deadline.after(3_600))):
@@ -303,7 +303,7 @@ async def test_a_call_has_a_bound_of_its_own_whatever_the_search_has_left() -> N
     assert all(before.at <= given.at <= after_that.at for given in embedder.deadlines)
 
 
-async def test_a_fault_in_an_embedder_is_told_and_not_taken_for_a_late_one() -> None:
+async def test_unexpected_error_of_the_embedder_is_raised() -> None:
     vectors = QueryVectors(Answering(ZeroDivisionError()))
     with pytest.raises(ZeroDivisionError):
         await vectors.embed_text("pirates", soon())
@@ -321,7 +321,7 @@ async def small_catalog(folder: Path, embedder: Embedder) -> AsyncIterator[Embed
 QUERY = CatalogQuery("lighthouse", Conditions(), 5)
 
 
-async def test_the_second_search_of_the_embedded_catalogue_has_what_was_too_late_for_the_first(
+async def test_second_search_uses_the_vector_that_was_late_for_the_first(
     bedrock: Bedrock, bedrock_embedder: BedrockEmbedder, tmp_path: Path
 ) -> None:
     async with small_catalog(tmp_path, bedrock_embedder) as catalog:
@@ -333,7 +333,7 @@ async def test_the_second_search_of_the_embedded_catalogue_has_what_was_too_late
     assert bedrock.texts.count("lighthouse") == 1
 
 
-async def test_closing_the_embedded_catalogue_ends_what_its_searches_left_under_way(
+async def test_closing_the_catalogue_cancels_vector_requests_of_its_searches(
     bedrock: Bedrock, bedrock_embedder: BedrockEmbedder, tmp_path: Path
 ) -> None:
     async with small_catalog(tmp_path, bedrock_embedder) as catalog:

@@ -1,4 +1,4 @@
-"""The inventory snapshot: warm before anybody asks, shared over Redis, and never older than a quarter of an hour."""
+"""The inventory snapshot: loaded early, shared over Redis, and never older than a quarter of an hour."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def a_row(title_id: str, seconds: float = 0.0, clock: float | None = None) -> Av
     return Availability(title_id, (Offer("physical", 500, 1),), (), moment.isoformat().replace("+00:00", "Z"))
 
 
-async def test_popular_titles_are_known_though_nobody_asked_for_them(shelf: Shelf, redis: MultiplexedRedis) -> None:
+async def test_stock_of_popular_titles_is_read_ahead_once(shelf: Shelf, redis: MultiplexedRedis) -> None:
     own = await process(shelf, redis)
     assert await own.snapshot.warm()
     assert own.known() == set(POPULAR)
@@ -77,7 +77,7 @@ async def test_popular_titles_are_known_though_nobody_asked_for_them(shelf: Shel
     assert len(own.stock.asked) == 2
 
 
-async def test_a_new_process_whose_stock_is_away_knows_what_another_one_read(shelf: Shelf, redis: MultiplexedRedis) -> None:
+async def test_new_process_loads_the_stock_that_another_read(shelf: Shelf, redis: MultiplexedRedis) -> None:
     one, two = await process(shelf, redis), await process(shelf, redis, popular=False)
     await one.snapshot._round()
     two.stock.mood = Mood.FAILS
@@ -87,21 +87,21 @@ async def test_a_new_process_whose_stock_is_away_knows_what_another_one_read(she
     assert two.reader.last_known(POPULAR) == one.reader.last_known(POPULAR)
 
 
-async def test_what_another_process_read_never_counts_as_live(shelf: Shelf, redis: MultiplexedRedis) -> None:
+async def test_stock_read_by_another_process_does_not_count_as_live(shelf: Shelf, redis: MultiplexedRedis) -> None:
     one, two = await process(shelf, redis), await process(shelf, redis)
     await one.snapshot._round()
     await two.snapshot.recall()
     assert (await two.reader.read(POPULAR, Deadline.after(5))).asked
 
 
-async def test_what_was_read_ahead_never_counts_as_live(shelf: Shelf, redis: MultiplexedRedis) -> None:
+async def test_stock_read_ahead_does_not_count_as_live(shelf: Shelf, redis: MultiplexedRedis) -> None:
     own = await process(shelf, redis)
     await own.snapshot.warm()
     assert own.known() == set(POPULAR)
     assert (await own.reader.read(POPULAR, Deadline.after(5))).asked, "the customer who asks next gets what is live then"
 
 
-async def test_titles_that_were_asked_for_are_kept_beside_the_popular_ones(shelf: Shelf, redis: MultiplexedRedis) -> None:
+async def test_requested_titles_are_stored_beside_the_popular_ones(shelf: Shelf, redis: MultiplexedRedis) -> None:
     one, two = await process(shelf, redis, popular=False), await process(shelf, redis, popular=False)
     await one.reader.read(["manga-000005", "manga-999999"], Deadline.after(5))
     await one.snapshot.save()
@@ -109,7 +109,7 @@ async def test_titles_that_were_asked_for_are_kept_beside_the_popular_ones(shelf
     assert set(two.reader.last_known(["manga-000005", "manga-999999"])) == {"manga-000005"}
 
 
-async def test_nothing_outlives_a_quarter_of_an_hour_since_it_was_read(shelf: Shelf, redis: MultiplexedRedis) -> None:
+async def test_stored_stock_expires_fifteen_minutes_after_it_was_read(shelf: Shelf, redis: MultiplexedRedis) -> None:
     one, two = await process(shelf, redis), await process(shelf, redis)
     await one.snapshot._round()
     ttls = [await ask(redis, "TTL", key) for key in await ask(redis, "KEYS", "manga:mcp:snapshot:*")]
@@ -124,7 +124,7 @@ async def test_nothing_outlives_a_quarter_of_an_hour_since_it_was_read(shelf: Sh
     assert two.known() == set(), "read again from Redis it is as old as it was"
 
 
-async def test_going_through_many_processes_makes_nothing_younger(shelf: Shelf, redis: MultiplexedRedis) -> None:
+async def test_passing_through_several_processes_keeps_the_age_of_a_row(shelf: Shelf, redis: MultiplexedRedis) -> None:
     one = await process(shelf, redis)
     await one.snapshot._round()
     for n in range(1, 4):
@@ -136,9 +136,7 @@ async def test_going_through_many_processes_makes_nothing_younger(shelf: Shelf, 
         assert later.reader.age(POPULAR[0]) == pytest.approx(n * 290, abs=5)
 
 
-async def test_a_newer_row_takes_the_place_of_an_older_one_and_not_the_other_way(
-    shelf: Shelf, redis: MultiplexedRedis
-) -> None:
+async def test_newer_row_replaces_an_older_one_and_never_the_reverse(shelf: Shelf, redis: MultiplexedRedis) -> None:
     own = await process(shelf, redis, popular=False)
     now = own.wall()
     await own.snapshot.shared.save((a_row("manga-000001", 100, now),), 60, module._part_number("manga-000001"))
@@ -153,7 +151,7 @@ async def test_a_newer_row_takes_the_place_of_an_older_one_and_not_the_other_way
 
 
 @pytest.mark.parametrize("as_of", ["", "yesterday", "2026-01-01T00:00:00", "2026-01-01T00:00:00Z", "9999-01-01T00:00:00Z"])
-async def test_rows_of_a_time_that_cannot_be_are_left_out(shelf: Shelf, redis: MultiplexedRedis, as_of: str) -> None:
+async def test_rows_with_an_impossible_timestamp_are_ignored(shelf: Shelf, redis: MultiplexedRedis, as_of: str) -> None:
     own = await process(shelf, redis, popular=False)
     wrong = replace(a_row("manga-000001"), as_of=as_of)
     for part in range(PARTS):
@@ -162,7 +160,7 @@ async def test_rows_of_a_time_that_cannot_be_are_left_out(shelf: Shelf, redis: M
     assert own.known() == {"manga-000002"}
 
 
-async def test_its_size_is_bounded_and_popular_titles_come_first(shelf: Shelf, redis: MultiplexedRedis) -> None:
+async def test_snapshot_size_is_bounded_with_popular_titles_first(shelf: Shelf, redis: MultiplexedRedis) -> None:
     own, other = await process(shelf, redis), await process(shelf, redis)
     await own.snapshot.warm()
     for n in range(3 * PARTS * ROWS_A_PART):
@@ -175,7 +173,7 @@ async def test_its_size_is_bounded_and_popular_titles_come_first(shelf: Shelf, r
     assert other.known() == set(POPULAR)
 
 
-async def test_what_has_not_changed_is_not_written_again(shelf: Shelf, redis: MultiplexedRedis) -> None:
+async def test_unchanged_snapshot_is_not_written_again(shelf: Shelf, redis: MultiplexedRedis) -> None:
     own = await process(shelf, redis)
     await own.snapshot._round()
     keys = await ask(redis, "KEYS", "manga:mcp:snapshot:*")
@@ -185,7 +183,7 @@ async def test_what_has_not_changed_is_not_written_again(shelf: Shelf, redis: Mu
     assert all([await ask(redis, "PTTL", key) <= 50_000 for key in keys])
 
 
-async def test_a_stock_that_is_away_is_asked_once_a_round_and_soon_again_while_nothing_is_known(
+async def test_failing_stock_is_asked_once_per_round_and_retried_soon_while_nothing_is_known(
     shelf: Shelf, redis: MultiplexedRedis
 ) -> None:
     own = await process(shelf, redis)
@@ -196,13 +194,13 @@ async def test_a_stock_that_is_away_is_asked_once_a_round_and_soon_again_while_n
     assert await own.snapshot._round() == module.ROUND_SECONDS
 
 
-async def test_without_redis_the_process_keeps_its_own(shelf: Shelf) -> None:
+async def test_stock_snapshot_works_without_redis(shelf: Shelf) -> None:
     own = await process(shelf, Away())
     assert await own.snapshot._round() == module.ROUND_SECONDS
     assert own.known() == set(POPULAR)
 
 
-async def test_reading_ahead_gives_way_to_live_reads_within_reason(shelf: Shelf, redis: MultiplexedRedis) -> None:
+async def test_reading_ahead_yields_to_live_reads_for_a_bounded_time(shelf: Shelf, redis: MultiplexedRedis) -> None:
     own = await process(shelf, redis)
     own.stock.gate = asyncio.Event()
     live = asyncio.create_task(own.reader.read(["manga-000001"], Deadline.after(5)))
@@ -216,7 +214,7 @@ async def test_reading_ahead_gives_way_to_live_reads_within_reason(shelf: Shelf,
     assert own.known() == set(POPULAR)
 
 
-async def test_it_keeps_itself_warm_until_it_is_cancelled(
+async def test_stock_snapshot_is_kept_warm_until_cancelled(
     shelf: Shelf, redis: MultiplexedRedis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "RETRY_SECONDS", 0.001)

@@ -1,4 +1,4 @@
-"""What was read of an index's titles is kept, for as long as hits come from that index, and no more of it than there is room."""
+"""Titles read from an index are cached while hits come from that index, within a bounded size."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def soon() -> Deadline:
     return Deadline.after(5)
 
 
-async def test_what_was_read_is_not_asked_for_again_and_the_rest_in_one_request() -> None:
+async def test_cached_titles_are_not_fetched_and_missing_ones_in_one_request() -> None:
     index = Index()
     async with shelf_of(index) as shelf:
         assert list(await shelf.fetch_entries(at("ba"), soon())) == ["b", "a"], "in the order of the hits"
@@ -79,7 +79,7 @@ async def test_what_was_read_is_not_asked_for_again_and_the_rest_in_one_request(
     assert index.asked == [["b", "a"], ["c", "d"]]
 
 
-async def test_an_entry_is_what_the_index_holds() -> None:
+async def test_cache_entry_has_the_title_and_card_of_the_index() -> None:
     async with shelf_of(Index()) as shelf:
         entry = (await shelf.fetch_entries(at("a"), soon()))["a"]
     assert record_of(entry.title) == record_of(TITLES["a"])
@@ -87,7 +87,7 @@ async def test_an_entry_is_what_the_index_holds() -> None:
     assert entry.card.facts.tags == {"Drama"}
 
 
-async def test_there_is_room_for_so_many_and_the_last_used_stay() -> None:
+async def test_title_cache_is_bounded_and_keeps_the_last_used() -> None:
     index = Index()
     async with shelf_of(index, capacity=2) as shelf:
         assert set(await shelf.fetch_entries(at("abc"), soon())) == set("abc"), "what one search needs it gets"
@@ -100,7 +100,7 @@ async def test_there_is_room_for_so_many_and_the_last_used_stay() -> None:
         assert index.asked == [["d"], ["c"]]
 
 
-async def test_another_index_is_another_catalogue() -> None:
+async def test_cache_entries_of_another_index_are_not_used() -> None:
     index = Index()
     async with shelf_of(index) as shelf:
         await shelf.fetch_entries(at("a"), soon())
@@ -111,7 +111,7 @@ async def test_another_index_is_another_catalogue() -> None:
         )
 
 
-async def test_a_title_that_is_gone_is_left_out_and_looked_for_again() -> None:
+async def test_missing_title_is_left_out_and_fetched_again() -> None:
     index = Index()
     del index.titles["b"]
     async with shelf_of(index) as shelf:
@@ -120,7 +120,7 @@ async def test_a_title_that_is_gone_is_left_out_and_looked_for_again() -> None:
     assert index.asked == [["a", "b", "c"], ["b"]]
 
 
-async def test_what_is_kept_is_there_while_the_cluster_is_not() -> None:
+async def test_cached_titles_are_served_while_the_cluster_is_away() -> None:
     index = Index()
     async with shelf_of(index) as shelf:
         await shelf.fetch_entries(at("a"), soon())
@@ -133,7 +133,7 @@ async def test_what_is_kept_is_there_while_the_cluster_is_not() -> None:
 
 
 @cases("wrong", [{"card": ["e30"]}, {"card": ["\ud800"]}, {"card": []}, {"packed": []}, {"title_id": []}])
-async def test_columns_that_are_none_of_ours_are_not_kept(wrong: dict[str, list[str]]) -> None:
+async def test_malformed_columns_are_not_cached(wrong: dict[str, list[str]]) -> None:
     index = Index(wrong=wrong)
     async with shelf_of(index) as shelf:
         with pytest.raises((LookupError, TypeError, ValueError, DependencyFailure)):
@@ -142,14 +142,14 @@ async def test_columns_that_are_none_of_ours_are_not_kept(wrong: dict[str, list[
         assert (await shelf.fetch_entries(at("a"), soon()))["a"].title == TITLES["a"]
 
 
-async def test_a_record_that_is_none_fails_when_it_is_to_be_shown() -> None:
+async def test_malformed_record_fails_when_its_title_is_read() -> None:
     async with shelf_of(Index(wrong={"packed": [packed({"title_id": "a"})]})) as shelf:
         entry = (await shelf.fetch_entries(at("a"), soon()))["a"]
         with pytest.raises(MalformedAnswer):
             _ = entry.title
 
 
-def test_hits_say_where_they_are() -> None:
+def test_hit_keys_are_index_and_title_id() -> None:
     hit = {"_index": "one", "fields": {"title_id": ["a"]}}
     assert hit_key(hit) == ("one", "a")
     assert hit_keys([{"hits": {"hits": [hit]}}, {"hits": {"hits": []}}]) == [("one", "a")]

@@ -1,4 +1,4 @@
-"""What one process leaves in Redis for the next: read back as it was, or not at all."""
+"""A snapshot that one process leaves in Redis is read back by the next unchanged, or not at all."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ FORMS = {
 
 
 @pytest.mark.parametrize(("form", "shape"), FORMS)
-def test_a_changed_shape_has_a_new_form(form: str, shape: type) -> None:
-    """Whoever changes a record's fields names a new form and its digest here; descriptions change nothing."""
+def test_changed_record_fields_need_a_new_snapshot_form(form: str, shape: type) -> None:
+    """A changed record needs a new form and its digest here; changed descriptions need neither."""
     schema = TypeAdapter(tuple[shape, ...]).json_schema()  # type: ignore[valid-type]
     assert digest(_without_descriptions(schema))[:10] == FORMS[form, shape]
 
@@ -57,21 +57,21 @@ async def the_key(redis: MultiplexedRedis) -> bytes:
     return bytes(key)
 
 
-async def test_another_process_reads_what_was_kept_and_it_expires(redis: MultiplexedRedis) -> None:
+async def test_snapshot_is_read_by_another_process_and_expires(redis: MultiplexedRedis) -> None:
     assert await kept_in(redis).load() is None
     assert await kept_in(redis).save(TITLES, 60)
     assert await kept_in(redis).load() == TITLES
     assert 0 < await ask(redis, "TTL", await the_key(redis)) <= 60
 
 
-async def test_parts_are_kept_apart(redis: MultiplexedRedis) -> None:
+async def test_parts_of_a_snapshot_are_stored_apart(redis: MultiplexedRedis) -> None:
     kept = kept_in(redis)
     await kept.save(TITLES[:1], 60, 1)
     await kept.save(TITLES[1:], 60, 2)
     assert [await kept.load(1), await kept.load(2), await kept.load(3)] == [TITLES[:1], TITLES[1:], None]
 
 
-async def test_a_version_with_another_shape_does_not_even_find_it(redis: MultiplexedRedis) -> None:
+async def test_version_with_another_shape_does_not_see_the_snapshot(redis: MultiplexedRedis) -> None:
     @dataclass(frozen=True, slots=True)
     class NewTitle(Title):
         mood: str | None = None
@@ -97,7 +97,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-async def test_what_cannot_be_read_is_nothing_is_told_of_once_and_is_overwritten(
+async def test_unreadable_snapshot_is_logged_once_and_overwritten(
     redis: MultiplexedRedis, caplog: pytest.LogCaptureFixture, wrong: bytes
 ) -> None:
     kept = kept_in(redis)
@@ -110,19 +110,19 @@ async def test_what_cannot_be_read_is_nothing_is_told_of_once_and_is_overwritten
     assert await kept.load() == TITLES
 
 
-async def test_without_redis_loading_says_so_and_saving_is_lost(redis: MultiplexedRedis) -> None:
+async def test_loading_without_redis_raises_and_saving_returns_false(redis: MultiplexedRedis) -> None:
     with pytest.raises(MemoryUnavailable):
         await kept_in(Away()).load()
     assert not await kept_in(Away()).save(TITLES, 60)
 
 
-async def test_what_is_too_large_or_over_already_is_not_kept(redis: MultiplexedRedis) -> None:
+async def test_oversized_or_expired_snapshot_is_not_stored(redis: MultiplexedRedis) -> None:
     snapshots = Snapshots(memory_over(redis))
     assert not await snapshots.save("k", b"x" * (LARGEST_PACKED + 1), 60)
     assert not await snapshots.save("k", b"x", 0)
     assert await snapshots.load("k") is None
 
 
-def test_packing_is_undone_by_unpacking() -> None:
+def test_unpack_reverses_pack() -> None:
     assert unpack(pack(b"x" * 100_000)) == b"x" * 100_000
     assert unpack(pack(b"")) == b""

@@ -1,4 +1,4 @@
-"""A test that fails beside others and passes alone fails no run, and is named; one that fails twice does, as do many."""
+"""A test that fails beside others and passes alone is reported and fails no run; one that fails twice does."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ def again(folder: Path, tests: str) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def test_one_that_passes_alone_fails_no_run_and_is_named(tmp_path: Path) -> None:
+def test_unsteady_case_is_rerun_alone_and_reported_without_failing_the_run(tmp_path: Path) -> None:
     code, said = again(tmp_path, UNSTEADY)
     assert code == 0
     assert "UNSTEADY" in said
     assert "test_some.py::test_a" in said.splitlines()[-1]
 
 
-def test_one_that_fails_twice_fails_the_run(tmp_path: Path) -> None:
+def test_case_that_fails_twice_fails_the_run(tmp_path: Path) -> None:
     code, said = again(tmp_path, UNSTEADY + BROKEN)
     assert code == 1
     assert "UNSTEADY" not in said
 
 
-def test_many_are_not_run_again(tmp_path: Path) -> None:
+def test_many_failures_are_not_run_again(tmp_path: Path) -> None:
     code, said = again(tmp_path, MANY)
     assert code == 1
     assert "once more" not in said
 
 
-def test_what_could_not_be_run_stays_so(tmp_path: Path) -> None:
+def test_collection_error_is_not_run_again(tmp_path: Path) -> None:
     code, said = again(tmp_path, "this is no Python")
     assert code != 0
     assert "UNSTEADY" not in said

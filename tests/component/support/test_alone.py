@@ -1,4 +1,4 @@
-"""What measures runs by itself, and is not kept waiting for ever by tests that come and go."""
+"""A test that measures runs alone, and is not kept waiting for ever by others."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def is_taken(lock: Path) -> bool:
     return False
 
 
-async def test_who_is_to_be_alone_waits_for_those_at_work_and_goes_before_who_comes_later(tmp_path: Path) -> None:
-    """Locks are those of open files, so that threads stand for processes here."""
+async def test_exclusive_test_waits_for_running_ones_and_precedes_later_ones(tmp_path: Path) -> None:
+    """Locks belong to open files, so threads can stand for processes here."""
     went: list[str] = []
 
     def go(name: str) -> None:

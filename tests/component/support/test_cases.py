@@ -1,4 +1,4 @@
-"""A test of several cases tries each of them, and tells all that fail by their labels."""
+"""A test of several cases tries each, and reports all that fail by their labels."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.support.cases import cases
 
 
-def test_every_case_is_tried_and_all_that_fail_are_told() -> None:
+def test_every_case_is_tried_and_all_failures_are_reported() -> None:
     tried = []
 
     @cases("number, other", [(1, 1), pytest.param(2, 3, id="two"), (3, 3), (4, 5)])

@@ -1,4 +1,4 @@
-"""The environments of clients: which one is right, what is said of one that is not, and how their processes are spoken to."""
+"""Client environments: which one is right, the message for one that is not, and their driver processes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def driver(tmp_path: Path) -> Driver:
 
 
 @cases("name", list(LOCKS))
-def test_an_environment_is_right_only_with_its_own_lock(name: str, tmp_path: Path) -> None:
+def test_environment_is_valid_only_with_its_own_lock(name: str, tmp_path: Path) -> None:
     lock, made = tmp_path / LOCKS[name], tmp_path / ".cache" / name / ".lock"
     lock.parent.mkdir(parents=True, exist_ok=True)
     made.parent.mkdir(parents=True)
@@ -44,13 +44,13 @@ def test_an_environment_is_right_only_with_its_own_lock(name: str, tmp_path: Pat
 
 
 @cases("name", list(LOCKS))
-def test_make_knows_each_environment(name: str) -> None:
-    """What a test says to run is a target."""
+def test_makefile_has_a_target_for_each_environment(name: str) -> None:
+    """The command that a skipped test names is a target."""
     assert (ROOT / LOCKS[name]).is_file()
     assert f"{LOCKS[name]}\n" in (ROOT / "Makefile").read_text("utf-8")
 
 
-def test_without_it_ci_fails_and_everybody_else_is_told_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_environment_fails_in_ci_and_skips_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.support.environments.problem", lambda name: "gone")
     monkeypatch.setenv("CI", "true")
     with pytest.raises(pytest.fail.Exception, match="gone"):
@@ -60,7 +60,7 @@ def test_without_it_ci_fails_and_everybody_else_is_told_why(monkeypatch: pytest.
         python_of("sbom")
 
 
-async def test_a_driver_answers_what_it_is_asked_and_tells_what_it_is_not(driver: Driver) -> None:
+async def test_driver_returns_answers_notifications_and_errors(driver: Driver) -> None:
     heard: list[object] = []
     driver.listen("c", lambda said: heard.append(said["tools"]))
     assert driver.ask("say", what="here") == "here"
@@ -72,8 +72,8 @@ async def test_a_driver_answers_what_it_is_asked_and_tells_what_it_is_not(driver
     driver.close()
 
 
-async def test_a_driver_that_ends_leaves_nobody_waiting(driver: Driver) -> None:
-    """Whoever waits is told with the last words of its log, and so is whoever asks later."""
+async def test_ended_driver_raises_for_waiting_and_later_requests(driver: Driver) -> None:
+    """The error quotes the last lines of the driver's log."""
     with pytest.raises(DriverError, match="it was told to"):
         await driver.asked("end")
     with pytest.raises(DriverError, match="it was told to"):
@@ -82,7 +82,7 @@ async def test_a_driver_that_ends_leaves_nobody_waiting(driver: Driver) -> None:
         driver.close()
 
 
-def test_every_npm_package_is_locked_by_its_hash_and_none_by_where_it_is_fetched() -> None:
+def test_npm_packages_are_locked_by_hash_without_a_download_address() -> None:
     packages = json.loads((ROOT / LOCKS["clients/npm"]).read_text("utf-8"))["packages"]
     own = packages.pop("")
     assert {"@modelcontextprotocol/conformance", "@modelcontextprotocol/sdk"} <= own["dependencies"].keys()

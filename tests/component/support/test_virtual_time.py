@@ -1,4 +1,4 @@
-"""The loop whose time passes only when there is nothing else to do."""
+"""The event loop with virtual time: time passes only when nothing else is to do."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.virtual_time
 HOUR = 3600.0
 
 
-async def test_what_waits_is_at_once_as_late_as_it_should_be() -> None:
+async def test_timeout_fires_at_once_in_virtual_time() -> None:
     clock, real = running_clock(), time.monotonic()
     began = clock()
     with pytest.raises(TimeoutError):
@@ -28,7 +28,7 @@ async def test_what_waits_is_at_once_as_late_as_it_should_be() -> None:
     assert time.monotonic() - real < HOUR
 
 
-async def test_timers_fire_in_their_order_and_each_at_its_time() -> None:
+async def test_timers_fire_in_order_at_their_time() -> None:
     clock = running_clock()
     began, fired = clock(), []
 
@@ -40,8 +40,8 @@ async def test_timers_fire_in_their_order_and_each_at_its_time() -> None:
     assert fired == [(0.0, 0.0), (0.5, 0.5), (3.0, 3.0), (HOUR, HOUR)]
 
 
-async def test_no_time_passes_while_a_thread_works() -> None:
-    """However long it takes: it is not what hangs."""
+async def test_virtual_time_stands_still_while_a_thread_works() -> None:
+    """A working thread is not taken for a hang, however long it takes."""
     clock = running_clock()
     began = clock()
     async with asyncio.timeout(0.000_001):
@@ -49,7 +49,7 @@ async def test_no_time_passes_while_a_thread_works() -> None:
     assert clock() == began
 
 
-async def test_no_time_passes_while_valkey_is_asked(redis: MultiplexedRedis) -> None:
+async def test_virtual_time_stands_still_while_valkey_is_asked(redis: MultiplexedRedis) -> None:
     clock = running_clock()
     began = clock()
     async with asyncio.timeout(0.000_001):
@@ -59,7 +59,7 @@ async def test_no_time_passes_while_valkey_is_asked(redis: MultiplexedRedis) -> 
     assert clock() == began
 
 
-async def test_work_that_was_given_up_holds_time_up_no_longer() -> None:
+async def test_cancelled_thread_work_no_longer_holds_virtual_time() -> None:
     loop = asyncio.get_running_loop()
     assert isinstance(loop, VirtualTimeLoop)
     working = asyncio.ensure_future(asyncio.to_thread(time.sleep, 0.01))
@@ -70,7 +70,7 @@ async def test_work_that_was_given_up_holds_time_up_no_longer() -> None:
     assert loop.outside == 0
 
 
-async def test_both_clocks_of_a_test_go_together() -> None:
+async def test_monotonic_and_wall_clock_of_a_test_advance_together() -> None:
     clocks, clock = clocks_of(running_clock()), running_clock()
     monotonic, wall = clocks.monotonic(), clocks.wall()
     clock.advance(5)

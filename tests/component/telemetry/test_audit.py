@@ -1,4 +1,4 @@
-"""The audit of order accesses: a line for each, with who, what and the outcome, apart from the log."""
+"""The audit log has a line for each order access, with caller, tool and outcome, apart from the log."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Sink:
         return self.room
 
 
-def test_a_line_says_who_asked_for_what_and_what_became_of_it() -> None:
-    """And nothing more: an allowlist."""
+def test_audit_line_has_only_caller_tool_order_and_outcome() -> None:
+    """The fields are an allowlist."""
     sink = Sink()
     AuditLog(sink).record(an_event(outcome="NOT_FOUND"))
     (line,) = sink.lines
@@ -48,7 +48,7 @@ def test_a_line_says_who_asked_for_what_and_what_became_of_it() -> None:
     }  # fmt: skip
 
 
-def test_calls_of_tools_that_touch_no_orders_leave_none() -> None:
+def test_calls_that_touch_no_orders_leave_no_audit_line() -> None:
     """An audit that holds everything is read by nobody."""
     sink = Sink()
     AuditLog(sink).record(an_event(tool="search_manga_catalog", audited=None))
@@ -56,8 +56,8 @@ def test_calls_of_tools_that_touch_no_orders_leave_none() -> None:
 
 
 @cases("outcome", ["ok", "NOT_FOUND", "cancelled"])
-def test_each_access_has_its_line(outcome: str) -> None:
-    """Whoever goes through the numbers shows, call by call."""
+def test_each_order_access_has_its_audit_line(outcome: str) -> None:
+    """A caller that tries order numbers one by one is visible call by call."""
     sink = Sink()
     audit = AuditLog(sink, repeats=RepeatLimit(HandClock(0.0)))
     for _ in range(1000):
@@ -66,8 +66,8 @@ def test_each_access_has_its_line(outcome: str) -> None:
 
 
 @cases("outcome", ["VALIDATION_ERROR", "RATE_LIMITED", "FORBIDDEN", "SERVER_BUSY"])
-def test_calls_that_are_refused_again_and_again_are_counted(outcome: str) -> None:
-    """Nothing was looked for, and a caller can be refused without end."""
+def test_repeated_refusals_are_limited_and_counted_in_the_audit(outcome: str) -> None:
+    """A refused call reads no order, and a caller can be refused without end."""
     sink, clock = Sink(), HandClock(0.0)
     audit = AuditLog(sink, repeats=RepeatLimit(clock))
     for _ in range(1000):
@@ -84,8 +84,8 @@ def test_calls_that_are_refused_again_and_again_are_counted(outcome: str) -> Non
 # -- the file
 
 
-def test_a_file_gets_the_lines_and_the_log_does_not(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """All of them are there once it is closed, and only its owner can read it."""
+def test_audit_lines_go_to_a_private_file_and_not_to_the_log(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """All lines are in it once it is closed, and only its owner can read it."""
     path = tmp_path / "audit.jsonl"
     with audit_sink(path) as sink:
         for number in range(100):
@@ -95,8 +95,8 @@ def test_a_file_gets_the_lines_and_the_log_does_not(tmp_path: Path, caplog: pyte
     assert not caplog.records
 
 
-def test_a_file_that_was_there_is_closed_to_others(tmp_path: Path) -> None:
-    """And what it holds stays."""
+def test_existing_audit_file_is_made_private_and_appended_to(tmp_path: Path) -> None:
+    """Its former contents stay."""
     path = tmp_path / "audit.jsonl"
     path.write_text("before\n")
     path.chmod(0o644)
@@ -106,8 +106,8 @@ def test_a_file_that_was_there_is_closed_to_others(tmp_path: Path) -> None:
     assert path.read_text() == "before\nafter\n"
 
 
-def test_a_file_that_is_moved_away_is_made_anew(tmp_path: Path) -> None:
-    """As logrotate does it; what was written before stays where it is."""
+def test_moved_audit_file_is_created_anew(tmp_path: Path) -> None:
+    """logrotate moves files so; earlier lines stay in the moved file."""
     path = tmp_path / "audit.jsonl"
     file = AuditFile(path)
     file.write(b"one\n")
@@ -121,7 +121,7 @@ def test_a_file_that_is_moved_away_is_made_anew(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_without_a_file_the_lines_go_to_a_logger_of_their_own_whatever_the_level(caplog: pytest.LogCaptureFixture) -> None:
+def test_audit_without_a_file_goes_to_its_own_logger_at_any_log_level(caplog: pytest.LogCaptureFixture) -> None:
     """MANGA_LOG_LEVEL=error silences the log and not the audit."""
     root = logging.getLogger()
     before = root.level
@@ -134,13 +134,13 @@ def test_without_a_file_the_lines_go_to_a_logger_of_their_own_whatever_the_level
     assert [(record.name, record.getMessage()) for record in caplog.records] == [(NAME, "a line")]
 
 
-def test_a_file_that_cannot_be_written_is_told_at_once(tmp_path: Path) -> None:
-    """Not at the first order."""
+def test_unwritable_audit_file_is_refused_at_the_start(tmp_path: Path) -> None:
+    """It is not discovered only at the first order."""
     with pytest.raises(OSError), audit_sink(tmp_path / "no" / "such" / "folder"):
         pass
 
 
-async def test_a_full_disk_is_told_of_once_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+async def test_full_disk_is_logged_once_and_lost_audit_lines_counted(caplog: pytest.LogCaptureFixture) -> None:
     with audit_sink(Path("/dev/full")) as sink:
         for _ in range(10):
             assert sink.put(b"a line\n")
@@ -150,10 +150,10 @@ async def test_a_full_disk_is_told_of_once_and_counted(caplog: pytest.LogCapture
     ]
 
 
-async def test_a_pipe_that_nobody_reads_is_no_audit_until_somebody_does(
+async def test_audit_pipe_without_a_reader_loses_lines_until_one_opens_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The start does not wait for a reader, and both are told of: that lines are lost, and that they no longer are."""
+    """The start waits for no reader; the log reports the loss of lines and its end."""
     path = tmp_path / "pipe"
     os.mkfifo(path)
     with audit_sink(path) as sink:
@@ -171,8 +171,8 @@ async def test_a_pipe_that_nobody_reads_is_no_audit_until_somebody_does(
     ]
 
 
-def test_a_line_that_was_torn_is_ended_before_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A disk that is full takes a part of it."""
+def test_torn_audit_line_is_ended_before_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk takes only a part of a line."""
     path = tmp_path / "audit.jsonl"
     file, write = AuditFile(path), os.write
 
@@ -195,7 +195,7 @@ def test_a_line_that_was_torn_is_ended_before_the_next(tmp_path: Path, monkeypat
 
 @pytest.mark.virtual_time
 @pytest.mark.parametrize(("required", "sink"), [(True, Sink()), (False, Sink(says=False)), (False, Sink(room=False))])
-async def test_an_order_is_shown_when_its_line_is_written_or_need_not_be(
+async def test_order_is_shown_when_its_audit_line_is_written_or_not_required(
     redis: MultiplexedRedis, moody: Backends, required: bool, sink: Sink
 ) -> None:
     async with open_kit(redis, moody, audit=AuditLog(sink, required=required)) as kit:
@@ -206,7 +206,7 @@ async def test_an_order_is_shown_when_its_line_is_written_or_need_not_be(
 
 @pytest.mark.virtual_time
 @pytest.mark.parametrize("sink", [Sink(says=False), Sink(says=None), Sink(room=False)], ids=["fails", "hangs", "full"])
-async def test_a_required_audit_that_cannot_be_written_keeps_the_order_back(
+async def test_order_is_withheld_when_its_required_audit_line_cannot_be_written(
     redis: MultiplexedRedis, moody: Backends, sink: Sink
 ) -> None:
     async with open_kit(redis, moody, audit=AuditLog(sink, required=True)) as kit:

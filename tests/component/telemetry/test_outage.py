@@ -1,4 +1,4 @@
-"""Outages in the log: once when they begin, once when they are over."""
+"""An outage is logged once at its start and once at its end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _every_level(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
 
 
-def test_an_outage_is_told_at_both_ends(caplog: pytest.LogCaptureFixture) -> None:
+def test_outage_is_logged_at_its_start_and_end(caplog: pytest.LogCaptureFixture) -> None:
     clock = HandClock(0.0)
     outage = Outage(TOLD, "the thing", after=2, clock=clock)
     outage.record_recovery()
@@ -49,8 +49,8 @@ def test_an_outage_is_told_at_both_ends(caplog: pytest.LogCaptureFixture) -> Non
     assert said(caplog) == [("WARNING", "the thing is lost: it is away"), ("INFO", "the thing is back after 12.0 s")]
 
 
-async def test_a_backend_whose_breaker_opens_is_told_of_with_the_reason(caplog: pytest.LogCaptureFixture) -> None:
-    """Not again at each probe that fails while it lasts."""
+async def test_opened_breaker_is_logged_once_with_its_reason_until_recovery(caplog: pytest.LogCaptureFixture) -> None:
+    """Failing probes during the outage are not logged."""
     clock, metrics = HandClock(0.0), Metrics()
     backend = Backend("orders", BackendPolicy(0.25, 0.3), clock, on_change=log_breaker_changes())
     metrics.watch_breakers([backend.breaker])
@@ -83,10 +83,8 @@ async def test_a_backend_whose_breaker_opens_is_told_of_with_the_reason(caplog: 
     assert "is back" in found
 
 
-async def test_a_redis_that_is_not_there_is_told_of_once(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without a single call that needs it, and however often it is dialled."""
+async def test_unreachable_redis_is_logged_once(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is logged without any call that needs it, and once for any number of dials."""
     redis = MultiplexedRedis(RedisAddress(port=1, password="secret"))
     dialled = 0
     dial = Dialer.dial
@@ -105,7 +103,7 @@ async def test_a_redis_that_is_not_there_is_told_of_once(
     assert "secret" not in caplog.text
 
 
-async def test_a_dependency_that_does_not_answer_is_told_of_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_failing_health_probe_is_logged_once_and_its_recovery_too(caplog: pytest.LogCaptureFixture) -> None:
     well = False
 
     async def probe(_: Deadline) -> Health:
@@ -139,7 +137,7 @@ async def ask(embedder: WatchedEmbedder, times: int) -> None:
             await embedder.embed(["x"], Deadline.after(1))
 
 
-async def test_an_embedder_that_is_away_is_told_of_and_shows(caplog: pytest.LogCaptureFixture) -> None:
+async def test_failing_embedder_is_logged_and_shown_in_health(caplog: pytest.LogCaptureFixture) -> None:
     encoder = Encoder()
     watched = WatchedEmbedder(encoder)
     encoder.failure = DependencyFailure("The embedder cannot be used.", dependency="embedder")
@@ -153,7 +151,7 @@ async def test_an_embedder_that_is_away_is_told_of_and_shows(caplog: pytest.LogC
     assert [level for level, _ in said(caplog)] == ["WARNING", "INFO"]
 
 
-async def test_an_encoder_that_is_not_installed_is_told_of_at_once(caplog: pytest.LogCaptureFixture) -> None:
+async def test_embedder_that_is_not_installed_is_logged_at_once(caplog: pytest.LogCaptureFixture) -> None:
     encoder = Encoder()
     encoder.failure = InternalFailure("The embedder is not installed.")
     watched = WatchedEmbedder(encoder)
@@ -162,7 +160,7 @@ async def test_an_encoder_that_is_not_installed_is_told_of_at_once(caplog: pytes
     assert not (await watched.health(Deadline.after(1))).ok
 
 
-async def test_a_task_that_dies_is_told_of(caplog: pytest.LogCaptureFixture) -> None:
+async def test_task_that_dies_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     async def work() -> None:
         raise RuntimeError("nobody foresaw it")
 

@@ -1,4 +1,4 @@
-"""What results, history, log lines, spans and metrics can hold at all: allowlists, written down here a second time."""
+"""Allowlists of what results, history, log lines, spans and metrics can hold, written here a second time."""
 
 from __future__ import annotations
 
@@ -100,19 +100,19 @@ async def kit(redis: MultiplexedRedis, shelf: Shelf) -> AsyncIterator[Kit]:
 
 
 @EVERY_TOOL
-def test_no_result_has_a_place_for_street_phone_mail_or_payment(tool: Tool) -> None:
+def test_no_output_schema_has_a_field_for_address_phone_mail_or_payment(tool: Tool) -> None:
     names = list(_property_names(tool.output_schema))
     assert [name for name in names if NOT_FOR_SHOPPERS.search(name)] == []
     assert names, "it looked at something"
 
 
-def test_an_order_is_what_a_shopper_needs_and_nothing_else() -> None:
-    """The model has no field for more, at any depth, and the store's rows are decoded into it."""
+def test_order_model_has_only_the_listed_fields() -> None:
+    """The model has no other field at any depth, and the store's rows are decoded into it."""
     assert {frozenset(names) for names in _models(Order)} == {frozenset(names.split()) for names in ORDER_FIELDS}
 
 
-def test_every_demo_order_satisfies_the_output_schema_with_every_door_shut() -> None:
-    """Closed at every depth: what is answered is declared."""
+def test_demo_orders_satisfy_the_output_schema_without_additional_properties() -> None:
+    """The schema is closed at every depth, so every returned field is declared."""
     closed = Draft202012Validator(_closed(OUTPUT))
     orders = read_orders(DEMO / "orders.jsonl")
     for _, order in orders:
@@ -126,8 +126,8 @@ def test_every_demo_order_satisfies_the_output_schema_with_every_door_shut() -> 
 
 
 @EVERY_TOOL
-def test_history_and_log_remember_no_argument_but_these(tool: Tool) -> None:
-    """A number, an id of a title, one of a few words: nothing that somebody typed, no order and no customer."""
+def test_history_and_log_record_only_the_listed_arguments(tool: Tool) -> None:
+    """A recorded value is a number, a title id or a word of an enum: no typed text, no order, no customer."""
     assert set(tool.remembered) == REMEMBERED.get(tool.name, set(tool.remembered))
     for name in tool.remembered:
         for rule in _strings(tool.input_schema["properties"][name]):
@@ -135,7 +135,7 @@ def test_history_and_log_remember_no_argument_but_these(tool: Tool) -> None:
 
 
 @EVERY_TOOL
-async def test_a_call_leaves_nothing_personal_in_history_log_span_or_metric(
+async def test_call_leaves_nothing_personal_in_history_log_span_or_metric(
     tool: Tool, kit: Kit, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG")
@@ -158,8 +158,8 @@ async def test_a_call_leaves_nothing_personal_in_history_log_span_or_metric(
 
 
 @EVERY_TOOL
-async def test_a_call_that_is_refused_shows_none_of_its_arguments(tool: Tool, kit: Kit) -> None:
-    """They were not checked, so that they can be anything."""
+async def test_refused_call_records_none_of_its_arguments(tool: Tool, kit: Kit) -> None:
+    """Refused arguments were not validated and can be anything."""
     answer = await kit.ask(tool.name, {**ASKED[tool.name], "genre": TYPED, "count": TYPED, "x": 1}, user="u", session="s")
     assert answer.failure == "VALIDATION_ERROR"
     assert kit.events[-1].arguments == {}
@@ -183,15 +183,15 @@ logging.getLogger("a_library_yet_unknown").warning("a warning")
 """
 
 
-def test_the_level_of_the_log_is_for_this_servers_own_words() -> None:
-    """At debug botocore writes down every request, with the order's number: libraries only warn."""
+def test_debug_level_applies_to_the_servers_own_loggers_only() -> None:
+    """At debug level botocore logs every request with its order number, so libraries log warnings only."""
     done = subprocess.run([sys.executable, "-c", LOGS], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
     assert "MNG-" not in done.stderr
     assert done.stderr.count("of one's own") == 4
     assert "a warning" in done.stderr
 
 
-async def test_a_span_has_no_attribute_but_these(kit: Kit) -> None:
+async def test_spans_have_only_the_listed_attributes(kit: Kit) -> None:
     await kit.ask("lookup_order", ASKED["lookup_order"], user="u", session="s")
     call, *within = spans_of(kit.events[-1], {"orders": "aws.dynamodb"})
     allowed = {"mcp.method.name", "gen_ai.tool.name", "gen_ai.operation.name", "network.transport"}
@@ -207,8 +207,8 @@ async def test_a_span_has_no_attribute_but_these(kit: Kit) -> None:
     }
 
 
-async def test_the_labels_of_metrics_are_few_and_known_before(kit: Kit) -> None:
-    """Whoever calls, there is not one time series more."""
+async def test_metric_labels_come_from_a_closed_set(kit: Kit) -> None:
+    """No caller can add a time series."""
     metrics = Metrics()
     series = []
     for number in range(30):

@@ -1,4 +1,4 @@
-"""What stands in for `sys.stderr`."""
+"""The replacement of `sys.stderr`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def pipe() -> Iterator[tuple[int, int]]:
         os.close(end)
 
 
-def test_lines_of_a_logger_and_of_print_arrive_whole(pipe: tuple[int, int]) -> None:
+def test_log_lines_and_print_output_are_written_whole(pipe: tuple[int, int]) -> None:
     reading, writing = pipe
     stderr = QueuedStderr(writing)
     handler = logging.StreamHandler(stderr)
@@ -43,7 +43,7 @@ def test_lines_of_a_logger_and_of_print_arrive_whole(pipe: tuple[int, int]) -> N
     assert os.read(reading, 1000).decode() == "naïve 漫画\nhalf and half \\ud800\nno end"
 
 
-def test_after_a_time_without_a_reader_the_log_says_how_much_of_it_is_missing(
+def test_unread_stderr_drops_lines_and_reports_how_many_are_missing(
     pipe: tuple[int, int], caplog: pytest.LogCaptureFixture
 ) -> None:
     reading, writing = pipe
@@ -62,8 +62,8 @@ def test_after_a_time_without_a_reader_the_log_says_how_much_of_it_is_missing(
     ]
 
 
-def test_last_words_are_said() -> None:
-    """Tracebacks of threads and of the process itself come after everything else."""
+def test_tracebacks_at_exit_are_written() -> None:
+    """Tracebacks of threads and of the process itself are written last."""
     done = subprocess.run([sys.executable, "-c", ENDING], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 1
     assert done.stderr.startswith("without an end")
@@ -72,8 +72,8 @@ def test_last_words_are_said() -> None:
 
 
 @pytest.mark.parametrize("last", ["raise RuntimeError(0)", "import os, server.telemetry.log_output as s; s.leave(0)"])
-def test_the_end_does_not_wait_for_a_reader(pipe: tuple[int, int], last: str) -> None:
-    """A megabyte of last words, of which a pipe takes 64 KiB."""
+def test_exit_does_not_wait_for_a_reader_of_stderr(pipe: tuple[int, int], last: str) -> None:
+    """The process leaves a megabyte of last lines, of which a pipe takes 64 KiB."""
     begin = "import sys; from server.telemetry.log_output import never_wait_for_stderr; never_wait_for_stderr()"
     code = f"{begin}\nfor _ in range(1000): sys.stderr.write('.' * 999 + '\\n')\n{last}"
     done = subprocess.run([sys.executable, "-c", code], stderr=pipe[1], timeout=60, check=False)

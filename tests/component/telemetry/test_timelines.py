@@ -1,4 +1,4 @@
-"""What is noted of a call that somebody watches, and that nothing is of one that nobody does."""
+"""An observed call has a timeline of its stages, and an unobserved one has none."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def watched(opener: Opener) -> Kit:
     return kit
 
 
-async def test_a_call_that_nobody_wants_has_no_timeline(opener: Opener) -> None:
+async def test_unobserved_call_has_no_timeline(opener: Opener) -> None:
     observer = Wants(tools=("check_inventory",))
     kit = await opener(observers=[observer])
     answer = await kit.ask("search_manga_catalog", QUERY)
@@ -38,7 +38,7 @@ async def test_a_call_that_nobody_wants_has_no_timeline(opener: Opener) -> None:
     assert observer.asked == ["search_manga_catalog", "check_inventory"]
 
 
-async def test_an_observer_that_fails_costs_no_answer_and_no_other_its_timeline(
+async def test_failing_observer_affects_neither_the_answer_nor_other_observers(
     opener: Opener, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Fails(Wants):
@@ -53,7 +53,7 @@ async def test_an_observer_that_fails_costs_no_answer_and_no_other_its_timeline(
     assert "an observer failed" in caplog.text
 
 
-async def test_the_stages_are_noted_each_in_the_one_around_it(watched: Kit) -> None:
+async def test_timeline_nests_every_stage_in_the_one_around_it(watched: Kit) -> None:
     await watched.ask("search_manga_catalog", QUERY, session="s", traceparent=TRACE)
     timeline = watched.events[-1].timeline
     (tool,) = (each for each in of_kind(timeline, "work") if each.name == "search_manga_catalog")
@@ -68,7 +68,7 @@ async def test_the_stages_are_noted_each_in_the_one_around_it(watched: Kit) -> N
         assert around.started <= each.started <= each.ended <= around.ended
 
 
-async def test_attempts_and_trips_are_noted_where_they_were_made(watched: Kit) -> None:
+async def test_attempts_and_redis_round_trips_are_recorded_under_their_stage(watched: Kit) -> None:
     await watched.ask("search_manga_catalog", QUERY, session="s")
     timeline = watched.events[-1].timeline
     made = {(each.name, each.attributes["operation"]): each for each in of_kind(timeline, "attempt")}
@@ -80,7 +80,7 @@ async def test_attempts_and_trips_are_noted_where_they_were_made(watched: Kit) -
     assert [path(timeline, each) for each in (begin, end)] == [[*STAGES[:5], "begin"], [*STAGES[:5], "end"]]
 
 
-async def test_an_attempt_that_failed_and_the_next_are_two(watched: Kit) -> None:
+async def test_failed_attempt_and_its_retry_are_two_spans(watched: Kit) -> None:
     watched.backends.orders.mood = Mood.FAILS
     answer = await watched.ask("lookup_order", ARGUMENTS["lookup_order"], user="demo-user-1")
     timeline = watched.events[-1].timeline
@@ -94,7 +94,7 @@ async def test_an_attempt_that_failed_and_the_next_are_two(watched: Kit) -> None
     assert set(stages.values()) == {"DEPENDENCY_FAILURE"}, "the guard's too, which answers with it"
 
 
-async def test_a_breaker_that_is_open_and_the_rung_that_answers_are_told(watched: Kit) -> None:
+async def test_open_breaker_and_fallback_are_recorded_in_the_timeline(watched: Kit) -> None:
     watched.guards["catalog"].breaker.record_failure(watched.guards["catalog"].breaker.era, "down")
     for _ in range(10):
         watched.guards["catalog"].breaker.record_failure(watched.guards["catalog"].breaker.era, "down")
@@ -109,7 +109,7 @@ async def test_a_breaker_that_is_open_and_the_rung_that_answers_are_told(watched
     }
 
 
-async def test_what_is_stopped_at_the_deadline_has_timed_out_and_was_not_given_up(watched: Kit) -> None:
+async def test_work_stopped_at_the_deadline_is_recorded_as_timeout(watched: Kit) -> None:
     watched.backends.catalog.mood = Mood.HANGS
     answer = await watched.ask("search_manga_catalog", QUERY)
     timeline = watched.events[-1].timeline
@@ -120,7 +120,7 @@ async def test_what_is_stopped_at_the_deadline_has_timed_out_and_was_not_given_u
     assert (stages["fallback"], stages["cache"], stages["deadline"]) == ("ok", "TIMEOUT", "TIMEOUT")
 
 
-async def test_a_call_that_is_cancelled_says_so_all_the_way(watched: Kit) -> None:
+async def test_cancelled_call_is_recorded_as_cancelled_in_every_stage(watched: Kit) -> None:
     watched.backends.catalog.gate = asyncio.Event()
     task = asyncio.create_task(watched.ask("search_manga_catalog", QUERY))
     await eventually(lambda: watched.calls_of("search") == 1)
@@ -133,7 +133,7 @@ async def test_a_call_that_is_cancelled_says_so_all_the_way(watched: Kit) -> Non
     assert not [each for each in timeline.spans if each.ended is None]
 
 
-async def test_a_shared_flight_is_noted_by_the_call_that_began_it(watched: Kit) -> None:
+async def test_shared_flight_is_recorded_by_its_first_caller_and_linked_by_the_others(watched: Kit) -> None:
     watched.backends.catalog.gate = asyncio.Event()
     tasks = [asyncio.create_task(watched.ask("search_manga_catalog", QUERY, user=user)) for user in ("u", "v")]
     await eventually(lambda: sum(each.waiting for each in watched.pipeline.cache.flights.values()) == 2)
@@ -149,7 +149,7 @@ async def test_a_shared_flight_is_noted_by_the_call_that_began_it(watched: Kit) 
     assert not [each for each in of_kind(joined, "attempt") if each.name == "catalog"]
 
 
-async def test_a_flight_that_nobody_watches_is_joined_without_a_name(opener: Opener) -> None:
+async def test_joined_flight_that_is_not_traced_has_no_link(opener: Opener) -> None:
     observer = Wants(traces=True)
     kit = await opener(observers=[observer])
     kit.backends.catalog.gate = asyncio.Event()
@@ -166,7 +166,7 @@ async def test_a_flight_that_nobody_watches_is_joined_without_a_name(opener: Ope
     assert waited.attributes == {"joined": ""}
 
 
-async def test_a_refresh_behind_a_stale_answer_is_nobodys(watched: Kit) -> None:
+async def test_background_refresh_is_not_in_the_timeline_of_the_stale_answer(watched: Kit) -> None:
     await watched.ask("search_manga_catalog", QUERY)
     policy = watched.registry.get("search_manga_catalog").tool.cache  # type: ignore[union-attr]
     assert policy is not None
@@ -178,7 +178,7 @@ async def test_a_refresh_behind_a_stale_answer_is_nobodys(watched: Kit) -> None:
     assert not [each for each in of_kind(timeline, "attempt") if each.name == "catalog"]
 
 
-async def test_redis_that_is_away_is_told_as_what_it_is(watched: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_open_redis_breaker_is_recorded_as_circuit_open(watched: Kit, monkeypatch: pytest.MonkeyPatch) -> None:
     breaker = watched.app.dependencies.probes["redis"][1]
     while breaker.allow_call():
         breaker.record_failure(breaker.era, "away")
@@ -186,8 +186,8 @@ async def test_redis_that_is_away_is_told_as_what_it_is(watched: Kit, monkeypatc
     assert [each.outcome for each in of_kind(watched.events[-1].timeline, "redis")] == ["CIRCUIT_OPEN"]
 
 
-async def test_only_a_trace_is_told_to_backends(opener: Opener) -> None:
-    """What is watched for its looks alone is nobody's trace."""
+async def test_backends_get_a_sampled_span_only_for_traced_calls(opener: Opener) -> None:
+    """A call observed for the operators' page only is no part of a trace."""
     for observers, told in (([Wants()], False), ([Wants(), Wants(traces=True)], True)):
         kit = await opener(observers=observers)
         kit.backends.stock.asked.clear()
@@ -199,7 +199,7 @@ async def test_only_a_trace_is_told_to_backends(opener: Opener) -> None:
         assert timeline.sampled is told
 
 
-async def test_nothing_personal_is_in_a_timeline(watched: Kit, caplog: pytest.LogCaptureFixture) -> None:
+async def test_timeline_contains_nothing_personal(watched: Kit, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     await watched.ask("lookup_order", {"order_id": "MNG-DEMO1001"}, user="demo-user-1", session="secret-session")
     await watched.ask("search_manga_catalog", {"query": "one secret wish"}, user="demo-user-1", session="secret-session")

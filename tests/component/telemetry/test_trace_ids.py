@@ -1,4 +1,4 @@
-"""How a call's trace is found from its log line, its audit line and the bars of the histogram."""
+"""A call's trace is found from its log line, its audit line and the exemplars of histograms."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def line_of(event: CallFinished, caplog: pytest.LogCaptureFixture) -> dict[str, 
     return said
 
 
-async def test_a_log_line_names_the_trace_and_the_calls_own_span(opener: Opener, caplog: pytest.LogCaptureFixture) -> None:
+async def test_log_line_has_the_ids_of_trace_and_span(opener: Opener, caplog: pytest.LogCaptureFixture) -> None:
     event = await event_of(opener, TRACEPARENT, Wants(traces=True))
     assert event.timeline is not None
     line = line_of(event, caplog)
@@ -48,7 +48,7 @@ async def test_a_log_line_names_the_trace_and_the_calls_own_span(opener: Opener,
 
 
 @pytest.mark.parametrize("observers", [(), (Wants(),)], ids=["nobody watches", "only looked at"])
-async def test_without_a_span_of_its_own_it_names_its_callers_trace(
+async def test_log_line_without_an_own_span_has_the_trace_id_of_the_caller(
     observers: tuple[Wants, ...], opener: Opener, caplog: pytest.LogCaptureFixture
 ) -> None:
     line = line_of(await event_of(opener, TRACEPARENT, *observers), caplog)
@@ -56,14 +56,14 @@ async def test_without_a_span_of_its_own_it_names_its_callers_trace(
 
 
 @pytest.mark.parametrize("traceparent", [None, "x"])
-async def test_without_any_trace_it_names_none(
+async def test_log_line_without_a_trace_has_no_trace_id(
     traceparent: str | None, opener: Opener, caplog: pytest.LogCaptureFixture
 ) -> None:
     line = line_of(await event_of(opener, traceparent), caplog)
     assert {"trace_id", "span_id"}.isdisjoint(line)
 
 
-async def test_what_nobody_foresaw_is_logged_with_its_trace(kit: Kit, caplog: pytest.LogCaptureFixture) -> None:
+async def test_unexpected_error_is_logged_with_its_trace_id(kit: Kit, caplog: pytest.LogCaptureFixture) -> None:
     async def breaks(call: Call) -> Outcome:
         raise RuntimeError("unforeseen")
 
@@ -73,7 +73,7 @@ async def test_what_nobody_foresaw_is_logged_with_its_trace(kit: Kit, caplog: py
         assert caplog.records[-1].getMessage().endswith(said)
 
 
-async def test_the_histogram_leads_to_the_trace_of_a_sampled_call(opener: Opener) -> None:
+async def test_histogram_has_an_exemplar_for_a_sampled_call(opener: Opener) -> None:
     event = await event_of(opener, TRACEPARENT, Wants(traces=True))
     metrics = Metrics()
     metrics(event)
@@ -88,8 +88,8 @@ async def test_the_histogram_leads_to_the_trace_of_a_sampled_call(opener: Opener
     assert TRACE.encode() not in plain
 
 
-async def test_a_call_without_a_trace_of_ours_is_no_example(opener: Opener) -> None:
-    """Its caller's trace may have been kept by nobody."""
+async def test_unsampled_call_gives_no_exemplar(opener: Opener) -> None:
+    """Its caller's trace may not be stored anywhere."""
     metrics = Metrics()
     for observers in ((), (Wants(),)):
         metrics(await event_of(opener, TRACEPARENT, *observers))

@@ -1,4 +1,4 @@
-"""The tools speak of one title in the same words, and of what is not there so that nobody takes an id for a name."""
+"""The tools describe one title in the same words, and answer an unknown id alike."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.calling import called, opened
 SOLD_OUT_ON_PAPER = "manga-001045"
 
 
-async def test_details_and_stock_say_the_same_of_how_a_title_can_be_bought(tmp_path: Path) -> None:
+async def test_details_and_stock_agree_on_offers_and_availability(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         details = (await called(app, "get_manga_details", {"title_id": SOLD_OUT_ON_PAPER}))["structuredContent"]
         stock = (await called(app, "check_inventory", {"title_ids": [SOLD_OUT_ON_PAPER]}))["structuredContent"]
@@ -24,7 +24,7 @@ async def test_details_and_stock_say_the_same_of_how_a_title_can_be_bought(tmp_p
     assert (details["price_jpy"], details["in_stock"]) == (row["price_jpy"], row["in_stock"])
 
 
-async def test_an_unknown_id_is_answered_alike_by_details_and_stock(tmp_path: Path) -> None:
+async def test_details_and_stock_answer_an_unknown_id_alike(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         details = (await called(app, "get_manga_details", {"title_id": "manga-999999"}))["structuredContent"]
         stock = (await called(app, "check_inventory", {"title_ids": ["manga-999999"]}))["structuredContent"]
@@ -36,7 +36,7 @@ async def test_an_unknown_id_is_answered_alike_by_details_and_stock(tmp_path: Pa
     assert "search_manga_catalog" in stock["note"]
 
 
-async def test_an_id_for_a_query_finds_its_title_unless_a_condition_keeps_it_out(tmp_path: Path) -> None:
+async def test_title_id_as_a_query_finds_its_title_within_the_conditions(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         found, refused, unknown = [
             (await called(app, "search_manga_catalog", asked))["structuredContent"]["results"]
@@ -51,14 +51,14 @@ async def test_an_id_for_a_query_finds_its_title_unless_a_condition_keeps_it_out
     assert not unknown
 
 
-async def test_a_result_set_of_nothing_did_not_search(tmp_path: Path) -> None:
+async def test_stock_of_an_empty_result_set_says_it_is_empty(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         nothing = (await called(app, "search_manga_catalog", {"query": "qwertzuiop"}))["structuredContent"]
         stock = (await called(app, "check_inventory", {"result_set": nothing["result_set"]}))["structuredContent"]
     assert stock["note"].startswith("There is nothing in that result_set, so")
 
 
-async def test_what_the_filters_kept_out_is_counted_as_people_count(tmp_path: Path) -> None:
+async def test_note_about_excluded_matches_counts_in_singular_and_plural(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         one = (await called(app, "search_manga_catalog", {"query": "Berserk", "min_rating": 5}))["structuredContent"]
         more = (await called(app, "search_manga_catalog", {"query": "samurai", "author": "Oda", "min_rating": 5}))[
@@ -69,7 +69,7 @@ async def test_what_the_filters_kept_out_is_counted_as_people_count(tmp_path: Pa
     assert more["note"].endswith(" titles do, such as those in nearly.")
 
 
-async def test_a_number_behind_a_name_is_a_volume_and_no_reason_to_doubt_the_name(tmp_path: Path) -> None:
+async def test_number_behind_a_title_is_read_as_a_volume(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         found = (await called(app, "search_manga_catalog", {"query": "ONE PIECE 112"}))["structuredContent"]
         other = (await called(app, "search_manga_catalog", {"query": "Mob Psycho 100"}))["structuredContent"]

@@ -1,4 +1,4 @@
-"""Conditions of price in a search, with campaigns that run and campaigns that are over."""
+"""Price conditions of a search, with running and with ended campaigns."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ async def kit(redis: MultiplexedRedis, fair: Shelf) -> AsyncIterator[Kit]:
 
 
 @pytest.mark.parametrize("mood", [Mood.WORKS, *BAD])
-async def test_a_campaign_that_is_over_makes_no_title_cheap_whatever_stock_says(kit: Kit, mood: Mood) -> None:
-    """What is counted and what is shown, by the record alone as well."""
+async def test_expired_campaign_does_not_satisfy_a_price_limit(kit: Kit, mood: Mood) -> None:
+    """The count and the shown titles agree, and so does a check of the record alone."""
     kit.backends.stock.mood = mood
     answer = await kit.ask("search_manga_catalog", ASKED)
     assert ({card["title_id"] for card in answer.value["results"]}, answer.value["total"]) == ({RUNNING, CHEAP}, 2)
 
 
-async def test_titles_are_put_in_the_order_of_what_they_cost_today(kit: Kit) -> None:
+async def test_titles_are_sorted_by_the_price_of_today(kit: Kit) -> None:
     asked = {"query": "drama", "format": "digital", "sort": "price"}
     cards = (await kit.ask("search_manga_catalog", asked)).value["results"]
     assert [card["title_id"] for card in cards[:2]] == [RUNNING, CHEAP]

@@ -62,7 +62,7 @@ async def formats(kit: Kit, title_id: str) -> dict[str, Any]:
     return {each["format"]: each for each in item["formats"]}
 
 
-async def test_it_is_off_by_itself_and_says_what_to_use_instead(kit: Kit) -> None:
+async def test_compare_prices_is_off_by_default_and_names_its_alternative(kit: Kit) -> None:
     kit.switch()
     answer = await kit.ask("compare_prices", {"title_ids": ALL})
     assert answer.failure == "TOOL_NOT_FOUND"
@@ -71,7 +71,7 @@ async def test_it_is_off_by_itself_and_says_what_to_use_instead(kit: Kit) -> Non
     assert (await kit.ask("compare_prices", {"title_ids": ALL})).failure is None
 
 
-async def test_a_title_is_priced_in_every_format(kit: Kit) -> None:
+async def test_title_is_priced_in_every_format(kit: Kit) -> None:
     told = await formats(kit, "manga-000001")
     assert {name: (each["per_volume_jpy"], each["series_jpy"]) for name, each in told.items()} == {
         "physical": (528, 5_280),
@@ -84,20 +84,20 @@ async def test_a_title_is_priced_in_every_format(kit: Kit) -> None:
     assert told["used_set"]["saving"]["percent"] == 50
 
 
-async def test_a_campaign_is_marked_with_its_last_day_and_the_price_before_it(kit: Kit) -> None:
+async def test_campaign_price_has_its_last_day_and_the_list_price(kit: Kit) -> None:
     digital = (await formats(kit, "manga-000001"))["digital"]
     assert digital["list_price_jpy"] == 480
     assert digital["campaign"]["name"] == "Fair"
     assert digital["campaign"]["until"].endswith("-12-31")
 
 
-async def test_a_campaign_that_is_over_is_not_there(kit: Kit) -> None:
+async def test_expired_campaign_is_not_shown(kit: Kit) -> None:
     digital = (await formats(kit, "manga-000003"))["digital"]
     assert digital["per_volume_jpy"] == 400
     assert not {"campaign", "list_price_jpy"} & set(digital)
 
 
-async def test_a_discount_on_new_paper_is_none(kit: Kit) -> None:
+async def test_discount_on_new_paper_volumes_is_ignored(kit: Kit) -> None:
     paper = (await formats(kit, "manga-000002"))["physical"]
     assert (paper["per_volume_jpy"], paper["series_jpy"], paper["fixed_price"]) == (600, 1_800, True)
     assert "list_price_jpy" not in paper
@@ -105,7 +105,7 @@ async def test_a_discount_on_new_paper_is_none(kit: Kit) -> None:
     assert (details.value["price_jpy"], details.value["offers"][0]["price_jpy"]) == (600, 600)
 
 
-async def test_titles_are_compared_to_begin_and_to_own(kit: Kit) -> None:
+async def test_titles_are_compared_by_price_to_start_and_to_complete(kit: Kit) -> None:
     answer = await kit.ask("compare_prices", {"title_ids": ALL})
     assert answer.value["comparison"] == {
         "cheapest_to_start": {"title_id": "manga-000001", "format": "digital", "jpy": 300},
@@ -118,7 +118,7 @@ async def test_titles_are_compared_to_begin_and_to_own(kit: Kit) -> None:
     ]
 
 
-async def test_what_goes_on_and_what_is_not_counted_is_said(kit: Kit) -> None:
+async def test_running_series_and_unknown_length_are_named_in_the_note(kit: Kit) -> None:
     answer = await kit.ask("compare_prices", {"title_ids": ALL})
     assert [(item["complete"], item["volumes"]) for item in answer.value["items"]] == [(True, 10), (False, 3), (None, None)]
     assert "price of its volumes so far" in answer.note
@@ -127,13 +127,13 @@ async def test_what_goes_on_and_what_is_not_counted_is_said(kit: Kit) -> None:
     assert (await kit.ask("compare_prices", {"title_ids": ALL[:1]})).note == ""
 
 
-async def test_what_is_not_sold_here_is_named(kit: Kit) -> None:
+async def test_titles_not_sold_are_listed_as_not_found(kit: Kit) -> None:
     answer = await kit.ask("compare_prices", {"title_ids": ["manga-000004", "manga-999999", "manga-000001"]})
     assert set(answer.value["not_found"]) == {"manga-000004", "manga-999999"}
     assert [item["title"] for item in answer.value["items"]] == ["Title 1"]
 
 
-async def test_without_ids_it_is_about_what_was_shown_last_and_of_that_about_ten(kit: Kit) -> None:
+async def test_call_without_ids_compares_the_first_ten_titles_shown_last(kit: Kit) -> None:
     await kit.ask("search_manga_catalog", {"query": "Title", "max_results": 20}, session="s")
     answer = await kit.ask("compare_prices", {}, session="s")
     assert len(answer.value["items"]) + len(answer.value["not_found"]) == 10
@@ -141,13 +141,13 @@ async def test_without_ids_it_is_about_what_was_shown_last_and_of_that_about_ten
     assert "the first 10" in answer.note
 
 
-async def test_a_result_set_stands_for_its_titles(kit: Kit) -> None:
+async def test_result_set_of_a_search_may_be_compared(kit: Kit) -> None:
     found = await kit.ask("search_manga_catalog", {"query": "Title 1"}, session="s")
     answer = await kit.ask("compare_prices", {"result_set": found.value["result_set"]}, session="t")
     assert [item["title_id"] for item in answer.value["items"]] == [each["title_id"] for each in found.value["results"]]
 
 
-async def test_an_answer_that_is_partly_late_names_what_is_missing(kit: Kit) -> None:
+async def test_partly_late_answer_lists_the_unanswered_titles(kit: Kit) -> None:
     inner = kit.backends.stock.inner
 
     class Half:
@@ -160,14 +160,14 @@ async def test_an_answer_that_is_partly_late_names_what_is_missing(kit: Kit) -> 
     assert (answer.value["unanswered"], answer.meta["degraded"]) == (ALL[1:], ["stock"])
 
 
-async def test_prices_of_the_last_five_seconds_are_not_asked_for_again(kit: Kit) -> None:
+async def test_prices_read_within_five_seconds_come_from_the_cache(kit: Kit) -> None:
     await kit.ask("check_inventory", {"title_ids": ALL})
     assert (await kit.ask("compare_prices", {"title_ids": ALL})).meta["source"] == "cache"
     assert kit.calls_of("availability") == 1
 
 
 @pytest.mark.parametrize("mood", BAD)
-async def test_without_the_stock_prices_are_as_last_known_and_promise_nothing(kit: Kit, mood: Mood) -> None:
+async def test_last_known_prices_are_used_without_stock_promises_while_stock_fails(kit: Kit, mood: Mood) -> None:
     await kit.ask("compare_prices", {"title_ids": ALL[:2]})
     kit.clock.advance(60)
     kit.backends.stock.mood = mood
@@ -182,14 +182,14 @@ async def test_without_the_stock_prices_are_as_last_known_and_promise_nothing(ki
 
 
 @pytest.mark.parametrize("mood", BAD)
-async def test_where_nothing_is_known_it_fails_and_says_so(kit: Kit, mood: Mood) -> None:
+async def test_comparison_fails_when_no_price_is_known(kit: Kit, mood: Mood) -> None:
     kit.backends.stock.mood = mood
     answer = await kit.ask("compare_prices", {"title_ids": ALL})
     assert answer.failure in ("DEPENDENCY_FAILURE", "TIMEOUT")
 
 
 @pytest.mark.parametrize("mood", BAD)
-async def test_without_a_catalogue_the_stores_records_say_how_many_volumes_there_are(kit: Kit, mood: Mood) -> None:
+async def test_volume_counts_come_from_the_store_while_the_catalogue_fails(kit: Kit, mood: Mood) -> None:
     kit.backends.catalog.mood = mood
     answer = await kit.ask("compare_prices", {"title_ids": ALL})
     assert (answer.meta["source"], answer.meta["degraded"]) == ("live", ["catalog"])
@@ -197,7 +197,7 @@ async def test_without_a_catalogue_the_stores_records_say_how_many_volumes_there
 
 
 @pytest.mark.parametrize("mood", BAD)
-async def test_with_nobody_to_say_how_many_volumes_there_are_prices_are_told_all_the_same(kit: Kit, mood: Mood) -> None:
+async def test_prices_are_answered_without_volume_counts_when_none_are_known(kit: Kit, mood: Mood) -> None:
     kit.backends.catalog.mood = kit.backends.titles.mood = mood
     answer = await kit.ask("compare_prices", {"title_ids": ALL})
     assert (answer.failure, answer.meta["degraded"]) == (None, ["catalog"])
@@ -214,13 +214,13 @@ async def test_with_nobody_to_say_how_many_volumes_there_are_prices_are_told_all
         ({"title_ids": ["manga-000001"], "result_set": f"rs_{'a' * 16}"}, "not"),
     ],
 )
-async def test_arguments_that_cannot_be_are_refused(kit: Kit, arguments: dict[str, Any], rule: str) -> None:
+async def test_contradictory_arguments_are_refused_by_rule(kit: Kit, arguments: dict[str, Any], rule: str) -> None:
     answer = await kit.ask("compare_prices", arguments)
     (violation,) = answer.result["structuredContent"]["error"]["data"]["details"]["violations"]
     assert (answer.failure, violation["rule"]) == ("VALIDATION_ERROR", rule)
 
 
-async def test_with_nothing_shown_there_is_nothing_to_compare(kit: Kit) -> None:
+async def test_comparison_without_ids_or_shown_titles_is_refused(kit: Kit) -> None:
     answer = await kit.ask("compare_prices", {}, session="new")
     assert answer.failure == "VALIDATION_ERROR"
     assert "search_manga_catalog" in json.dumps(answer.result["structuredContent"])

@@ -1,4 +1,4 @@
-"""What is proposed to somebody who types: likeliest first, in any script, and never more than a few lookups."""
+"""Completions of a typed text: likeliest first, in any script, and with few lookups."""
 
 from __future__ import annotations
 
@@ -36,10 +36,8 @@ async def proposed(kit: Kit, complete: Completer, typed: str) -> Sequence[str]:
         ("  ", [str(record["title"]["en"]) for record in RECORDS]),  # type: ignore[index]
     ],
 )
-async def test_titles_by_the_beginning_of_a_name_in_the_script_that_is_typed(
-    typed: str, expected: list[str], kit: Kit
-) -> None:
-    """What a title is about is not its name."""
+async def test_titles_are_completed_by_a_name_prefix_in_any_script(typed: str, expected: list[str], kit: Kit) -> None:
+    """A title is not completed by its themes."""
     assert await proposed(kit, complete_title, typed) == expected
 
 
@@ -47,11 +45,11 @@ async def test_titles_by_the_beginning_of_a_name_in_the_script_that_is_typed(
     ("typed", "expected"),
     [("ura", ["Nao Urasawa"]), ("nao u", ["Nao Urasawa"]), ("Oda, E", ["Eiji Oda"]), ("eij", ["Eiji Oda"]), ("zzz", [])],
 )
-async def test_authors_family_or_given_name_first(typed: str, expected: list[str], kit: Kit) -> None:
+async def test_authors_are_completed_by_family_or_given_name(typed: str, expected: list[str], kit: Kit) -> None:
     assert await proposed(kit, complete_author, typed) == expected
 
 
-async def test_what_is_not_at_hand_is_looked_up_once_something_is_typed_to_look_for(opener: Opener) -> None:
+async def test_missing_completions_are_searched_for_after_enough_letters(opener: Opener) -> None:
     kit: Kit = await opener(warm=False)
     assert await proposed(kit, complete_title, "Pi") == []
     assert kit.calls_of("search") == 0
@@ -62,14 +60,14 @@ async def test_what_is_not_at_hand_is_looked_up_once_something_is_typed_to_look_
         assert await proposed(kit, complete, "Monster") == []
 
 
-async def test_tags_by_the_beginning_of_a_word_those_of_most_titles_first(kit: Kit) -> None:
+async def test_tags_are_completed_by_a_word_prefix_with_frequent_ones_first(kit: Kit) -> None:
     tags = await proposed(kit, complete_tag, "")
     assert set(tags) == {tag for record in RECORDS for tag in record["tags"]}  # type: ignore[attr-defined]
     assert await proposed(kit, complete_tag, "daily") == await proposed(kit, complete_tag, "life") == ["Daily Life"]
     assert await proposed(kit, complete_tag, "aily") == []
 
 
-async def test_readerships_however_they_are_written(kit: Kit) -> None:
+async def test_genres_are_completed_in_any_spelling(kit: Kit) -> None:
     assert set(SPELLED) == set(GENRES)
     assert await proposed(kit, complete_genre, "") == list(GENRES)
     for genre, spellings in SPELLED.items():
@@ -78,16 +76,16 @@ async def test_readerships_however_they_are_written(kit: Kit) -> None:
 
 
 @pytest.mark.parametrize(("adult", "expected"), [("on-request", []), ("off", []), ("on", ["Silk Rooms"])])
-async def test_a_title_for_adults_is_proposed_only_where_it_is_like_any_other(
+async def test_adult_titles_are_completed_only_where_adult_titles_are_on(
     adult: str, expected: list[str], opener: Opener
 ) -> None:
-    """A few letters are no request for it."""
+    """A few letters are no request for adult titles."""
     kit: Kit = await opener(adult=adult, warm=False)
     await kit.store.popular._take((Title("manga-000007", en="Silk Rooms", genre="seinen", tags=("Erotica",)),))
     assert await proposed(kit, complete_title, "silk") == expected
 
 
-async def test_what_is_longer_than_any_name_asks_the_catalogue_for_nothing(opener: Opener) -> None:
+async def test_text_longer_than_any_name_is_not_searched_for(opener: Opener) -> None:
     kit: Kit = await opener(warm=False)
     for typed in ("Pirate " * 280, "海賊の海" * 500):
         assert await proposed(kit, complete_title, typed) == []

@@ -1,4 +1,4 @@
-"""What was said is obeyed on every rung: live, from the cache, when the stock or the catalogue is away."""
+"""Conditions hold in every answer: live, from the cache, and while the stock or the catalogue is away."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def ids(answer: Answer) -> list[int]:
     return [int(card["title_id"].removeprefix("manga-")) for card in answer.value["results"]]
 
 
-async def test_every_argument_is_a_filter_and_says_so(opener: Opener) -> None:
+async def test_every_condition_argument_filters_and_is_reported(opener: Opener) -> None:
     kit = await opener()
     answer = await searched(kit, "cooking", status="finished", max_volumes=5, without=["gore", "Bread and Rain"])
     assert sorted(ids(answer)) == [1, 5]
@@ -67,19 +67,19 @@ async def test_every_argument_is_a_filter_and_says_so(opener: Opener) -> None:
 
 
 @cases("vague", ["anything", "something good", "何か面白い漫画"])
-async def test_words_that_ask_for_anything_leave_it_to_the_facts(opener: Opener, vague: str) -> None:
+async def test_vague_words_leave_the_choice_to_the_conditions(opener: Opener, vague: str) -> None:
     answer = await searched(await opener(), vague, status="finished", max_volumes=3)
     assert ids(answer) == [1, 2, 3]
 
 
 @cases("word", ["gore", "gory", "violence", "グロ"])
-async def test_an_argument_rules_out_what_the_same_word_would(opener: Opener, word: str) -> None:
+async def test_without_argument_excludes_what_the_same_words_would(opener: Opener, word: str) -> None:
     answer = await searched(await opener(), "cooking", without=[word])
     assert 2 not in ids(answer)
     assert ids(answer)
 
 
-async def test_what_nobody_goes_by_is_said_not_to_be_obeyed(opener: Opener) -> None:
+async def test_unknown_exclusion_is_reported_as_not_obeyed(opener: Opener) -> None:
     answer = await searched(await opener(), "cooking", without=["clowns", "Hoshino", "manga-000001"])
     assert not {1, 4}.intersection(ids(answer))
     assert [each["condition"] for each in answer.value["understood"]] == [
@@ -90,7 +90,7 @@ async def test_what_nobody_goes_by_is_said_not_to_be_obeyed(opener: Opener) -> N
     ]
 
 
-async def test_pages_follow_one_another_without_a_gap_and_end(opener: Opener) -> None:
+async def test_pages_of_results_follow_without_gaps_and_end(opener: Opener) -> None:
     kit, seen, offset = await opener(), [], 0
     whole = ids(await searched(kit, "cooking"))
     while offset is not None:
@@ -104,26 +104,26 @@ async def test_pages_follow_one_another_without_a_gap_and_end(opener: Opener) ->
     assert "no more" in beyond.note
 
 
-async def test_the_cheapest_condition_is_let_go_and_named(opener: Opener) -> None:
+async def test_relaxed_condition_is_named(opener: Opener) -> None:
     answer = await searched(await opener(), "cooking", to_year=1982, status="publishing")
     assert ids(answer) == [4]
     assert answer.value["relaxed"] == ["begun by 1982"]
 
 
-async def test_what_was_let_go_brings_no_more_than_was_asked_for(opener: Opener) -> None:
-    """More is looked at while a price or what is in stock is still to be checked."""
+async def test_relaxed_search_returns_no_more_than_requested(opener: Opener) -> None:
+    """More titles are examined while price or stock is still to be checked."""
     answer = await searched(await opener(), "cooking under 10 yen", max_results=2)
     assert answer.value["relaxed"] == ["at most 9 yen a volume"]
     assert len(ids(answer)) == answer.value["next_offset"] == 2
 
 
-async def test_what_nothing_can_satisfy_is_said_to_be_so(opener: Opener) -> None:
+async def test_contradictory_conditions_are_reported_with_a_question(opener: Opener) -> None:
     kit = await opener()
     answer = await searched(kit, "cooking, under 3 volumes, at least 20 volumes")
     assert answer.note == "Nothing can be at least 20 and at most 2 volumes: ask the customer which of the two is meant."
 
 
-async def test_no_exclusion_no_audience_and_no_stock_is_ever_let_go(opener: Opener) -> None:
+async def test_exclusions_audience_and_stock_are_never_relaxed(opener: Opener) -> None:
     kit = await opener()
     for hard in ({"without": ["cooking"]}, {"audience": "all_ages"}):
         answer = await searched(kit, "Kiln", **hard)
@@ -132,13 +132,13 @@ async def test_no_exclusion_no_audience_and_no_stock_is_ever_let_go(opener: Open
         assert "nearly" not in answer.value, "what was ruled out is not offered in place of an answer"
 
 
-async def test_what_is_sold_out_or_too_dear_is_not_found(opener: Opener) -> None:
+async def test_sold_out_or_too_expensive_title_is_not_found(opener: Opener) -> None:
     kit = await opener()
     assert 6 not in ids(await searched(kit, "cooking", in_stock=True))
     assert 3 not in ids(await searched(kit, "cooking", max_price_jpy=600))
 
 
-async def test_what_was_sold_out_since_is_dropped_from_the_cache_too_and_its_set_is_kept(opener: Opener) -> None:
+async def test_title_sold_out_since_is_dropped_from_a_cached_search(opener: Opener) -> None:
     kit = await opener()
     asked = {"query": "cooking", "in_stock": True, "max_results": 2}
     first = await kit.ask("search_manga_catalog", asked, session="s")
@@ -166,7 +166,7 @@ async def sell_out(kit: Kit, title_id: str) -> None:
     kit.clock.advance(6)
 
 
-async def test_what_cannot_be_checked_stays_by_the_record_with_a_note(opener: Opener) -> None:
+async def test_unchecked_stock_condition_relies_on_the_record_with_a_note(opener: Opener) -> None:
     kit = await opener()
     kit.backends.stock.mood = Mood.FAILS
     answer = await searched(kit, "cooking", in_stock=True)
@@ -175,7 +175,7 @@ async def test_what_cannot_be_checked_stays_by_the_record_with_a_note(opener: Op
     assert "could not be checked" in answer.note
 
 
-async def test_the_popular_fallback_obeys_and_says_the_same(opener: Opener) -> None:
+async def test_popular_fallback_obeys_and_reports_the_same_conditions(opener: Opener) -> None:
     kit = await opener()
     live = await searched(kit, "finished cooking", max_volumes=5, without=["Gore"], in_stock=True)
     kit.backends.catalog.mood = Mood.FAILS
@@ -185,7 +185,7 @@ async def test_the_popular_fallback_obeys_and_says_the_same(opener: Opener) -> N
     assert {each["from"] for each in answer.value["understood"]} >= {"finished", "max_volumes", "in_stock", "without"}
 
 
-async def test_the_popular_fallback_promises_nothing_of_a_sale_that_nobody_can_check(opener: Opener) -> None:
+async def test_popular_fallback_returns_nothing_for_a_stock_condition_it_cannot_check(opener: Opener) -> None:
     kit = await opener()
     kit.backends.catalog.mood = kit.backends.stock.mood = Mood.FAILS
     assert ids(await searched(kit, "cooking", in_stock=True)) == []
@@ -211,8 +211,8 @@ EVERYTHING = ("terms", "match_names", "search", "get", "for_reader", "popular")
 
 
 @pytest.mark.parametrize("hung", [("terms",), ("match_names",), ("terms", "match_names"), EVERYTHING], ids=str)
-async def test_what_is_ruled_out_by_name_stays_out_while_nobody_tells_names(opener: Opener, hung: tuple[str, ...]) -> None:
-    """The titles that a fallback gives are at hand, and so are their names."""
+async def test_exclusion_by_name_holds_in_fallbacks_while_name_look_ups_hang(opener: Opener, hung: tuple[str, ...]) -> None:
+    """A fallback has its titles in memory, and their names too."""
     kit = await opener()
     kit.backends.catalog.inner = HangsIn(kit.backends.catalog.inner, *hung)
     asked = "cooking except Bread and Rain, nothing by Mio Hoshino"
@@ -230,7 +230,7 @@ async def test_what_is_ruled_out_by_name_stays_out_while_nobody_tells_names(open
 # -- titles for adults
 
 
-async def test_adult_titles_appear_when_they_are_asked_for_by_name(opener: Opener) -> None:
+async def test_adult_title_appears_when_asked_for_by_name(opener: Opener) -> None:
     kit = await opener()
     assert 7 not in ids(await searched(kit, "cooking"))
     assert ids(await searched(kit, "Silk Rooms"))[0] == 7
@@ -238,8 +238,8 @@ async def test_adult_titles_appear_when_they_are_asked_for_by_name(opener: Opene
     assert (await kit.ask("get_manga_details", {"title_id": ADULT})).value["audience"] == "adult"
 
 
-async def test_the_name_of_one_lets_no_other_in(opener: Opener) -> None:
-    """Nor where plain words happen to be its name: it comes first, and the pages follow it without a gap."""
+async def test_adult_title_asked_for_by_name_admits_no_other_adult_title(opener: Opener) -> None:
+    """Plain words that happen to be its name admit none; it comes first, and pages continue without a gap."""
     kit = await opener()
     assert ids(await searched(kit, "Silk Rooms")) == [7]
     whole = ids(await searched(kit, "cooking drama"))
@@ -252,7 +252,7 @@ async def test_the_name_of_one_lets_no_other_in(opener: Opener) -> None:
 
 
 @pytest.mark.parametrize("ruled_out", ["no 18+", "nothing nsfw", "18禁なし"])
-async def test_ruled_out_by_word_they_come_by_no_name(opener: Opener, ruled_out: str) -> None:
+async def test_excluded_adult_titles_do_not_appear_by_name(opener: Opener, ruled_out: str) -> None:
     for kit in (await opener(), await opener(adult="on")):
         for mood in (Mood.WORKS, Mood.FAILS):
             kit.backends.catalog.mood = mood
@@ -261,7 +261,7 @@ async def test_ruled_out_by_word_they_come_by_no_name(opener: Opener, ruled_out:
             assert "nothing adult" in [each["condition"] for each in answer.value["understood"]]
 
 
-async def test_they_are_nobodys_suggestion(opener: Opener) -> None:
+async def test_adult_titles_are_never_related_titles_or_popular_suggestions(opener: Opener) -> None:
     kit = await opener()
     tea = await kit.ask("get_manga_details", {"title_id": "manga-000008"})
     assert [each["title_id"] for each in tea.value["related"]] == ["manga-000001"]
@@ -270,12 +270,12 @@ async def test_they_are_nobodys_suggestion(opener: Opener) -> None:
     assert ids(await searched(kit, "Silk Rooms"))[0] == 7
 
 
-async def test_where_they_are_on_they_are_like_any_other(opener: Opener) -> None:
+async def test_adult_titles_are_listed_like_any_other_when_on(opener: Opener) -> None:
     assert 7 in ids(await searched(await opener(adult="on"), "cooking"))
 
 
-async def test_where_they_are_off_there_are_none(opener: Opener) -> None:
-    """Not even in what a process before left in the cache."""
+async def test_adult_titles_are_hidden_when_off_even_from_the_cache(opener: Opener) -> None:
+    """A cache entry of an earlier process that had them on is not served."""
     before = await opener(adult="on")
     assert 7 in ids(await searched(before, "cooking"))
     await before.ask("get_manga_details", {"title_id": ADULT})
@@ -298,7 +298,7 @@ async def test_where_they_are_off_there_are_none(opener: Opener) -> None:
     assert sorted(stock.value["not_found"]) == [ADULT, "manga-999999"]
 
 
-async def test_where_they_are_off_no_stock_is_told_of_what_nobody_can_place(opener: Opener) -> None:
+async def test_stock_of_an_unknown_title_is_unanswered_when_adult_titles_are_off(opener: Opener) -> None:
     kit = await opener(adult="off")
     kit.backends.catalog.mood = kit.backends.titles.mood = Mood.FAILS
     stock = await kit.ask("check_inventory", {"title_ids": [ADULT]})

@@ -1,4 +1,4 @@
-"""find_volumes through the whole pipeline: single volumes, the next one, and what a month brings."""
+"""find_volumes through the whole pipeline: single volumes, the next one, and the releases of a month."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def numbers(answer: Answer) -> list[int]:
     return [row["volume"] for row in answer.value["volumes"]]
 
 
-async def test_one_volume_is_told_in_each_format_it_is_sold_in(kit: Kit) -> None:
+async def test_volume_is_listed_in_each_format_it_is_sold_in(kit: Kit) -> None:
     answer = await found(kit, title_id=SEA, volume=1)
     paper, download = answer.value["volumes"]
     assert paper == {
@@ -134,7 +134,7 @@ async def test_one_volume_is_told_in_each_format_it_is_sold_in(kit: Kit) -> None
     assert (answer.value["title"], answer.value["total"], answer.value["today"]) == ("Pirate Sea", 5, TODAY)
 
 
-async def test_a_sold_out_volume_says_when_it_returns_and_one_to_come_when_it_comes_out(kit: Kit) -> None:
+async def test_sold_out_volume_has_a_restock_date_and_upcoming_one_a_release_date(kit: Kit) -> None:
     sold_out = (await found(kit, title_id=SEA, volume=2, format=PAPER)).value["volumes"]
     coming = (await found(kit, title_id=SEA, volume=5)).value["volumes"]
     assert [(row["availability"], row["stock"], row["restock_date"]) for row in sold_out] == [("sold_out", 0, "2099-01-05")]
@@ -143,12 +143,12 @@ async def test_a_sold_out_volume_says_when_it_returns_and_one_to_come_when_it_co
 
 
 @pytest.mark.parametrize("said", [3, 3.0, "3", "vol. 3", "Volume 3", "第3巻", "3巻", "#3"])
-async def test_a_number_is_read_however_it_is_written(kit: Kit, said: Any) -> None:
+async def test_volume_number_is_read_in_common_spellings(kit: Kit, said: Any) -> None:
     assert numbers(await found(kit, title_id=SEA, volume=said, format=PAPER)) == [3]
 
 
 @pytest.mark.parametrize("said", ["next", "Next", "次", "次巻", "次の巻"])
-async def test_next_is_understood_in_both_languages(kit: Kit, said: str) -> None:
+async def test_next_volume_is_understood_in_both_languages(kit: Kit, said: str) -> None:
     assert numbers(await found(kit, "ami", title_id=SEA, volume=said, format=PAPER)) == [3]
 
 
@@ -159,12 +159,12 @@ async def test_next_is_understood_in_both_languages(kit: Kit, said: str) -> None
         ({"month": "December"}, "YYYY-MM, as 2026-12"),
     ],
 )
-async def test_what_is_not_understood_is_told_with_what_to_write(kit: Kit, asked: Any, fix: str) -> None:
+async def test_malformed_volume_or_month_is_refused_with_an_example(kit: Kit, asked: Any, fix: str) -> None:
     answer = await found(kit, **asked)
     assert (answer.failure, fix in answer.texts[0].replace("\\", "")) == ("VALIDATION_ERROR", True)
 
 
-async def test_a_volume_that_is_not_there_is_told_with_those_that_are(kit: Kit) -> None:
+async def test_missing_volume_is_reported_with_those_that_exist(kit: Kit) -> None:
     missing = await found(kit, title_id=SEA, volume=12)
     assert missing.failure == "NOT_FOUND"
     assert missing.outcome.failure is not None
@@ -175,14 +175,14 @@ async def test_a_volume_that_is_not_there_is_told_with_those_that_are(kit: Kit) 
 
 
 @pytest.mark.parametrize("title_id", [UNSOLD, "manga-999999"])
-async def test_a_title_that_is_not_sold_is_not_found(kit: Kit, title_id: str) -> None:
+async def test_title_that_is_not_sold_is_not_found(kit: Kit, title_id: str) -> None:
     answer = await found(kit, title_id=title_id, volume=1)
     assert answer.failure == "NOT_FOUND"
     assert answer.outcome.failure is not None
     assert "search_manga_catalog" in answer.outcome.failure.message
 
 
-async def test_a_title_that_is_not_counted_by_volume_promises_none(kit: Kit) -> None:
+async def test_title_not_counted_by_volume_lists_none_and_points_to_check_inventory(kit: Kit) -> None:
     for asked in ({}, {"volume": 2}, {"volume": "next"}, {"month": "2026-11"}):
         answer = await found(kit, title_id=WHOLE, **asked)
         assert answer.value["volumes"] == []
@@ -190,7 +190,7 @@ async def test_a_title_that_is_not_counted_by_volume_promises_none(kit: Kit) -> 
     assert (await found(kit, title_id=ROSE, format="digital")).note == "This title is not sold as digital, but as physical."
 
 
-async def test_a_short_series_is_shown_whole(kit: Kit) -> None:
+async def test_short_series_is_listed_whole(kit: Kit) -> None:
     answer = await found(kit, title_id=SEA)
     assert numbers(answer) == [1, 2, 3, 4, 5]
     assert (answer.value["in_stock"], answer.value["total"]) == ("1, 3-4", 5)
@@ -198,7 +198,7 @@ async def test_a_short_series_is_shown_whole(kit: Kit) -> None:
     assert (numbers(digital), digital.value["in_stock"]) == ([1, 2, 3, 4], "1-4")
 
 
-async def test_of_a_long_series_the_latest_and_what_is_missing_is_shown(kit: Kit) -> None:
+async def test_long_series_lists_the_latest_and_unavailable_volumes(kit: Kit) -> None:
     answer = await found(kit, title_id=ROAD)
     assert numbers(answer) == [10, 20, 30, 40, 50, 60, 70, 80, 90, 101]
     assert answer.value["total"] == 101
@@ -207,7 +207,7 @@ async def test_of_a_long_series_the_latest_and_what_is_missing_is_shown(kit: Kit
     assert (numbers(coming), coming.value["in_stock"], coming.value["total"]) == ([1, 2, 3, 4, 5], "", 45)
 
 
-async def test_all_of_a_long_series_is_listed_page_by_page(kit: Kit) -> None:
+async def test_long_series_is_listed_page_by_page(kit: Kit) -> None:
     listed, offset = [], 0
     for _ in range(6):
         answer = await found(kit, title_id=ROAD, offset=offset)
@@ -216,8 +216,8 @@ async def test_all_of_a_long_series_is_listed_page_by_page(kit: Kit) -> None:
     assert (listed, offset) == ([*range(1, 102)], 0)
 
 
-async def test_next_is_after_the_last_volume_that_this_customer_ordered(kit: Kit) -> None:
-    """What was cancelled was not ordered."""
+async def test_next_volume_is_the_one_after_the_last_ordered(kit: Kit) -> None:
+    """A cancelled volume does not count as ordered."""
     mine = await found(kit, "ami", title_id=SEA, volume="next", format=PAPER)
     assert numbers(mine) == [3]
     assert mine.note == "Volume 2 is the last that this customer ordered. Next is the one after that."
@@ -226,20 +226,20 @@ async def test_next_is_after_the_last_volume_that_this_customer_ordered(kit: Kit
     assert nothing.note == "Volume 3 is the last that this customer ordered. No further volume is announced."
 
 
-async def test_who_has_ordered_what_is_still_to_come_hears_when_it_comes(kit: Kit) -> None:
+async def test_next_volume_already_preordered_is_told_with_its_release_date(kit: Kit) -> None:
     waits = await found(kit, "ben", title_id=SEA, volume="next")
     (row,) = waits.value["volumes"]
     assert (row["volume"], row["availability"], row["release_date"]) == (5, "preorder", "2099-03-10")
     assert waits.note.startswith("Volume 5 is the last that this customer ordered, and it is still to come out")
 
 
-async def test_next_in_one_format_says_nothing_of_others(kit: Kit) -> None:
-    """The paper volume is announced, and nobody knows of the download."""
+async def test_next_volume_in_one_format_ignores_other_formats(kit: Kit) -> None:
+    """The paper volume is announced, and the date of the download is unknown."""
     digital = await found(kit, title_id=SEA, volume="next", format="digital")
     assert (numbers(digital), digital.note) == ([4], "No further volume is announced as digital. This is the latest.")
 
 
-async def test_next_is_else_what_comes_out_first_or_the_latest(kit: Kit) -> None:
+async def test_next_volume_without_orders_is_the_first_upcoming_or_the_latest(kit: Kit) -> None:
     for user in (None, "somebody"):
         assert numbers(await found(kit, user, title_id=ROSE, volume="next")) == [3], "by its day, not its number"
         latest = await found(kit, user, title_id=GHOST, volume="NEXT")
@@ -247,16 +247,16 @@ async def test_next_is_else_what_comes_out_first_or_the_latest(kit: Kit) -> None
 
 
 @pytest.mark.parametrize("user", ["cho", "eri"])
-async def test_who_has_the_complete_set_is_told_of_nothing_they_have(kit: Kit, user: str) -> None:
-    """Be it new or used."""
+async def test_owner_of_a_complete_set_gets_only_announced_volumes_as_next(kit: Kit, user: str) -> None:
+    """The set may be new or used."""
     has_all = await found(kit, user, title_id=GHOST, volume="next")
     assert numbers(has_all) == []
     assert has_all.note == "The customer ordered the complete set. No further volume is announced."
     assert numbers(await found(kit, "dai", title_id=ROSE, volume="next")) == [3]
 
 
-async def test_customers_at_the_same_time_each_get_their_own_next(kit: Kit) -> None:
-    """In one session even; and nothing of it is kept for anybody."""
+async def test_concurrent_customers_each_get_their_own_next_volume(kit: Kit) -> None:
+    """They may share one session, and no answer is cached for another."""
     expected: dict[str | None, list[int]] = {"ami": [3], "ben": [5], None: [5], "cho": [5]}
     people = [*expected] * 8
     asked = {"title_id": SEA, "volume": "next", "format": PAPER}
@@ -269,14 +269,14 @@ async def test_customers_at_the_same_time_each_get_their_own_next(kit: Kit) -> N
 
 
 @pytest.mark.parametrize("mood", [mood for mood in BAD if mood is not Mood.HANGS] + [Mood.HANGS])
-async def test_without_the_orders_next_is_what_comes_out_and_says_so(kit: Kit, mood: Mood) -> None:
+async def test_next_volume_without_readable_orders_is_labelled_as_degraded(kit: Kit, mood: Mood) -> None:
     kit.backends.orders.mood = mood
     answer = await found(kit, "ami", title_id=SEA, volume="next")
     assert (numbers(answer), answer.meta["degraded"]) == ([5], ["orders"])
     assert "what the customer has ordered" in answer.note
 
 
-async def test_a_month_is_listed_by_day_then_the_best_known_first(kit: Kit) -> None:
+async def test_volumes_of_a_month_are_sorted_by_day_then_popularity(kit: Kit) -> None:
     answer = await found(kit, month="2099-03")
     rows = [(row["title"], row["volume"], row["release_date"], row["availability"]) for row in answer.value["volumes"]]
     assert rows == [
@@ -288,12 +288,12 @@ async def test_a_month_is_listed_by_day_then_the_best_known_first(kit: Kit) -> N
     assert "next_offset" not in answer.value
 
 
-async def test_without_anything_it_is_about_this_month(kit: Kit) -> None:
+async def test_call_without_arguments_lists_the_current_month(kit: Kit) -> None:
     (row,) = (await found(kit)).value["volumes"]
     assert (row["title_id"], row["volume"], row["availability"], row["stock"]) == (ROSE, 1, "in_stock", 3)
 
 
-async def test_a_month_goes_on_page_by_page(kit: Kit) -> None:
+async def test_volumes_of_a_month_are_listed_page_by_page_from_the_cache(kit: Kit) -> None:
     pages, offset = [], 0
     while True:
         answer = await found(kit, month="2099-07", offset=float(offset))
@@ -306,7 +306,7 @@ async def test_a_month_goes_on_page_by_page(kit: Kit) -> None:
     assert kit.calls_of("of_month") == 1, "a month is kept for minutes"
 
 
-async def test_an_empty_month_is_not_said_to_stay_so(kit: Kit) -> None:
+async def test_empty_month_has_a_note_that_more_may_be_announced(kit: Kit) -> None:
     answer = await found(kit, month="2098-01")
     assert (answer.value["volumes"], answer.value["total"]) == ([], 0)
     assert "do not say that nothing comes out" in answer.note
@@ -314,14 +314,14 @@ async def test_an_empty_month_is_not_said_to_stay_so(kit: Kit) -> None:
     assert numbers(await found(kit, month="2099-03", format="digital")) == []
 
 
-async def test_a_month_of_a_title_is_what_of_it_comes_out_then(kit: Kit) -> None:
+async def test_month_of_a_title_lists_its_releases_of_that_month(kit: Kit) -> None:
     assert numbers(await found(kit, title_id=ROSE, month="2099-03")) == [2, 3]
     none = await found(kit, title_id=ROSE, month="2098-01")
     assert (numbers(none), none.note) == ([], "No volume of this title is known to come out in 2098-01.")
 
 
 @pytest.mark.parametrize(("adult", "listed", "by_name"), [("on-request", 3, True), ("off", 3, False), ("on", 4, True)])
-async def test_titles_for_adults_are_listed_where_they_are_like_any_other(
+async def test_adult_titles_are_listed_in_a_month_only_when_on(
     opener: Opener, adult: str, listed: int, by_name: bool
 ) -> None:
     kit = await opener(adult=adult)
@@ -343,7 +343,7 @@ async def test_titles_for_adults_are_listed_where_they_are_like_any_other(
         ({"title_id": SEA, "format": "vinyl"}, "$.format", ""),
     ],
 )
-async def test_what_does_not_fit_together_is_refused_with_a_way_to_mend_it(
+async def test_contradictory_arguments_are_refused_with_the_fix(
     kit: Kit, asked: dict[str, Any], path: str, says: str
 ) -> None:
     answer = await found(kit, **asked)
@@ -355,7 +355,7 @@ async def test_what_does_not_fit_together_is_refused_with_a_way_to_mend_it(
 
 
 @pytest.mark.parametrize("mood", BAD)
-async def test_while_stock_is_away_volumes_are_as_last_known(kit: Kit, mood: Mood) -> None:
+async def test_last_known_volumes_are_used_while_stock_fails(kit: Kit, mood: Mood) -> None:
     await found(kit, "ami", title_id=SEA)
     kit.clock.advance(60)
     kit.backends.stock.mood = mood
@@ -374,7 +374,7 @@ async def test_while_stock_is_away_volumes_are_as_last_known(kit: Kit, mood: Moo
 
 
 @pytest.mark.parametrize("mood", BAD)
-async def test_a_month_without_stock_has_its_days_and_no_more(kit: Kit, mood: Mood) -> None:
+async def test_month_without_stock_has_release_dates_only(kit: Kit, mood: Mood) -> None:
     kit.backends.stock.mood = mood
     answer = await found(kit, month="2099-03")
     assert answer.meta["degraded"] == ["stock"]
@@ -383,7 +383,7 @@ async def test_a_month_without_stock_has_its_days_and_no_more(kit: Kit, mood: Mo
 
 
 @pytest.mark.parametrize("mood", BAD)
-async def test_while_the_releases_are_away_a_month_is_as_last_known(kit: Kit, mood: Mood) -> None:
+async def test_last_known_month_is_used_while_releases_fail(kit: Kit, mood: Mood) -> None:
     await found(kit)
     kit.clock.advance(3600)
     kit.backends.releases.mood = mood

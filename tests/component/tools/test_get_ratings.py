@@ -15,7 +15,7 @@ from tests.support.valkey import eventually
 ONE_PIECE, NOWHERE = "manga-001001", "manga-999999"
 
 
-async def test_the_stars_are_those_that_the_rating_is_the_mean_of(tmp_path: Path) -> None:
+async def test_stars_sum_to_the_count_and_average_to_the_rating(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         result = (await called(app, "get_ratings", {"title_ids": [ONE_PIECE]}))["structuredContent"]
     (rated,) = result["ratings"]
@@ -25,7 +25,7 @@ async def test_the_stars_are_those_that_the_rating_is_the_mean_of(tmp_path: Path
     assert mean == pytest.approx(rated["rating"], abs=0.01)
 
 
-async def test_titles_that_are_not_there_are_named_beside_those_that_are(tmp_path: Path) -> None:
+async def test_unknown_titles_are_listed_beside_the_rated_ones(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         some = (await called(app, "get_ratings", {"title_ids": [NOWHERE, ONE_PIECE, NOWHERE]}))["structuredContent"]
         none = (await called(app, "get_ratings", {"title_ids": [NOWHERE]}))["structuredContent"]
@@ -39,7 +39,7 @@ KNOWN, UNRATED = "manga-000001", "manga-000006"
 
 
 @pytest.mark.virtual_time
-async def test_ratings_a_little_too_old_are_given_at_once_and_renewed_behind_the_answer(kit: Kit) -> None:
+async def test_stale_ratings_are_served_and_refreshed_behind_the_answer(kit: Kit) -> None:
     first = await kit.ask("get_ratings", {"title_ids": [KNOWN, UNRATED]})
     await age(kit, 301)
     stale = await kit.ask("get_ratings", {"title_ids": [KNOWN, UNRATED]})
@@ -51,7 +51,7 @@ async def test_ratings_a_little_too_old_are_given_at_once_and_renewed_behind_the
 
 
 @pytest.mark.virtual_time
-async def test_while_nothing_answers_what_is_known_of_popular_titles_is_told_as_such(kit: Kit) -> None:
+async def test_last_known_ratings_are_used_while_all_backends_fail(kit: Kit) -> None:
     await kit.store.popular.refresh()
     kit.backends.catalog.mood = kit.backends.titles.mood = Mood.FAILS
     answer = await kit.ask("get_ratings", {"title_ids": [KNOWN, NOWHERE]})

@@ -119,8 +119,10 @@ def known(large: Large, tool: Tool) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-async def test_every_tool_does_little_at_a_stretch(large: Large, redis: MultiplexedRedis, tool: Tool) -> None:
-    """From the bare arguments to the result as it is sent: live and, with every backend down, from the ladder's rungs."""
+async def test_no_tool_runs_more_than_the_allowed_lines_without_yielding(
+    large: Large, redis: MultiplexedRedis, tool: Tool
+) -> None:
+    """Lines are counted from the arguments to the sent result, live and from fallbacks with every backend down."""
     backends = large.shelf.in_moods()
     async with open_kit(redis, backends) as kit:
         await reader_of(large, kit)
@@ -140,8 +142,10 @@ def generous(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Large]:
 
 
 @pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool.effect is Effect.READS], ids=lambda tool: tool.name)
-async def test_what_a_cluster_finds_is_judged_bit_by_bit(generous: Large, redis: MultiplexedRedis, tool: Tool) -> None:
-    """Candidates are judged on the loop, as many as searches can find, of the fullest titles."""
+async def test_judging_cluster_results_runs_bounded_lines_without_yielding(
+    generous: Large, redis: MultiplexedRedis, tool: Tool
+) -> None:
+    """As many candidates as a search can find, of the fullest titles, are judged on the event loop."""
     backends = generous.shelf.in_moods()
     with ThreadPoolExecutor(1) as workers:
         client: Any = GenerousClient([(title, ()) for title in generous.shelf.catalog.titles])
@@ -170,7 +174,7 @@ async def sweep(large: Large, kit: Kit, tool: Tool, name: str) -> None:
             assert work.longest <= MOST_LINES, f"{kind}: {work.told()}"
 
 
-async def test_a_burst_of_descriptions_leaves_little_to_the_loop(large: Large, redis: MultiplexedRedis) -> None:
+async def test_burst_of_long_texts_runs_bounded_lines_on_the_loop(large: Large, redis: MultiplexedRedis) -> None:
     """Whoever asks when all of them are there already waits for what the loop does for them, which is next to nothing: texts
     are read and embedded on threads. So many lines as are counted here take some tens of milliseconds."""
     longest = [f"{number} {'a boy who dreams of pirates 海賊 ' * 100}"[:LONGEST_TEXT] for number in range(BURST)]
@@ -183,8 +187,8 @@ async def test_a_burst_of_descriptions_leaves_little_to_the_loop(large: Large, r
     assert work.total <= BURST * MOST_LINES_A_CALL, f"{work.total} lines for {BURST} calls"
 
 
-async def test_the_counting_sees_what_is_done_at_a_stretch() -> None:
-    """A loop of ten thousand lines is one; ten of a thousand lines with a turn between them are not."""
+async def test_line_counter_measures_the_longest_run_without_yielding() -> None:
+    """A loop of ten thousand lines counts whole; ten of a thousand with a yield between count apart."""
 
     def lines(many: int) -> None:
         for _ in range(many):

@@ -30,7 +30,7 @@ def own_order(number: str) -> dict[str, object]:
     return {**demo, "owner": "kyoko", "order_id": number}
 
 
-async def test_orders_are_found_by_the_shops_own_numbers_however_they_are_said(tmp_path: Path) -> None:
+async def test_orders_are_found_by_the_shops_own_numbers_in_common_spellings(tmp_path: Path) -> None:
     catalog = write_lines(tmp_path / "catalog.jsonl", *TITLES)
     orders = write_lines(tmp_path / "orders.jsonl", own_order("KYB-00000001"))
     volumes = write_lines(tmp_path / "volumes.jsonl", VOLUME)
@@ -54,14 +54,14 @@ async def test_orders_are_found_by_the_shops_own_numbers_however_they_are_said(t
         assert "MNG" not in json.dumps(listed.tool.input_schema)
 
 
-async def test_an_own_catalogue_brings_no_orders_of_the_demo(tmp_path: Path) -> None:
+async def test_own_catalogue_brings_no_demo_orders(tmp_path: Path) -> None:
     catalog = write_lines(tmp_path / "catalog.jsonl", *TITLES)
     async with opened(tmp_path, catalog_file=catalog, title_pattern=OWN["title_pattern"]) as app:
         orders = (await called(app, "lookup_order", {}))["structuredContent"]
     assert orders["orders"] == []
 
 
-async def test_a_file_that_no_tool_could_be_asked_about_stops_the_start(tmp_path: Path) -> None:
+async def test_ids_that_do_not_match_the_configured_patterns_stop_the_start(tmp_path: Path) -> None:
     catalog = write_lines(tmp_path / "catalog.jsonl", *TITLES)
     orders = write_lines(tmp_path / "orders.jsonl", own_order("KYB-00000001"))
     with pytest.raises(SettingError, match="MANGA_CATALOG_FILE: title_id 'b00001' .* MANGA_TITLE_PATTERN"):
@@ -72,7 +72,7 @@ async def test_a_file_that_no_tool_could_be_asked_about_stops_the_start(tmp_path
             pass
 
 
-async def test_the_shops_own_tags_are_read_and_refused(tmp_path: Path) -> None:
+async def test_tags_of_the_shops_own_file_are_searched_and_excluded(tmp_path: Path) -> None:
     """Tags in lower case are those of the table; words of the shop's file find its own; a promise that no tag can keep is
     none."""
     tagged = [{**TITLES[0], "tags": ["romance", "comedy"]}, {**TITLES[1], "tags": ["seafaring", "comedy"]}]

@@ -36,7 +36,7 @@ class Pages:
         return self.preview
 
 
-async def test_it_is_off_until_a_flag_says_otherwise_by_either_of_its_names(opener: Opener) -> None:
+async def test_preview_is_off_until_enabled_by_either_flag_name(opener: Opener) -> None:
     kit = await opener()
     kit.switch()
     assert (await kit.ask(NAME, PIRATES)).failure == "TOOL_NOT_FOUND"
@@ -45,7 +45,7 @@ async def test_it_is_off_until_a_flag_says_otherwise_by_either_of_its_names(open
         assert (await kit.ask(NAME, PIRATES)).failure is None
 
 
-async def test_the_first_three_pages_come_as_images_with_the_words_for_who_cannot_see_them(kit: Kit) -> None:
+async def test_first_three_pages_are_images_with_alternative_text(kit: Kit) -> None:
     answer = await kit.ask(NAME, PIRATES)
     assert (answer.value["title"], answer.value["volume"]) == ("Pirate Sea", 1)
     assert [page["page"] for page in answer.value["pages"]] == [1, 2, 3]
@@ -58,41 +58,41 @@ async def test_the_first_three_pages_come_as_images_with_the_words_for_who_canno
         assert header.media_type == block["mimeType"]
 
 
-async def test_another_volume_has_other_pages(kit: Kit) -> None:
+async def test_preview_of_another_volume_has_other_pages(kit: Kit) -> None:
     first, second = [images(await kit.ask(NAME, PIRATES | {"volume": volume})) for volume in (1, 2)]
     assert [block["data"] for block in first] != [block["data"] for block in second]
 
 
-async def test_a_number_is_read_however_it_is_written(kit: Kit) -> None:
+async def test_preview_volume_number_is_read_in_common_spellings(kit: Kit) -> None:
     for volume in ("1", "第1巻", "vol. 1"):
         assert (await kit.ask(NAME, PIRATES | {"volume": volume})).value["volume"] == 1
 
 
 @cases("volume", [0, -1, 1000, 1.5, "one"])
-async def test_a_volume_is_a_whole_number_from_one(kit: Kit, volume: object) -> None:
+async def test_volume_below_one_or_not_whole_is_refused(kit: Kit, volume: object) -> None:
     answer = await kit.ask(NAME, PIRATES | {"volume": volume})
     assert answer.failure == "VALIDATION_ERROR"
     assert kit.calls_of("pages") == 0
 
 
-async def test_a_cached_answer_has_its_images_too(kit: Kit) -> None:
+async def test_cached_preview_has_its_images(kit: Kit) -> None:
     first, again = [await kit.ask(NAME, PIRATES) for _ in range(2)]
     assert (again.meta["source"], images(again)) == ("cache", images(first))
 
 
-async def test_the_same_key_again_gives_the_images_again(kit: Kit) -> None:
+async def test_replayed_preview_has_its_images(kit: Kit) -> None:
     answers = [await kit.ask(NAME, PIRATES, user="u", idempotency_key="k") for _ in range(2)]
     assert [len(images(answer)) for answer in answers] == [3, 3]
 
 
-async def test_what_there_is_no_preview_of_is_not_found_and_says_what_else_to_do(kit: Kit) -> None:
+async def test_missing_preview_is_not_found_with_advice(kit: Kit) -> None:
     kit.backends.pages.inner = Pages(None)
     answer = await kit.ask(NAME, PIRATES | {"volume": 3})
     assert answer.failure == "NOT_FOUND"
     assert "no preview of volume 3 of Pirate Sea" in answer.texts[0]
 
 
-async def test_a_title_and_a_volume_that_are_not_there_are_not_found(kit: Kit) -> None:
+async def test_unknown_title_or_volume_is_not_found(kit: Kit) -> None:
     assert (await kit.ask(NAME, {"title_id": "manga-999999"})).failure == "NOT_FOUND"
     inner = kit.backends.catalog.inner
     kit.backends.catalog.inner = Counted(inner, volumes=2)
@@ -117,7 +117,7 @@ class Counted:
 
 
 @pytest.mark.parametrize("mood", BAD)
-async def test_without_the_pages_what_is_known_of_the_title_is_an_answer(kit: Kit, mood: Mood) -> None:
+async def test_preview_without_pages_is_answered_with_the_title_and_labelled(kit: Kit, mood: Mood) -> None:
     kit.backends.pages.mood = mood
     answer = await kit.ask(NAME, PIRATES)
     assert (answer.failure, answer.meta["source"], answer.meta["degraded"]) == (None, "live", ["pages"])
@@ -125,7 +125,7 @@ async def test_without_the_pages_what_is_known_of_the_title_is_an_answer(kit: Ki
     assert "without the preview pages" in answer.note
 
 
-async def test_pages_that_hang_open_their_own_breaker_and_no_other(kit: Kit) -> None:
+async def test_hanging_pages_open_only_their_own_breaker(kit: Kit) -> None:
     kit.backends.pages.mood = Mood.HANGS
     for number in range(12):
         await kit.ask(NAME, PIRATES, session=f"s{number}")
@@ -134,14 +134,14 @@ async def test_pages_that_hang_open_their_own_breaker_and_no_other(kit: Kit) -> 
     assert (await kit.ask("get_manga_details", PIRATES)).meta["degraded"] == []
 
 
-async def test_with_the_catalogue_and_the_records_away_a_known_title_is_shown_all_the_same(kit: Kit) -> None:
+async def test_preview_of_a_popular_title_works_without_catalogue_and_records(kit: Kit) -> None:
     kit.backends.catalog.mood = kit.backends.titles.mood = Mood.FAILS
     answer = await kit.ask(NAME, PIRATES)
     assert (answer.meta["source"], answer.meta["fallback"]) == ("fallback", "preview_of_known_title")
     assert len(images(answer)) == 3
 
 
-async def test_a_page_that_cannot_be_shown_is_named(kit: Kit) -> None:
+async def test_unfit_pages_are_named_in_the_note(kit: Kit) -> None:
     kit.backends.pages.inner = Pages(Preview((Page(2, "image/png", png()),), left_out=(1, 3)))
     answer = await kit.ask(NAME, PIRATES)
     assert [page["page"] for page in answer.value["pages"]] == [2]
@@ -149,20 +149,20 @@ async def test_a_page_that_cannot_be_shown_is_named(kit: Kit) -> None:
     assert "Pages 1, 3 cannot be shown." in answer.note
 
 
-async def test_for_whom_a_title_is_goes_with_its_pages(kit: Kit) -> None:
+async def test_preview_states_audience_and_content_notes(kit: Kit) -> None:
     kit.backends.catalog.inner = Counted(kit.backends.catalog.inner, volumes=1, tags=("Erotica",))
     answer = await kit.ask(NAME, PIRATES)
     assert (answer.value["audience"], answer.value["content_notes"]) == ("adult", ["Erotica"])
 
 
-async def test_where_there_are_no_titles_for_adults_there_are_no_pages_of_them(opener: Opener) -> None:
+async def test_preview_of_an_adult_title_is_not_found_when_adult_titles_are_off(opener: Opener) -> None:
     kit = await opener(adult="off")
     kit.backends.catalog.inner = Counted(kit.backends.catalog.inner, volumes=1, tags=("Erotica",))
     assert (await kit.ask(NAME, PIRATES)).failure == "NOT_FOUND"
     assert kit.calls_of("pages") == 0
 
 
-async def test_who_looked_into_a_volume_viewed_the_title(kit: Kit) -> None:
+async def test_successful_preview_is_recorded_as_a_view(kit: Kit) -> None:
     drawn, kit.backends.pages.inner = kit.backends.pages.inner, Pages(None)
     assert (await kit.ask(NAME, {"title_id": "manga-000002"}, user="u")).failure == "NOT_FOUND"
     kit.backends.pages.inner = drawn

@@ -1,4 +1,4 @@
-"""get_recommendations, through the whole pipeline: what is liked is a way to say what to look for, not an answer."""
+"""get_recommendations through the whole pipeline: liked titles guide the search and are not its answer."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ async def recommended(folder: Path, criteria: str) -> dict[str, Any]:
         ("manga like Death Note but funny", {"Death Note"}),
     ],
 )
-async def test_a_title_that_is_named_as_liked_is_not_recommended(tmp_path: Path, criteria: str, known: set[str]) -> None:
+async def test_title_named_as_liked_is_not_recommended(tmp_path: Path, criteria: str, known: set[str]) -> None:
     answer = await recommended(tmp_path, criteria)
     titles = {each["title"] for each in answer["recommendations"]}
     assert len(titles) == 3
     assert not titles & known
 
 
-async def test_what_is_named_as_liked_goes_before_what_was_bought(tmp_path: Path) -> None:
+async def test_title_named_as_liked_precedes_purchases_in_reasons(tmp_path: Path) -> None:
     for each in (await recommended(tmp_path, "like Berserk"))["recommendations"]:
         assert "with Berserk, which you named." in each["reason"]
 
 
-async def test_what_is_like_one_title_is_about_the_same(tmp_path: Path) -> None:
+async def test_recommendations_like_one_title_share_its_main_tag(tmp_path: Path) -> None:
     wanted = {"something like Haikyu!!": "Sports", "I loved Death Note": "Suspense", "as grand as Kingdom": "War"}
     async with opened(tmp_path) as app:
         for criteria, tag in wanted.items():
@@ -51,7 +51,7 @@ async def test_what_is_like_one_title_is_about_the_same(tmp_path: Path) -> None:
 
 
 @cases("criteria", ["qwertzuiop", "like Solo Leveling", "Batman"])
-async def test_what_nothing_fits_is_said_and_no_name_that_is_only_similar_fits(tmp_path: Path, criteria: str) -> None:
+async def test_criteria_that_nothing_fits_are_reported_and_similar_names_do_not_count(tmp_path: Path, criteria: str) -> None:
     answer = await recommended(tmp_path, criteria)
     assert "criteria" not in answer["based_on"]
     assert answer["note"].startswith("No title fits the criteria")
@@ -59,7 +59,7 @@ async def test_what_nothing_fits_is_said_and_no_name_that_is_only_similar_fits(t
     assert len(answer["recommendations"]) == 3
 
 
-async def test_what_fits_needs_no_note(tmp_path: Path) -> None:
+async def test_fitting_recommendations_have_no_note(tmp_path: Path) -> None:
     answer = await recommended(tmp_path, "dark fantasy")
     assert "criteria" in answer["based_on"]
     assert "note" not in answer
@@ -69,7 +69,7 @@ async def test_what_fits_needs_no_note(tmp_path: Path) -> None:
 
 
 @cases("criteria", ["finished comedy in at most 20 volumes", "完結済みのコメディ、20巻以内"])
-async def test_conditions_in_the_words_are_obeyed_and_named(tmp_path: Path, criteria: str) -> None:
+async def test_conditions_in_the_criteria_are_obeyed_and_reported(tmp_path: Path, criteria: str) -> None:
     answer = await recommended(tmp_path, criteria)
     assert len(answer["understood"]) == 3
     for card in answer["recommendations"]:
@@ -78,7 +78,7 @@ async def test_conditions_in_the_words_are_obeyed_and_named(tmp_path: Path, crit
         assert "Comedy" in card["tags"] or len(card["tags"]) == TAGS, "a card shows the first of a title's tags"
 
 
-async def test_an_argument_goes_before_the_words_and_exclusions_hold(tmp_path: Path) -> None:
+async def test_arguments_override_the_criteria_and_exclusions_hold(tmp_path: Path) -> None:
     asked = {"criteria": "dark fantasy, still running", "status": "finished", "without": ["Gore"], "count": 10}
     async with opened(tmp_path) as app:
         answer = (await called(app, "get_recommendations", asked))["structuredContent"]
@@ -88,14 +88,14 @@ async def test_an_argument_goes_before_the_words_and_exclusions_hold(tmp_path: P
         assert "Gore" not in card["tags"]
 
 
-async def test_what_cannot_be_had_is_relaxed_and_named(tmp_path: Path) -> None:
+async def test_unsatisfiable_condition_is_relaxed_and_named(tmp_path: Path) -> None:
     answer = await recommended(tmp_path, "sports manga from before 1951")
     assert answer["recommendations"]
     assert answer["relaxed"]
 
 
-async def test_what_was_let_go_brings_no_more_than_was_asked_for(tmp_path: Path) -> None:
-    """More is looked at while a price or what is in stock is still to be checked."""
+async def test_relaxed_recommendations_are_no_more_than_requested(tmp_path: Path) -> None:
+    """More titles are examined while price or stock is still to be checked."""
     async with opened(tmp_path) as app:
         asked = {"criteria": "sports manga under 10 yen", "count": 2}
         answer = (await called(app, "get_recommendations", asked))["structuredContent"]
@@ -103,7 +103,7 @@ async def test_what_was_let_go_brings_no_more_than_was_asked_for(tmp_path: Path)
     assert len(answer["recommendations"]) == 2
 
 
-async def test_a_gift_is_not_chosen_from_the_givers_shelf(tmp_path: Path) -> None:
+async def test_gift_recommendations_ignore_the_givers_history(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
         mine = (await called(app, "get_recommendations", {"criteria": "surprise me"}))["structuredContent"]
         gift = (await called(app, "get_recommendations", {"criteria": "a present for my friend"}))["structuredContent"]
@@ -113,8 +113,8 @@ async def test_a_gift_is_not_chosen_from_the_givers_shelf(tmp_path: Path) -> Non
 
 
 @cases("tool", ["search_manga_catalog", "get_recommendations"])
-async def test_two_plain_words_find_something(tmp_path: Path, tool: str) -> None:
-    """No title has both."""
+async def test_query_of_two_themes_finds_titles_with_either(tmp_path: Path, tool: str) -> None:
+    """No title has both themes."""
     asked = {"query": "ninja farm"} if tool == "search_manga_catalog" else {"criteria": "ninja farm"}
     async with opened(tmp_path) as app:
         answer = (await called(app, tool, asked))["structuredContent"]
@@ -122,14 +122,14 @@ async def test_two_plain_words_find_something(tmp_path: Path, tool: str) -> None
     assert {tag for card in cards for tag in card["tags"]} & {"Ninja", "Agriculture"}
 
 
-async def test_no_reason_says_again_what_the_customer_said(tmp_path: Path) -> None:
+async def test_reasons_do_not_repeat_the_customers_words(tmp_path: Path) -> None:
     for said in ("a zebra who plays chess", "not horror, something light", "I feel sad and want to cry"):
         reasons = [card["reason"].casefold() for card in (await recommended(tmp_path, said))["recommendations"]]
         assert reasons
         assert not any(said in reason or "zebra" in reason or "not horror" in reason for reason in reasons)
 
 
-async def test_more_follows_what_was_shown_and_may_be_put_in_order(tmp_path: Path) -> None:
+async def test_more_recommendations_exclude_those_shown_and_may_be_sorted(tmp_path: Path) -> None:
     async with opened(tmp_path) as app:
 
         async def titles(**facts: Any) -> list[dict[str, Any]]:
@@ -145,7 +145,7 @@ async def test_more_follows_what_was_shown_and_may_be_put_in_order(tmp_path: Pat
     assert years == sorted(years, reverse=True)
 
 
-async def test_however_far_somebody_pages_few_titles_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_far_offset_compares_a_bounded_number_of_titles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compared = list[int]()
     varied = chosen.vary_titles
 
@@ -161,7 +161,7 @@ async def test_however_far_somebody_pages_few_titles_are_compared(tmp_path: Path
     assert 0 < max(compared) <= chosen.FURTHEST
 
 
-async def test_where_nothing_is_left_it_is_said(tmp_path: Path) -> None:
+async def test_empty_recommendations_say_that_nothing_is_left(tmp_path: Path) -> None:
     every = ["shonen", "seinen", "shojo", "josei", "kodomo"]
     async with opened(tmp_path) as app:
         answer = (await called(app, "get_recommendations", {"criteria": "anything", "without": every}))["structuredContent"]
@@ -169,7 +169,7 @@ async def test_where_nothing_is_left_it_is_said(tmp_path: Path) -> None:
 
 
 @cases("criteria", ["something like before", "前回と同じようなやつ"])
-async def test_of_whom_nothing_is_known_that_is_said(tmp_path: Path, criteria: str) -> None:
+async def test_recommendations_without_history_say_so(tmp_path: Path, criteria: str) -> None:
     asked = {"criteria": criteria}
     async with opened(tmp_path) as app:
         stranger = (await called(app, "get_recommendations", asked, user="somebody-new"))["structuredContent"]

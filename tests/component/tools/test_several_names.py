@@ -1,4 +1,4 @@
-"""Titles that a customer names beside one another are all found, in the order in which they are named."""
+"""Several titles named in one query are all found, in the order of their names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from tests.support.cases import cases
         ("鬼滅の刃とワンピース", ["Demon Slayer: Kimetsu no Yaiba", "One Piece"]),
     ],
 )
-async def test_each_name_is_found_without_vectors(query: str, named: list[str], tmp_path: Path) -> None:
+async def test_two_titles_in_one_query_are_found_in_order_without_vectors(
+    query: str, named: list[str], tmp_path: Path
+) -> None:
     async with opened(tmp_path) as app:
         answer = (await called(app, "search_manga_catalog", {"query": query, "max_results": 5}))["structuredContent"]
         assert [each["title"] for each in answer["results"][:2]] == named

@@ -1,4 +1,4 @@
-"""Answers that were shortened, in the demo shop: how the rest is had, and what "these" then are."""
+"""Shortened answers in the demo shop: how to get the rest, and what "these" then refers to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def ids(result: Json) -> list[str]:
     return [row["title_id"] for row in result["structuredContent"]["results"]]
 
 
-async def test_pages_go_on_right_behind_the_last_row_that_was_kept(tmp_path: Path) -> None:
+async def test_next_page_begins_behind_the_last_row_of_a_shortened_one(tmp_path: Path) -> None:
     async with (
         opened(tmp_path, result_tokens=400, rate_limit=False) as app,
         opened(tmp_path, result_tokens=50_000) as generous,
@@ -33,7 +33,7 @@ async def test_pages_go_on_right_behind_the_last_row_that_was_kept(tmp_path: Pat
             assert seen[: len(whole)] == whole
 
 
-async def test_a_reader_is_told_what_is_missing_and_how_to_get_it(tmp_path: Path) -> None:
+async def test_shortened_answer_names_what_is_missing_and_the_next_offset(tmp_path: Path) -> None:
     async with opened(tmp_path, result_tokens=600) as app:
         told = (await called(app, "search_manga_catalog", SEARCH))["structuredContent"]
     shown = len(told["results"])
@@ -43,8 +43,8 @@ async def test_a_reader_is_told_what_is_missing_and_how_to_get_it(tmp_path: Path
     assert all(row.keys() >= {"title_id", "title", "price_jpy", "in_stock"} for row in told["results"])
 
 
-async def test_these_are_the_titles_that_were_shown(tmp_path: Path) -> None:
-    """Not those that were cut off: "the second one" is the second that the customer was told of."""
+async def test_follow_up_on_a_shortened_search_covers_only_the_titles_shown(tmp_path: Path) -> None:
+    """"The second one" is the second title that the customer saw, not one that was cut off."""
     async with opened(tmp_path, result_tokens=500) as app:
         found = await called(app, "search_manga_catalog", SEARCH)
         by_set = {"result_set": found["structuredContent"]["result_set"]}
@@ -55,7 +55,7 @@ async def test_these_are_the_titles_that_were_shown(tmp_path: Path) -> None:
             assert len(checked) <= len(ids(found)) < 20
 
 
-async def test_the_whole_of_it_is_named_where_a_session_keeps_it_and_never_of_an_order(tmp_path: Path) -> None:
+async def test_shortened_answer_names_its_whole_result_except_for_orders(tmp_path: Path) -> None:
     async with opened(tmp_path, result_tokens=1500) as app:
         told = await called(app, "search_manga_catalog", SEARCH)
         assert "manga://session/results/called" in told["structuredContent"]["note"]

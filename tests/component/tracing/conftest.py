@@ -1,4 +1,4 @@
-"""Real servers for what backends are told of a trace."""
+"""Real backends for the trace headers that they are sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traces on their way to a collector: what arrives, and what a bad one costs."""
+"""Traces are exported to a collector; a bad collector costs no call."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def ask(app: Application, traceparent: str | None = SAMPLED) -> dict[str, 
     return await called(app, "check_inventory", IDS, traceparent=traceparent)
 
 
-async def test_a_call_arrives_as_a_trace_under_its_callers_span(
+async def test_call_is_exported_as_a_trace_under_its_callers_span(
     environment: pytest.MonkeyPatch, collector: Collector, tmp_path: Path
 ) -> None:
     environment.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20a-secret")
@@ -71,7 +71,7 @@ async def test_a_call_arrives_as_a_trace_under_its_callers_span(
     assert {"service.version", "service.instance.id"} <= set(said)
 
 
-async def test_what_its_caller_does_not_sample_is_not_exported(
+async def test_call_not_sampled_by_its_caller_is_not_exported(
     environment: pytest.MonkeyPatch, collector: Collector, tmp_path: Path
 ) -> None:
     async with opened(tmp_path) as app:
@@ -80,7 +80,7 @@ async def test_what_its_caller_does_not_sample_is_not_exported(
     assert [each.name for each in collector.spans].count("tools/call check_inventory") == 1
 
 
-async def test_without_a_name_of_ones_own_the_service_has_the_servers(
+async def test_default_service_name_is_that_of_the_server(
     environment: pytest.MonkeyPatch, collector: Collector, tmp_path: Path
 ) -> None:
     async with opened(tmp_path) as app:
@@ -88,7 +88,7 @@ async def test_without_a_name_of_ones_own_the_service_has_the_servers(
     assert collector.resource["service.name"] == "manga-tools"
 
 
-async def test_a_collector_that_is_away_costs_no_call_anything_and_is_told_once(
+async def test_unreachable_collector_costs_no_call_and_is_logged_once(
     environment: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     environment.setattr(sending, "EXPORT_SECONDS", 0.05)
@@ -113,7 +113,7 @@ async def test_a_collector_that_is_away_costs_no_call_anything_and_is_told_once(
 
 
 @pytest.mark.parametrize("status", [401, 307], ids=["it refuses", "it sends elsewhere, where nobody follows"])
-async def test_a_collector_that_has_not_taken_them_is_told_with_its_answer(
+async def test_error_status_of_the_collector_is_logged(
     status: int, environment: pytest.MonkeyPatch, collector: Collector, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     collector.status = status
@@ -123,7 +123,7 @@ async def test_a_collector_that_has_not_taken_them_is_told_with_its_answer(
     assert f"the collector of traces is lost: it answers HTTP {status}" in caplog.text
 
 
-async def test_an_answer_without_end_is_not_read_to_its_end(
+async def test_endless_answer_of_the_collector_is_cut_off(
     environment: pytest.MonkeyPatch, collector: Collector, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     collector.endless = True
@@ -142,7 +142,7 @@ async def test_batches_share_a_connection(environment: pytest.MonkeyPatch, colle
     assert len(collector.connections) == 1
 
 
-async def test_a_collector_that_hangs_holds_up_neither_calls_nor_the_end(
+async def test_hanging_collector_delays_neither_calls_nor_shutdown(
     environment: pytest.MonkeyPatch, collector: Collector, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     environment.setattr(sending, "CLOSE_SECONDS", 0.2)
@@ -157,7 +157,7 @@ async def test_a_collector_that_hangs_holds_up_neither_calls_nor_the_end(
     assert not collector.spans
 
 
-async def test_a_wrong_setting_stops_the_start(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_wrong_endpoint_setting_stops_the_start(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
     environment.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318")
     with pytest.raises(SettingError, match="OTEL_EXPORTER_OTLP_ENDPOINT: has to be an address of the form http:, https:"):
         async with opened(tmp_path):

@@ -1,4 +1,4 @@
-"""What backends are told of a trace: the real ones, through a proxy that keeps what was said to them."""
+"""Trace headers sent to real backends, recorded by a proxy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def backend() -> Backend:
     return Backend("catalog", BackendPolicy(slow_seconds=PATIENT, attempt_seconds=PATIENT))
 
 
-async def test_opensearch_gets_the_attempts_own_id_and_the_trace_for_its_slow_log(opensearch_url: str) -> None:
+async def test_opensearch_request_carries_traceparent_and_trace_id(opensearch_url: str) -> None:
     async with HearingProxy.before(urlsplit(opensearch_url).port or 0) as proxy:
         client = Client(replace(OpenSearchAddress.parse(proxy.url), alias="_all"))
         try:
@@ -44,8 +44,10 @@ async def test_opensearch_gets_the_attempts_own_id_and_the_trace_for_its_slow_lo
     assert proxy.values("x-opaque-id") == [f"{timeline.trace_id:032x}"] * 2
 
 
-async def test_dynamodb_gets_it_outside_of_the_signature(dynamodb_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Proxies on the way may write a `traceparent` of their own: signed, it would make theirs a request that is refused."""
+async def test_dynamodb_request_carries_an_unsigned_traceparent(
+    dynamodb_endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A proxy may replace `traceparent`; if it were signed, the changed request would be refused."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nobody")
     made = made_in(dynamodb_endpoint)
@@ -62,8 +64,8 @@ async def test_dynamodb_gets_it_outside_of_the_signature(dynamodb_endpoint: str,
     assert not [value for value in signed if "traceparent" in value]
 
 
-async def test_nobody_is_told_of_what_is_no_trace(opensearch_url: str) -> None:
-    """A call that nobody watches, and one that is only looked at."""
+async def test_untraced_calls_send_no_traceparent(opensearch_url: str) -> None:
+    """An unobserved call and one observed for the operators' page are tried."""
     async with HearingProxy.before(urlsplit(opensearch_url).port or 0) as proxy:
         client = Client(OpenSearchAddress.parse(proxy.url))
         try:

@@ -1,4 +1,4 @@
-"""What a tool may ask its client, with the official client of each era and no socket between."""
+"""A tool asks its client questions, with the official client of each era and no socket between."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def asks(kit: Kit, name: str = "asks", handler: Any = None) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_tool_asks_in_both_eras_by_the_same_words(era: str, kit: Kit) -> None:
-    """One question after the other, the second made of the first answer."""
+async def test_tool_asks_its_client_questions_in_both_eras(era: str, kit: Kit) -> None:
+    """The second question is made of the first answer."""
     asks(kit, handler=in_rounds)
     async with connected(kit, era, elicitation_callback=answering("Nami")) as client:
         result = await client.call_tool("asks")
@@ -48,7 +48,7 @@ async def test_a_tool_asks_in_both_eras_by_the_same_words(era: str, kit: Kit) ->
     assert [told[step]["content"]["name"] for step in ("step1", "step2")] == ["Nami", "Nami"]
 
 
-async def test_a_client_that_cannot_be_asked_is_told_what_it_would_take(kit: Kit) -> None:
+async def test_tool_that_asks_fails_for_a_client_without_elicitation(kit: Kit) -> None:
     asks(kit)
     asks(kit, "careful", what_it_can)
     async with connected(kit, "legacy") as client:
@@ -64,7 +64,7 @@ async def test_a_client_that_cannot_be_asked_is_told_what_it_would_take(kit: Kit
         assert (await client.call_tool("careful")).structured_content == {"said": "capabilities-ok: received "}
 
 
-async def test_a_2025_client_that_answers_with_an_error_ends_the_call(kit: Kit) -> None:
+async def test_error_answer_of_a_2025_client_ends_the_call(kit: Kit) -> None:
     async def refuse(context: Any, params: types.ElicitRequestParams) -> types.ErrorData:
         return types.ErrorData(code=-1, message="secret of the client")
 
@@ -75,7 +75,7 @@ async def test_a_2025_client_that_answers_with_an_error_ends_the_call(kit: Kit) 
     assert "secret" not in failed.structured_content["error"]["message"]
 
 
-async def test_a_2025_client_that_does_not_answer_is_waited_for_until_the_deadline(kit: Kit) -> None:
+async def test_unanswered_question_to_a_2025_client_ends_at_the_deadline(kit: Kit) -> None:
     async def never(context: Any, params: types.ElicitRequestParams) -> types.ElicitResult:
         await asyncio.Event().wait()
         raise AssertionError
@@ -97,8 +97,8 @@ async def second_round(client: Client, state: str | None, name: str = "asks", me
     return await client.call_tool(name, {}, input_responses={"step1": told}, request_state=state, meta=meta)  # type: ignore[arg-type]
 
 
-async def test_what_a_client_carries_is_sealed_for_its_own_call(kit: Kit) -> None:
-    """Another tool, another user, a changed letter: each is refused, and says the same."""
+async def test_request_state_is_sealed_for_its_tool_user_and_arguments(kit: Kit) -> None:
+    """Another tool, another user and a changed letter get the same refusal."""
     for name in ("asks", "other"):
         asks(kit, name, in_rounds)
     user = {"com.mangaassist/userId": "demo-user-1"}
@@ -116,7 +116,7 @@ async def test_what_a_client_carries_is_sealed_for_its_own_call(kit: Kit) -> Non
             assert (refused.value.code, refused.value.message) == (types.INVALID_PARAMS, "Invalid or expired requestState")
 
 
-async def test_only_answers_to_what_was_asked_travel_on(kit: Kit) -> None:
+async def test_only_answers_to_the_questions_asked_are_carried_on(kit: Kit) -> None:
     asks(kit, handler=in_rounds)
     told = types.ElicitResult(action="accept", content={"name": "x" * LONGEST_STATE})
     small = types.ElicitResult(action="accept", content={"name": "x"})
@@ -132,8 +132,8 @@ async def test_only_answers_to_what_was_asked_travel_on(kit: Kit) -> None:
             await call({"step1": told})
 
 
-async def test_equal_calls_of_two_clients_are_answered_each_with_its_own(kit: Kit) -> None:
-    """Nobody is known, and all arguments are equal: the work of other tools would be shared."""
+async def test_equal_calls_of_two_clients_share_no_flight_when_the_tool_asks(kit: Kit) -> None:
+    """Both are anonymous with equal arguments: calls of other tools would share a flight."""
     meeting = asyncio.Barrier(2)
 
     async def meets(context: ToolContext, arguments: Json) -> Json:
@@ -151,7 +151,7 @@ async def test_equal_calls_of_two_clients_are_answered_each_with_its_own(kit: Ki
     assert await asyncio.gather(name("Nami"), name("Robin")) == ["Nami", "Robin"]
 
 
-async def test_a_tool_that_has_not_said_so_may_not_ask_and_one_that_has_keeps_nothing(kit: Kit) -> None:
+async def test_only_a_declared_tool_may_ask_and_it_may_have_no_cache(kit: Kit) -> None:
     kit.registry.register(tool("sly", "Asks all the same.", asking("Told", user=NAME)))
     async with connected(kit, "legacy", elicitation_callback=answering("x")) as client:
         failed = await client.call_tool("sly")

@@ -1,4 +1,4 @@
-"""Batches on Streamable HTTP and on SSE streams: each message with its own answer and its own share of the limits."""
+"""Batches on Streamable HTTP and on SSE streams: each message has its own answer and share of the limits."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def by_id(answers: list[Any]) -> Json:
     return {answer["id"]: answer for answer in answers}
 
 
-async def test_each_message_of_a_batch_has_its_own_answer() -> None:
-    """Events of one stream; what is no message among them, and what there is not."""
+async def test_each_message_of_a_batch_is_answered_and_a_notification_is_not() -> None:
+    """The answers are events of one stream; an invalid message and an unknown method are among them."""
     async with in_process() as own, session(own) as client:
         mixed = [
             call(1, "search_manga_catalog", query="one piece", max_results=1),
@@ -73,7 +73,7 @@ async def test_each_message_of_a_batch_has_its_own_answer() -> None:
         assert events(stock.text)[0]["result"]["structuredContent"]["checked"] == "last_search"
 
 
-async def test_what_asks_for_nothing_is_202_and_what_is_nothing_400() -> None:
+async def test_batch_of_notifications_gets_202_and_an_empty_or_oversized_one_400() -> None:
     async with in_process() as own, session(own) as client:
         quiet = await client.post("/mcp", json=[note("notifications/cancelled", requestId=n) for n in range(2)])
         assert (quiet.status_code, quiet.content) == (202, b"")
@@ -85,8 +85,8 @@ async def test_what_asks_for_nothing_is_202_and_what_is_nothing_400() -> None:
 
 
 @cases("version", ["2025-06-18", "2025-11-25"])
-async def test_a_version_without_batches_has_none(version: str) -> None:
-    """Nor does a request that states another one, or another caller's session."""
+async def test_batch_is_refused_in_a_version_without_batches(version: str) -> None:
+    """A request with another version or another caller's session is refused too."""
     async with in_process() as own:
         async with session(own, version) as client:
             refused = await client.post("/mcp", json=[request(1, "ping")])
@@ -107,8 +107,8 @@ class Hanging:
     health = order
 
 
-async def test_calls_of_a_batch_are_served_one_at_a_time() -> None:
-    """Each is a call; the time of all of them is that of the one POST, and none is lost when it is over."""
+async def test_calls_of_a_batch_run_one_at_a_time_within_the_post() -> None:
+    """The POST lasts as long as all of its calls together, and no call is lost."""
     async with in_process(lambda ports: replace(ports, orders=Hanging())) as own:  # type: ignore[arg-type]
         async with session(own) as client:
             batch = [call(n, "lookup_order", order_id="MNG-DEMO1001") for n in range(20)]
@@ -138,8 +138,8 @@ class Counted:
         return await self.inner.search(*asked)
 
 
-async def test_nothing_is_begun_for_a_client_that_does_not_read_what_it_asked_for() -> None:
-    """In a batch that was posted, and on a WebSocket; of twenty long answers the first few are made."""
+async def test_calls_are_not_begun_for_a_client_that_does_not_read_answers() -> None:
+    """In a posted batch and on a WebSocket, only the first few of twenty long answers are made."""
     queries = ("love", "war", "school", "magic", "cooking", "sports", "robots", "history", "music", "ghosts") * 2
     asked = [call(n, "search_manga_catalog", query=query, max_results=20 - n // 10) for n, query in enumerate(queries)]
     counted: list[Counted] = []
@@ -175,8 +175,8 @@ def named(client: httpx.AsyncClient) -> dict[str, str]:
     return {"mcp-session-id": client.headers["Mcp-Session-Id"]}
 
 
-async def test_lists_are_counted_by_what_they_weigh() -> None:
-    """Twenty KB are as five calls or six of a burst of forty, however they are asked for and whoever else has read one."""
+async def test_tool_lists_are_rate_limited_by_their_size() -> None:
+    """Twenty KB count as five or six calls of a burst of forty, over any transport and for each reader."""
     async with in_process(settings=Settings(websocket=True), limited=True) as own:
         async with websocket(own.port) as client:
             await client.introduced("2025-03-26")
@@ -190,8 +190,8 @@ async def test_lists_are_counted_by_what_they_weigh() -> None:
             assert set(told) == {"RATE_LIMITED"}
 
 
-async def test_a_batch_on_an_sse_stream() -> None:
-    """The POST is taken as one, and the answers come one by one."""
+async def test_batch_on_an_sse_stream_is_answered_one_by_one() -> None:
+    """One POST carries the batch, and each answer is an event of its own."""
     async with in_process() as own:
         url = f"http://127.0.0.1:{own.port}"
         async with httpx.AsyncClient(base_url=url, headers=BOTH) as client, client.stream("GET", "/sse") as stream:
@@ -215,8 +215,8 @@ async def told(lines: AsyncIterator[str]) -> str:
     return line.removeprefix("data:").strip()
 
 
-async def test_what_a_caller_may_ask_for_is_counted_by_message() -> None:
-    """Ten batches of twenty at once are two hundred calls, of which a burst of forty and ten a second are answered."""
+async def test_rate_limit_counts_each_message_of_a_batch() -> None:
+    """Ten batches of twenty are two hundred calls; a burst of forty and ten a second are answered."""
     async with in_process(settings=Settings(websocket=True), limited=True) as own, websocket(own.port) as client:
         await client.introduced("2025-03-26")
         for batch in range(10):

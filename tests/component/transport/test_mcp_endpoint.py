@@ -1,4 +1,4 @@
-"""/mcp as an ASGI application, with clients that no socket can be told to be: such as one that never takes its answer."""
+"""/mcp as an ASGI application, with clients that a socket cannot play, such as one that reads no answer."""
 
 from __future__ import annotations
 
@@ -128,8 +128,8 @@ async def in_session(edge: Edge, opened: Client) -> int:
     return await within(edge, opened, message("notifications/initialized", number=None)).ask()
 
 
-async def test_one_that_takes_no_answer_keeps_nobody_from_opening_a_session() -> None:
-    """Each waits for its own client."""
+async def test_client_that_reads_no_answer_does_not_block_new_sessions() -> None:
+    """Each session waits for its own client."""
     async with serving() as edge:
         deaf = Client(edge, json.dumps(INITIALIZE).encode())
         asking = asyncio.create_task(deaf.ask())
@@ -140,8 +140,8 @@ async def test_one_that_takes_no_answer_keeps_nobody_from_opening_a_session() ->
         assert await asking == 200
 
 
-async def test_when_there_is_no_room_the_longest_unused_session_gives_its_place() -> None:
-    """Its client is told 404 and opens another; one that was used a moment ago is kept."""
+async def test_longest_unused_session_yields_when_all_slots_are_taken() -> None:
+    """Its client gets 404 and opens another session; a recently used session is kept."""
     async with serving(most=2) as edge:
         first, second = opening(edge), opening(edge)
         assert [await first.ask(), await second.ask()] == [200, 200]
@@ -156,8 +156,8 @@ async def test_when_there_is_no_room_the_longest_unused_session_gives_its_place(
         assert await opening(edge).ask() == 200
 
 
-async def test_whoever_holds_every_session_gives_one_to_a_newcomer() -> None:
-    """At once, and one with nothing under way."""
+async def test_holder_of_every_session_yields_an_idle_one_to_another_principal() -> None:
+    """It yields at once a session with no request under way."""
     async with serving(most=3) as edge:
         theirs = [opening(edge, "a") for _ in range(3)]
         for each in theirs:
@@ -173,8 +173,8 @@ async def test_whoever_holds_every_session_gives_one_to_a_newcomer() -> None:
         assert await busy == 200
 
 
-async def test_sessions_that_were_ended_are_in_nobodys_way() -> None:
-    """However many there were: nothing is kept of them, here or in the SDK."""
+async def test_ended_sessions_free_their_slots_and_leave_nothing() -> None:
+    """For any number of sessions neither the server nor the SDK keeps state."""
     async with serving(most=2) as edge:
         for _ in range(20):
             client = opening(edge, "a")
@@ -186,8 +186,8 @@ async def test_sessions_that_were_ended_are_in_nobodys_way() -> None:
         assert (manager._server_instances, manager._session_owners) == ({}, {})
 
 
-async def test_an_end_waits_for_what_was_asked_and_takes_nothing_more(caplog: pytest.LogCaptureFixture) -> None:
-    """A message that met the end of its session would leave a traceback in the log, and its client without an answer."""
+async def test_delete_waits_for_requests_under_way_and_accepts_no_more(caplog: pytest.LogCaptureFixture) -> None:
+    """A message that met the session's end would leave a traceback in the log and its client unanswered."""
     async with serving() as edge:
         client = opening(edge)
         await client.ask()
@@ -216,8 +216,8 @@ async def asked_at_the_end(edge: Edge) -> tuple[Client, asyncio.Task[int], async
     return waiting, asked, closing
 
 
-async def test_what_was_taken_before_the_server_stops_is_answered() -> None:
-    """And nothing more is taken: its client is told so, and opens a session elsewhere."""
+async def test_request_taken_before_the_shutdown_is_answered() -> None:
+    """Later requests are refused, and their client opens a session elsewhere."""
     async with serving() as edge:
         waiting, asked, closing = await asked_at_the_end(edge)
         edge.go_on.set()
@@ -226,8 +226,8 @@ async def test_what_was_taken_before_the_server_stops_is_answered() -> None:
         assert (waiting.content.count(b"data: {"), waiting.content.count(b'"result"')) == (1, 1)
 
 
-async def test_what_is_not_answered_when_the_server_has_stopped_is_told_so() -> None:
-    """A stream that ended with nothing on it would leave its client waiting."""
+async def test_unanswered_request_gets_an_error_at_the_end_of_the_shutdown() -> None:
+    """A stream that ended without any event would leave its client waiting."""
     async with serving() as edge:
         waiting, asked, closing = await asked_at_the_end(edge)
         assert await asked == 200
@@ -237,8 +237,8 @@ async def test_what_is_not_answered_when_the_server_has_stopped_is_told_so() -> 
         assert (said["id"], said["error"]["message"]) == ('the "7"', ENDED)
 
 
-async def test_an_id_is_taken_while_its_request_is_under_way() -> None:
-    """The SDK would answer one of the two, and keep the connection of the other until its client gives up."""
+async def test_request_id_is_refused_while_a_request_with_it_is_under_way() -> None:
+    """The SDK would answer one of the two and hold the other's connection until its client gives up."""
     async with serving() as edge:
         client = opening(edge)
         await client.ask()
@@ -255,8 +255,8 @@ async def test_an_id_is_taken_while_its_request_is_under_way() -> None:
         assert await within(edge, client, call("wait", {}, number=7)).ask() == 200
 
 
-async def test_a_client_that_wants_to_hear_again_what_it_missed_gets_a_stream() -> None:
-    """From now on: nothing is kept to be told again."""
+async def test_last_event_id_header_gets_a_live_stream_without_replay() -> None:
+    """Events are not stored, so the stream begins with the next one."""
     async with serving() as edge:
         client = opening(edge)
         await client.ask()
@@ -271,8 +271,8 @@ async def test_a_client_that_wants_to_hear_again_what_it_missed_gets_a_stream() 
         await asyncio.gather(listening, return_exceptions=True)
 
 
-async def test_of_a_client_only_its_name_is_kept() -> None:
-    """A session lasts for half an hour, and what it was opened with would be kept as long; so with a second initialize."""
+async def test_client_name_is_kept_truncated_and_its_other_data_dropped() -> None:
+    """A session keeps its opening message for half an hour; a second initialize is trimmed alike."""
     fat = {"experimental": {"x": {"y": "z" * 500}}}
     client = {"name": "n" * 500, "version": "1", "description": "d" * 500}
     introduction = message("initialize", {"protocolVersion": VERSION_2025, "capabilities": fat, "clientInfo": client})
@@ -288,8 +288,8 @@ async def test_of_a_client_only_its_name_is_kept() -> None:
 
 
 @cases("body", [b"{", b"[]", json.dumps(message("tools/list")).encode(), b"x" * (MOST_BYTES + 1)])
-async def test_what_opens_no_session_takes_nobody_s_place(body: bytes) -> None:
-    """It is refused for what it is, full or not."""
+async def test_message_that_opens_no_session_takes_no_slot(body: bytes) -> None:
+    """It is refused for its content, whether or not slots are free."""
     async with serving(most=1) as edge:
         kept = opening(edge)
         assert await kept.ask() == 200
@@ -300,8 +300,8 @@ async def test_what_opens_no_session_takes_nobody_s_place(body: bytes) -> None:
         assert await in_session(edge, kept) == 202
 
 
-async def test_what_the_sdk_ends_by_itself_is_forgotten() -> None:
-    """It says 404 of what was idle for too long."""
+async def test_session_ended_by_the_sdk_is_forgotten() -> None:
+    """The SDK answers 404 for a session that was idle too long."""
     async with serving(most=1) as edge:
         client = opening(edge)
         await client.ask()
@@ -313,8 +313,8 @@ async def test_what_the_sdk_ends_by_itself_is_forgotten() -> None:
         assert len(edge.endpoint.sessions) == 0
 
 
-async def test_a_session_that_had_to_yield_before_it_was_open_is_ended_once_it_is() -> None:
-    """Else the SDK would keep it, counted by nobody."""
+async def test_session_that_yields_before_it_is_open_is_ended_once_open() -> None:
+    """Otherwise the SDK would keep it, counted in no limit."""
     go_on, ended = asyncio.Event(), []
 
     async def sdk(scope: Any, receive: Any, send: Any) -> None:

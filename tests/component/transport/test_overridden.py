@@ -1,4 +1,4 @@
-"""What of uvicorn, h11, the SDK and PyJWT is overridden or reached into: an upgrade that moves one of these fails here."""
+"""Methods of uvicorn, h11, the SDK and PyJWT that are overridden or used: an upgrade that moves one fails here."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ OVERRIDDEN = [
 
 
 @pytest.mark.parametrize(("ours", "theirs", "names"), OVERRIDDEN, ids=lambda each: getattr(each, "__name__", ""))
-def test_what_is_overridden_is_there_and_takes_the_same(ours: type, theirs: type, names: set[str]) -> None:
-    """A method that an upgrade renames would go on to be overridden, and never be called."""
+def test_overridden_methods_exist_upstream_with_the_same_parameters(ours: type, theirs: type, names: set[str]) -> None:
+    """An override of a renamed method would never be called."""
     own = {name for name, value in vars(ours).items() if inspect.isfunction(value) and hasattr(theirs, name)}
     assert own - {"__init__"} == names
     for name in names:
@@ -51,21 +51,21 @@ def test_what_is_overridden_is_there_and_takes_the_same(ours: type, theirs: type
         assert list(inspect.signature(getattr(ours, name)).parameters) == list(given), name
 
 
-def test_what_is_overridden_where_requests_are_read_in_c() -> None:
-    """The same, where httptools is installed."""
+def test_overridden_httptools_methods_exist_upstream() -> None:
+    """It runs where httptools is installed."""
     pytest.importorskip("httptools", reason="httptools is not installed: h11 reads all requests here")
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
     from server.transport.http.connection import PlainRequests
 
     counted = {"connection_made", "connection_lost", "pause_writing", "resume_writing"}
-    test_what_is_overridden_is_there_and_takes_the_same(CountedConnection, HttpToolsProtocol, counted)
+    test_overridden_methods_exist_upstream_with_the_same_parameters(CountedConnection, HttpToolsProtocol, counted)
     read = {"data_received", "on_header", "on_headers_complete", "on_response_complete"}
-    test_what_is_overridden_is_there_and_takes_the_same(PlainRequests, HttpToolsProtocol, read)
+    test_overridden_methods_exist_upstream_with_the_same_parameters(PlainRequests, HttpToolsProtocol, read)
 
 
-async def test_uvicorn_calls_what_is_overridden() -> None:
-    """In this order, with the tick's number and the sockets it was given."""
+async def test_uvicorn_calls_the_overridden_methods_in_order() -> None:
+    """They get the tick's number and the given sockets."""
     called: list[Any] = []
 
     class Noted(uvicorn.Server):
@@ -109,7 +109,7 @@ class Wire(asyncio.Transport):
     def resume_reading(self) -> None: ...
 
 
-async def test_a_request_under_way_tells_what_is_asked_of_it() -> None:
+async def test_request_cycle_has_the_attributes_the_connection_uses() -> None:
     """`HttpConnection` ends a request by telling its cycle, and asks it how far the answer is."""
     called = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""Who hears that the history of a session has grown: whoever listens there as its user, and nobody else."""
+"""Only a session's own listeners are notified of its new calls."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ async def of_2025(kit: Kit) -> AsyncIterator[tuple[Client, list[str]]]:
         yield client, heard
 
 
-async def test_only_the_listener_of_a_session_hears_of_its_calls(kit: Kit) -> None:
+async def test_only_the_listener_of_a_session_is_notified_of_its_calls(kit: Kit) -> None:
     async with of_2025(kit) as (client, heard):
         await client.subscribe_resource(HISTORY, meta=stated())
         for whose in OTHERS:
@@ -72,8 +72,8 @@ async def test_only_the_listener_of_a_session_hears_of_its_calls(kit: Kit) -> No
         assert heard == [HISTORY]
 
 
-async def test_a_2026_subscription_hears_of_its_own_session_alone(kit: Kit) -> None:
-    """Over a transport without headers: the session is the connection's."""
+async def test_subscription_of_2026_is_notified_of_its_own_session_only(kit: Kit) -> None:
+    """Over a transport without headers the session is that of the connection."""
     heard: list[ServerEvent] = []
 
     async def listen(client: Client, begun: asyncio.Event) -> None:
@@ -96,7 +96,7 @@ async def test_a_2026_subscription_hears_of_its_own_session_alone(kit: Kit) -> N
         task.cancel()
 
 
-async def test_a_burst_of_calls_is_told_at_most_once_a_second(kit: Kit) -> None:
+async def test_burst_of_calls_is_notified_at_most_once_a_second(kit: Kit) -> None:
     async with of_2025(kit) as (client, heard):
         await client.subscribe_resource(HISTORY, meta=stated())
         for _ in range(10):
@@ -105,7 +105,7 @@ async def test_a_burst_of_calls_is_told_at_most_once_a_second(kit: Kit) -> None:
         assert heard == [HISTORY] * 2, "the first at once, all that came within the second together"
 
 
-async def test_one_connection_may_listen_as_several_customers_and_stop_for_one(kit: Kit) -> None:
+async def test_connection_may_subscribe_for_several_users_and_unsubscribe_one(kit: Kit) -> None:
     async with of_2025(kit) as (client, heard):
         for user in ("u", "v"):
             await client.subscribe_resource(HISTORY, meta=stated(user=user))
@@ -118,7 +118,7 @@ async def test_one_connection_may_listen_as_several_customers_and_stop_for_one(k
         assert heard == [HISTORY]
 
 
-async def test_a_call_that_nobody_listens_to_tells_nobody_and_makes_no_trip_more(kit: Kit) -> None:
+async def test_call_without_listeners_notifies_nobody_and_makes_two_round_trips(kit: Kit) -> None:
     told: list[ServerEvent] = []
     kit.app.protocol.tool_list_changes.bus.subscribe(told.append)
     async with telling(kit):
@@ -129,8 +129,8 @@ async def test_a_call_that_nobody_listens_to_tells_nobody_and_makes_no_trip_more
         assert (told, len(kit.redis.trips)) == ([], 2)
 
 
-async def test_a_listener_is_told_of_calls_on_another_replica(opener: Opener) -> None:
-    """What goes between them is a hash: neither the session nor the user is in it."""
+async def test_listener_is_notified_of_calls_on_another_replica_by_a_hash(opener: Opener) -> None:
+    """Messages between replicas contain neither the session nor the user."""
     here: Kit = await opener()
     there: Kit = await opener()
     messages: list[bytes] = []
@@ -150,12 +150,12 @@ async def test_a_listener_is_told_of_calls_on_another_replica(opener: Opener) ->
 
 
 @cases("wrong", [b'{"resource": "manga://session/history", "owner": 7}', b'{"owner": "x"}'])
-def test_a_message_that_names_no_owner_is_nobodys(wrong: bytes) -> None:
-    """It must not be told to everybody instead."""
+def test_update_message_without_an_owner_is_dropped(wrong: bytes) -> None:
+    """It must not be sent to all listeners instead."""
     assert decode_event(wrong, "here") is None
 
 
-async def test_a_client_without_a_named_session_hears_of_its_connections_own(kit: Kit) -> None:
+async def test_client_without_a_named_session_is_notified_of_its_connection_session(kit: Kit) -> None:
     async with of_2025(kit) as (client, heard):
         await client.subscribe_resource(HISTORY)
         await client.call_tool(SEARCH, {"query": "pirates"})

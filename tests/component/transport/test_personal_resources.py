@@ -1,4 +1,4 @@
-"""Orders, and what is remembered, as resources: for their owner alone, by the rules of the tools, and audited."""
+"""Orders and profiles as resources: for their owner only, by the rules of the tools, and audited."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async def viewed(kit: Kit) -> Kit:
 
 
 @cases("era", ERAS)
-async def test_an_order_is_read_as_the_tool_tells_it(era: str, kit: Kit) -> None:
+async def test_order_resource_is_the_answer_of_the_tool_and_private(era: str, kit: Kit) -> None:
     told = (await kit.ask("lookup_order", {"order_id": OWN}, user="u")).value
     async with connected(kit, era) as client:
         assert await read(client, f"manga://orders/{OWN}") == told
@@ -89,7 +89,7 @@ async def test_an_order_is_read_as_the_tool_tells_it(era: str, kit: Kit) -> None
     assert era == "legacy" or (result.ttl_ms, result.cache_scope) == (0, "private")
 
 
-async def test_a_foreign_order_a_missing_one_and_no_number_at_all_are_one_answer(kit: Kit) -> None:
+async def test_foreign_missing_and_malformed_order_numbers_give_one_answer(kit: Kit) -> None:
     async with connected(kit, "auto") as client:
         told = [await refused(client, f"manga://orders/{each}") for each in (FOREIGN, MISSING, "x", f"{OWN}%0A")]
         anonymous = [await refused(client, f"manga://orders/{each}", None) for each in (OWN, MISSING, "x")]
@@ -99,14 +99,14 @@ async def test_a_foreign_order_a_missing_one_and_no_number_at_all_are_one_answer
     assert (anonymous[0]["code"], anonymous[0]["name"]) == (types.INVALID_PARAMS, "FORBIDDEN")
 
 
-async def test_numbers_are_proposed_to_their_owner_alone(kit: Kit) -> None:
+async def test_order_numbers_are_completed_for_their_owner_only(kit: Kit) -> None:
     async with connected(kit, "auto") as client:
         assert [await proposed(client, typed, "u") for typed in ("", "mng-u", " 0001", "vv")] == [[OWN], [OWN], [OWN], []]
         assert await proposed(client, "", "v") == [FOREIGN]
         assert [await proposed(client, FOREIGN, user) for user in ("u", None)] == [[], []]
 
 
-async def test_an_order_that_cannot_be_read_now_is_no_missing_one(kit: Kit) -> None:
+async def test_unreadable_order_is_an_error_and_not_a_missing_one(kit: Kit) -> None:
     kit.backends.orders.mood = Mood.FAILS
     async with connected(kit, "auto") as client:
         told = await refused(client, f"manga://orders/{OWN}")
@@ -115,7 +115,7 @@ async def test_an_order_that_cannot_be_read_now_is_no_missing_one(kit: Kit) -> N
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_what_is_remembered_is_read_by_its_owner(era: str, viewed: Kit) -> None:
+async def test_profile_is_readable_by_its_owner_only(era: str, viewed: Kit) -> None:
     async with connected(viewed, era) as client:
         told = await read(client, PROFILE)
         assert [each["words"] for each in told["searched"]] == ["pirates"]
@@ -131,7 +131,7 @@ async def test_what_is_remembered_is_read_by_its_owner(era: str, viewed: Kit) ->
         assert (await refused(client, PROFILE, None))["name"] == "FORBIDDEN"
 
 
-async def test_what_was_forgotten_is_read_no_more(viewed: Kit) -> None:
+async def test_forgotten_profile_is_read_as_empty(viewed: Kit) -> None:
     soon = Deadline.after(1, viewed.clock)
     async with connected(viewed, "auto") as client:
         told = await read(client, PROFILE)
@@ -142,7 +142,7 @@ async def test_what_was_forgotten_is_read_no_more(viewed: Kit) -> None:
     assert told["searched"] == told["viewed"] == []
 
 
-async def test_what_was_asked_to_be_remembered_is_read_by_its_owner_with_the_day_and_what_is_made_of_it(kit: Kit) -> None:
+async def test_profile_lists_the_owners_preferences_with_date_and_effect(kit: Kit) -> None:
     for text in ("I don't like ghosts", "I read English only"):
         await kit.ask("remember_preference", {"preference": text}, user="u")
     today = kit.store.now().date().isoformat()
@@ -158,7 +158,7 @@ async def test_what_was_asked_to_be_remembered_is_read_by_its_owner_with_the_day
 
 
 @pytest.mark.parametrize("port", ["profiles", "preferences"])
-async def test_what_cannot_be_read_now_is_not_said_to_be_nothing(viewed: Kit, port: str) -> None:
+async def test_unreadable_profile_is_an_error_and_not_an_empty_one(viewed: Kit, port: str) -> None:
     getattr(viewed.backends, port).mood = Mood.FAILS
     async with connected(viewed, "auto") as client:
         assert (await refused(client, PROFILE))["name"] == "DEPENDENCY_FAILURE"
@@ -181,7 +181,7 @@ async def test_each_access_to_personal_data_leaves_an_audit_line_without_the_use
     ]
 
 
-async def test_nothing_personal_is_shown_that_cannot_be_written_down(opener: Opener) -> None:
+async def test_personal_resource_is_withheld_when_its_audit_line_cannot_be_written(opener: Opener) -> None:
     kit: Kit = await opener(audit=AuditLog(Sink(says=False), required=True))
     async with connected(kit, "legacy") as client:
         for uri in (f"manga://orders/{OWN}", PROFILE):

@@ -1,4 +1,4 @@
-"""Plain calls of the 2026 era go past the SDK's dispatcher: what is answered, told, refused and cut off is as beside it."""
+"""Plain calls of the 2026 era, past the SDK's dispatcher, behave like those through it."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 @cases("case", [*CASES, *REFUSED])
-async def test_both_ways_answer_the_same(case: str, short: list[object]) -> None:
-    """A member of the message that nobody knows is what sends a call the long way."""
+async def test_direct_and_sdk_path_give_the_same_answer(case: str, short: list[object]) -> None:
+    """An unknown member of the message makes a call take the SDK's path."""
     body, headers = (CASES | REFUSED)[case]
     async with in_process() as own, Connection.to(own.port) as client:
         await client.request("POST", "/mcp", *in_2026(SEARCH))
@@ -89,7 +89,9 @@ def same(value: Any) -> Any:
     return [same(each) for each in value] if isinstance(value, list) else value
 
 
-async def test_a_result_that_cannot_be_written_is_answered_without_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_result_that_cannot_be_serialized_is_an_internal_error_without_details(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
     def no_result(*_: object) -> bytes:
         raise ValueError("secret")
 
@@ -156,14 +158,14 @@ class Exchange:
         return b'{"content":[]}'
 
 
-async def test_an_answer_is_json_as_long_as_nothing_is_told_before() -> None:
+async def test_answer_without_notifications_is_plain_json() -> None:
     own = Exchange({"told": True})  # nobody asked for it
     assert await own.run()
     assert json.loads(own.said) == {"jsonrpc": "2.0", "id": 1, "result": {"content": []}}
     assert (own.status, dict(own.parts[0]["headers"])[b"content-type"]) == (200, b"application/json")
 
 
-async def test_what_is_told_before_makes_it_a_stream() -> None:
+async def test_answer_after_a_notification_is_an_event_stream() -> None:
     own = Exchange({"told": True}, progressToken="t")  # noqa: S106
     assert await own.run()
     told, answer = (json.loads(each[6:]) for each in own.said.splitlines() if each.startswith(b"data: "))
@@ -173,14 +175,14 @@ async def test_what_is_told_before_makes_it_a_stream() -> None:
     assert dict(own.parts[0]["headers"])[b"content-type"].startswith(b"text/event-stream")
 
 
-async def test_an_error_of_the_protocol_has_its_status() -> None:
+async def test_protocol_error_has_its_http_status() -> None:
     own = Exchange({"wrong": True})
     assert await own.run()
     assert (own.status, json.loads(own.said)["error"]) == (400, {"code": types.INVALID_PARAMS, "message": "no"})
 
 
-async def test_a_call_ends_with_its_connection() -> None:
-    """That is how a client of this era cancels; nothing is answered."""
+async def test_call_is_cancelled_with_its_connection() -> None:
+    """Clients of this era cancel by closing; no answer is sent."""
     own = Exchange({"wait": True})
     running = asyncio.create_task(own.run())
     await asyncio.wait_for(own.begun.wait(), 30)
@@ -190,7 +192,7 @@ async def test_a_call_ends_with_its_connection() -> None:
     assert own.parts == []
 
 
-async def test_whoever_cancels_the_request_itself_is_told_so() -> None:
+async def test_cancelling_the_request_task_raises_cancelled_error() -> None:
     own = Exchange({"wait": True})
     running = asyncio.create_task(own.run())
     await asyncio.wait_for(own.begun.wait(), 30)
@@ -201,7 +203,7 @@ async def test_whoever_cancels_the_request_itself_is_told_so() -> None:
     assert [each for each in asyncio.all_tasks() if each.get_name() == "gone" and not each.cancelling()] == []
 
 
-async def test_a_server_that_ends_in_the_moment_in_which_a_client_leaves_is_heard() -> None:
+async def test_server_shutdown_during_a_client_disconnect_raises_cancelled_error() -> None:
     own = Exchange({"wait": True})
     running = asyncio.create_task(own.run())
     own.when_cancelled = running.cancel
@@ -211,7 +213,7 @@ async def test_a_server_that_ends_in_the_moment_in_which_a_client_leaves_is_hear
         await running
 
 
-async def test_a_silent_call_keeps_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_silent_call_sends_ping_comments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plain_calls, "PING_SECONDS", 0.001)
     own = Exchange({"wait": True})
     running = asyncio.create_task(own.run())
@@ -223,8 +225,8 @@ async def test_a_silent_call_keeps_its_connection(monkeypatch: pytest.MonkeyPatc
     assert b'"result":{"content":[]}' in own.said
 
 
-async def test_a_tool_that_may_ask_takes_the_long_way() -> None:
-    """What it asks is sealed there."""
+async def test_tool_that_may_ask_takes_the_sdk_path() -> None:
+    """The SDK's path seals the state of a question."""
     own = Exchange({})
     assert not await own.run(asks=True)
     assert own.parts == []

@@ -1,4 +1,4 @@
-"""Who hears that a resource, or a list of resources or prompts, has changed."""
+"""Which clients are notified of a changed resource, or of changed lists of resources or prompts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def keeping(kit: Kit) -> AsyncIterator[None]:
             task.cancel()
 
 
-async def test_a_2025_client_hears_of_what_it_watches_until_it_does_not(kit: Kit) -> None:
+async def test_client_of_2025_is_notified_of_subscribed_resources_only(kit: Kit) -> None:
     heard: asyncio.Queue[str] = asyncio.Queue()
 
     async def hear(told: Any) -> None:
@@ -63,7 +63,7 @@ async def test_a_2025_client_hears_of_what_it_watches_until_it_does_not(kit: Kit
     assert len(protocol.watchers) == 0
 
 
-async def test_a_2025_client_hears_once_of_a_burst_of_changes(kit: Kit) -> None:
+async def test_client_of_2025_is_notified_once_of_a_burst_of_list_changes(kit: Kit) -> None:
     heard: asyncio.Queue[str] = asyncio.Queue()
 
     async def hear(told: Any) -> None:
@@ -80,7 +80,7 @@ async def test_a_2025_client_hears_once_of_a_burst_of_changes(kit: Kit) -> None:
         assert heard.empty()
 
 
-async def test_a_2026_subscription_hears_of_resources_that_it_names(kit: Kit) -> None:
+async def test_subscription_of_2026_is_notified_of_the_named_resources(kit: Kit) -> None:
     offering(kit)
     async with keeping(kit), connected(kit, "auto") as client:
         wanted = {"resource_subscriptions": ["test://one"], "prompts_list_changed": True}

@@ -30,7 +30,7 @@ async def kit(opener: Opener) -> Kit:
 
 
 @cases("era", ERAS)
-async def test_what_nothing_is_registered_of_is_neither_announced_nor_answered(era: str, kit: Kit) -> None:
+async def test_server_without_primitives_announces_none_and_refuses_their_methods(era: str, kit: Kit) -> None:
     async with connected(kit, era) as client:
         announced = client.server_capabilities
         assert announced is not None
@@ -44,7 +44,7 @@ async def test_what_nothing_is_registered_of_is_neither_announced_nor_answered(e
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_what_comes_at_run_time_is_served_and_what_goes_is_not(era: str, kit: Kit) -> None:
+async def test_primitives_registered_at_run_time_are_served_and_withdrawn_ones_not(era: str, kit: Kit) -> None:
     offering(kit)
     async with connected(kit, era) as client:
         announced = client.server_capabilities
@@ -64,7 +64,7 @@ async def test_what_comes_at_run_time_is_served_and_what_goes_is_not(era: str, k
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_prompt_is_made_of_checked_arguments(era: str, kit: Kit) -> None:
+async def test_prompt_is_built_from_validated_arguments(era: str, kit: Kit) -> None:
     async with connected(offering(kit), era) as client:
         made = await client.get_prompt("greet", {"name": "Nami\u200b"})
         assert [(each.role, each.content.text) for each in made.messages] == [  # type: ignore[union-attr]
@@ -78,7 +78,7 @@ async def test_a_prompt_is_made_of_checked_arguments(era: str, kit: Kit) -> None
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_proposals_are_at_most_a_hundred_and_know_the_other_arguments(era: str, kit: Kit) -> None:
+async def test_completions_are_at_most_a_hundred_and_see_the_other_arguments(era: str, kit: Kit) -> None:
     ref, of_template = types.PromptReference(name="greet"), types.ResourceTemplateReference(uri="test://many/{which}")
     async with connected(offering(kit), era) as client:
         told = (await client.complete(ref, {"name": "name", "value": "Na"}, context_arguments={"how": "!"})).completion
@@ -91,7 +91,7 @@ async def test_proposals_are_at_most_a_hundred_and_know_the_other_arguments(era:
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_a_read_that_fails_says_why_and_nothing_that_it_should_not(era: str, kit: Kit) -> None:
+async def test_failed_read_states_its_reason_without_secrets(era: str, kit: Kit) -> None:
     async def missing(context: ToolContext, given: Given) -> Contents:
         raise NotFound("There is no such order.")
 
@@ -124,7 +124,7 @@ async def test_a_read_that_fails_says_why_and_nothing_that_it_should_not(era: st
     }
 
 
-async def test_a_prompt_without_messages_is_an_error_of_ours(kit: Kit) -> None:
+async def test_prompt_without_messages_or_too_large_is_an_internal_error(kit: Kit) -> None:
     async def nothing(context: ToolContext, given: Given) -> list[Message]:
         return []
 

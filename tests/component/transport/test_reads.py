@@ -1,4 +1,4 @@
-"""What is read goes the way of a call: granted, counted, audited, and no part of the conversation."""
+"""Reading a resource is authorized, rate limited and audited like a call, and not part of the history."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Granted(TrustEverybody):
 
 
 @cases("era", ERAS)
-async def test_a_token_lists_and_reads_what_it_grants(era: str, opener: Opener) -> None:
+async def test_token_lists_and_reads_only_what_its_scopes_grant(era: str, opener: Opener) -> None:
     kit: Kit = await opener(identifier=Granted(), primitives=())
     for name, scope in {
         "orders": "mcp:manga-tools:lookup_order",
@@ -74,7 +74,7 @@ async def test_a_token_lists_and_reads_what_it_grants(era: str, opener: Opener) 
             assert (error.value.code, error.value.data["name"]) == (types.INVALID_PARAMS, "FORBIDDEN")
 
 
-async def test_each_reading_of_a_personal_resource_leaves_a_line_in_the_audit(opener: Opener) -> None:
+async def test_reading_a_personal_resource_writes_an_audit_line(opener: Opener) -> None:
     sink = Sink()
     kit: Kit = await opener(audit=AuditLog(sink), primitives=())
     kit.app.primitives.register(template("test://orders/{order_id}", name="order", personal=True))
@@ -88,7 +88,7 @@ async def test_each_reading_of_a_personal_resource_leaves_a_line_in_the_audit(op
     assert "demo-user-1" not in json.dumps(line)
 
 
-async def test_reads_are_counted_and_limited_as_calls_are(opener: Opener) -> None:
+async def test_reads_are_counted_and_rate_limited_like_calls(opener: Opener) -> None:
     kit: Kit = offering(await opener(rate=Rate(per_second=1, burst=3), primitives=()))
     names = []
     async with connected(kit, "legacy") as client:
@@ -108,8 +108,8 @@ async def test_reads_are_counted_and_limited_as_calls_are(opener: Opener) -> Non
     ]
 
 
-async def test_what_is_read_is_no_call_of_the_conversation(kit: Kit) -> None:
-    """It stands in no history, and a key to repeat a call by says nothing of it."""
+async def test_read_is_not_part_of_the_history_and_ignores_idempotency_keys(kit: Kit) -> None:
+    """Two reads and a call have one key, and none is refused for it."""
     offering(kit)
     meta: Any = {"com.mangaassist/sessionId": "s-1", "com.mangaassist/idempotencyKey": "k-1"}
     async with connected(kit, "legacy") as client:
@@ -121,7 +121,7 @@ async def test_what_is_read_is_no_call_of_the_conversation(kit: Kit) -> None:
     assert [call.tool for call in recalled.calls] == ["search_manga_catalog"]
 
 
-async def test_the_cache_scope_says_whose_a_resource_is(kit: Kit) -> None:
+async def test_cache_scope_and_ttl_of_a_resource_are_stated(kit: Kit) -> None:
     stated = {"open": {}, "private": {"private": True, "ttl_ms": 5}, "scoped": {"scope": "mcp:manga-tools:lookup_order"}}
     for name, changed in stated.items():
         kit.app.primitives.register(resource(f"test://{name}", name=name, **changed))

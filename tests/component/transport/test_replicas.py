@@ -1,4 +1,4 @@
-"""Several processes with a Redis between them, each with a source of flags that a test turns: who is told, and how often."""
+"""Replicas with one Redis and a flags source each: which clients are notified of a change, and how often."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def rarely(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("rarely")
-async def test_who_sees_a_change_first_has_all_others_look(valkey: RedisAddress) -> None:
+async def test_replica_that_sees_a_change_first_makes_all_others_look(valkey: RedisAddress) -> None:
     async with replicas(valkey, 3) as own:
         for number, content in enumerate((OFF, ON), 1):
             for each in own:
@@ -99,8 +99,8 @@ async def test_who_sees_a_change_first_has_all_others_look(valkey: RedisAddress)
         assert [each.told for each in own] == [2, 2, 2]
 
 
-async def test_replicas_that_see_different_documents_for_a_moment_tell_each_client_once(valkey: RedisAddress) -> None:
-    """The later one looks when it is told, sees nothing new, and tells its clients when it does."""
+async def test_replicas_that_see_a_change_at_different_times_notify_each_client_once(valkey: RedisAddress) -> None:
+    """The later replica looks when hinted, sees nothing new, and notifies its clients once it does."""
     async with replicas(valkey) as (early, late):
         early.source.content = OFF
         await eventually(lambda: early.told == 1)
@@ -114,7 +114,7 @@ async def test_replicas_that_see_different_documents_for_a_moment_tell_each_clie
 
 @pytest.mark.usefixtures("rarely")
 async def test_a_change_message_lost_with_the_redis_connection_is_caught_up_on_reconnect(valkey: RedisAddress) -> None:
-    """Redis keeps nothing for who does not listen: who listens again looks at everything."""
+    """Redis stores no messages for absent subscribers, so a returning one checks everything."""
     with private_valkey() as redis:
         async with replicas(redis.address) as (one, other), connected(redis.address) as admin:
             one.source.content = other.source.content = OFF
@@ -124,7 +124,7 @@ async def test_a_change_message_lost_with_the_redis_connection_is_caught_up_on_r
 
 
 @pytest.mark.usefixtures("rarely")
-async def test_a_change_while_redis_is_away_is_there_at_once_and_elsewhere_when_it_is_back() -> None:
+async def test_change_while_redis_is_away_reaches_other_replicas_on_recovery() -> None:
     with private_valkey() as redis:
         async with replicas(redis.address) as (one, other):
             redis.kill()
@@ -138,7 +138,7 @@ async def test_a_change_while_redis_is_away_is_there_at_once_and_elsewhere_when_
             assert (one.told, other.told) == (1, 1)
 
 
-async def test_without_redis_each_replica_goes_by_its_own_source() -> None:
+async def test_replicas_without_redis_follow_their_own_sources() -> None:
     with private_valkey() as redis:
         async with replicas(redis.address) as own:
             redis.kill()

@@ -1,4 +1,4 @@
-"""What of the SDK this server leans on though no documentation promises it: an upgrade that moves one of these fails here."""
+"""Undocumented behaviour of the SDK that the server relies on: an upgrade that changes it fails here."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ async def until(true: Callable[[], bool]) -> None:
             await asyncio.sleep(0)
 
 
-async def test_the_manager_keeps_its_sessions_by_name_and_when_each_is_idle() -> None:
-    """It ends an idle one by itself, after the time that it was given, and forgets it."""
+async def test_sdk_manager_keeps_sessions_by_id_with_an_idle_deadline() -> None:
+    """It ends an idle session after its timeout and forgets it."""
     async with managed(Server("it")) as (manager, client):
         name = (await opened(client))["mcp-session-id"]
         (kept,) = manager._server_instances
@@ -70,8 +70,8 @@ async def test_the_manager_keeps_its_sessions_by_name_and_when_each_is_idle() ->
         await until(lambda: not manager._server_instances)
 
 
-async def test_a_session_with_a_request_under_way_is_not_idle() -> None:
-    """Its deadline is then at infinity, so that it is never ended under its client's hands."""
+async def test_session_with_a_request_under_way_has_no_idle_deadline() -> None:
+    """The deadline is then infinite, so the session never ends during a request."""
     answers, seen = asyncio.Event(), asyncio.Event()
 
     async def wait(ctx: Any, params: Any) -> dict[str, Any]:
@@ -93,8 +93,8 @@ async def test_a_session_with_a_request_under_way_is_not_idle() -> None:
         assert transport.idle_scope.deadline < math.inf
 
 
-async def test_of_a_session_that_its_client_ends_nothing_stays() -> None:
-    """Before mcp 2.2 both stayed for ever (CVE-2026-59951)."""
+async def test_session_ended_by_its_client_leaves_nothing_in_the_sdk() -> None:
+    """Before mcp 2.2 its state stayed for ever (CVE-2026-59951)."""
     async with managed(Server("it")) as (manager, client):
         for _ in range(3):
             headers = await opened(client)
@@ -103,8 +103,8 @@ async def test_of_a_session_that_its_client_ends_nothing_stays() -> None:
             assert manager._session_owners == manager._server_instances == {}
 
 
-async def test_a_session_object_tells_the_connection_behind_it() -> None:
-    """Which outlives the request, and is what hears of changed tools."""
+async def test_sdk_session_gives_access_to_its_connection() -> None:
+    """The connection outlives the request and carries notifications of changed tools."""
     heard: list[Any] = []
 
     async def initialized(ctx: Any, params: Any) -> None:
@@ -119,12 +119,12 @@ async def test_a_session_object_tells_the_connection_behind_it() -> None:
     assert callable(heard[0].notify)
 
 
-def test_the_only_middleware_that_is_taken_out_is_that_of_the_spans() -> None:
-    """The server clears the list; were there another one, it would go unnoticed."""
+def test_opentelemetry_is_the_only_default_middleware_of_the_sdk() -> None:
+    """The server clears the list, so a second middleware would be lost unnoticed."""
     assert [type(each).__name__ for each in Server[Any]("it").middleware] == ["OpenTelemetryMiddleware"]
 
 
-async def test_a_message_is_served_in_the_context_that_its_stream_tells() -> None:
+async def test_message_is_handled_in_the_context_of_its_stream() -> None:
     """The SDK reads `last_context` of whatever stream it is given; and a handler may answer a plain dict."""
     said: contextvars.ContextVar[str] = contextvars.ContextVar("said", default="nothing")
     heard: asyncio.Future[str] = asyncio.get_running_loop().create_future()

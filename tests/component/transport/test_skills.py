@@ -59,7 +59,7 @@ async def read(client: Client, uri: str, meta: Any = None) -> str:
 
 
 @cases("era", ERAS)
-async def test_the_server_declares_the_extension_and_its_resources(era: str, kit: Kit) -> None:
+async def test_server_declares_the_skills_extension_and_resources(era: str, kit: Kit) -> None:
     async with connected(kit, era) as client:
         declared = client.server_capabilities
         assert declared.extensions == {NAME: {}}
@@ -67,8 +67,8 @@ async def test_the_server_declares_the_extension_and_its_resources(era: str, kit
 
 
 @cases("era", ERAS)
-async def test_a_host_that_lists_verifies_and_loads_gets_what_the_entry_says(era: str, kit: Kit) -> None:
-    """Digest and size over the bytes, the front matter field by field, nothing missing and nothing besides."""
+async def test_listed_skills_match_their_files_by_digest_size_and_front_matter(era: str, kit: Kit) -> None:
+    """The list is complete, and has no other file."""
     async with connected(kit, era) as client:
         listed = await ask(client, "skills/list")
         assert (listed["ttlMs"] > 0, listed["cacheScope"]) == (True, "private")
@@ -95,7 +95,7 @@ async def test_a_host_that_lists_verifies_and_loads_gets_what_the_entry_says(era
 
 
 @cases("era", ERAS)
-async def test_what_is_no_skill_is_refused(era: str, kit: Kit) -> None:
+async def test_unknown_skill_is_refused(era: str, kit: Kit) -> None:
     async with connected(kit, era) as client:
         for uri in ("skill://selling", "skill://selling/references/ja.md", "manga://profile", "skill://x/SKILL.md"):
             with pytest.raises(MCPError, match="There is no such skill") as refused:
@@ -113,8 +113,8 @@ async def test_what_is_no_skill_is_refused(era: str, kit: Kit) -> None:
 
 
 @cases("era", ERAS)
-async def test_clients_without_the_extension_see_nothing_new(era: str, kit: Kit) -> None:
-    """Those with it are listed the files; the tools are the same bytes for both."""
+async def test_client_without_the_skills_extension_sees_no_skill_files(era: str, kit: Kit) -> None:
+    """Clients with it list the files; the tools are the same bytes for both."""
     async with connected(kit, era) as plain, connected(kit, era, extensions=[advertise(NAME, {})]) as host:
         listed = [{str(each.uri) for each in (await client.list_resources()).resources} for client in (plain, host)]
         assert not [each for each in listed[0] if each.startswith("skill:")]
@@ -123,8 +123,8 @@ async def test_clients_without_the_extension_see_nothing_new(era: str, kit: Kit)
         assert (await plain.list_tools()).model_dump_json() == (await host.list_tools()).model_dump_json()
 
 
-async def test_a_tool_that_is_off_is_named_in_no_skill(kit: Kit) -> None:
-    """And the entry is that of the files as they are then."""
+async def test_skills_name_enabled_tools_only(kit: Kit) -> None:
+    """The listed digest is that of the present files."""
     kit.switch()
     async with connected(kit, "auto") as client:
         for switched in ({}, {"compare_prices": True}, {"lookup_order": False}):
@@ -139,7 +139,7 @@ async def test_a_tool_that_is_off_is_named_in_no_skill(kit: Kit) -> None:
             assert "{" not in text
 
 
-async def test_a_flag_for_some_customers_decides_what_their_skill_names(kit: Kit) -> None:
+async def test_skill_names_a_tool_enabled_for_that_user_only(kit: Kit) -> None:
     first = {"property": "user", "operator": "in", "value": ["u"]}
     kit.switch(compare_prices={"segments": [{"name": "first", "conditions": [first]}]})
     async with connected(kit, "auto") as client:
@@ -155,7 +155,7 @@ async def read_all(client: Client) -> list[str]:
     return [await read(client, file["uri"]) for entry in listed for file in entry["resources"]]
 
 
-async def test_the_shop_has_its_topics_and_no_other_name(opener: Opener, tmp_path: Any) -> None:
+async def test_skills_name_the_topics_of_the_shop(opener: Opener, tmp_path: Any) -> None:
     file = tmp_path / "policies.md"
     file.write_text("# gift-wrapping en\n\nWe wrap.\n", "utf-8")
     kit: Kit = await opener(extensions=(SKILLS,), shop_name="Shelf & Sons", policies_file=file)
@@ -167,8 +167,8 @@ async def test_the_shop_has_its_topics_and_no_other_name(opener: Opener, tmp_pat
 
 
 @cases("language", ["en", "ja"])
-async def test_the_prompt_says_what_the_skills_say(language: str, kit: Kit) -> None:
-    """Every rule of the prompt is a section of a skill, word for word, for the same caller."""
+async def test_every_rule_of_the_assistant_prompt_is_in_a_skill(language: str, kit: Kit) -> None:
+    """For one caller each rule of the prompt is a section of a skill, word for word."""
     async with connected(kit, "auto") as client:
         prompt = await text_of(client, "shopping_assistant", {"language": language})
         loaded = "\n".join(await read_all(client))

@@ -39,7 +39,7 @@ async def refusal(client: Client, uri: str, **meta: Any) -> tuple[int, str]:
 
 
 @cases("era", ERAS)
-async def test_a_title_is_read_as_the_tool_tells_it(era: str, kit: Kit) -> None:
+async def test_title_resource_is_the_answer_of_the_tool(era: str, kit: Kit) -> None:
     told = (await kit.ask("get_manga_details", {"title_id": "manga-000001"})).value
     async with connected(kit, era) as client:
         assert await read(client, TITLE) == told
@@ -49,12 +49,12 @@ async def test_a_title_is_read_as_the_tool_tells_it(era: str, kit: Kit) -> None:
 
 
 @cases("title_id", ["manga-999999", "no%20id", "%00", "-"])
-async def test_a_title_that_is_not_there_is_an_error_with_its_address(title_id: str, kit: Kit) -> None:
+async def test_missing_title_is_an_error_with_its_uri(title_id: str, kit: Kit) -> None:
     async with connected(kit, "auto") as client:
         assert await refusal(client, f"manga://titles/{title_id}") == (types.INVALID_PARAMS, "NOT_FOUND")
 
 
-async def test_a_title_says_what_it_had_to_do_without(kit: Kit) -> None:
+async def test_title_resource_states_its_degradation(kit: Kit) -> None:
     kit.backends.stock.mood = kit.backends.catalog.mood = Mood.FAILS
     async with connected(kit, "auto") as client:
         told = await read(client, TITLE)
@@ -62,8 +62,8 @@ async def test_a_title_says_what_it_had_to_do_without(kit: Kit) -> None:
 
 
 @pytest.mark.parametrize("mood", BAD)
-async def test_a_title_that_no_backend_tells_is_the_last_known_one(mood: Mood, kit: Kit) -> None:
-    """By the same rung of the ladder as the tool's, whatever it is that the backends do."""
+async def test_title_resource_falls_back_to_last_known_details(mood: Mood, kit: Kit) -> None:
+    """It uses the tool's own fallback, for every kind of backend failure."""
     kit.backends.titles.mood = kit.backends.catalog.mood = mood
     async with connected(kit, "auto") as client:
         told = await read(client, TITLE)
@@ -83,13 +83,13 @@ async def test_a_title_that_no_backend_tells_is_the_last_known_one(mood: Mood, k
         ("Garden", "manga-000004"),
     ],
 )
-async def test_ids_are_proposed_by_what_is_typed_of_a_name(typed: str, first: str, kit: Kit) -> None:
+async def test_title_ids_are_completed_by_a_typed_name(typed: str, first: str, kit: Kit) -> None:
     async with connected(kit, "auto") as client:
         proposed = (await client.complete(OF_TITLES, {"name": "title_id", "value": typed})).completion
     assert proposed.values[0] == first
 
 
-async def test_the_most_popular_are_proposed_where_nothing_is_typed_and_nothing_for_nonsense(kit: Kit) -> None:
+async def test_popular_titles_complete_an_empty_text_and_nonsense_has_no_completion(kit: Kit) -> None:
     async with connected(kit, "auto") as client:
         empty = (await client.complete(OF_TITLES, {"name": "title_id", "value": ""})).completion.values
         assert empty == [f"manga-{n:06}" for n in range(1, 7)]
@@ -104,8 +104,8 @@ async def test_the_most_popular_are_proposed_where_nothing_is_typed_and_nothing_
 
 @cases("era", ERAS)
 @cases("topic", TOPICS)
-async def test_the_shop_speaks_for_itself_in_both_languages(era: str, topic: str, kit: Kit) -> None:
-    """And each topic is listed, for clients that know nothing of templates."""
+async def test_policy_resource_has_both_languages_and_is_listed(era: str, topic: str, kit: Kit) -> None:
+    """Each topic is listed for clients that do not know templates."""
     uri = f"manga://policies/{topic}"
     async with connected(kit, era) as client:
         listed = {each.uri: each for each in (await client.list_resources()).resources}
@@ -116,7 +116,7 @@ async def test_the_shop_speaks_for_itself_in_both_languages(era: str, topic: str
     assert era == "legacy" or result.cache_scope == "public"
 
 
-async def test_a_policy_that_there_is_not_is_an_error_that_names_those_there_are(kit: Kit) -> None:
+async def test_unknown_policy_topic_is_refused_with_the_existing_ones(kit: Kit) -> None:
     async with connected(kit, "auto") as client:
         for topic in ("gifts", "Shipping", "shipping%2Fja"):
             with pytest.raises(MCPError, match=r"shipping, returns, payment, languages") as refused:
@@ -126,8 +126,8 @@ async def test_a_policy_that_there_is_not_is_an_error_that_names_those_there_are
         assert (await client.complete(ref, {"name": "topic", "value": "pa"})).completion.values == ["payment"]
 
 
-async def test_nobody_waits_for_what_is_never_told(kit: Kit) -> None:
-    """Whose changes the server does not hear of is refused in the one era, and not acknowledged in the other."""
+async def test_subscription_to_a_resource_without_change_events_is_refused(kit: Kit) -> None:
+    """The 2025 era gets an error, and the 2026 era no acknowledgement."""
     uris = [TITLE, "manga://policies/returns", "manga://orders/MNG-UUUU0001", "manga://profile"]
     async with connected(kit, "legacy") as client:
         for uri in uris:

@@ -1,4 +1,4 @@
-"""What a tool tells its client while it runs: how far it is, and what happened."""
+"""A running tool sends its client progress and log messages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.virtual_time, pytest.mark.filterwarnings(LEGACY_WORDS)
 
 
 @pytest.mark.parametrize("era", ERAS)
-async def test_progress_is_told_to_who_wants_it_and_no_more_than_anybody_reads(era: str, kit: Kit) -> None:
+async def test_progress_is_sent_on_request_and_limited_in_number(era: str, kit: Kit) -> None:
     async def advance(context: ToolContext, arguments: Json) -> Json:
         for done in range(MOST_NOTIFICATIONS + 10):
             await context.client.progress(done, 100, "\u200bon the way")
@@ -43,7 +43,7 @@ async def test_progress_is_told_to_who_wants_it_and_no_more_than_anybody_reads(e
 
 
 async def test_a_cancelled_call_gets_no_message_while_another_call_goes_on_with_its_work(kit: Kit) -> None:
-    """Its work may go on for somebody else who asked the same."""
+    """The flight may go on for another caller that asked the same."""
     begun, go_on = asyncio.Event(), asyncio.Event()
 
     async def advance(context: ToolContext, arguments: Json) -> Json:
@@ -89,8 +89,8 @@ async def logging(context: ToolContext, arguments: Json) -> Json:
     return said("done")
 
 
-async def test_log_messages_are_for_clients_that_want_them(kit: Kit) -> None:
-    """By level: a 2025 client says so for its connection, a 2026 one with each call."""
+async def test_log_messages_are_sent_at_the_level_the_client_asked_for(kit: Kit) -> None:
+    """A 2025 client sets the level for its connection, a 2026 client with each call."""
     heard: list[str] = []
 
     async def hear(params: types.LoggingMessageNotificationParams) -> None:

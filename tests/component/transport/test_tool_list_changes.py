@@ -1,4 +1,4 @@
-"""Who is told of a changed tool list: each client whose own list is another one, once, and nobody else."""
+"""A client whose own tool list changed is notified once, and no other client is."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ async def keeping() -> AsyncIterator[Lists]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_a_client_is_told_once_of_each_change_and_within_the_window() -> None:
+async def test_client_is_notified_once_of_each_change_within_the_window() -> None:
     async with keeping() as lists:
         clock = running_clock()
         _, heard = lists.connect()
@@ -121,7 +121,7 @@ async def test_a_client_is_told_once_of_each_change_and_within_the_window() -> N
             assert heard.told == number
 
 
-async def test_a_burst_of_changes_is_one_comparison_and_one_notification() -> None:
+async def test_burst_of_changes_is_one_comparison_and_one_notification() -> None:
     async with keeping() as lists:
         _, heard = lists.connect()
         before = len(lists.digests)
@@ -133,7 +133,7 @@ async def test_a_burst_of_changes_is_one_comparison_and_one_notification() -> No
         assert len(lists.digests) - before <= 2, "the burst ends as the window does"
 
 
-async def test_what_has_changed_back_within_the_window_is_nothing_to_tell_of() -> None:
+async def test_change_reverted_within_the_window_is_not_notified() -> None:
     async with keeping() as lists:
         _, heard = lists.connect()
         lists.flip(**{OFF: False})
@@ -143,8 +143,8 @@ async def test_what_has_changed_back_within_the_window_is_nothing_to_tell_of() -
         assert heard.told == 0
 
 
-async def test_only_whose_own_list_has_changed_is_told() -> None:
-    """By the user, by the scopes of a token; and nobody for a flag of no tool or for words that decide nothing."""
+async def test_only_clients_whose_own_list_changed_are_notified() -> None:
+    """A list depends on user and scopes; a flag of an unknown tool and one at 100 percent change none."""
     async with keeping() as lists:
         lists.flip(**{OFF: False})
         await lists.settled()
@@ -159,7 +159,7 @@ async def test_only_whose_own_list_has_changed_is_told() -> None:
         assert sum(each.told for each in heard.values()) == 2
 
 
-async def test_a_share_that_grows_tells_those_who_come_into_it() -> None:
+async def test_growing_percentage_notifies_the_users_who_gain_the_tool() -> None:
     async with keeping() as lists:
         lists.flip(**{OFF: {"percent": 0}})
         await lists.settled()
@@ -180,7 +180,7 @@ def listed_by(lists: Lists, who: Principal) -> list[Any]:
     return ToolAccess(registry_of(TOOLS), lists.flags).list_tools(who)
 
 
-async def test_a_list_is_looked_at_once_for_all_who_have_it() -> None:
+async def test_list_is_computed_once_for_all_clients_with_equal_rights() -> None:
     async with keeping() as lists:
         heard = [lists.connect(who)[1] for who in (ANYBODY, ALICE) for _ in range(500)]
         lists.digests.clear()
@@ -190,8 +190,8 @@ async def test_a_list_is_looked_at_once_for_all_who_have_it() -> None:
         assert sorted(lists.digests, key=str) == sorted((ANYBODY, ALICE), key=str)
 
 
-async def test_calls_have_their_turn_while_many_are_compared_and_told() -> None:
-    """Between two turns of the loop no more is done than a slice: so many lists, and so many notifications behind it."""
+async def test_comparing_and_notifying_many_clients_yields_to_calls() -> None:
+    """Each loop iteration compares a bounded number of lists and sends a bounded number of notifications."""
     async with keeping() as lists:
         heard = [lists.connect(Principal(user=f"user-{number}"))[1] for number in range(1000)]
         lists.digests.clear()
@@ -205,8 +205,8 @@ async def test_calls_have_their_turn_while_many_are_compared_and_told() -> None:
         assert most <= 2 * audiences.SLICE
 
 
-async def test_who_joins_before_anything_was_listed_knows_what_there_is() -> None:
-    """Without having asked; and of what changed just before it came, though not yet looked at, it need not hear."""
+async def test_client_that_joins_after_a_change_is_not_notified_of_it() -> None:
+    """The change was not yet compared when the client joined, and the client had listed no tools."""
     async with keeping() as lists:
         _, early = lists.connect()
         lists.flip(**{OFF: False})
@@ -215,8 +215,8 @@ async def test_who_joins_before_anything_was_listed_knows_what_there_is() -> Non
         assert (early.told, late.told) == (1, 0)
 
 
-async def test_a_connection_hears_for_everybody_it_has_listed_for() -> None:
-    """An agent states the user with each request: its own list is that of nobody, and that of those users."""
+async def test_connection_is_notified_for_every_user_it_listed_tools_for() -> None:
+    """An agent states the user per request: its lists are the anonymous one and those of its users."""
     async with keeping() as lists:
         lists.flip(**{OFF: False})
         await lists.settled()
@@ -233,7 +233,7 @@ async def test_a_connection_hears_for_everybody_it_has_listed_for() -> None:
         assert known == audiences.MOST_PRINCIPALS
 
 
-async def test_a_client_that_does_not_read_holds_up_nobody_and_has_one_notification_waiting() -> None:
+async def test_slow_client_blocks_nobody_and_has_one_pending_notification() -> None:
     async with keeping() as lists:
         _, stuck = lists.connect(heard=Heard(reads=False))
         _, other = lists.connect()
@@ -246,8 +246,8 @@ async def test_a_client_that_does_not_read_holds_up_nobody_and_has_one_notificat
         assert stuck.told == 2
 
 
-async def test_a_session_hears_on_its_stream_and_when_it_was_cut_what_it_has_missed_once() -> None:
-    """Over Streamable HTTP a client opens its stream after it said that it is ready, and again whenever a proxy cut it."""
+async def test_session_is_notified_on_its_stream_and_once_of_what_it_missed() -> None:
+    """On Streamable HTTP the stream opens after the client is ready, and again after a proxy cut it."""
     async with keeping() as lists:
         streams = lists.changes.streams
         _, heard = lists.connect(session="s1")
@@ -280,8 +280,8 @@ async def test_a_session_hears_on_its_stream_and_when_it_was_cut_what_it_has_mis
         assert streams._open == {"s1"}
 
 
-async def test_nothing_is_kept_of_a_connection_that_has_ended() -> None:
-    """Though a notification was on its way to it, and however often it said that it is ready."""
+async def test_ended_connection_leaves_nothing_behind() -> None:
+    """A notification was on its way to it, and it had reported ready several times."""
     async with keeping() as lists:
         connection, heard = lists.connect(heard=Heard(reads=False))
         for _ in range(3):
@@ -299,7 +299,7 @@ async def test_nothing_is_kept_of_a_connection_that_has_ended() -> None:
         assert (heard.begun, heard.told) == (1, 0)
 
 
-async def test_a_subscription_hears_of_its_own_tools_and_of_everything_else() -> None:
+async def test_subscription_is_notified_of_its_own_tools_and_of_resource_updates() -> None:
     async with keeping() as lists:
         told: dict[Principal, list[ServerEvent]] = {ALICE: [], BOB: []}
         leave = [lists.changes.bus_for(who).subscribe(events.append) for who, events in told.items()]
@@ -316,7 +316,7 @@ async def test_a_subscription_hears_of_its_own_tools_and_of_everything_else() ->
         assert len(lists.changes) == 0
 
 
-async def test_what_another_process_tells_of_is_looked_at_here() -> None:
+async def test_change_reported_by_another_process_is_compared_here() -> None:
     async with keeping() as lists:
         looks: list[None] = []
         lists.changes.on_change(lambda: looks.append(None))
@@ -333,8 +333,8 @@ async def test_what_another_process_tells_of_is_looked_at_here() -> None:
         assert len(looks) == 2
 
 
-def test_a_tool_in_another_form_is_another_list() -> None:
-    """A tool that is replaced under its name counts as a change, and one whose handler alone is another does not."""
+def test_tool_with_another_description_changes_the_list_and_another_handler_does_not() -> None:
+    """The tool is replaced under its own name."""
     registry = registry_of(TOOLS)
 
     def digest_with(**changed: Any) -> str:

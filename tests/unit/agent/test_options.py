@@ -11,14 +11,14 @@ JWT = {"AGENT_JWT_ISSUER": "https://i", "AGENT_JWT_AUDIENCE": "a, b", "AGENT_JWT
 HOME = "127.0.0.1"
 
 
-def test_without_any_it_is_a_model_of_claudes_on_loopback() -> None:
+def test_settings_without_environment_are_a_claude_model_on_loopback() -> None:
     assert ModelSettings.read({}) == ModelSettings(MODEL)
     assert "claude" in MODEL
     assert ServiceSettings.read({}, HOME) == ServiceSettings()
     assert patience_ms(parser().parse_args([])) < 3000
 
 
-def test_each_is_read() -> None:
+def test_every_setting_is_read_from_its_variable() -> None:
     said = {"AGENT_MODEL": "m", "AGENT_TEMPERATURE": "0", "AGENT_MAX_TOKENS": "300", "AGENT_PROMPT_CACHE": "off"}
     assert ModelSettings.read(said | {"AGENT_MODEL_SILENCE_MS": "900"}) == ModelSettings("m", 0.0, 300, False, 900)
     assert ModelSettings.read(said, "another").model == "another"
@@ -43,12 +43,12 @@ def test_each_is_read() -> None:
         ({"AGENT_TURN_TOKENS": "2.5"}, HOME, "AGENT_TURN_TOKENS"),
     ],
 )
-def test_a_wrong_one_of_the_service_is_named(said: dict[str, str], host: str, named: str) -> None:
+def test_wrong_service_setting_is_refused_by_name(said: dict[str, str], host: str, named: str) -> None:
     with pytest.raises(WrongSetting, match=named):
         ServiceSettings.read(said, host)
 
 
 @cases("said", [{"AGENT_TEMPERATURE": "1.5"}, {"AGENT_MAX_TOKENS": "many"}, {"AGENT_PROMPT_CACHE": "yes"}])
-def test_a_wrong_one_of_the_model_is_named(said: dict[str, str]) -> None:
+def test_wrong_model_setting_is_refused_by_name(said: dict[str, str]) -> None:
     with pytest.raises(WrongSetting, match=next(iter(said))):
         ModelSettings.read(said)

@@ -36,22 +36,22 @@ BERSERK = {"title_id": "manga-1", "title": "Berserk", "price_jpy": 693, "in_stoc
         ),
     ],
 )
-def test_results_are_told_in_words(results: list[dict[str, object]], said: str) -> None:
+def test_results_are_told_as_sentences(results: list[dict[str, object]], said: str) -> None:
     assert tell_known(results, "?") == said
 
 
-def test_what_the_last_result_names_comes_first_with_all_that_is_known_of_it() -> None:
+def test_titles_of_the_last_result_are_told_first_with_all_that_is_known_of_them() -> None:
     found = {"results": [{"title_id": "manga-2", "title": "Monster"}, BERSERK]}
     stock = {"items": [{"title_id": "manga-1", "in_stock": False}]}
     assert tell_known([found, stock], "?") == "What I know so far: Berserk (¥693, sold out); Monster."
 
 
-def test_a_question_in_japanese_is_answered_so() -> None:
+def test_japanese_question_is_answered_in_japanese() -> None:
     assert tell_known([{"results": [BERSERK]}], "在庫は？") == "今わかっているのは次のとおりです。Berserk (¥693, 在庫あり)。"
     for name, (english, japanese) in SAID.items():
         assert (sentence(name, "stock?"), sentence(name, "ありますか")) == (english, japanese)
 
 
-def test_an_amount_is_said_as_the_shop_says_it() -> None:
+def test_amounts_are_written_with_the_symbol_of_their_currency() -> None:
     told = [amount("price_jpy", 770), amount("total_usd", 7.5), amount("price_eur", 12), amount("price_chf", 7.5)]
     assert told == ["¥770", "$7.50", "€12.00", "7.5 CHF"]

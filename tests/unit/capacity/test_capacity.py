@@ -1,4 +1,4 @@
-"""The arithmetic of tasks, units and dollars, by numbers that can be checked by hand; and what it is fed with."""
+"""The capacity calculation of tasks, units and dollars is checked by hand-computed numbers, and so is its input."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def inputs() -> Inputs:
     return read_inputs()
 
 
-def test_the_document_is_what_the_command_prints(inputs: Inputs) -> None:
+def test_committed_document_is_what_the_command_prints(inputs: Inputs) -> None:
     assert (FOLDER / DOCUMENT).read_text("utf-8") == document(inputs), "make capacity writes it anew"
 
 
-def test_the_plot_is_drawn_from_the_same(inputs: Inputs, tmp_path: Path) -> None:
+def test_committed_plot_is_what_the_plot_function_draws(inputs: Inputs, tmp_path: Path) -> None:
     plot(inputs, read_prices(REGION), tmp_path)
     assert (FOLDER / PLOT).read_bytes() == (tmp_path / PLOT).read_bytes(), "make capacity draws it anew"
 
 
-def test_the_day_and_the_turn_are_those_of_the_simulated_fleet(inputs: Inputs) -> None:
+def test_day_and_turn_of_the_inputs_are_those_of_the_fleet_simulation(inputs: Inputs) -> None:
     fleet = read_fleet()
     assert inputs["day"]["hours"] == fleet.day["hours"]
     assert inputs["turn"]["live"] == fleet.turn.live
@@ -43,7 +43,7 @@ def test_the_day_and_the_turn_are_those_of_the_simulated_fleet(inputs: Inputs) -
     assert inputs["fleet"]["zones"] == fleet.plan["zones"]
 
 
-def test_what_a_task_bears_is_what_was_simulated(inputs: Inputs) -> None:
+def test_calls_a_second_of_one_task_are_those_of_the_fleet_report(inputs: Inputs) -> None:
     told = re.search(r"One task bears (\d+) calls/s within the bars .*?, (\d+) without Redis", REPORT.read_text("utf-8"))
     assert told is not None
     assert [int(each) for each in told.groups()] == [
@@ -52,7 +52,7 @@ def test_what_a_task_bears_is_what_was_simulated(inputs: Inputs) -> None:
     ]
 
 
-def test_a_million_messages_are_three_million_calls_with_their_peak_in_the_evening(inputs: Inputs) -> None:
+def test_a_million_messages_make_three_million_calls_with_the_peak_at_21_h(inputs: Inputs) -> None:
     traffic = Traffic(1_000_000, inputs)
     assert traffic.calls == pytest.approx(3_000_000)
     assert sum(traffic.calls_a_second(hour) * 3600 for hour in range(24)) == pytest.approx(3_000_000)
@@ -61,7 +61,7 @@ def test_a_million_messages_are_three_million_calls_with_their_peak_in_the_eveni
     assert Traffic(1_000_000, inputs, cached=False).live("search") == pytest.approx(1_190_000)
 
 
-def test_calls_consume_what_was_measured_of_their_kind(inputs: Inputs) -> None:
+def test_consumed_units_are_calls_times_the_measured_consumption_of_their_kind(inputs: Inputs) -> None:
     alone = Inputs(
         {**inputs.tables, "turn": {"calls": {"search": 2.0}, "live": {"search": 0.25}}},
         {(LIVE, "search"): Consumed(rru=4.0, wru=1.0), ("cached", "search"): Consumed(rru=0.0, commands=3.0)},
@@ -75,8 +75,8 @@ def test_calls_consume_what_was_measured_of_their_kind(inputs: Inputs) -> None:
     [(0.0, 3), (100.0, 3), (172.0, 3), (173.0, 6), (860.0, 15), (861.0, 18)],
     ids=lambda value: str(value),
 )
-def test_two_zones_of_three_bear_what_comes(calls: float, needed: int, inputs: Inputs) -> None:
-    """With 86 calls a second each."""
+def test_two_of_three_zones_carry_the_peak_with_the_computed_tasks(calls: float, needed: int, inputs: Inputs) -> None:
+    """The measured rate is 86 calls a second per task."""
     prod = inputs.stages["prod"]
     found = tasks.tasks_at(calls, prod, 86.0)
     assert found == needed
@@ -84,19 +84,19 @@ def test_two_zones_of_three_bear_what_comes(calls: float, needed: int, inputs: I
     assert found % prod.zones == 0
 
 
-def test_a_stage_that_is_not_in_every_zone_grows_by_single_tasks(inputs: Inputs) -> None:
+def test_stage_in_one_zone_grows_by_single_tasks(inputs: Inputs) -> None:
     assert [tasks.tasks_at(calls, inputs.stages["dev"], 43.0) for calls in (0.0, 43.0, 44.0, 90.0)] == [1, 1, 2, 3]
 
 
 @pytest.mark.parametrize(
     ("requests", "needed"), [(0.0, 2.0), (480.0, 2.0), (490.0, 3.0), (2429.0, 10.0)], ids=lambda value: str(value)
 )
-def test_search_units_come_whole(requests: float, needed: float, inputs: Inputs) -> None:
-    """2.47 ms a request, and 60 % of a unit busy: 243 requests a second each."""
+def test_search_units_are_whole_numbers_with_a_minimum_of_two(requests: float, needed: float, inputs: Inputs) -> None:
+    """A request takes 2.47 ms and a unit may be 60 % busy, which is 243 requests a second per unit."""
     assert search_units.search_ocus_at(requests, inputs.stages["prod"], Traffic(1, inputs)) == needed
 
 
-def test_half_a_unit_is_enough_for_a_stage_that_asks_for_no_more(inputs: Inputs) -> None:
+def test_stage_with_a_minimum_of_half_a_search_unit_keeps_it_at_low_load(inputs: Inputs) -> None:
     small = replace(inputs.stages["dev"], search_ocus=0.5)
     assert [search_units.search_ocus_at(each, small, Traffic(1, inputs)) for each in (1.0, 121.0, 122.0)] == [0.5, 0.5, 1.0]
 
@@ -119,14 +119,14 @@ def test_every_price_has_a_source_and_more_messages_cost_more(stage: str, region
     assert all(need.quantity >= 0 for bill in bills for need in bill)
 
 
-def test_no_price_is_there_for_nothing(inputs: Inputs) -> None:
-    """What no bill has is asked for by an alternative."""
+def test_only_the_prices_of_the_nat_alternative_are_in_no_bill(inputs: Inputs) -> None:
+    """A price that is in no bill is used by an alternative."""
     prices = read_prices(REGION)
     used = {need.price for need in Month(Traffic(1, inputs), inputs.stages["prod"], prices)()}
     assert prices.of.keys() - used == {"nat_hour", "nat_gb"}
 
 
-def test_alternatives_say_what_they_change(inputs: Inputs) -> None:
+def test_alternatives_state_how_many_dollars_they_change(inputs: Inputs) -> None:
     small, _, large = months(inputs, "prod")
     assert nothing_cached(large) > 0.5 * dollars(large(), large.prices, lambda need: need.of != "door")
     told = {name: alternative(large) for name, alternative in ALTERNATIVES.items()}
@@ -136,7 +136,7 @@ def test_alternatives_say_what_they_change(inputs: Inputs) -> None:
     assert told[embedder] < 0
 
 
-def test_the_volumes_are_those_of_the_fleet() -> None:
+def test_volumes_of_the_document_are_those_of_the_fleet_simulation() -> None:
     from tests.load.fleet.planning import VOLUMES as SIMULATED
 
     assert VOLUMES == SIMULATED

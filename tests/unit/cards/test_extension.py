@@ -1,4 +1,4 @@
-"""The extension as a value: what it understands of a client, and what it says of tools and pages."""
+"""The cards extension: how a client's declaration is read, and which metadata tools and pages get."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from tools.registry import TOOLS
 CARDS = cards()
 
 
-def test_it_is_the_extension_of_the_specification() -> None:
+def test_card_extension_has_the_name_uris_and_mime_type_of_the_specification() -> None:
     assert CARDS.name == NAME
     assert tuple(each.uri for each in CARDS.resources) == URIS
     assert {each.mime_type for each in CARDS.resources} == {MIME_TYPE}
 
 
 @cases("more", [{}, {"features": ["streaming"]}, {"mimeTypes": ["text/uri-list", MIME_TYPE, None]}])
-def test_a_host_that_shows_our_kind_of_page_is_one_whatever_else_it_says(more: dict[str, Any]) -> None:
+def test_host_that_declares_our_mime_type_is_accepted_whatever_else_it_declares(more: dict[str, Any]) -> None:
     assert accept_host({**DECLARED, **more}) == DECLARED
 
 
 @cases("junk", JUNK.values(), ids=JUNK.keys())
-def test_junk_declares_nothing(junk: Any) -> None:
+def test_malformed_declaration_of_a_host_declares_nothing(junk: Any) -> None:
     assert accept_host(junk) is None
 
 
-def test_each_card_is_of_tools_that_there_are() -> None:
+def test_each_card_belongs_to_registered_tools() -> None:
     assert set(CARDS.of_tools) <= {tool.name for tool in TOOLS}
     assert {name: meta["ui"]["resourceUri"] for name, meta in CARDS.of_tools.items()} == OF_TOOLS
     assert {each.uri: set(each.of_tools) for each in CARDS.resources} == {
@@ -41,14 +41,14 @@ def test_each_card_is_of_tools_that_there_are() -> None:
 
 
 @cases("name", list(OF_TOOLS))
-def test_what_is_said_of_a_tool_is_of_the_specifications_form_and_of_the_older_one(name: str) -> None:
+def test_meta_of_a_tool_names_its_card_in_the_current_and_the_older_form(name: str) -> None:
     meta = CARDS.of_tools[name]
     Draft202012Validator(LISTED_TOOL).validate({"name": name, "_meta": meta})
     assert meta["ui/resourceUri"] == meta["ui"]["resourceUri"]
 
 
 @cases("of_card", CARDS.resources, ids=URIS)
-def test_a_page_may_reach_nothing_outside_of_it(of_card: Any) -> None:
+def test_card_resource_declares_no_domain_and_no_permission(of_card: Any) -> None:
     listed = {"uri": of_card.uri, "name": of_card.name, "mimeType": of_card.mime_type, "_meta": of_card.meta}
     Draft202012Validator(LISTED_PAGE).validate(listed)
     assert set(of_card.meta["ui"]["csp"]) == {"connectDomains", "resourceDomains", "frameDomains", "baseUriDomains"}
@@ -57,14 +57,14 @@ def test_a_page_may_reach_nothing_outside_of_it(of_card: Any) -> None:
 
 
 @cases("card", PAGES, ids=lambda card: card.name)
-def test_a_card_declares_the_tools_that_its_buttons_need(card: Card) -> None:
+def test_a_card_declares_the_tools_that_its_buttons_call(card: Card) -> None:
     script = read_file(f"{card.name}.js") or ""
     assert set(re.findall(r'isOn\("(\w+)"\)', script)) == set(card.buttons) <= {tool.name for tool in TOOLS}
     off = {tool.name for tool in TOOLS if not tool.default_on}.intersection(*[card.buttons])
     assert off <= {"preview_manga_pages"}, "which parts.js names as the one that is off by default"
 
 
-def test_cards_with_covers_load_pictures_from_the_shops_hosts_alone() -> None:
+def test_cards_with_covers_load_images_from_the_configured_hosts_alone() -> None:
     hosts = ["img.shop.example", "cdn.example:8443"]
     for card, each in zip(PAGES, cards(hosts).resources, strict=True):
         Draft202012Validator(LISTED_PAGE).validate(

@@ -1,4 +1,4 @@
-"""A card is one page that needs nothing from anywhere, and parts that would make another of it are refused."""
+"""A card is one self-contained page; parts that would change its structure are refused."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Outline(HTMLParser):
             self.scripts.append(data)
 
 
-def test_parts_stand_in_their_order() -> None:
+def test_parts_of_a_card_page_stand_in_their_order() -> None:
     html = page(ONE, reading())
     styles, scripts = ["frame{}", "shelf{}", "own{}"], ["bridge();", "shelf();", "words();", "own();"]
     order = ["<!doctype html>", "One &amp; all", *styles, '<main id="card">', *scripts, "</html>"]
@@ -64,31 +64,31 @@ def test_parts_stand_in_their_order() -> None:
 
 
 @cases("name", [name for name in PARTS if name != "shelf.css"])
-def test_a_file_that_is_missing_is_named(name: str) -> None:
+def test_missing_part_of_a_card_is_refused_by_file_name(name: str) -> None:
     with pytest.raises(ValueError, match=name.replace(".", r"\.")):
         page(ONE, reading(**{name.replace(".", "_"): None}))
 
 
 @cases("name", [name.replace(".", "_") for name in PARTS])
 @cases("inside", ["a </script> b", "a </STYLE> b", "a <!-- b"])
-def test_a_part_that_would_end_what_it_is_in_is_refused(name: str, inside: str) -> None:
+def test_part_that_would_close_its_own_style_or_script_tag_is_refused(name: str, inside: str) -> None:
     with pytest.raises(ValueError, match=name.replace("_", ".")):
         page(ONE, reading(**{name: inside}))
 
 
 @cases("unseen", ["\u200b", "\u202e", "\ufeff", "\x00", "\ufe0f"])
-def test_characters_that_nobody_sees_are_refused(unseen: str) -> None:
-    """They are taken out of whatever is read, which would make another script of it than the page's policy lets run."""
+def test_invisible_characters_in_a_part_are_refused(unseen: str) -> None:
+    """Readers strip them, which would make it a script other than the one whose hash the page's policy allows."""
     with pytest.raises(ValueError, match="one"):
         page(ONE, reading(one_js=f"'{unseen}'"))
 
 
-def test_a_page_that_is_too_long_is_refused() -> None:
+def test_page_beyond_the_size_limit_is_refused() -> None:
     with pytest.raises(ValueError, match=str(MOST_CHARACTERS)):
         page(ONE, reading(one_js="x" * MOST_CHARACTERS))
 
 
-def test_what_only_tells_a_reader_why_is_left_out() -> None:
+def test_comment_lines_are_left_out_of_the_page() -> None:
     html = page(
         ONE, reading(one_js="  // why\n  /** Why. */\n  own(); // here\n\n    own(2);\n", frame_css="/* why */\nframe{}")
     )
@@ -97,7 +97,7 @@ def test_what_only_tells_a_reader_why_is_left_out() -> None:
     assert "Why." not in html
 
 
-def test_there_is_no_file_that_no_card_has() -> None:
+def test_every_file_of_the_cards_folder_belongs_to_a_card() -> None:
     parts = {part for card in CARDS for part in card.parts}
     own = {f"{name}.{kind}" for name in NAMES for kind in ("css", "js")}
     styles = {f"{part}.css" for part in parts if read_file(f"{part}.css") is not None}
@@ -106,7 +106,7 @@ def test_there_is_no_file_that_no_card_has() -> None:
 
 
 @cases("card", CARDS, ids=NAMES)
-def test_only_its_own_script_runs_in_a_card(card: Card) -> None:
+def test_policy_of_a_card_lets_only_its_own_script_run_by_its_hash(card: Card) -> None:
     outline = Outline(page(card))
     [script] = outline.scripts
     hashed = b64encode(sha256(script.encode()).digest()).decode()
@@ -122,7 +122,7 @@ def test_only_its_own_script_runs_in_a_card(card: Card) -> None:
 
 
 @cases("card", CARDS, ids=NAMES)
-def test_a_card_asks_for_nothing_and_makes_no_html_of_text(card: Card) -> None:
+def test_a_card_makes_no_request_and_writes_no_html(card: Card) -> None:
     html = page(card)
     assert ASKS.findall(html) == []
     addresses = re.findall(r"\b(?:https?|wss?|ftp|blob|file|javascript):[^\s\"'`)]*|(?<=[\"'`])//[a-z][^\s\"'`)]*", html)

@@ -1,4 +1,4 @@
-"""Every setting: its default, its rule, and what a wrong value is told. How a start ends is tested with the lifecycle."""
+"""Every setting: its default, its rule, the message for a wrong value. A refused start is tested with the lifecycle."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def stated_in_example() -> dict[str, str]:
     return dict(re.findall(rf"^#({PREFIX}\w+)=(.*)$", EXAMPLE, re.MULTILINE))
 
 
-def test_the_example_is_that_of_the_code() -> None:
-    """Every setting in its order, with what it is about, what it may be and its true default."""
+def test_committed_env_example_is_generated_from_the_settings() -> None:
+    """It lists every setting in order, with its purpose, its range and its default."""
     assert env_example() == EXAMPLE, "make snapshots writes it anew"
     assert list(stated_in_example()) == list(SETTINGS)
 
 
 @cases("name", [name for name, each in SETTINGS.items() if each.type == "int"])
-def test_the_range_of_a_number_is_stated_and_true(name: str) -> None:
-    """Both ends are taken, and what lies beyond them is refused with the same range in words."""
+def test_both_ends_of_a_stated_range_are_accepted_and_values_beyond_are_refused(name: str) -> None:
+    """The refusal states the same range in words."""
     least, most = map(int, re.search(r" From (\d+) to (\d+)\.$", SETTINGS[name].metadata["about"]).groups())  # type: ignore[union-attr]
     for inside in (least, most):
         Settings.from_environment({name: str(inside)})
@@ -41,18 +41,18 @@ def test_the_range_of_a_number_is_stated_and_true(name: str) -> None:
 
 
 def test_every_line_of_the_example_is_a_comment() -> None:
-    """Whoever copies it gets the defaults."""
+    """A copied file sets the defaults only."""
     assert all(not line or line.startswith("#") for line in EXAMPLE.splitlines())
 
 
-def test_the_examples_values_are_the_defaults_when_they_are_read() -> None:
+def test_values_of_the_example_are_the_defaults() -> None:
     environment = stated_in_example()
     environment["MANGA_CATALOG_FILE"] = str(ROOT / environment["MANGA_CATALOG_FILE"])
     assert Settings.from_environment(environment) == Settings()
 
 
 @cases("name", SETTINGS)
-def test_an_empty_value_is_the_default(name: str) -> None:
+def test_empty_value_means_the_default(name: str) -> None:
     assert Settings.from_environment({name: " "}) == Settings()
 
 
@@ -66,7 +66,7 @@ def wrong_values() -> list[tuple[str, str]]:
 
 
 @cases(("name", "text"), wrong_values())
-def test_a_wrong_number_or_switch_is_told_in_one_line_that_does_not_repeat_it(name: str, text: str) -> None:
+def test_wrong_number_or_switch_is_refused_in_one_line_that_names_its_setting(name: str, text: str) -> None:
     with pytest.raises(SettingError) as caught:
         Settings.from_environment({name: text})
     message = str(caught.value)
@@ -75,18 +75,18 @@ def test_a_wrong_number_or_switch_is_told_in_one_line_that_does_not_repeat_it(na
 
 
 @cases("where", list(Adult))
-def test_titles_for_adults_appear_where_the_store_knows_to_keep_them(where: Adult) -> None:
+def test_manga_adult_accepts_each_of_its_values(where: Adult) -> None:
     assert Settings.from_environment({"MANGA_ADULT": where}).adult == where
 
 
-def test_every_field_has_a_rule_and_words() -> None:
+def test_every_setting_has_a_parser_and_a_description() -> None:
     for each in SETTINGS.values():
         assert callable(each.metadata["parse"])
         assert each.metadata["about"].endswith((".", ":"))
 
 
 @cases("text", ["1", "on", "TRUE", "Yes"])
-def test_a_switch_is_read_as_people_write_it(text: str) -> None:
+def test_switch_accepts_1_on_true_and_yes_in_any_case(text: str) -> None:
     assert Settings.from_environment({"MANGA_ALLOW_INSECURE": text}).allow_insecure
     assert not Settings.from_environment({"MANGA_CACHE": {"1": "0", "on": "off", "TRUE": "FALSE", "Yes": "No"}[text]}).cache
 
@@ -94,7 +94,7 @@ def test_a_switch_is_read_as_people_write_it(text: str) -> None:
 SECRET = "hunter2"
 
 
-def test_no_text_of_the_settings_shows_a_secret() -> None:
+def test_repr_of_settings_shows_no_secret() -> None:
     settings = Settings(
         redis_url=f"redis://u:{SECRET}@h", catalog_url=f"https://u:{SECRET}@h", auth="token", auth_tokens=(SECRET,)
     )
@@ -102,7 +102,7 @@ def test_no_text_of_the_settings_shows_a_secret() -> None:
     assert SECRET not in str(settings)
 
 
-def test_whatever_may_hold_a_secret_is_not_shown() -> None:
+def test_fields_with_secrets_are_left_out_of_the_repr() -> None:
     hidden = {each.name for each in fields(Settings) if not each.repr}
     assert {"auth_tokens", "redis_url", "catalog_url"} <= hidden
 
@@ -129,7 +129,7 @@ def test_whatever_may_hold_a_secret_is_not_shown() -> None:
         {"MANGA_LOG_LEVEL": SECRET},
     ],
 )
-def test_no_message_shows_a_secret(environment: dict[str, str]) -> None:
+def test_error_about_a_setting_shows_no_secret(environment: dict[str, str]) -> None:
     with pytest.raises(SettingError) as caught:
         Settings.from_environment(environment)
     assert SECRET not in str(caught.value)
@@ -140,7 +140,7 @@ def test_no_message_shows_a_secret(environment: dict[str, str]) -> None:
 TOKENS = ("first-of-three", "second-of-three", "third-of-three==")
 
 
-def test_tokens_come_from_the_setting_and_the_file(tmp_path: Path) -> None:
+def test_tokens_are_read_from_the_setting_and_from_the_file(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     file.write_text(f"{TOKENS[1]}\n{TOKENS[2]}\n\n")
     settings = Settings.from_environment(
@@ -150,7 +150,7 @@ def test_tokens_come_from_the_setting_and_the_file(tmp_path: Path) -> None:
 
 
 @cases("content", [b"", b" \n", b"\xff\xfe\x00"])
-def test_a_file_without_a_token_in_it_proves_nobody(tmp_path: Path, content: bytes) -> None:
+def test_tokens_file_without_a_token_is_refused(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "tokens"
     file.write_bytes(content)
     with pytest.raises(SettingError, match="MANGA_AUTH_TOKENS"):
@@ -165,15 +165,15 @@ JWT = {
 }
 
 
-def test_what_jwt_needs_is_read() -> None:
+def test_settings_of_jwt_are_read() -> None:
     settings = Settings.from_environment(JWT)
     assert (settings.jwt_jwks_url, settings.jwt_issuer) == (JWT["MANGA_JWT_JWKS_URL"], "https://issuer.example/")
     assert settings.jwt_audience == ("https://tools.example/mcp", "web-shop")
 
 
 @cases("missing", [name for name in JWT if name.startswith("MANGA_JWT")])
-def test_jwt_without_one_of_its_settings_is_told(missing: str) -> None:
-    """A token of anybody, or for anybody, would be believed."""
+def test_jwt_without_one_of_its_settings_is_refused_by_name(missing: str) -> None:
+    """Without it a token of any issuer, or for any audience, would be accepted."""
     for empty in ({name: value for name, value in JWT.items() if name != missing}, {**JWT, missing: " , "[:1]}):
         with pytest.raises(SettingError, match=f"^MANGA_AUTH=jwt needs {missing} too$"):
             Settings.from_environment(empty)
@@ -182,19 +182,19 @@ def test_jwt_without_one_of_its_settings_is_told(missing: str) -> None:
 
 
 @cases("auth", [{}, {"MANGA_AUTH": "token", "MANGA_AUTH_TOKENS": "x" * 12}])
-def test_settings_of_jwt_that_would_do_nothing_stop_the_start(auth: dict[str, str]) -> None:
-    """Whoever sets an issuer means it to be asked."""
+def test_jwt_settings_without_manga_auth_jwt_are_refused(auth: dict[str, str]) -> None:
+    """An operator who sets an issuer means tokens to be checked."""
     for name in (name for name in JWT if name.startswith("MANGA_JWT")):
         with pytest.raises(SettingError, match=f"{name} has no effect"):
             Settings.from_environment({name: JWT[name], **auth})
 
 
 @cases("url", ["http://127.0.0.1:1/jwks", "http://localhost/jwks", "http://[::1]:1/jwks", "https://x/a?p=b"])
-def test_keys_come_by_https_or_from_this_machine(url: str) -> None:
+def test_keys_address_may_be_https_or_local(url: str) -> None:
     assert Settings.from_environment({**JWT, "MANGA_JWT_JWKS_URL": url}).jwt_jwks_url == url
 
 
-def test_keys_from_a_file_that_is_not_there_are_told(tmp_path: Path) -> None:
+def test_missing_keys_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "keys ü.json"
     with pytest.raises(SettingError, match="MANGA_JWT_JWKS_URL: there is no file"):
         Settings.from_environment({**JWT, "MANGA_JWT_JWKS_URL": file.as_uri()})
@@ -206,7 +206,7 @@ def test_keys_from_a_file_that_is_not_there_are_told(tmp_path: Path) -> None:
     ("host", "loopback"),
     [("127.0.0.1", True), ("127.9.9.9", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False), ("10.0.0.1", False), ("shop.example", False)],
 )  # fmt: skip
-def test_without_proof_only_loopback_is_listened_on(host: str, loopback: bool) -> None:
+def test_host_beyond_loopback_is_refused_without_authentication(host: str, loopback: bool) -> None:
     assert Settings(host=host).loopback is loopback
     environment = {"MANGA_HOST": host}
     if not loopback:
@@ -217,7 +217,7 @@ def test_without_proof_only_loopback_is_listened_on(host: str, loopback: bool) -
     Settings.from_environment({**environment, **JWT})
 
 
-def test_a_flags_file_may_have_any_name(tmp_path: Path) -> None:
+def test_flags_file_may_have_spaces_and_umlauts_in_its_name(tmp_path: Path) -> None:
     file = tmp_path / "my flags ü.json"
     file.write_text("{}")
     settings = Settings.from_environment({"MANGA_FLAGS_URL": file.as_uri()})
@@ -235,22 +235,22 @@ def test_a_flags_file_may_have_any_name(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_flags_may_be_elsewhere(url: str, said: str) -> None:
-    """Their address is shown without what may be a secret."""
+def test_flags_address_is_shown_without_its_query(url: str, said: str) -> None:
+    """The query may hold a secret."""
     settings = Settings.from_environment({"MANGA_FLAGS_URL": url})
     assert settings.flags_url == url
     assert without_query(url) == said
     assert "hunter2" not in str(settings)
 
 
-def test_an_item_of_a_table_is_named_whole() -> None:
+def test_flags_item_is_parsed_into_region_endpoint_table_and_key() -> None:
     item = FlagsItem.parse("dynamodb://eu-west-1/manga-flags/a%2Fb?endpoint=http://h:8000")
     assert (item.address.region, item.address.endpoint, item.table, item.key) == (
         "eu-west-1", "http://h:8000", "manga-flags", "a/b",
     )  # fmt: skip
 
 
-def test_a_variable_that_is_no_setting_is_told_with_what_may_have_been_meant() -> None:
+def test_unknown_manga_variable_is_named_with_the_nearest_setting() -> None:
     environment = {"MANGA_PROT": "1", "MANGA_TOOLS_SERVICE_HOST": "x", "MANGA_PORT": "1", "HOME": "/"}
     assert unknown_settings(environment) == {"MANGA_PROT": "MANGA_PORT", "MANGA_TOOLS_SERVICE_HOST": None}
 
@@ -398,8 +398,8 @@ def wrong_texts(folder: Path) -> list[tuple[str, str, str]]:
     ]
 
 
-def test_every_plausible_wrong_value_is_told_in_one_line_that_names_the_setting_and_the_reason(tmp_path: Path) -> None:
-    """Whatever the other settings have to be for it to matter."""
+def test_every_wrong_value_is_refused_in_one_line_with_setting_and_reason(tmp_path: Path) -> None:
+    """Other settings are set to whatever makes the wrong one matter."""
     silent = []
     for name, text, reason in wrong_texts(tmp_path):
         idle = "no effect" in reason
@@ -417,12 +417,12 @@ def test_every_plausible_wrong_value_is_told_in_one_line_that_names_the_setting_
     assert not silent, "accepted silently"
 
 
-def test_no_setting_is_left_out_of_the_table_of_wrong_values(tmp_path: Path) -> None:
+def test_every_setting_has_a_row_in_the_table_of_wrong_values(tmp_path: Path) -> None:
     tabled = {name for name, _, _ in wrong_texts(tmp_path)} | {name for name, _ in wrong_values()}
     assert set(SETTINGS) == tabled
 
 
-def test_what_is_right_is_still_taken(tmp_path: Path) -> None:
+def test_valid_values_are_accepted(tmp_path: Path) -> None:
     for name, text in [
         ("MANGA_HOST", "::1"),
         ("MANGA_HOST", "localhost"),
@@ -437,12 +437,12 @@ def test_what_is_right_is_still_taken(tmp_path: Path) -> None:
         Settings.from_environment({name: text})
 
 
-def test_a_host_is_known_however_it_is_written() -> None:
+def test_allowed_hosts_are_kept_in_lower_case() -> None:
     """Host headers are compared in lower case."""
     assert Settings.from_environment({"MANGA_ALLOWED_HOSTS": "Shop.Example:*"}).allowed_hosts == ("shop.example:*",)
 
 
-def test_requests_are_passed_on_over_a_network_only_by_tls_where_somebody_has_to_prove_who_they_are() -> None:
+def test_relay_over_a_network_redis_needs_tls_when_authentication_is_on() -> None:
     proving = {"MANGA_AUTH": "token", "MANGA_AUTH_TOKENS": "secret-of-the-agent"}
     for url in ("redis://cache:6379", "redis+cluster://10.0.0.7:6379"):
         with pytest.raises(SettingError, match="needs TLS"):

@@ -1,4 +1,4 @@
-"""What can be expected of an answer: each line is met by one answer, and not by another."""
+"""Expectations on answers: each kind of expectation is met by one answer and not by another."""
 
 from __future__ import annotations
 
@@ -71,23 +71,25 @@ TOLD_APART: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 @cases(("line", "good", "bad"), TOLD_APART, ids=[each[0] for each in TOLD_APART])
-def test_it_is_met_by_the_one_and_not_by_the_other(line: str, good: dict[str, Any], bad: dict[str, Any]) -> None:
+def test_each_expectation_holds_for_one_answer_and_fails_for_another(
+    line: str, good: dict[str, Any], bad: dict[str, Any]
+) -> None:
     assert problem(line, good) is None
     assert problem(line, bad)
 
 
-def test_the_shelf_is_believed_and_not_the_answer() -> None:
+def test_status_and_tags_are_judged_by_the_catalogue_and_not_by_the_answer() -> None:
     lied = {"results": [{**rows("Nana")[0], "status": "Finished", "tags": ["Horror"]}]}
     assert problem("every result: status = Finished", lied)
     assert problem("some result: tagged Horror", lied)
 
 
-def test_what_an_answer_says_wrongly_satisfies_nothing() -> None:
+def test_wrong_number_of_volumes_in_an_answer_meets_no_expectation() -> None:
     assert problem("every result: volumes = 12", {"results": [{**rows("Death Note")[0], "volumes": 13}]})
     assert problem("every result: volumes <= 20", {"results": [{**rows("Death Note")[0], "volumes": 13}]})
 
 
-def test_references_stand_for_what_was_shown_before() -> None:
+def test_references_stand_for_titles_of_an_earlier_turn() -> None:
     before = {"results": rows("Monster", "Nana"), "next_offset": 5}
     assert problem("shows none of: {all of turn 1}", FINISHED, before) is None
     assert problem("shows none of: {all of turn 1}", RUNNING, before)
@@ -95,7 +97,7 @@ def test_references_stand_for_what_was_shown_before() -> None:
     assert problem("first result: title_id = {second of turn 1}", FINISHED, before)
 
 
-def test_filled_arguments() -> None:
+def test_placeholders_in_arguments_are_filled_from_earlier_turns() -> None:
     notes = Notebook(SHELF, [Page("fantasy", [{"results": rows("Nana", "Monster"), "next_offset": 5}]), Page("shorter")])
     assert notes.filled({"title_ids": ["{all}"], "offset": "{next_offset}"}) == {
         "title_ids": [ID["Nana"], ID["Monster"]],
@@ -106,7 +108,7 @@ def test_filled_arguments() -> None:
 
 
 @cases("reference", ["{third}", "{result_set}", "{id of Death Note}"])
-def test_what_was_not_shown_cannot_be_referred_to(reference: str) -> None:
+def test_reference_to_a_result_that_was_not_shown_is_refused(reference: str) -> None:
     notes = Notebook(SHELF, [Page("fantasy", [{"results": rows("Nana", "Monster")}])])
     with pytest.raises(NotShown, match="shown|no answer"):
         notes.filled(reference)
@@ -126,6 +128,6 @@ def test_what_was_not_shown_cannot_be_referred_to(reference: str) -> None:
         ("exactly 3 books", "nothing in an answer is called 'books'"),
     ],
 )
-def test_a_slip_is_named_with_what_was_meant(line: str, says: str) -> None:
+def test_misspelled_expectation_is_refused_with_a_suggestion(line: str, says: str) -> None:
     with pytest.raises(Slip, match=says):
         expectation(line, WORDS)

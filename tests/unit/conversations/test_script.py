@@ -1,4 +1,4 @@
-"""The files of conversations: what is wrong with one is said with the file, the conversation and what was meant."""
+"""Conversation files: an error is reported with the file, the conversation and the allowed form."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_the_words_go_as_the_query_where_nothing_else_is_said(tmp_path: Path) -> None:
+def test_customer_words_are_the_query_of_a_call_without_arguments(tmp_path: Path) -> None:
     (found,) = load(written(tmp_path, GOOD), WORDS)
     first, second = found.turns
     assert (first.calls[0].name, first.calls[0].arguments) == ("search_manga_catalog", {"query": "{words}"})
@@ -62,7 +62,9 @@ def test_the_words_go_as_the_query_where_nothing_else_is_said(tmp_path: Path) ->
         ("{second}", "{id of Monsterr}", "did you mean"),
     ],
 )
-def test_a_slip_names_the_file_and_the_conversation(tmp_path: Path, wrong: str, right: str, says: str) -> None:
+def test_mistake_in_a_script_is_told_with_its_file_and_conversation(
+    tmp_path: Path, wrong: str, right: str, says: str
+) -> None:
     assert wrong in GOOD
     with pytest.raises(Slip, match=says) as slip:
         list(load(written(tmp_path, GOOD.replace(wrong, right)), WORDS))
@@ -70,8 +72,8 @@ def test_a_slip_names_the_file_and_the_conversation(tmp_path: Path, wrong: str, 
     assert "quiet evening" in str(slip.value) or "without a title" in str(slip.value)
 
 
-def test_the_conversations_that_there_are() -> None:
-    """As many as were promised, in both languages, a third of them locked, few of them known to fail."""
+def test_the_set_of_conversations_is_large_bilingual_and_a_third_locked() -> None:
+    """Few of the conversations are known to fail."""
     there = load_all()
     assert len(there) >= 60
     assert not [name for name, count in Counter(each.name for each in there).items() if count > 1]

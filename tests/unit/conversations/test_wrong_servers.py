@@ -1,4 +1,4 @@
-"""Servers that answer wrongly pass no conversation: what is expected can fail, and does."""
+"""A server that answers wrongly fails the conversations: every kind of expectation can fail."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class Broken:
     [(SameForAll(), []), (Nothing(), NOTHING_IS_RIGHT), (Broken(), [])],
     ids=["same", "nothing", "broken"],
 )
-async def test_no_conversation_is_passed(server: Any, right: list[str]) -> None:
+async def test_wrong_servers_pass_no_conversation(server: Any, right: list[str]) -> None:
     agent = Agent(server, SHELF)
     passed: list[Conversation] = [each for each in load_all() if not await agent.play(each)]
     assert [each.name for each in passed] == right
 
 
-async def test_a_busy_server_is_asked_again_in_a_turn_of_its_own() -> None:
+async def test_degraded_answer_is_asked_for_again_in_a_new_turn() -> None:
     turns: list[str] = []
 
     class Busy:

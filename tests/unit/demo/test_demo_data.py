@@ -105,7 +105,7 @@ def test_a_title_that_comes_twice_is_refused(tmp_path: Path) -> None:
             build(tmp_path / "titles.jsonl")
 
 
-def test_a_title_that_an_order_needs_and_that_lacks_is_named(tmp_path: Path) -> None:
+def test_missing_title_that_a_sample_order_needs_is_named(tmp_path: Path) -> None:
     lines = (FOLDER / "titles.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     kept = [line for line in lines if json.loads(line)["title"]["romaji"] != "One Piece"]
     (tmp_path / "titles.jsonl").write_text("".join(kept), encoding="utf-8")
@@ -179,7 +179,7 @@ def test_a_publisher_is_known_by_its_isbn_prefix(catalog: dict[str, Record], she
         assert all(volume["isbn"].startswith(prefix) for volume in shelves[title_id])
 
 
-def test_shelves_hold_every_volume_that_came_out_and_at_most_the_next(
+def test_shelf_has_every_published_volume_and_at_most_one_announced(
     catalog: dict[str, Record], shelves: dict[str, list[Record]]
 ) -> None:
     assert set(shelves) == set(catalog)
@@ -194,15 +194,15 @@ def comes_out(volume: Record) -> bool:
     return date.fromisoformat(volume.get("release_date", "2000-01-01")) > REFERENCE
 
 
-def test_the_last_volumes_of_a_series_that_goes_on_have_days_in_their_order(shelves: dict[str, list[Record]]) -> None:
+def test_release_dates_ascend_and_only_the_last_volumes_of_a_shelf_have_one(shelves: dict[str, list[Record]]) -> None:
     for shelf in shelves.values():
         dated = [(volume["release_date"], volume["volume"]) for volume in shelf if "release_date" in volume]
         assert dated == sorted(dated)
         assert [number for _, number in dated] == [volume["volume"] for volume in shelf[len(shelf) - len(dated) :]]
 
 
-def test_something_comes_out_in_every_month_of_the_two_years_to_come(shelves: dict[str, list[Record]]) -> None:
-    """The sample data stands still; who asks what comes out this month is told something for a good while."""
+def test_a_volume_is_released_in_every_month_of_the_next_two_years(shelves: dict[str, list[Record]]) -> None:
+    """The sample data does not change, and a question about this month's releases has an answer for a good while."""
     months = {volume["release_date"][:7] for shelf in shelves.values() for volume in shelf if "release_date" in volume}
     first = REFERENCE.year * 12 + REFERENCE.month - 1
     assert {f"{n // 12}-{n % 12 + 1:02}" for n in range(first, first + 25)} <= months
@@ -256,7 +256,7 @@ def test_offers_agree_with_the_shelf(
     assert {kind for _, kind in offers} == {"physical", "digital", "set", "used_set"}
 
 
-def test_stock_is_varied_but_mostly_there(shelves: dict[str, list[Record]]) -> None:
+def test_few_titles_are_sold_out_and_stock_varies(shelves: dict[str, list[Record]]) -> None:
     stocks = [volume["stock"] for shelf in shelves.values() for volume in shelf]
     assert set(stocks) <= set(range(61))
     sold_out = [title_id for title_id, shelf in shelves.items() if not any(volume["stock"] for volume in shelf)]
@@ -264,13 +264,15 @@ def test_stock_is_varied_but_mostly_there(shelves: dict[str, list[Record]]) -> N
     assert 0.03 < stocks.count(0) / len(stocks) < 0.25
 
 
-def test_the_well_known_titles_have_volume_one(catalog: dict[str, Record], shelves: dict[str, list[Record]]) -> None:
+def test_the_sixty_most_popular_titles_have_volume_one_in_stock(
+    catalog: dict[str, Record], shelves: dict[str, list[Record]]
+) -> None:
     for title_id, record in catalog.items():
         if record["popularity_rank"] <= 60:
             assert shelves[title_id][0]["stock"] > 0
 
 
-def test_only_missing_volumes_have_a_date_to_wait_for(shelves: dict[str, list[Record]]) -> None:
+def test_only_sold_out_volumes_have_a_restock_date(shelves: dict[str, list[Record]]) -> None:
     volumes = [volume for shelf in shelves.values() for volume in shelf]
     for volume in volumes:
         day = volume.get("restock_date")

@@ -66,7 +66,7 @@ def test_six_customers_have_orders_under_their_own_numbers(orders: list[Record])
     assert [i for i in ids if i.startswith("MNG-DEMO1")] == [f"MNG-DEMO100{n}" for n in range(1, 7)]
 
 
-def test_order_states_cover_the_trade_with_their_japanese_words(orders: list[Record]) -> None:
+def test_sample_orders_cover_every_status_with_its_japanese_word(orders: list[Record]) -> None:
     assert {(order["status"], order["status_ja"]) for order in orders} == set(STATES.items())
     shipments = [shipment for order in orders for shipment in order["shipments"]]
     assert {shipment["carrier"] for shipment in shipments} == {"yamato", "sagawa", "japan_post"}
@@ -117,7 +117,7 @@ def test_tracking_numbers_have_the_carriers_check_digit(orders: list[Record]) ->
             assert int(number[:11]) % 7 == int(number[11])
 
 
-def test_a_parcel_tells_its_way_in_order_and_its_status_is_the_last_scan(orders: list[Record]) -> None:
+def test_events_of_a_parcel_ascend_and_the_last_one_is_its_status(orders: list[Record]) -> None:
     for order in orders:
         for shipment in order["shipments"]:
             times = [event["at"] for event in shipment["events"]]
@@ -148,7 +148,7 @@ def test_returns_are_open_for_eight_days_from_delivery(orders: list[Record]) -> 
     assert any(order["return_until"] and order["return_until"] > str(REFERENCE) for order in orders)
 
 
-def test_the_cases_of_the_trade_are_there(orders: list[Record]) -> None:
+def test_sample_orders_cover_split_digital_preordered_and_cancelled_orders(orders: list[Record]) -> None:
     supplies = {line["supply"] for order in orders for line in order["lines"]}
     assert supplies == {"stock", "preorder", "backorder", "download"}
     assert any(len(order["shipments"]) > 1 for order in orders), "a split shipment"

@@ -28,7 +28,7 @@ def test_any_one_wrong_digit_is_noticed(body: str, place: int, change: int) -> N
 
 
 @cases("text", ["", "978-0306406157", "978030640615\uff17", "9780306406157\n", "1230306406157", "97803064061570"])
-def test_what_is_not_thirteen_plain_digits_is_no_isbn(text: str) -> None:
+def test_text_without_thirteen_valid_digits_is_no_isbn(text: str) -> None:
     assert not is_isbn13(text)
 
 

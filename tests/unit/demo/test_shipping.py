@@ -20,7 +20,7 @@ from tests.support.cases import cases
         ("Okinawa", 2000),
     ],
 )
-def test_the_fee_goes_by_region(prefecture: str, fee: int) -> None:
+def test_shipping_fee_depends_on_the_region(prefecture: str, fee: int) -> None:
     assert shipping_fee(prefecture, 7999) == fee
 
 
@@ -29,7 +29,7 @@ def test_shipping_is_free_from_eight_thousand_yen_within_japan() -> None:
     assert shipping_fee("Taiwan", 8000) == 2200
 
 
-def test_nothing_is_charged_when_nothing_is_shipped() -> None:
+def test_shipping_of_nothing_is_free() -> None:
     assert shipping_fee("Tokyo", 0) == 0
 
 

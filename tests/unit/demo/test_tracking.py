@@ -10,12 +10,12 @@ from tests.support.cases import cases
 
 
 @cases("number", ["444413758703", "405548424886", "512547514334"])
-def test_the_check_digit_is_the_carriers_own(number: str) -> None:
+def test_check_digit_is_that_of_published_tracking_numbers(number: str) -> None:
     """One number each as Yamato, Japan Post and Sagawa give them out."""
     assert twelve_digits(int(number[:11])) == number
 
 
-def test_the_s10_check_digit_is_that_of_the_standards_example() -> None:
+def test_s10_check_digit_is_that_of_the_example_in_the_standard() -> None:
     """UPU S10-12 works the serial number 47312482 through to check digit 9."""
     assert s10_number("RA", 47312482) == "RA473124829JP"
 

@@ -1,4 +1,4 @@
-"""Which tool is on for whom, and why."""
+"""A flag decides for which caller its tool is on, and states the reason."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def segment(name: str, about: str, operator: str, *values: str, rollout: float =
     return {"name": name, "rollout": rollout, "conditions": [condition]}
 
 
-def test_a_tool_that_no_flag_names_is_as_it_is_by_itself() -> None:
+def test_tool_without_a_flag_keeps_its_default() -> None:
     flags = flags_of(lookup_order=False)
     assert flags.decide(TOOL, ANYBODY).on
     found = flags.decide(EXPERIMENT, ANYBODY)
@@ -36,12 +36,12 @@ def test_a_tool_that_no_flag_names_is_as_it_is_by_itself() -> None:
     assert flags_of(check_inventory=True).decide(EXPERIMENT, ANYBODY).on
 
 
-def test_a_boolean_is_for_everybody() -> None:
+def test_boolean_flag_holds_for_everybody() -> None:
     assert decided(True) == Decision(True, "on", "the flag: for everybody")
     assert decided(False, SIGNED) == Decision(False, "off", "the flag: off for everybody")
 
 
-def test_a_share_is_of_the_users_and_else_of_the_sessions() -> None:
+def test_share_goes_by_user_and_without_one_by_session() -> None:
     fifth = {"percent": 20}
     users = [decided(fifth, Principal(user=f"u{n}"), "s") for n in range(2000)]
     sessions = [decided(fifth, ANYBODY, f"s{n}") for n in range(2000)]
@@ -55,7 +55,7 @@ def test_a_share_is_of_the_users_and_else_of_the_sessions() -> None:
     assert "neither user nor session" in nobody.why
 
 
-def test_nothing_else_that_becomes_known_of_a_user_moves_them() -> None:
+def test_cohort_of_a_user_ignores_session_client_scopes_and_other_flags() -> None:
     """Neither a session nor a client nor scopes, nor other flags of the document."""
     for number in range(200):
         user = f"u{number}"
@@ -80,13 +80,13 @@ def test_nothing_else_that_becomes_known_of_a_user_moves_them() -> None:
         ("scopes", "beta", set()),
     ],
 )
-def test_a_condition_is_about_what_is_verified(about: str, value: str, who: set[Principal]) -> None:
+def test_condition_matches_verified_facts_only(about: str, value: str, who: set[Principal]) -> None:
     flag = {"segments": [segment("some", about, "in", value)]}
     assert {each for each in (ANYBODY, STATED, VOUCHED, SIGNED) if decided(flag, each).on} == who
 
 
-def test_what_is_not_known_satisfies_no_condition() -> None:
-    """Not even `not_in`: nobody is let in by keeping quiet."""
+def test_unknown_fact_satisfies_no_condition() -> None:
+    """This holds for `not_in` too: a caller gains nothing by stating nothing."""
     flag = {"segments": [segment("others", "user", "not_in", "v")]}
     assert decided(flag, STATED).on
     assert not decided(flag, Principal(user="v")).on
@@ -94,26 +94,26 @@ def test_what_is_not_known_satisfies_no_condition() -> None:
     assert not decided({"segments": [segment("others", "scopes", "not_in", "x")]}, STATED).on
 
 
-def test_an_agent_without_a_customer_is_nobody() -> None:
+def test_principal_without_a_user_is_anonymous() -> None:
     assert kind(Principal("agent")) == kind(Principal("app", None, frozenset())) == "anonymous"
 
 
-def test_the_first_segment_that_applies_decides() -> None:
-    """As in Flagpole: whoever is in it and outside its share does not get a second chance."""
+def test_first_matching_segment_decides() -> None:
+    """As in Flagpole, a caller who matches a segment and is outside its share is not tried with the next segment."""
     flag = {"segments": [segment("staff", "user", "in", "u", rollout=0), {"name": "everybody"}]}
     assert decided(flag, STATED).on is False
     found = decided(flag, Principal(user="v"))
     assert (found.on, found.variant, found.why) == (True, "everybody", "segment 'everybody': for everybody")
 
 
-def test_all_conditions_of_a_segment_have_to_hold() -> None:
+def test_segment_needs_all_of_its_conditions() -> None:
     both = segment("both", "user", "in", "u")
     both["conditions"] += segment("", "principal", "in", "token")["conditions"]
     assert decided({"segments": [both]}, SIGNED).variant == "both"
     assert decided({"segments": [both]}, STATED) == Decision(False, "off", "none of the flag's segments applies")
 
 
-def test_why_names_no_user() -> None:
+def test_reason_of_a_decision_names_no_user() -> None:
     flag = {"segments": [segment("some", "user", "in", "hunter2", rollout=50)]}
     assert "hunter2" not in decided(flag, Principal(user="hunter2")).why
 
@@ -132,6 +132,6 @@ def test_why_names_no_user() -> None:
     ],
     ids=str,
 )
-def test_whether_it_depends_on_the_user(flag: Any, depends: bool) -> None:
+def test_flag_reports_whether_it_depends_on_the_user(flag: Any, depends: bool) -> None:
     assert flags_of(check_inventory=flag).depends_on_user(TOOL) is depends
     assert not flags_of(lookup_order=flag).depends_on_user(TOOL)

@@ -1,4 +1,4 @@
-"""The flags document: what it may say, and what is said of one that is wrong."""
+"""The flags document: its allowed contents, and the error for a wrong one."""
 
 from __future__ import annotations
 
@@ -50,25 +50,25 @@ def why_not(flag: Any) -> str:
     ],
     ids=str,
 )
-def test_a_flag_is_a_boolean_a_share_or_segments(stated: Any, flag: tuple[Segment, ...]) -> None:
-    """With `enabled` as AppConfig writes it."""
+def test_flag_is_parsed_as_boolean_share_or_segments(stated: Any, flag: tuple[Segment, ...]) -> None:
+    """`enabled` is accepted as AppConfig writes it."""
     assert parsed(check_inventory=stated).flags == {"check_inventory": flag}
 
 
-def test_a_segment_has_conditions_and_a_rollout() -> None:
+def test_segment_is_parsed_with_conditions_and_rollout() -> None:
     condition = {"property": "user", "operator": "not_in", "value": ["a", "b"]}
     found = parsed(check_inventory={"segments": [{"name": "some", "rollout": 5, "conditions": [condition]}]})
     expected = Segment("some", 5.0, (Condition("user", frozenset("ab"), negated=True),))
     assert found.flags["check_inventory"] == (expected,)
 
 
-def test_the_names_of_the_reference_are_those_of_the_tools() -> None:
+def test_flag_names_of_the_reference_are_mapped_to_tools() -> None:
     found = parsed(enable_manga_preview_tool=True, enable_price_comparison_tool={"percent": 10})
     assert set(found.flags) == {"preview_manga_pages", "compare_prices"}
     assert "twice" in why(b'{"enable_manga_preview_tool": true, "preview_manga_pages": true}')
 
 
-def test_a_tool_of_another_version_is_taken_and_named() -> None:
+def test_unknown_tool_in_the_document_is_accepted_and_reported() -> None:
     found = parsed(check_inventory=True, sell_house=True, **{"$schema": "schema.json"})
     assert found.unknown(["check_inventory"]) == ["sell_house"]
 
@@ -91,7 +91,7 @@ def test_a_tool_of_another_version_is_taken_and_named() -> None:
     ],
     ids=lambda value: str(value)[:40],
 )
-def test_a_wrong_document_says_what_is_wrong(content: bytes, told: str) -> None:
+def test_wrong_document_is_refused_with_the_reason(content: bytes, told: str) -> None:
     assert told in why(content)
 
 
@@ -126,8 +126,8 @@ IN = {"property": "user", "operator": "in", "value": [SECRET]}
     ],
     ids=str,
 )  # fmt: skip
-def test_a_wrong_flag_is_named_by_its_path(flag: Any, told: str) -> None:
-    """In one line, without any value."""
+def test_wrong_flag_is_refused_by_its_path_without_its_value(flag: Any, told: str) -> None:
+    """The error is one line."""
     line = why_not(flag)
     assert told in line
     assert "\n" not in line
@@ -148,7 +148,7 @@ ANY_JSON = st.recursive(
 
 
 @given(ANY_JSON)
-def test_whatever_a_document_is_it_is_taken_whole_or_refused_in_one_line(value: Any) -> None:
+def test_any_document_is_taken_whole_or_refused_in_one_line(value: Any) -> None:
     content = json.dumps(value).encode()
     if Draft202012Validator(json.loads(SCHEMA.read_text("utf-8"))).is_valid(value):
         assert set(parse(content).flags) == set(value)
@@ -158,8 +158,8 @@ def test_whatever_a_document_is_it_is_taken_whole_or_refused_in_one_line(value: 
         assert len(line) < 250
 
 
-def test_the_document_of_the_guide_is_one() -> None:
-    """And the guide names every fact that conditions may ask about."""
+def test_example_document_of_the_guide_is_valid() -> None:
+    """The guide also names every fact that a condition may use."""
     guide = (ROOT / "infra/docs/settings.md").read_text("utf-8").partition("## Flags")[2]
     (example,) = re.findall(r"```json\n(.*?)```", guide, re.DOTALL)
     assert set(parse(example.encode()).flags) == {"get_recommendations", "check_inventory", "preview_manga_pages"}
@@ -167,7 +167,7 @@ def test_the_document_of_the_guide_is_one() -> None:
     assert re.findall(r"^\| `(\w+)` \|", guide, re.MULTILINE) == asked
 
 
-def test_a_word_by_which_packages_are_reloaded_is_no_flag() -> None:
+def test_reload_word_is_no_flag() -> None:
     document = parsed(check_inventory=True, **{"$reload": "2026-11-22"})
     assert (document.reload, list(document.flags)) == ("2026-11-22", ["check_inventory"])
     assert document != parsed(check_inventory=True, **{"$reload": "2026-11-23"})
@@ -176,7 +176,7 @@ def test_a_word_by_which_packages_are_reloaded_is_no_flag() -> None:
     assert "has more than 200 characters" in why(json.dumps({"$reload": "x" * 201}).encode())
 
 
-def test_the_schema_is_one_and_names_the_facts_that_there_are() -> None:
+def test_schema_of_flags_is_valid_and_every_property_in_it_can_be_evaluated() -> None:
     schema = json.loads(SCHEMA.read_text("utf-8"))
     Draft202012Validator.check_schema(schema)
     for about in schema["$defs"]["condition"]["properties"]["property"]["enum"]:

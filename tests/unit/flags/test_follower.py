@@ -1,4 +1,4 @@
-"""The flags follow their source: what is right takes the place of the last whole, what is wrong changes nothing."""
+"""The flags follow their source: a valid document replaces the last one whole, a wrong one changes nothing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def problem(follower: Follower) -> str:
     return health.detail
 
 
-async def test_looking_says_whether_anything_has_changed() -> None:
+async def test_look_returns_whether_the_flags_have_changed() -> None:
     follower, source, flags = following()
     assert not await follower.look()
     source.content = GOOD
@@ -50,8 +50,8 @@ async def test_looking_says_whether_anything_has_changed() -> None:
 @given(
     st.lists(st.sampled_from([GOOD, b"{}", b'{"check_inventory": {"percent": 20}}']) | st.binary(max_size=40), max_size=8)
 )
-def test_a_wrong_document_never_takes_the_place_of_a_right_one(contents: list[bytes]) -> None:
-    """Whatever comes after what: the flags are those of the last that could be read, and health says what is now."""
+def test_wrong_document_never_replaces_a_right_one(contents: list[bytes]) -> None:
+    """In any order of events the flags are those of the last valid document, and health reports the present one."""
     follower, source, flags = following()
 
     async def one(content: bytes) -> None:
@@ -72,7 +72,7 @@ def test_a_wrong_document_never_takes_the_place_of_a_right_one(contents: list[by
     asyncio.run(all_of_them())
 
 
-async def test_what_is_wrong_is_told_once_and_until_it_is_mended(caplog: pytest.LogCaptureFixture) -> None:
+async def test_wrong_document_is_logged_once_and_reported_until_it_is_mended(caplog: pytest.LogCaptureFixture) -> None:
     follower, source, flags = following(GOOD)
     await follower.look()
     source.content = b'{"lookup_order": 1}'
@@ -88,7 +88,7 @@ async def test_what_is_wrong_is_told_once_and_until_it_is_mended(caplog: pytest.
     assert await problem(follower) == ""
 
 
-async def test_a_source_that_is_away_is_told_once_and_when_it_is_back(caplog: pytest.LogCaptureFixture) -> None:
+async def test_unreachable_source_is_logged_once_and_again_when_it_is_back(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, logger="server.flags")
     follower, source, flags = following(GOOD)
     await follower.look()
@@ -103,7 +103,7 @@ async def test_a_source_that_is_away_is_told_once_and_when_it_is_back(caplog: py
     assert await problem(follower) == ""
 
 
-async def test_a_wrong_document_is_still_wrong_after_its_source_was_away() -> None:
+async def test_wrong_document_is_still_reported_after_its_source_was_away() -> None:
     follower, source, _ = following(b"{")
     await follower.look_and_tell()
     source.away = "away"
@@ -113,7 +113,7 @@ async def test_a_wrong_document_is_still_wrong_after_its_source_was_away() -> No
     assert await problem(follower) == "the flags are not JSON (line 1, column 2)"
 
 
-async def test_a_tool_of_another_version_is_told_once_and_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_unknown_tool_is_logged_once_and_other_flags_hold(caplog: pytest.LogCaptureFixture) -> None:
     follower, source, flags = following()
     for share in (1, 2, 3):
         source.content = json.dumps({"sell_house": {"percent": share}, "lookup_order": False}).encode()
@@ -125,8 +125,8 @@ async def test_a_tool_of_another_version_is_told_once_and_stops_nothing(caplog: 
     assert flags.document.flags["lookup_order"] == ()
 
 
-async def test_a_look_that_is_cut_off_loses_no_document(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A start waits only so long, and a source that has said what is new says from then on that nothing is."""
+async def test_cancelled_look_loses_no_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The start gives up waiting, and the source, having sent the document, would then report no change."""
     follower, source, flags = following(GOOD)
     begun, go_on = threading.Event(), threading.Event()
 
@@ -154,7 +154,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("often")
-async def test_every_change_is_told_to_whoever_watches() -> None:
+async def test_watcher_is_told_of_every_change() -> None:
     follower, source, flags = following()
     told: list[bool] = []
 
@@ -173,8 +173,8 @@ async def test_every_change_is_told_to_whoever_watches() -> None:
     await asyncio.gather(watching, return_exceptions=True)
 
 
-async def test_who_is_told_of_a_change_looks_at_once_and_tells_nobody_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The one that sees it first tells the others, or every replica would tell every other."""
+async def test_follower_that_was_hinted_looks_at_once_and_hints_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the first follower to see a change hints the others, or every replica would hint every other."""
     monkeypatch.setattr(module, "POLL_SECONDS", 3600.0)
     monkeypatch.setattr(module, "LEAST_SECONDS", 0.001)
     follower, source, _ = following()
@@ -192,8 +192,8 @@ async def test_who_is_told_of_a_change_looks_at_once_and_tells_nobody_again(monk
 
 
 @pytest.mark.usefixtures("often")
-async def test_whoever_sees_a_change_by_itself_says_so() -> None:
-    """Somebody else's word for it came before the source had anything to show: then this one is the first after all."""
+async def test_follower_that_sees_a_change_first_hints_the_others() -> None:
+    """A hint that came before its source had changed does not count: this follower is the first after all."""
     follower, source, _ = following()
     told: asyncio.Queue[bool] = asyncio.Queue()
     follower.hurry()
@@ -209,7 +209,7 @@ async def test_whoever_sees_a_change_by_itself_says_so() -> None:
         await asyncio.gather(watching, return_exceptions=True)
 
 
-async def test_however_often_somebody_hints_the_source_has_its_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_hints_never_shorten_the_pause_between_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     follower, source, _ = following()
     reads: list[None] = []
 
@@ -229,8 +229,8 @@ async def test_however_often_somebody_hints_the_source_has_its_pause(monkeypatch
     await asyncio.gather(watching, return_exceptions=True)
 
 
-async def test_packages_are_reloaded_when_the_document_says_another_word() -> None:
-    """Not by what it says at the start, when they have just been loaded, nor by other changes, nor when it says nothing."""
+async def test_packages_are_reloaded_when_the_reload_word_changes() -> None:
+    """The word at the start (packages are loaded then), other changes and an absent word reload nothing."""
     follower, source, _ = following(b'{"$reload": "1"}')
     await follower.look()
     told: list[str] = []
@@ -247,8 +247,8 @@ async def test_packages_are_reloaded_when_the_document_says_another_word() -> No
         assert told == ["reload"] * reloads, content
 
 
-async def test_how_far_the_flags_are_behind_is_told() -> None:
-    """Since they were last as their source says: a document that is wrong makes them old, and so does a source that is away."""
+async def test_lag_is_the_time_since_the_flags_last_matched_their_source() -> None:
+    """A wrong document and an unreachable source both make the flags old."""
     clock, source = HandClock(), MemorySource(GOOD)
     follower = Follower(source, Flags(), TOOLS, clock)
     clock.advance(5)

@@ -1,4 +1,4 @@
-"""Which calls of the past bear on what is asked now."""
+"""Past calls are selected by their relevance to the present call."""
 
 from __future__ import annotations
 
@@ -33,28 +33,28 @@ PAST = [ORDER, PIRATES, GIANTS, STOCK, ROMANCE]
         ("", [ORDER]),
     ],
 )
-def test_a_query_brings_back_the_call_with_its_titles_or_words(query: str, chosen: list[HistoryEntry]) -> None:
-    """In either language, and a name by its sound. With nothing in common it is the latest."""
+def test_query_selects_past_calls_with_its_titles_or_words(query: str, chosen: list[HistoryEntry]) -> None:
+    """It matches in either language, and a name by its sound; a query with nothing in common selects the latest call."""
     assert select_relevant(PAST, About.text(query), 1) == chosen
 
 
-def test_what_is_chosen_stays_in_its_order_and_the_rest_is_filled_up_with_the_latest() -> None:
+def test_selected_calls_stay_in_order_and_are_filled_up_with_the_latest() -> None:
     assert select_relevant(PAST, About.text("romance"), 3) == [ORDER, PIRATES, ROMANCE]
     assert select_relevant(PAST, About.text("romance"), 20) == PAST
 
 
-def test_a_call_is_about_the_titles_that_it_names() -> None:
-    """Whatever was asked of them before: shown by a search, or checked."""
+def test_call_with_a_title_selects_past_calls_about_that_title() -> None:
+    """A past call is about a title if it showed it in a search or checked it."""
     about = About.call(registered("find_volumes").tool, {"title_id": "manga-000001", "volume": "next"}, ())
     assert select_relevant(PAST, about, 2) == [PIRATES, STOCK]
 
 
-def test_a_call_that_names_no_title_is_about_those_that_were_shown() -> None:
+def test_call_without_a_title_selects_past_calls_about_the_titles_shown() -> None:
     about = About.call(registered("check_inventory").tool, {}, ["manga-000004"])
     assert select_relevant(PAST, about, 1) == [ROMANCE]
 
 
-def test_a_call_is_about_its_words_and_of_equals_about_its_own_tool() -> None:
+def test_call_selects_by_its_words_and_among_equals_by_its_tool() -> None:
     search = registered("search_manga_catalog").tool
     assert select_relevant(PAST, About.call(search, {"query": "巨人", "author": ""}, ()), 1) == [GIANTS]
     assert select_relevant(PAST, About.call(search, {"query": "xyz", "author": ""}, ()), 2) == [PIRATES, GIANTS]

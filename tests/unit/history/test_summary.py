@@ -1,4 +1,4 @@
-"""The summary of a conversation: what it says of each call, and how it stays within its tokens."""
+"""The summary of a conversation: its line for each call, and how it stays within its token limit."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def told(*calls: HistoryEntry, last: LastShown | None = None, **shared: str) -> 
     return summarise(past, calls, NOW).split("\n")
 
 
-def test_a_call_is_a_line_of_what_was_asked_what_came_of_it_and_what_was_shown() -> None:
-    """Of a search, in the customer's own words."""
+def test_summary_line_has_the_query_its_outcome_and_the_titles_shown() -> None:
+    """A search is quoted in the customer's own words."""
     assert told(entry()) == [CALLS, '2m search "pirates": 2 of 9 titles: Pirate Sea; Chess Ghost']
 
 
@@ -53,12 +53,12 @@ def test_a_call_is_a_line_of_what_was_asked_what_came_of_it_and_what_was_shown()
         (entry(at=NOW + 5, shown=()), '0s search "pirates": 2 of 9 titles'),
     ],
 )  # fmt: skip
-def test_lines_say_each_kind_of_call(call: HistoryEntry, line: str) -> None:
+def test_summary_has_a_line_for_each_kind_of_call(call: HistoryEntry, line: str) -> None:
     assert told(call) == [CALLS, line]
 
 
-def test_the_list_that_was_shown_last_keeps_its_numbers() -> None:
-    """So that "the second one" is one of them; and what else a next call may refer to stands beside it."""
+def test_last_shown_list_keeps_its_numbers() -> None:
+    """So "the second one" refers to a title of the list; other values that a next call may use stand beside it."""
     lines = told(entry(), last=LAST, title_id="manga-000002", title="Chess Ghost", order_id="MNG-DEMO1001")
     assert lines[2:] == [
         "Last title: manga-000002 Chess Ghost",
@@ -68,7 +68,7 @@ def test_the_list_that_was_shown_last_keeps_its_numbers() -> None:
     assert told(entry(), last=LastShown((), (), "nothing"))[-1] == 'Shown last by search "nothing": nothing was found'
 
 
-def test_a_list_too_long_for_its_room_says_how_many_more_there_are() -> None:
+def test_list_too_long_for_the_summary_says_how_many_more_there_are() -> None:
     names = tuple(f"A Name of Some Length {n}" for n in range(20))
     (line,) = told(entry(), last=LastShown(tuple(f"manga-{n:06}" for n in range(20)), names, "q"))[2:]
     numbered = sum(name in line for name in names)
@@ -76,14 +76,14 @@ def test_a_list_too_long_for_its_room_says_how_many_more_there_are() -> None:
     assert line.endswith(f"and {20 - numbered} more")
 
 
-def test_nothing_asked_and_nothing_known_are_told_apart() -> None:
+def test_empty_history_and_unknown_history_have_different_texts() -> None:
     assert told() == [NOTHING_YET]
     assert summarise(Recollection(last_shown=LAST, known=False), (), NOW).split("\n")[0] == NOT_KNOWN
     assert "2. manga-000002 Chess Ghost" in summarise(Recollection(last_shown=LAST, known=False), (), NOW)
 
 
 @cases("seed", range(30))
-def test_twenty_calls_of_any_kind_fit_400_tokens_and_each_has_its_line(seed: int) -> None:
+def test_summary_of_twenty_calls_fits_400_tokens_with_a_line_each(seed: int) -> None:
     draw = random.Random(seed)
     names = [*LONG_NAMES, "Pirate Sea", "海賊の海", "ベルセルク"]
     tools = ["search_manga_catalog", "preview_manga_pages", "get_recommendations", "lookup_order", "classify_genre"]
@@ -111,7 +111,7 @@ def test_twenty_calls_of_any_kind_fit_400_tokens_and_each_has_its_line(seed: int
     assert all(short_name(call.tool) in line for call, line in zip(calls, lines, strict=True))
 
 
-def test_no_room_leaves_out_the_oldest_calls_and_never_half_a_line() -> None:
+def test_summary_beyond_its_tokens_drops_the_oldest_calls_whole() -> None:
     calls = [entry(f"tool_{n}", words="", summary="ok", shown=()) for n in range(20)]
     lines = summarise(Recollection(tuple(calls)), calls, NOW, 80).split("\n")[1:]
     assert [line.split(":")[0] for line in lines] == [f"2m tool {n}" for n in range(len(lines))]

@@ -1,4 +1,4 @@
-"""The session among what else travels in W3C baggage."""
+"""The session id is read from W3C baggage among other entries."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ from tests.support.cases import cases
         (" session.id = s ;ttl=1,session.id=other", "s"),
     ],
 )
-def test_the_session_is_the_member_of_that_name_and_no_other(baggage: str, session: str | None) -> None:
+def test_session_is_read_from_the_baggage_member_session_id(baggage: str, session: str | None) -> None:
     assert read_metadata({"baggage": baggage}, {}).session == session

@@ -1,4 +1,4 @@
-"""Who is believed, and for which tools."""
+"""Static tokens prove the agent; toolset, flags and scopes decide which tools a caller may use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tools.store.failures import Forbidden, InvalidArguments, ToolNotFound
 LONG = "x" * 256
 
 
-async def test_on_loopback_the_user_is_as_stated() -> None:
+async def test_user_on_loopback_is_believed_as_stated() -> None:
     everybody = TrustEverybody()
     assert await everybody.admit(None) is None
     assert await everybody.admit("x") is None
@@ -33,7 +33,7 @@ async def test_on_loopback_the_user_is_as_stated() -> None:
         await everybody.identify(RequestMetadata(user=LONG), None)
 
 
-async def test_any_of_the_tokens_proves_the_agent_who_states_the_user() -> None:
+async def test_each_configured_token_proves_the_agent_and_its_stated_user() -> None:
     tokens = TrustTokens(["old", "new"])
     for bearer in ("old", "new"):
         assert await tokens.admit(bearer)
@@ -45,7 +45,7 @@ async def test_any_of_the_tokens_proves_the_agent_who_states_the_user() -> None:
 
 
 @cases("bearer", [None, "", "ol", "old ", "OLD", "\udcff", "ö"])
-async def test_anything_else_proves_nothing(bearer: str | None) -> None:
+async def test_any_other_token_is_refused(bearer: str | None) -> None:
     tokens = TrustTokens(["old", "new"])
     with pytest.raises(Unproven):
         await tokens.admit(bearer)
@@ -56,10 +56,10 @@ async def test_anything_else_proves_nothing(bearer: str | None) -> None:
         await TrustTokens([]).admit(bearer)
 
 
-async def test_secrets_of_a_file_are_followed_without_a_restart(
+async def test_changed_token_file_is_followed_without_a_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The new one proves the agent, the one that is gone no more; a file that is away for a moment changes nothing."""
+    """The new token proves the agent and the removed one does not; a file missing for a moment changes nothing."""
     monkeypatch.setattr("server.config.followed_file.POLL_SECONDS", 0.01)
     file = tmp_path / "tokens"
     file.write_text("the-old-secret\n")
@@ -100,7 +100,7 @@ async def refused(tokens: TrustTokens, bearer: str) -> bool:
     ("header", "token"),
     [("Bearer abc", "abc"), ("bearer  abc ", "abc"), ("Bearer", None), ("Bearer ", None), ("Basic abc", None), ("", None)],
 )
-def test_a_bearer_token_is_read_from_its_header(header: str, token: str | None) -> None:
+def test_bearer_token_is_read_from_the_authorization_header(header: str, token: str | None) -> None:
     assert bearer_of({"authorization": header}) == token
 
 
@@ -113,7 +113,7 @@ def check(access: ToolAccess, name: str, principal: Principal) -> None:
     access.check(tool, principal, access.decision(tool, principal))
 
 
-def test_a_tool_that_is_off_is_not_listed_and_not_found() -> None:
+def test_disabled_tool_is_not_listed_and_not_found() -> None:
     access = ToolAccess(COMPILED, flags(b'{"check_inventory": false}'))
     assert [tool.name for tool in access.list_tools(Principal())] == [name for name in LISTED if name != "check_inventory"]
     with pytest.raises(ToolNotFound, match="get_manga_details") as caught:
@@ -121,14 +121,14 @@ def test_a_tool_that_is_off_is_not_listed_and_not_found() -> None:
     assert caught.value.details["instead"]
 
 
-def test_the_core_toolset_has_five_tools_and_says_what_to_use_instead_of_the_others() -> None:
+def test_core_toolset_has_five_tools_and_refuses_the_others_as_switched_off() -> None:
     access = ToolAccess(COMPILED, Flags(), CORE)
     assert {tool.name for tool in access.list_tools(Principal())} == CORE
     with pytest.raises(ToolNotFound, match="switched off"):
         check(access, "get_ratings", Principal())
 
 
-def test_scopes_decide_the_tools() -> None:
+def test_scopes_of_a_token_decide_which_tools_are_listed_and_callable() -> None:
     access = ToolAccess(COMPILED, Flags())
     granted = Principal(user="u", scopes=frozenset({"mcp:manga-tools:lookup_order"}))
     assert [tool.name for tool in access.list_tools(granted)] == ["lookup_order"]
@@ -139,7 +139,7 @@ def test_scopes_decide_the_tools() -> None:
     assert access.list_tools(Principal(scopes=frozenset())) == []
 
 
-def test_a_share_of_the_users_is_listed_the_tool() -> None:
+def test_tool_on_for_half_of_the_users_is_listed_for_some_of_them() -> None:
     access = ToolAccess(COMPILED, flags(b'{"check_inventory": {"percent": 50}}'))
     assert access.depends_on_user()
     seen = {len(access.list_tools(Principal(user=f"u{n}"))) for n in range(50)}
@@ -147,15 +147,15 @@ def test_a_share_of_the_users_is_listed_the_tool() -> None:
     assert len(access.list_tools(Principal())) == len(LISTED) - 1, "without a user: what is on for everyone"
 
 
-def test_a_session_decides_calls_and_never_the_list() -> None:
-    """Everybody without a user sees the same tools, whatever their sessions may use."""
+def test_session_decides_calls_of_a_shared_tool_and_never_the_list() -> None:
+    """Every caller without a user lists the same tools, whichever of them its session may call."""
     access = ToolAccess(COMPILED, flags(b'{"check_inventory": {"percent": 50}}'))
     tool = registered("check_inventory").tool
     assert {access.decision(tool, Principal(), f"s{n}").on for n in range(50)} == {True, False}
     assert not access.decision(tool, Principal()).on
 
 
-def test_an_experiment_is_off_where_no_flag_names_it() -> None:
+def test_experimental_tool_is_off_unless_a_flag_turns_it_on() -> None:
     tools = [replace(tool, default_on=tool.name != "check_inventory") for tool in TOOLS]
     for content, listed in ((b"{}", False), (b'{"check_inventory": true}', True), (b'{"lookup_order": true}', False)):
         access = ToolAccess(registry_of(tools), flags(content))
@@ -163,7 +163,7 @@ def test_an_experiment_is_off_where_no_flag_names_it() -> None:
         assert not access.depends_on_user()
 
 
-def test_no_text_of_a_call_shows_a_secret() -> None:
+def test_repr_of_a_call_shows_no_token() -> None:
     from server.call import Call
 
     call = Call("id", registered("lookup_order"), {}, RequestMetadata(user_token="hunter2"), 0.0, bearer="hunter3")

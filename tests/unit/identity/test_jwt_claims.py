@@ -1,4 +1,4 @@
-"""What a token says at the very edge of what is taken: moments, names, audiences, spellings, and the names of keys."""
+"""Limits of JWT claims: times, subjects, audiences, encodings and key names."""
 
 from __future__ import annotations
 
@@ -36,32 +36,32 @@ async def verified_holder(own: Verifying, **changes: object) -> Proven:
 
 
 @cases("subject", ["u", "u" * 255, "\ud7ff", "\ue000", "尾田"])
-def test_a_subject_is_text_of_up_to_255_characters(subject: str) -> None:
+def test_subject_of_up_to_255_characters_is_accepted(subject: str) -> None:
     assert holder(sub=subject).user == subject
 
 
 @cases("subject", ["", "u" * 256, "u" * 257, "\ud800", "a\udfff", 7, None, ["u"]])
-def test_anything_else_names_no_subject(subject: object) -> None:
+def test_subject_that_is_no_such_text_is_refused(subject: object) -> None:
     with pytest.raises(Unproven, match="does not name its subject"):
         holder(sub=subject)
 
 
-async def test_a_holder_is_good_until_half_a_minute_past_the_tokens_end(believing: Verifying) -> None:
+async def test_token_is_good_until_thirty_seconds_after_its_expiry(believing: Verifying) -> None:
     assert (await verified_holder(believing, exp=NOW - 29)).until == NOW + 1
 
 
 @cases("claim", ["exp", "nbf", "iat"])
 @cases("value", [True, "1000060", None, [1], 2**53, -(2**53), 10**400, -(10**400)])
-async def test_a_time_that_is_no_number_of_seconds_is_malformed(claim: str, value: object, believing: Verifying) -> None:
+async def test_time_that_is_no_number_of_seconds_is_refused(claim: str, value: object, believing: Verifying) -> None:
     with pytest.raises(Unproven, match="times are malformed"):
         await verified_holder(believing, **{claim: value})
 
 
-async def test_the_latest_time_there_is_is_one(believing: Verifying) -> None:
+async def test_latest_representable_expiry_is_accepted(believing: Verifying) -> None:
     assert (await verified_holder(believing, exp=2**53 - 1)).until == 2**53 - 1 + LEEWAY_SECONDS
 
 
-async def test_a_token_without_an_end_proves_nobody(believing: Verifying) -> None:
+async def test_token_without_expiry_is_refused(believing: Verifying) -> None:
     token = RSA.token({name: CLAIMS[name] for name in CLAIMS if name != "exp"})
     with pytest.raises(Unproven, match="does not say when it expires"):
         await believing.verifier.verify(token)
@@ -70,8 +70,10 @@ async def test_a_token_without_an_end_proves_nobody(believing: Verifying) -> Non
 @cases(
     ("aud", "meant"), [("shop", True), (["other", "shop"], True), ("other", False), ([], False), ([7], False), (None, False)]
 )
-async def test_a_token_is_meant_for_one_of_its_audiences(aud: object, meant: bool, believing: Verifying) -> None:
-    """Where it names any, the client that it names is none."""
+async def test_token_is_accepted_for_any_of_its_audiences_and_no_other(
+    aud: object, meant: bool, believing: Verifying
+) -> None:
+    """Where a token has an audience, its client id does not count as one."""
     if meant:
         assert await verified_holder(believing, aud=aud)
     else:
@@ -79,7 +81,7 @@ async def test_a_token_is_meant_for_one_of_its_audiences(aud: object, meant: boo
             await verified_holder(believing, aud=aud, client_id="shop")
 
 
-def test_the_client_is_the_first_name_that_is_one() -> None:
+def test_client_is_the_first_claim_that_is_a_name() -> None:
     assert holder(client_id="", azp=7, cid="c", appid="d").client == "c"
     assert holder(azp="\ud800").client is None
 
@@ -96,7 +98,7 @@ def test_the_client_is_the_first_name_that_is_one() -> None:
         ({"preferred_username": "service-account-a", "azp": "a", "clientHost": "h"}, "u"),
     ],
 )
-def test_an_agents_own_token_names_no_user(claims: dict[str, str], user: str | None) -> None:
+def test_client_credentials_token_has_no_user(claims: dict[str, str], user: str | None) -> None:
     assert holder(**claims).user == user
 
 
@@ -108,24 +110,24 @@ def token(header: object, payload: bytes = b"{}") -> str:
 
 
 @cases("kid", ["k", "k" * 256])
-def test_a_key_is_named_with_up_to_256_characters(kid: str) -> None:
+def test_key_name_of_up_to_256_characters_is_accepted(kid: str) -> None:
     assert token_header(token({"alg": "RS256", "kid": kid})).kid == kid
 
 
 @cases("kid", ["", "k" * 257, None, 7])
-def test_anything_else_names_no_key(kid: object) -> None:
+def test_malformed_key_name_is_refused(kid: object) -> None:
     with pytest.raises(Unproven, match="does not name its key"):
         token_header(token({"alg": "RS256", "kid": kid}))
 
 
 @cases("length", range(1, 9))
-def test_every_length_of_a_header_is_read(length: int) -> None:
+def test_header_of_every_length_is_decoded(length: int) -> None:
     assert token_header(token({"alg": "ES256", "kid": "k" * length})).kid == "k" * length
 
 
 @cases("stray", range(1, 16))
-async def test_a_token_has_one_spelling(stray: int, believing: Verifying) -> None:
-    """Whatever stands in the bits of the last character that say nothing."""
+async def test_token_with_stray_bits_in_its_last_character_is_refused(stray: int, believing: Verifying) -> None:
+    """The last base64 character has bits that encode nothing."""
     only = RSA.token(CLAIMS)
     alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     at = alphabet.index(only[-1])
@@ -136,12 +138,12 @@ async def test_a_token_has_one_spelling(stray: int, believing: Verifying) -> Non
 
 
 @cases("member", ["crit", "b64"])
-def test_extensions_are_refused(member: str) -> None:
+def test_header_with_an_extension_is_refused(member: str) -> None:
     with pytest.raises(Unproven, match="extension"):
         token_header(token({"alg": "RS256", "kid": "k", member: True}))
 
 
-def test_a_token_of_8_kib_is_looked_at_and_a_longer_one_is_not() -> None:
+def test_token_of_8192_bytes_is_read_and_a_longer_one_is_refused() -> None:
     header = {"alg": "RS256", "kid": "k"}
     lengths = {len(token({**header, "x": "x" * n}, b"p" * 6000)): n for n in range(200)}
     longest = token({**header, "x": "x" * lengths[LONGEST_TOKEN]}, b"p" * 6000)
@@ -152,7 +154,7 @@ def test_a_token_of_8_kib_is_looked_at_and_a_longer_one_is_not() -> None:
 
 
 @cases("text", [b'{"a": 1, "a": 2}', b'{"a": NaN}', b'{"a": {"b": 1, "b": 1}}', b"\xff", b"{", b"[" * 100_000])
-def test_json_that_can_be_read_in_two_ways_is_malformed(text: bytes) -> None:
+def test_ambiguous_json_is_refused(text: bytes) -> None:
     with pytest.raises(Unproven, match="malformed"):
         strict_json(text)
 
@@ -160,18 +162,18 @@ def test_json_that_can_be_read_in_two_ways_is_malformed(text: bytes) -> None:
 # -- keys
 
 
-def test_a_keys_text_shows_its_name_and_nothing_else() -> None:
+def test_repr_of_a_key_shows_its_name_and_algorithm_only() -> None:
     for key in keys_of(ISSUER).values():
         assert repr(key) == f"Key(kid={key.kid!r}, alg={key.alg!r})"
 
 
 @cases("kid", ["k", "k" * 256])
-def test_a_key_of_the_issuers_may_have_such_a_name(kid: str) -> None:
+def test_issuer_key_with_a_valid_name_is_used(kid: str) -> None:
     assert {key.kid for key in keys_of(ISSUER, kid=kid).values()} == {kid}
 
 
 @cases("kid", ["", "k" * 257, 7, None])
-def test_a_key_without_such_a_name_is_none(kid: object) -> None:
+def test_issuer_key_with_a_malformed_name_is_left_out(kid: object) -> None:
     assert keys_of(ISSUER, kid=kid) == {}
 
 
@@ -180,7 +182,7 @@ def keys_of(issuer: Issuer, **changes: object) -> dict[tuple[str, str], Key]:
     return dict(parse_jwks(json.dumps({"keys": stated}).encode()).keys)
 
 
-def test_a_remembered_holder_is_forgotten_at_the_moment_its_token_ends() -> None:
+def test_cached_holder_is_dropped_when_its_token_ends() -> None:
     verified, keys = Verified(), KeySet({})
     verified.find(b"1", keys, NOW)
     verified.add(b"1", keys, holder(exp=NOW - 20))

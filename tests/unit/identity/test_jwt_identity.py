@@ -1,4 +1,4 @@
-"""MANGA_AUTH=jwt: who the user is, who the agent is, and what each may use."""
+"""MANGA_AUTH=jwt: which user and which agent a token proves, and what each may use."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ async def forbidden(own: Verifying, bearer: str | None, **stated: Any) -> str:
     return caught.value.message
 
 
-async def test_the_subject_of_the_bearer_is_the_user(own: Verifying) -> None:
+async def test_subject_of_the_bearer_is_the_user(own: Verifying) -> None:
     principal = await identified(own, token("u", "lookup_order"))
     assert principal == Principal(agent="web-shop", user="u", scopes=ORDERS)
     assert await identified(own, token("u", "lookup_order"), user="u") == principal
 
 
-async def test_a_user_who_states_another_is_forbidden(own: Verifying) -> None:
+async def test_stated_user_other_than_the_subject_is_forbidden(own: Verifying) -> None:
     for stated in ("v", "U", "u ", "\0not text"):
         with pytest.raises((Forbidden, InvalidArguments)):
             await identified(own, token("u"), user=stated)
@@ -82,15 +82,15 @@ async def test_a_user_who_states_another_is_forbidden(own: Verifying) -> None:
         await identified(own, token("u"), user="u" * 256)
 
 
-async def test_an_agent_alone_acts_for_nobody(own: Verifying) -> None:
-    """It may use what needs no customer, and may state none."""
+async def test_agent_token_alone_has_no_user_and_may_state_none(own: Verifying) -> None:
+    """It may use tools that need no customer."""
     assert await identified(own, agents("search_manga_catalog")) == Principal("the-agent", None, SEARCH)
     assert "not the one whose token" in await forbidden(own, agents(), user="u")
     assert "not the one whose token" in await forbidden(own, agents(), user="the-agent")
 
 
-async def test_the_users_own_token_beside_the_agents_names_the_user_and_the_scopes(own: Verifying) -> None:
-    """Connection by connection the agent's, call by call the customer's."""
+async def test_user_token_beside_an_agent_token_names_user_and_scopes(own: Verifying) -> None:
+    """The connection carries the agent's token, and each call that of its customer."""
     shared = agents("search_manga_catalog")
     for user in ("u", "v"):
         principal = await identified(own, shared, user_token=token(user, "lookup_order"))
@@ -99,19 +99,19 @@ async def test_the_users_own_token_beside_the_agents_names_the_user_and_the_scop
     assert await forbidden(own, shared, user_token=token("u"), user="v")
 
 
-async def test_a_users_token_without_scopes_grants_nothing_whatever_the_agent_may(own: Verifying) -> None:
+async def test_user_token_without_scopes_grants_nothing_whatever_the_agent_may(own: Verifying) -> None:
     for changes in ({"scope": None}, {"scope": ""}, {"scope": "openid aws.cognito.signin.user.admin"}):
         assert (await identified(own, agents(), user_token=token("u", **changes))).scopes == frozenset()
 
 
-async def test_an_id_token_says_who_the_customer_is_and_the_agent_what_is_allowed(own: Verifying) -> None:
-    """Amazon Cognito's: `token_use` is id, `aud` the app client."""
+async def test_id_token_names_the_user_and_the_agent_token_the_scopes(own: Verifying) -> None:
+    """In an ID token of Amazon Cognito `token_use` is id and `aud` is the app client."""
     id_token = token("u", scope=None, client_id=None, token_use="id")
     assert await identified(own, agents("search_manga_catalog"), user_token=id_token) == Principal("the-agent", "u", SEARCH)
     assert await identified(own, id_token) == Principal(None, "u", frozenset())
 
 
-async def test_a_bearer_of_one_user_takes_no_token_of_another(own: Verifying) -> None:
+async def test_user_token_of_another_user_than_the_bearer_is_forbidden(own: Verifying) -> None:
     assert "two users'" in await forbidden(own, token("u"), user_token=token("v"))
     assert (await identified(own, token("u"), user_token=token("u", "lookup_order"))).scopes == ORDERS
 
@@ -120,16 +120,16 @@ async def test_a_bearer_of_one_user_takes_no_token_of_another(own: Verifying) ->
     "wrong",
     ["", "x", "\0not text", "Bearer x", token("u", aud="other"), token("u", now=NOW - 1000), token("u", iss="x"), agents()],
 )  # fmt: skip
-async def test_a_wrong_user_token_is_told_and_nobody_takes_its_place(wrong: str, own: Verifying) -> None:
-    """Not the bearer's user, and not nobody: the call is refused."""
+async def test_wrong_user_token_is_refused_and_not_replaced_by_the_bearer(wrong: str, own: Verifying) -> None:
+    """The call is refused; it becomes neither one of the bearer's user nor an anonymous one."""
     for bearer in (agents(), token("u")):
         message = await forbidden(own, bearer, user_token=wrong)
         assert message.startswith("userToken: ")
         assert not wrong or wrong not in message
 
 
-async def test_without_a_bearer_a_users_token_alone_proves_nothing(own: Verifying) -> None:
-    """The edge asks for one; so does a call."""
+async def test_user_token_without_a_bearer_is_refused(own: Verifying) -> None:
+    """Both the edge and the call require a bearer."""
     with pytest.raises(Unproven):
         await own.identifier.admit(None)
     assert await forbidden(own, None, user_token=token("u"))
@@ -151,7 +151,7 @@ KEYCLOAKS_NOTES = {"clientHost": "10.1.1.1", "clientAddress": "10.1.1.1"}
     ],
     ids=["Cognito, RFC 9068", "azp", "Okta", "Auth0", "Entra", "Keycloak"],
 )
-async def test_an_agents_token_is_told_by_its_claims(claims: dict[str, Any], own: Verifying) -> None:
+async def test_agent_token_is_recognised_by_its_claims(claims: dict[str, Any], own: Verifying) -> None:
     assert await identified(own, token(**{"subject": "c1", **claims})) == Principal("c1", None, ALL)
 
 
@@ -168,14 +168,12 @@ async def test_an_agents_token_is_told_by_its_claims(claims: dict[str, Any], own
     ],
     ids=str,
 )
-async def test_a_customer_who_calls_themselves_like_an_agent_stays_a_customer(
-    claims: dict[str, Any], own: Verifying
-) -> None:
+async def test_user_whose_subject_looks_like_a_client_stays_a_user(claims: dict[str, Any], own: Verifying) -> None:
     """An agent has no limit of its own, so nobody may become one by the name they choose."""
     assert (await identified(own, token(**{"subject": "u", **claims}))).user == claims["sub"]
 
 
-async def test_two_holders_are_told_apart_wherever_the_client_ends_and_the_subject_begins(own: Verifying) -> None:
+async def test_principals_differ_wherever_client_and_subject_are_joined(own: Verifying) -> None:
     holders = [token("c", client_id="a\0b"), token("b\0c", client_id="a"), token("c", client_id=None)]
     assert len({await own.identifier.admit(each) for each in holders}) == 3
 
@@ -183,8 +181,8 @@ async def test_two_holders_are_told_apart_wherever_the_client_ends_and_the_subje
 ALL = frozenset(tool.scope for tool in TOOLS)
 
 
-async def test_cognitos_access_tokens_are_meant_for_their_app_client() -> None:
-    """They have no `aud`; MANGA_JWT_AUDIENCE names the app clients."""
+async def test_cognito_access_tokens_are_accepted_for_their_app_client() -> None:
+    """Cognito's access tokens have no `aud`; MANGA_JWT_AUDIENCE names the app clients."""
     async with verifying(ISSUER, "web-shop", "manga") as own:
         users = token("u", aud=None, token_use="access", username="u", scope="openid manga/mcp:manga-tools:lookup_order")
         assert await identified(own, users) == Principal("web-shop", "u", ORDERS)
@@ -211,21 +209,23 @@ async def test_cognitos_access_tokens_are_meant_for_their_app_client() -> None:
         ({"scope": None}, set()),
     ],
 )
-async def test_scopes_are_read_where_issuers_put_them(claims: dict[str, Any], granted: set[str], own: Verifying) -> None:
-    """And count only where they name a tool of this server: nothing stands for all of them."""
+async def test_scopes_are_read_from_every_claim_and_form_that_issuers_use(
+    claims: dict[str, Any], granted: set[str], own: Verifying
+) -> None:
+    """A scope counts only if it names a tool of this server; no wildcard stands for all tools."""
     found = (await identified(own, token("u", **claims))).scopes
     assert found is not None
     assert found & ALL == granted
 
 
-def test_scopes_are_asked_for_as_the_issuer_writes_them() -> None:
+def test_scopes_are_spelled_as_the_issuer_writes_them() -> None:
     cognito = "https://cognito-idp.eu-west-1.amazonaws.com/eu-west-1_abc"
     assert as_issued("mcp:manga-tools:lookup_order", cognito) == "mcp:manga-tools/lookup_order"
     assert as_issued("mcp:manga-tools:lookup_order", "https://x.eu.auth0.com/") == "mcp:manga-tools:lookup_order"
 
 
-async def test_a_stream_belongs_to_a_user_of_a_client_whatever_token_they_hold(own: Verifying) -> None:
-    """A refreshed token goes on; another user, another client, or the client itself does not."""
+async def test_stream_belongs_to_a_user_of_a_client_across_refreshed_tokens(own: Verifying) -> None:
+    """A refreshed token is accepted; that of another user, another client or the client itself is not."""
 
     async def principal(bearer: str) -> str | None:
         return await own.identifier.admit(bearer)
@@ -244,8 +244,8 @@ async def test_a_stream_belongs_to_a_user_of_a_client_whatever_token_they_hold(o
 
 
 @cases("local", [True, False])
-async def test_on_stdio_the_parent_process_is_believed_and_no_issuer_asked(local: bool) -> None:
-    """Whatever MANGA_AUTH says: the settings of a machine are those of its HTTP server too."""
+async def test_stdio_trusts_its_parent_process_and_asks_no_issuer(local: bool) -> None:
+    """This holds whatever MANGA_AUTH is: a machine's settings are those of its HTTP server too."""
     settings = Settings(auth="jwt", jwt_jwks_url="http://127.0.0.1:9/jwks", jwt_issuer="i", jwt_audience=("a",))
     before = asyncio.all_tasks()
     async with AsyncExitStack() as stack:
@@ -255,8 +255,8 @@ async def test_on_stdio_the_parent_process_is_believed_and_no_issuer_asked(local
     assert asyncio.all_tasks() == before
 
 
-async def test_while_there_are_no_keys_a_call_is_told_to_try_again(monkeypatch: pytest.MonkeyPatch, own: Verifying) -> None:
-    """That is no reason to call anybody a stranger."""
+async def test_call_without_issuer_keys_fails_as_retryable(monkeypatch: pytest.MonkeyPatch, own: Verifying) -> None:
+    """Missing keys are no reason to refuse the caller's identity."""
     monkeypatch.setattr(issuer_keys.IssuerKeys, "current", None)
     own.keys._failures = 1
     with pytest.raises(DependencyFailure) as caught:

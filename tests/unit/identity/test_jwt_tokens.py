@@ -1,4 +1,4 @@
-"""Which tokens are believed: only what the issuer has signed, for this server, for now, spelled in the one way there is."""
+"""A token is accepted only if signed by the issuer, for this server, within its time and in canonical form."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def refusal(own: Verifying, token: str) -> str:
 
 @cases("key", [RSA, EC], ids=lambda key: key.alg)
 @cases("kind", ["at+jwt", "application/at+jwt", "JWT", None])
-async def test_what_the_issuer_signed_is_believed(key: SigningKey, kind: str | None, believing: Verifying) -> None:
+async def test_token_signed_by_the_issuer_is_accepted(key: SigningKey, kind: str | None, believing: Verifying) -> None:
     header = {"alg": key.alg, "kid": key.kid, **({"typ": kind} if kind else {})}
     holder = await believing.verifier.verify(key.signed(header, CLAIMS))
     assert (holder.user, holder.client, len(holder.scopes)) == ("demo-user-1", "web-shop", len(TOOLS))
@@ -139,13 +139,13 @@ HOSTILE = {
 
 
 @cases("name", HOSTILE)
-async def test_a_hostile_token_proves_nobody(name: str, believing: Verifying) -> None:
-    """And it is not remembered as one that does."""
+async def test_hostile_token_is_refused_and_not_cached(name: str, believing: Verifying) -> None:
+    """The verifier does not remember a hostile token as a valid one."""
     assert await refusal(believing, HOSTILE[name])
     assert len(believing.verifier.verified) == 0
 
 
-async def test_the_table_would_notice_a_verifier_that_refuses_everything(believing: Verifying) -> None:
+async def test_valid_token_and_header_of_the_hostile_table_are_accepted(believing: Verifying) -> None:
     assert await believing.verifier.verify(VALID)
     assert await believing.verifier.verify(header())
 
@@ -178,14 +178,14 @@ WRONG_CLAIMS = {
 
 
 @cases("name", WRONG_CLAIMS)
-async def test_a_token_that_says_the_wrong_things_proves_nobody(name: str, believing: Verifying) -> None:
-    """Rightly signed all the same."""
+async def test_signed_token_with_wrong_claims_is_refused(name: str, believing: Verifying) -> None:
+    """The signature of each token is valid."""
     claims = ISSUER.claims(now=NOW, **WRONG_CLAIMS[name])
     payload = json.dumps(claims).encode()  # with escapes, which can hold half a surrogate
     assert await refusal(believing, RSA.signed({"alg": "RS256", "kid": "rsa-1"}, payload))
 
 
-async def test_an_explicit_null_time_is_malformed_and_not_absent(believing: Verifying) -> None:
+async def test_null_time_is_malformed_and_not_absent(believing: Verifying) -> None:
     for name in ("exp", "nbf", "iat"):
         assert "malformed" in await refusal(believing, RSA.token({**CLAIMS, name: None}))
 
@@ -207,8 +207,8 @@ async def test_one_of_several_audiences_is_enough(aud: object, believing: Verify
         ("iat", LEEWAY_SECONDS + 1, False),
     ],
 )
-async def test_clocks_may_be_half_a_minute_apart(claim: str, seconds: float, good: bool, believing: Verifying) -> None:
-    """To the second, on either side of the edge."""
+async def test_clocks_may_differ_by_thirty_seconds(claim: str, seconds: float, good: bool, believing: Verifying) -> None:
+    """The limit is exact to the second on either side."""
     token = RSA.token({**CLAIMS, claim: NOW + seconds})
     if good:
         assert await believing.verifier.verify(token)
@@ -216,8 +216,8 @@ async def test_clocks_may_be_half_a_minute_apart(claim: str, seconds: float, goo
         assert await refusal(believing, token) in ("The token has expired.", "The token is not valid yet.")
 
 
-async def test_a_remembered_token_ends_when_it_expires(believing: Verifying) -> None:
-    """Not a moment later than one that was never seen."""
+async def test_cached_token_ends_when_it_expires(believing: Verifying) -> None:
+    """A cached token expires at the same moment as one never seen before."""
     token = RSA.token(CLAIMS)
     first = await believing.verifier.verify(token)
     assert await believing.verifier.verify(token) is first
@@ -228,8 +228,8 @@ async def test_a_remembered_token_ends_when_it_expires(believing: Verifying) -> 
     assert len(believing.verifier.verified) == 0
 
 
-async def test_a_remembered_token_ends_when_its_key_is_taken_away() -> None:
-    """A stolen key is revoked so: the next look at the issuer is the end of what it signed."""
+async def test_cached_token_ends_when_its_key_is_withdrawn() -> None:
+    """A stolen key is revoked this way: after the next read of the keys its tokens are refused."""
     issuer = Issuer(name="https://issuer.example", keys=[RSA, EC])
     async with verifying(issuer) as own:
         lost, kept = RSA.token(CLAIMS), EC.token(CLAIMS)
@@ -241,7 +241,7 @@ async def test_a_remembered_token_ends_when_its_key_is_taken_away() -> None:
         assert await own.verifier.verify(kept)
 
 
-async def test_as_many_tokens_are_remembered_as_there_is_room_for(believing: Verifying) -> None:
+async def test_token_cache_is_bounded_and_drops_the_least_recently_used(believing: Verifying) -> None:
     """The one that was not seen for longest goes first."""
     verified, holder = Verified(most=2), await believing.verifier.verify(VALID)
     for digest in (b"a", b"b"):
@@ -271,8 +271,8 @@ KEYS_FOR_SOMETHING_ELSE = {
 
 
 @cases("name", KEYS_FOR_SOMETHING_ELSE)
-async def test_a_key_for_something_else_verifies_nothing(name: str) -> None:
-    """And does not keep the others from doing so."""
+async def test_unusable_key_verifies_nothing_and_leaves_the_other_keys_working(name: str) -> None:
+    """A key that is meant for something else does not spoil the set."""
 
     class Odd(Issuer):
         @property
@@ -287,8 +287,8 @@ async def test_a_key_for_something_else_verifies_nothing(name: str) -> None:
         assert own.keys.current.unusable == 1
 
 
-async def test_of_a_set_with_private_keys_the_public_halves_are_used() -> None:
-    """Publishing them is the issuer's mistake; this server does not come to hold them."""
+async def test_private_keys_of_a_published_set_are_reduced_to_their_public_halves() -> None:
+    """Publishing private keys is the issuer's mistake; this server does not keep them."""
     numbers = RSA.private.private_numbers()
     d = b64(numbers.d.to_bytes(256, "big"))
 
@@ -314,8 +314,8 @@ ALPHABET = "ABCXYZabcxyz0189-_.=+/!\n\0é"
         max_size=3,
     ),
 )
-async def test_no_change_of_a_valid_token_is_believed(key: SigningKey, edits: list[tuple[str, float, str]]) -> None:
-    """Whatever is put in, left out or changed, wherever."""
+async def test_no_changed_token_is_accepted(key: SigningKey, edits: list[tuple[str, float, str]]) -> None:
+    """A character is inserted, removed or changed at any position."""
     token = changed = key.token(CLAIMS)
     for kind, where, character in edits:
         at = int(where * (len(changed) - 1))
@@ -329,16 +329,16 @@ async def test_no_change_of_a_valid_token_is_believed(key: SigningKey, edits: li
 
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=300), st.binary(max_size=300), st.binary(max_size=80))
-async def test_no_noise_is_believed(first: bytes, second: bytes, third: bytes) -> None:
-    """It is refused in words, and with nothing else."""
+async def test_random_bytes_in_the_shape_of_a_token_are_refused(first: bytes, second: bytes, third: bytes) -> None:
+    """They raise the refusal and no other exception."""
     async with verifying(ISSUER) as own:
         await refusal(own, f"{b64(first)}.{b64(second)}.{base64.b64encode(third).decode()}")
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.dictionaries(st.sampled_from([*CLAIMS, "nbf", "azp", "gty", "scp", "scopes"]), st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3), max_leaves=5), min_size=1))  # fmt: skip
-async def test_whatever_an_issuer_signs_is_believed_or_refused_in_words(changes: dict[str, Any]) -> None:
-    """An issuer's odd claims are no reason to fall over."""
+async def test_any_signed_claims_are_accepted_or_refused_without_a_crash(changes: dict[str, Any]) -> None:
+    """Unusual claims of an issuer raise no unexpected exception."""
     async with verifying(ISSUER) as own:
         payload = json.dumps(CLAIMS | changes).encode()
         try:

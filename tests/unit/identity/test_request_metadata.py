@@ -1,4 +1,4 @@
-"""What a request says of itself, by the table "Who is calling" of the design."""
+"""What a request states of itself is parsed by the table "Who is calling" of the design."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FIELDS = [
 
 
 @cases(("field", "key", "header", "value"), FIELDS)
-def test_meta_comes_before_the_header_and_an_empty_one_is_none(field: str, key: str, header: str, value: str) -> None:
+def test_meta_precedes_the_header_and_an_empty_value_is_absent(field: str, key: str, header: str, value: str) -> None:
     assert getattr(read_metadata({P + key: value}, {}), field) == value
     assert getattr(read_metadata({}, {header: value}), field) == value
     assert getattr(read_metadata({P + key: ""}, {header: value}), field) == value
@@ -49,7 +49,7 @@ def test_meta_comes_before_the_header_and_an_empty_one_is_none(field: str, key: 
         assert getattr(read_metadata({P + key: value}, {header: "other"}), field) == value
 
 
-def test_an_empty_header_is_no_mistake() -> None:
+def test_empty_headers_count_as_absent() -> None:
     stated = read_metadata({}, {header: "" for _, _, header, _ in FIELDS})
     assert checked_session(stated.session) is None
     assert checked_turn(stated) == IMPLICIT
@@ -60,12 +60,12 @@ def test_an_empty_header_is_no_mistake() -> None:
 
 
 @cases(("meta", "header", "conflict"), [("u", "u", False), ("u", "v", True), ("u", None, False), (None, "v", False)])
-def test_a_user_in_meta_and_another_in_the_header_are_a_conflict(meta: Any, header: str | None, conflict: bool) -> None:
+def test_different_users_in_meta_and_header_are_a_conflict(meta: Any, header: str | None, conflict: bool) -> None:
     stated = read_metadata({P + "userId": meta}, {"x-user-id": header} if header else {})
     assert stated.user_conflict is conflict
 
 
-def test_a_user_in_a_header_is_utf_8() -> None:
+def test_user_header_is_decoded_as_utf_8_else_latin_1() -> None:
     sent = Headers(raw=[(b"x-user-id", "読者・太郎 🐟".encode())])
     assert read_metadata({P + "userId": "読者・太郎 🐟"}, sent).user_conflict is False
     assert read_metadata({}, sent).user == "読者・太郎 🐟"
@@ -74,14 +74,14 @@ def test_a_user_in_a_header_is_utf_8() -> None:
 
 
 @cases("value", [True, False, ["u"], {"id": "u"}, [], {}])
-def test_a_user_that_is_no_text_is_nobody(value: Any) -> None:
+def test_user_in_meta_that_is_no_string_is_refused(value: Any) -> None:
     with pytest.raises(InvalidArguments, match="no text"):
         checked_user(read_metadata({P + "userId": value}, {}).user)
 
 
 @cases("value", [True, ["s"], {}])
 @cases("key", ["sessionId", "turnId", "idempotencyKey", "turnBudgetMs", "tokenBudget", "expectedCalls"])
-def test_nothing_else_that_is_no_text_passes_either(key: str, value: Any) -> None:
+def test_other_metadata_that_is_no_string_is_refused(key: str, value: Any) -> None:
     with pytest.raises(InvalidArguments):
         check_all(read_metadata({P + key: value}, {}))
 
@@ -98,7 +98,7 @@ def check_all(stated: Any) -> None:
 
 @cases("key", ["sessionId", "turnId", "idempotencyKey"])
 @cases("value", ["a b", "a\n", "{x}", "é", "a/b", "x" * 129, " ", "\ud800"])
-def test_a_malformed_name_is_refused_and_says_which_and_how(key: str, value: str) -> None:
+def test_malformed_identifier_is_refused_with_field_and_limit(key: str, value: str) -> None:
     with pytest.raises(InvalidArguments) as caught:
         check_all(read_metadata({P + key: value}, {}))
     (violation,) = caught.value.violations
@@ -108,26 +108,26 @@ def test_a_malformed_name_is_refused_and_says_which_and_how(key: str, value: str
 
 
 @cases("value", ["a", "x" * 128, "A-z.0_9:-", 5])
-def test_a_name_of_the_right_form_passes(value: str | int) -> None:
+def test_well_formed_identifier_is_accepted(value: str | int) -> None:
     stated = read_metadata({P + "sessionId": value, P + "turnId": value, P + "idempotencyKey": value}, {})
     check_all(stated)
     assert checked_turn(stated) == TurnName(TurnKind.NAMED, str(value))
 
 
 @cases("user", ["x" * 255, "読" * 255, "a b\n🐟", "(not text)"])
-def test_any_text_of_255_characters_is_a_user(user: str) -> None:
+def test_any_text_of_up_to_255_characters_is_a_user(user: str) -> None:
     assert checked_user(read_metadata({P + "userId": user}, {}).user) == user
     with pytest.raises(InvalidArguments, match="too long"):
         checked_user(user + "x" * 256)
 
 
 @cases(("text", "ms"), [("0", 0), ("900", 900), (900, 900), (899.6, 899), ("1e3", 1000), ("1000000000", 10**9)])
-def test_a_budget_is_whole_ms(text: str | float, ms: int) -> None:
+def test_budget_is_parsed_as_whole_milliseconds(text: str | float, ms: int) -> None:
     assert checked_budget_ms(text) == ms
 
 
 @cases("text", ["", "soon", "-1", -5, "nan", "inf", "-inf", "1e999", "9" * 400, "1000000001", "0x10"])
-def test_a_budget_that_is_no_number_in_range_is_refused(text: str | float) -> None:
+def test_budget_out_of_range_is_refused(text: str | float) -> None:
     with pytest.raises(InvalidArguments, match="turnBudgetMs"):
         checked_budget_ms(text)
     with pytest.raises(InvalidArguments, match="tokenBudget"):
@@ -141,7 +141,7 @@ def test_expected_calls_are_one_to_a_hundred(text: str | int) -> None:
         checked_expected_calls(text)
 
 
-def test_a_turn_is_the_named_one_else_the_traces_else_the_sessions() -> None:
+def test_turn_is_named_by_turn_id_else_by_trace_else_by_session() -> None:
     assert checked_turn(read_metadata({P + "turnId": "t", "traceparent": PARENT}, {})) == TurnName(TurnKind.NAMED, "t")
     assert checked_turn(read_metadata({"traceparent": PARENT}, {})) == TurnName(TurnKind.TRACE, TRACE)
     assert checked_turn(read_metadata({}, {"traceparent": PARENT})) == IMPLICIT
@@ -152,7 +152,7 @@ def test_a_turn_is_the_named_one_else_the_traces_else_the_sessions() -> None:
     "parent",
     [None, "", 5, "00-x", PARENT.upper(), PARENT.replace("00-", "ff-", 1), f"00-{'0' * 32}-b7ad6b7169203331-01", f"00-{TRACE}-{'0' * 16}-01", PARENT + "\n"],
 )  # fmt: skip
-def test_a_malformed_traceparent_is_ignored(parent: Any) -> None:
+def test_malformed_traceparent_is_ignored(parent: Any) -> None:
     stated = read_metadata({"traceparent": parent}, {})
     assert (stated.trace, stated.traceparent) == (None, None)
 
@@ -170,17 +170,17 @@ def test_a_malformed_traceparent_is_ignored(parent: Any) -> None:
         (5, None),
     ],
 )
-def test_a_session_may_come_by_baggage_and_a_malformed_one_is_ignored(baggage: Any, session: str | None) -> None:
+def test_session_is_read_from_baggage_and_a_malformed_one_is_ignored(baggage: Any, session: str | None) -> None:
     assert read_metadata({"baggage": baggage}, {}).session == session
 
 
-def test_what_is_stated_comes_before_baggage_and_a_user_never_comes_by_it() -> None:
+def test_stated_session_precedes_baggage_and_baggage_names_no_user() -> None:
     stated = read_metadata({P + "sessionId": "own", "baggage": "session.id=abc,userId=eve"}, {})
     assert (stated.session, stated.user) == ("own", None)
     assert read_metadata({"baggage": "session.id=abc"}, {"x-session-id": "own"}).session == "own"
 
 
-def test_a_users_token_is_never_shown() -> None:
+def test_repr_of_metadata_shows_no_user_token() -> None:
     stated = read_metadata({P + "userToken": "hunter2"}, {})
     assert stated.user_token == "hunter2"
     assert "hunter2" not in repr(stated)
@@ -193,7 +193,7 @@ KEYS = [*(P + key for _, key, _, _ in FIELDS), "baggage", "traceparent"]
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), JSON, max_size=3))
-def test_whatever_is_stated_is_taken_or_refused(meta: dict[str, Any]) -> None:
+def test_any_metadata_is_accepted_or_refused_with_violations(meta: dict[str, Any]) -> None:
     stated = read_metadata(meta, {})
     refused: InvalidArguments | None = None
     try:

@@ -1,4 +1,4 @@
-"""CloudWatch's alarms as data: what each is made of, and when each rings on timelines that a test makes up."""
+"""CloudWatch's alarms as data: their metrics, and when each rings on timelines made up by the test."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def ringing(phases: list[tuple[int, Mapping[Key, Minute]]], at: int) -> set[str]
     return {name.removeprefix("shop-") for name in fired}
 
 
-def test_a_service_that_is_well_rings_nothing() -> None:
+def test_healthy_service_raises_no_alarm() -> None:
     assert ringing([(4 * DAY, minute())], at=0) == set()
 
 
@@ -63,28 +63,28 @@ def test_a_service_that_is_well_rings_nothing() -> None:
         (2 * DAY, 0.2, set()),
     ],
 )
-def test_a_burn_rings_by_how_quickly_the_budget_goes(minutes: int, bad: float, expected: set[str]) -> None:
+def test_burn_alarm_depends_on_how_fast_the_error_budget_goes(minutes: int, bad: float, expected: set[str]) -> None:
     """Of a hundred answers a minute so many are bad, for so many minutes. What is small rings late, or not at all."""
     assert ringing([(4 * DAY, minute()), (minutes, minute(bad, 100 - bad))], at=0) == expected
 
 
-def test_a_burn_is_over_with_its_short_window() -> None:
+def test_burn_alarm_ends_with_its_short_window() -> None:
     phases = [(4 * DAY, minute()), (30, minute(10, 90)), (120, minute())]
     assert "MangaUnusableBurn-fast" in ringing(phases, at=117)
     assert "MangaUnusableBurn-fast" not in ringing(phases, at=114)
 
 
-def test_a_few_bad_answers_in_a_quiet_night_wake_nobody() -> None:
+def test_few_bad_answers_at_low_traffic_raise_no_alarm() -> None:
     assert ringing([(4 * DAY, minute(0, 1)), (5, minute(0.4, 0.6))], at=0) == set()
 
 
-def test_silence_is_an_alarm_for_what_has_to_speak_alone() -> None:
-    """Without a line nothing is known; that there is none is known after three minutes."""
+def test_missing_metrics_raise_only_the_manga_down_alarm() -> None:
+    """Without lines no other alarm has data; the missing lines are noticed after three minutes."""
     assert ringing([(DAY, minute()), (1, {})], at=0) == set()
     assert ringing([(DAY, minute()), (10, {})], at=0) == {"MangaDown"}
 
 
-def test_one_bad_minute_of_redis_rings_nothing_and_two_do() -> None:
+def test_redis_alarm_needs_two_bad_minutes() -> None:
     away = minute(RedisAway=1)
     assert ringing([(DAY, minute()), (1, away)], at=0) == set()
     assert ringing([(DAY, minute()), (2, away)], at=0) == {"MangaRedisAway"}
@@ -103,7 +103,7 @@ def test_one_bad_minute_of_redis_rings_nothing_and_two_do() -> None:
         ({("manga_connections_held", SCRAPED): 91, ("manga_connections_most", SCRAPED): 100}, "MangaOutOfFiles"),
     ],
 )
-def test_what_the_collector_reads_rings_above_its_threshold_and_not_at_it(holds: dict[Key, float], expected: str) -> None:
+def test_threshold_alarm_rings_above_its_threshold_and_not_at_it(holds: dict[Key, float], expected: str) -> None:
     """So much a minute, of a service with a hundred answers. Deaths and errors count one by one, all else for an hour."""
     first, *rest = holds.items()
     at = dict([(first[0], AT[expected]), *rest])
@@ -115,7 +115,7 @@ def test_what_the_collector_reads_rings_above_its_threshold_and_not_at_it(holds:
     assert ringing([(DAY, minute()), (minutes, above), (30, after)], at=0) == set()
 
 
-def test_the_math_is_that_of_cloudwatch() -> None:
+def test_test_evaluator_computes_cloudwatch_metric_math() -> None:
     assert calculated("FILL(bad, 0) / 4", {"bad": 2}) == 0.5
     assert calculated("FILL(bad, 0) / good", {"good": 2}) == 0
     assert calculated("IF(bad >= 3, bad / (bad + good), 0)", {"bad": 3, "good": 1}) == 0.75
@@ -125,7 +125,7 @@ def test_the_math_is_that_of_cloudwatch() -> None:
         calculated("METRICS()", {})
 
 
-def test_every_alarm_says_what_it_is_and_where_its_runbook_is() -> None:
+def test_every_alarm_links_to_its_runbook() -> None:
     for resource in RESOURCES.values():
         told = resource["Properties"]
         name = told["AlarmName"].split("-")[1]
@@ -135,8 +135,8 @@ def test_every_alarm_says_what_it_is_and_where_its_runbook_is() -> None:
         assert "{{" not in told["AlarmDescription"]
 
 
-def test_every_alarm_asks_for_a_number_that_is_told_and_for_periods_that_there_are() -> None:
-    """No period beyond a day, seven days at most in all, and one day where a period is below an hour."""
+def test_every_alarm_uses_an_emitted_metric_and_allowed_periods() -> None:
+    """A period is at most a day; an evaluation spans at most seven days, or one day for periods below an hour."""
     numbers = {number.name: number for number in NUMBERS}
     for resource in RESOURCES.values():
         told = resource["Properties"]
@@ -157,13 +157,13 @@ def test_every_alarm_asks_for_a_number_that_is_told_and_for_periods_that_there_a
         assert 1 <= told["DatapointsToAlarm"] <= told["EvaluationPeriods"]
 
 
-def test_halves_tell_nobody_and_each_burn_tells_once() -> None:
+def test_only_composite_burn_alarms_notify_once_each() -> None:
     telling = WATCHED.telling("page") | WATCHED.telling("ticket")
     burning = {name for name in telling if "Burn" in name}
     assert burning == {f"shop-{level.alarm}-{burn.name}" for level in SERVICE_LEVELS for burn in BURNS}
 
 
-def test_what_rolls_back_is_there_and_rings_within_minutes() -> None:
+def test_rollback_alarms_exist_and_ring_within_three_minutes() -> None:
     by_name = {each["Properties"]["AlarmName"]: each["Properties"] for each in RESOURCES.values()}
     assert set(rollback_names(WHERE)) <= by_name.keys()
     phases = [(DAY, minute()), (3, minute(50, 50))]

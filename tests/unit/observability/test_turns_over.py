@@ -1,4 +1,4 @@
-"""The log says when turns run out between their calls, once a minute."""
+"""Turns that run out between their calls are logged once a minute."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.clocks import HandClock
 from tests.support.events import an_event
 
 
-def test_it_is_said_at_once_and_then_once_a_minute_with_what_to_set(caplog: pytest.LogCaptureFixture) -> None:
+def test_exhausted_turns_are_logged_at_once_and_then_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
     clock = HandClock()
     over = ExhaustedTurns(clock)
     with caplog.at_level(logging.WARNING, "manga.turns"):

@@ -1,4 +1,4 @@
-"""How the page is put together, and what is refused before it could be shown wrongly."""
+"""The operators' page is assembled into one document; a wrong page file is refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def hashed(text: str) -> str:
     return f"'sha256-{base64.b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-def test_files_stand_where_they_are_named_and_run_by_their_hashes_alone(folder: Path) -> None:
+def test_page_files_are_inlined_and_allowed_by_their_hashes_alone(folder: Path) -> None:
     html, policy = page(folder)
     assert html.decode() == "<head><style>p{}</style></head><script>one()</script><script>two()</script>"
     said = policy.decode()
@@ -32,7 +32,7 @@ def test_files_stand_where_they_are_named_and_run_by_their_hashes_alone(folder: 
     assert "unsafe" not in said
 
 
-def test_a_page_without_scripts_may_run_none(folder: Path) -> None:
+def test_page_without_scripts_allows_no_script(folder: Path) -> None:
     (folder / "page.html").write_text("<p>", "utf-8")
     assert b"style-src 'none'; script-src 'none';" in page(folder)[1]
 
@@ -40,13 +40,13 @@ def test_a_page_without_scripts_may_run_none(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text"), [("b.js", "'</script>'"), ("b.js", "'</SCRIPT'"), ("c.js", "'<!--'"), ("a.css", "/*</style*/")]
 )
-def test_a_file_that_would_end_what_it_stands_in_is_named(folder: Path, name: str, text: str) -> None:
+def test_file_that_would_close_its_own_tag_is_refused_by_name(folder: Path, name: str, text: str) -> None:
     (folder / name).write_text(text, "utf-8")
     with pytest.raises(ValueError, match=f"^{name} cannot stand inside the page$"):
         page(folder)
 
 
-def test_a_file_that_is_missing_is_an_error(folder: Path) -> None:
+def test_missing_page_file_is_an_error(folder: Path) -> None:
     (folder / "c.js").unlink()
     with pytest.raises(FileNotFoundError):
         page(folder)

@@ -1,4 +1,4 @@
-"""What is counted of calls, by a clock in the test's hand."""
+"""The figures of calls are counted and summed up, by the test's clock."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def figures(clock: HandClock) -> Figures:
     return Figures(clock, clock, total=100, shed=7)
 
 
-def test_percentiles_are_within_a_twentieth() -> None:
+def test_percentiles_are_accurate_to_six_percent() -> None:
     draw = Random(1)
     values = sorted(draw.lognormvariate(2, 1.5) for _ in range(5000))
     counted = SlidingCounter[int]()
@@ -45,16 +45,16 @@ def test_percentiles_are_within_a_twentieth() -> None:
         assert found == pytest.approx(values[int(share * 5000)], rel=0.06)
 
 
-def test_of_nothing_there_are_no_percentiles() -> None:
+def test_percentiles_of_no_values_are_none() -> None:
     assert percentiles({}, (0.5, 0.99)) == [None, None]
 
 
-def test_whatever_something_takes_there_are_only_so_many_buckets() -> None:
+def test_durations_of_any_length_fall_into_a_bounded_number_of_buckets() -> None:
     assert [bucket(ms) for ms in (-5, 0, 0.05, 1e9)] == [0, 0, 0, MOST_BUCKETS]
     assert percentiles({bucket(0): 3}, (0.5,)) == [0.0]
 
 
-def test_what_was_counted_is_forgotten_after_five_minutes_and_leaves_nothing() -> None:
+def test_sliding_counter_forgets_after_five_minutes() -> None:
     counted = SlidingCounter[str]()
     counted.add("once")
     for _ in range(SLOTS - 1):
@@ -68,7 +68,7 @@ def test_what_was_counted_is_forgotten_after_five_minutes_and_leaves_nothing() -
     assert counted.total == {}
 
 
-def test_a_tool_is_told_with_its_sources_and_failures(figures: Figures, clock: HandClock) -> None:
+def test_figures_of_a_tool_list_its_sources_and_failures(figures: Figures, clock: HandClock) -> None:
     for source in ("live", "live", "cache", "stale", "fallback"):
         figures(an_event(source=source, milliseconds=10.0))
     for outcome in ("TIMEOUT", "TIMEOUT", "SERVER_BUSY", "cancelled", "INPUT_REQUIRED"):
@@ -85,7 +85,7 @@ def test_a_tool_is_told_with_its_sources_and_failures(figures: Figures, clock: H
     assert figures.calls(0)["total"] == 110
 
 
-def test_what_was_left_of_turns_is_told_and_how_many_had_nothing(figures: Figures) -> None:
+def test_budget_left_of_turns_has_percentiles_and_a_count_of_exhausted_turns(figures: Figures) -> None:
     for left in (2800, 2500, 2000, 900, 0):
         figures(an_event(budget_left_ms=left))
     figures(an_event(outcome="BUDGET_EXHAUSTED", source=None, budget_left_ms=0))
@@ -95,7 +95,7 @@ def test_what_was_left_of_turns_is_told_and_how_many_had_nothing(figures: Figure
     assert (left["p1_ms"], left["exhausted"]) == (0.0, 1)
 
 
-def test_each_five_seconds_are_a_point_of_five_minutes(figures: Figures, clock: HandClock) -> None:
+def test_history_has_one_point_per_five_seconds_for_five_minutes(figures: Figures, clock: HandClock) -> None:
     for _ in range(SLOTS + 10):
         for _ in range(20):
             figures(an_event(milliseconds=40.0))
@@ -110,7 +110,7 @@ def test_each_five_seconds_are_a_point_of_five_minutes(figures: Figures, clock: 
     assert points[-1]["p99_ms"] == pytest.approx(900, rel=0.06)
 
 
-def test_a_process_that_slept_goes_on_from_now(figures: Figures, clock: HandClock) -> None:
+def test_figures_after_a_long_sleep_count_new_calls_only(figures: Figures, clock: HandClock) -> None:
     figures(an_event())
     clock.advance(10 * WINDOW)
     figures.tick()
@@ -119,7 +119,7 @@ def test_a_process_that_slept_goes_on_from_now(figures: Figures, clock: HandCloc
     assert [each["calls"] for each in figures.tools()] == [1]
 
 
-def test_of_errors_the_latest_kinds_are_told_newest_first_with_what_to_do(figures: Figures, clock: HandClock) -> None:
+def test_latest_kinds_of_errors_are_listed_newest_first_with_advice(figures: Figures, clock: HandClock) -> None:
     for number in range(MOST_ERRORS + 5):
         figures(an_event(tool=f"tool-{number}", outcome="TIMEOUT"))
     figures(an_event(tool="tool-10", outcome="TIMEOUT"))
@@ -130,7 +130,7 @@ def test_of_errors_the_latest_kinds_are_told_newest_first_with_what_to_do(figure
     assert all(each["advice"] for each in errors)
 
 
-def test_tools_that_come_and_go_take_no_more_room(figures: Figures) -> None:
+def test_figures_keep_a_bounded_number_of_tools(figures: Figures) -> None:
     for number in range(3 * MOST_TOOLS):
         figures(an_event(tool=f"tool-{number}"))
     figures.tick()
@@ -140,13 +140,13 @@ def test_tools_that_come_and_go_take_no_more_room(figures: Figures) -> None:
     assert OTHERS in {each["name"] for each in told}
 
 
-def test_many_calls_between_two_looks_are_counted_before(figures: Figures) -> None:
+def test_figures_count_early_when_many_calls_wait_uncounted(figures: Figures) -> None:
     for _ in range(MOST_UNCOUNTED):
         figures(an_event())
     assert figures.total == 100 + MOST_UNCOUNTED
 
 
-def test_turns_that_ran_out_between_calls_are_told_apart_with_what_to_set(figures: Figures) -> None:
+def test_turns_exhausted_between_calls_are_counted_apart_with_advice(figures: Figures) -> None:
     figures(an_event(turn_over=True, source="fallback"))
     figures.tick()
     left = figures.budget_left()

@@ -1,4 +1,4 @@
-"""What waits for a page: bounded, whole, and said to its end."""
+"""The queue of a page's reader is bounded, and its last bytes are delivered."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def reader() -> Subscriber:
     return Subscriber(holder="somebody")
 
 
-async def test_of_figures_only_the_newest_wait_and_calls_wait_behind_them() -> None:
+async def test_reader_keeps_only_the_newest_state_and_all_calls_behind_it() -> None:
     one = reader()
     for number in range(3):
         one.push(b"state %d;" % number, b"call %d;" % number)
     assert await one.take() == b"state 2;call 0;call 1;call 2;"
 
 
-async def test_what_finds_no_room_is_lost_and_what_is_taken_makes_room() -> None:
+async def test_full_reader_drops_calls_until_it_is_read() -> None:
     one = reader()
     one.push(b"", b"x" * MOST_WAITING_BYTES)
     one.push(b"state", CALL)
@@ -57,7 +57,7 @@ async def test_what_finds_no_room_is_lost_and_what_is_taken_makes_room() -> None
     assert await one.take() == CALL
 
 
-async def test_nothing_wakes_nobody() -> None:
+async def test_empty_push_wakes_no_reader() -> None:
     one = reader()
     one.push(b"", b"")
     taking = asyncio.create_task(one.take())
@@ -67,14 +67,14 @@ async def test_nothing_wakes_nobody() -> None:
     assert await taking == CALL
 
 
-async def test_at_the_end_what_waits_is_still_taken_and_then_nothing() -> None:
+async def test_ended_reader_still_gets_its_last_bytes_and_then_an_empty_one() -> None:
     one = reader()
     one.push(b"last", b"")
     one.end()
     assert [await one.take(), await one.take()] == [b"last", b""]
 
 
-async def test_all_end_in_time_even_who_does_not_leave() -> None:
+async def test_readers_that_do_not_leave_in_time_are_cancelled() -> None:
     readers, leaves, stays = Subscribers(), reader(), reader()
     for each in (leaves, stays):
         readers.add(each)
@@ -86,7 +86,7 @@ async def test_all_end_in_time_even_who_does_not_leave() -> None:
     assert (leaves.scope.cancel_called, stays.scope.cancel_called) == (False, True)
 
 
-async def test_a_fault_in_what_is_shown_ends_the_streams_and_the_next_page_begins_anew(
+async def test_publisher_error_ends_the_streams_and_the_next_page_starts_anew(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     observed: list[Observed] = []

@@ -1,4 +1,4 @@
-"""Which other processes are known, by a clock in the test's hand."""
+"""The list of other replicas is cached, bounded and pruned, by the test's clock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Reaches(Reach):
         return self.names
 
 
-def test_one_that_is_gone_is_known_for_a_while_and_then_forgotten() -> None:
+def test_replica_that_is_gone_is_listed_for_a_while_and_then_forgotten() -> None:
     clock, reach = HandClock(), Reaches("b", "a")
     replicas = Replicas("own", reach, clock)
     replicas.tick()
@@ -34,7 +34,7 @@ def test_one_that_is_gone_is_known_for_a_while_and_then_forgotten() -> None:
     assert [each["name"] for each in replicas.rows()] == ["own", "a"]
 
 
-def test_it_looks_no_oftener_than_it_says() -> None:
+def test_replicas_are_looked_up_once_per_interval() -> None:
     clock, reach = HandClock(), Reaches()
     replicas = Replicas("own", reach, clock)
     for _ in range(10):
@@ -45,7 +45,7 @@ def test_it_looks_no_oftener_than_it_says() -> None:
     assert reach.looked == 2
 
 
-def test_however_many_there_were_only_the_newest_are_kept() -> None:
+def test_only_the_newest_replicas_are_kept() -> None:
     clock, reach = HandClock(), Reaches(*(f"old-{number}" for number in range(MOST_REPLICAS)))
     replicas = Replicas("own", reach, clock)
     replicas.tick()

@@ -1,4 +1,4 @@
-"""How the dependencies fare: asked behind what is told, seldom, and sooner when a breaker changes."""
+"""The states of dependencies are asked in the background, seldom, and sooner when a breaker changes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def row(backend: Backend) -> tuple[str, str | None]:
     return told["status"], told["detail"]
 
 
-async def test_it_is_unknown_until_it_was_asked_and_then_asked_each_half_minute(backend: Backend) -> None:
+async def test_dependency_is_unknown_until_asked_and_asked_again_each_interval(backend: Backend) -> None:
     assert row(backend) == ("unknown", None)
     await backend.tick()
     assert row(backend) == ("ok", "261 titles")
@@ -59,7 +59,7 @@ async def test_it_is_unknown_until_it_was_asked_and_then_asked_each_half_minute(
     assert (backend.asked, row(backend)) == (2, ("down", "does not answer"))
 
 
-async def test_a_breaker_that_opens_is_seen_at_once_and_asked_about_soon(backend: Backend) -> None:
+async def test_opened_breaker_shows_as_degraded_at_once_and_is_asked_about_soon(backend: Backend) -> None:
     await backend.tick()
     backend.clock.advance(2 * REMEMBERED_SECONDS)
     for _ in range(backend.breaker.policy.in_a_row):
@@ -69,7 +69,7 @@ async def test_a_breaker_that_opens_is_seen_at_once_and_asked_about_soon(backend
     assert backend.asked == 2
 
 
-async def test_one_that_hangs_is_not_asked_twice_and_holds_nothing_up(backend: Backend) -> None:
+async def test_hanging_dependency_is_not_asked_twice_and_blocks_nothing(backend: Backend) -> None:
     backend.answers.clear()
     await backend.tick()
     backend.clock.advance(REFRESH_SECONDS)

@@ -1,4 +1,4 @@
-"""Which turns are shown, by a clock in the test's hand: whole ones, and never more than the page may cost."""
+"""Turns are sampled whole for the page and at a bounded rate, by the test's clock."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def turns(clock: HandClock) -> Turns:
     return Turns(clock)
 
 
-def test_a_turn_is_shown_whole_or_not_at_all(turns: Turns, clock: HandClock) -> None:
+def test_calls_of_a_turn_are_sampled_all_or_none(turns: Turns, clock: HandClock) -> None:
     first = [turns.is_sampled(turn) for turn in range(200)]
     assert sum(first) == BURST
     clock.advance(1)
@@ -26,8 +26,8 @@ def test_a_turn_is_shown_whole_or_not_at_all(turns: Turns, clock: HandClock) -> 
     assert sum(turns.is_sampled(turn) for turn in range(1000, 1200)) == PER_SECOND
 
 
-def test_one_turn_that_never_ends_is_not_shown_without_limit(turns: Turns, clock: HandClock) -> None:
-    """A client that names the same turn, or none in the same session, 200 times a second."""
+def test_endless_turn_is_sampled_a_bounded_number_of_times(turns: Turns, clock: HandClock) -> None:
+    """A client sends 200 calls a second that name the same turn, or no turn in the same session."""
     shown, seconds = 0, 60
     for _ in range(200 * seconds):
         shown += turns.is_sampled(1)
@@ -35,8 +35,8 @@ def test_one_turn_that_never_ends_is_not_shown_without_limit(turns: Turns, clock
     assert 0 < shown <= MOST_CALLS * (seconds / HOLDS_SECONDS + 1)
 
 
-def test_a_session_that_was_not_chosen_once_may_be_later(turns: Turns, clock: HandClock) -> None:
-    """Where calls name no turn the session's name stands for all of its turns."""
+def test_unsampled_turn_may_be_sampled_after_the_holding_time(turns: Turns, clock: HandClock) -> None:
+    """Calls that name no turn go by their session, which stands for all of its turns."""
     for turn in range(BURST):
         turns.is_sampled(turn)
     assert not turns.is_sampled(1000)

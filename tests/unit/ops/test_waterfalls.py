@@ -1,4 +1,4 @@
-"""Which calls are noted in detail, and how many of them are held at once."""
+"""Which calls get a waterfall, and how many waterfalls are held at once."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ def finish(waterfalls: Waterfalls, call: Call, clock: HandClock) -> None:
     waterfalls(an_event(call_id=call.call_id, timeline=timeline))
 
 
-def test_calls_that_have_no_name_at_all_are_turns_by_themselves(waterfalls: Waterfalls, clock: HandClock) -> None:
-    """Clients of the stateless era without a session, a turn or a trace: they are many, and no turn of one another."""
+def test_calls_without_any_name_are_sampled_as_single_turns(waterfalls: Waterfalls, clock: HandClock) -> None:
+    """Stateless clients without session, turn or trace are many, and each call is a turn of its own."""
     assert sum(waterfalls.wants(a_call(number, clock)) for number in range(200)) == BURST
 
 
-def test_calls_of_one_turn_are_noted_together(waterfalls: Waterfalls, clock: HandClock) -> None:
+def test_calls_of_a_sampled_turn_are_recorded_together(waterfalls: Waterfalls, clock: HandClock) -> None:
     for number in range(200):
         waterfalls.wants(a_call(number, clock, session="s", turn=f"t{number}"))
     assert all(waterfalls.wants(a_call(number, clock, session="s", turn="t0")) for number in range(20))
     assert not waterfalls.wants(a_call(300, clock, session="s", turn="t199"))
 
 
-def test_what_was_not_chosen_is_not_told(waterfalls: Waterfalls, clock: HandClock) -> None:
+def test_unsampled_calls_are_not_reported(waterfalls: Waterfalls, clock: HandClock) -> None:
     calls = [a_call(number, clock, session="s", turn=f"t{number}") for number in range(50)]
     wanted = [call.call_id for call in calls if waterfalls.wants(call)]
     for call in calls:
@@ -54,7 +54,7 @@ def test_what_was_not_chosen_is_not_told(waterfalls: Waterfalls, clock: HandCloc
     assert waterfalls.take() == []
 
 
-def test_between_two_tellings_no_more_are_held_than_that(waterfalls: Waterfalls, clock: HandClock) -> None:
+def test_waiting_waterfalls_are_bounded(waterfalls: Waterfalls, clock: HandClock) -> None:
     for number in range(10 * MOST_WAITING):
         clock.advance(1)
         call = a_call(number, clock, session="s", turn=f"t{number}")
@@ -63,7 +63,7 @@ def test_between_two_tellings_no_more_are_held_than_that(waterfalls: Waterfalls,
     assert len(waterfalls.take()) == MOST_WAITING
 
 
-def test_sessions_are_counted_for_five_minutes_whether_they_are_shown_or_not(
+def test_active_sessions_are_counted_for_five_minutes_whether_sampled_or_not(
     waterfalls: Waterfalls, clock: HandClock
 ) -> None:
     for number in range(50):

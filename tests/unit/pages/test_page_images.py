@@ -1,4 +1,4 @@
-"""What an image is, its bytes say: by their header, without decoding any."""
+"""Images are recognised by their header bytes, without decoding."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tools.store.models.order import MOST_PAGE_BYTES, MOST_PREVIEW_BYTES
 
 @cases("kind", ["PNG", "JPEG", "WEBP"])
 @cases("options", [{}, {"lossless": True}, {"progressive": True}])
-def test_the_header_says_what_another_encoder_has_written(kind: str, options: dict[str, bool]) -> None:
+def test_image_header_matches_what_another_encoder_wrote(kind: str, options: dict[str, bool]) -> None:
     written = io.BytesIO()
     Image.effect_noise((321, 123), 9).convert("RGB").save(written, kind, **options)
     assert image_header(written.getvalue()) == ImageHeader(f"image/{kind.lower()}", 321, 123)
@@ -32,18 +32,18 @@ def test_the_header_says_what_another_encoder_has_written(kind: str, options: di
         (webp("VP8X", 70_000, 2), ImageHeader("image/webp", 70_000, 2)),
     ],
 )
-def test_each_form_of_a_header_is_read(data: bytes, expected: ImageHeader) -> None:
+def test_each_form_of_an_image_header_is_read(data: bytes, expected: ImageHeader) -> None:
     assert image_header(data) == expected
 
 
 @cases("whole", [png(), jpeg(), webp("VP8 "), webp("VP8L"), webp("VP8X")])
-def test_no_part_of_an_image_is_one(whole: bytes) -> None:
+def test_truncated_image_is_no_image(whole: bytes) -> None:
     assert image_header(whole) is not None
     assert [cut for cut in range(len(whole)) if image_header(whole[:cut])] == []
 
 
 @cases("data", [b"", SVG, b"GIF89a" + bytes(40), b"\xff\xd8\xff" + b"\xff" * 60_000 + b"\xff\xd9"])
-def test_what_is_no_image_of_ours_is_none(data: bytes) -> None:
+def test_unsupported_image_data_is_no_image(data: bytes) -> None:
     assert image_header(data) is None
 
 
@@ -57,19 +57,19 @@ def test_what_is_no_image_of_ours_is_none(data: bytes) -> None:
         (jpeg(8, 0), "8 × 0 pixels"),
     ],
 )
-def test_a_page_that_cannot_be_shown_says_why(data: bytes, why: str) -> None:
+def test_unfit_page_is_refused_with_the_reason(data: bytes, why: str) -> None:
     with pytest.raises(Unfit, match=why):
         page_of(1, data)
 
 
-def test_the_alternative_text_is_one_line_of_what_is_there() -> None:
+def test_alternative_text_is_one_visible_line_of_bounded_length() -> None:
     assert page_of(1, png(), b"A cat\n on a  roof\n").alt == "A cat on a roof"
     assert page_of(1, png(), b"\xff \n").alt is None
     assert page_of(1, png(), b"A \x1b[31mcat\0\xe2\x80\xae on a roof").alt == "A [31mcat on a roof"
     assert len(page_of(1, png(), b"x" * 9_000).alt or "") == 2_000
 
 
-def test_pages_that_are_too_much_for_one_answer_stay_away_the_last_ones_first() -> None:
+def test_last_pages_beyond_the_size_limit_are_left_out() -> None:
     large = [Page(n, "image/png", bytes(MOST_PAGE_BYTES)) for n in (1, 2, 3)]
     preview = preview_of("t", 1, large)
     assert preview is not None
@@ -77,7 +77,7 @@ def test_pages_that_are_too_much_for_one_answer_stay_away_the_last_ones_first() 
     assert 2 * MOST_PAGE_BYTES <= MOST_PREVIEW_BYTES < 3 * MOST_PAGE_BYTES
 
 
-def test_where_nothing_was_found_there_is_no_preview_and_where_nothing_can_be_shown_there_is_one() -> None:
+def test_preview_is_none_without_pages_and_empty_when_all_pages_are_unfit() -> None:
     assert preview_of("t", 1, [None, None, None]) is None
     preview = preview_of("t", 1, [Unfit("x"), None, Unfit("y")])
     assert preview is not None

@@ -1,4 +1,4 @@
-"""Addresses of buckets."""
+"""Addresses of S3 buckets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tools.store.backends.aws_address import S3Address
         ),
     ],
 )
-def test_an_address_names_bucket_prefix_region_and_endpoint(url: str, expected: S3Address) -> None:
+def test_s3_address_is_parsed_into_bucket_prefix_region_and_endpoint(url: str, expected: S3Address) -> None:
     assert S3Address.parse(url) == expected
 
 
@@ -41,12 +41,12 @@ def test_an_address_names_bucket_prefix_region_and_endpoint(url: str, expected: 
         ("s3://pages?region=eu-west-1&endpoint=http://x:99999", "endpoint"),
     ],
 )
-def test_a_wrong_one_is_refused_by_its_part_and_without_a_secret(url: str, said: str) -> None:
+def test_wrong_s3_address_is_refused_by_its_part_and_without_secrets(url: str, said: str) -> None:
     with pytest.raises(ValueError, match=said) as raised:
         S3Address.parse(url)
     assert "hunter2" not in str(raised.value)
     assert "secret" not in str(raised.value)
 
 
-def test_it_is_shown_by_what_finds_it() -> None:
+def test_s3_address_is_shown_with_bucket_prefix_and_region() -> None:
     assert str(S3Address.parse("s3://pages/a?region=eu-west-1")) == "s3://pages/a/ (eu-west-1)"

@@ -1,4 +1,4 @@
-"""The numbers by which calls are let in, refused and kept apart."""
+"""The numbers by which calls are admitted, refused and kept apart."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def well(_: Call) -> Outcome:
 # -- shed
 
 
-async def test_places_are_counted_and_given_back() -> None:
+async def test_calls_under_way_are_counted_and_released() -> None:
     clock = HandClock(0.0)
     shed = ShedStage(2, UNLIMITED, clock)
     seen: list[int] = []
@@ -59,8 +59,8 @@ async def test_places_are_counted_and_given_back() -> None:
     assert (shed.under_way, shed.idle.is_set()) == (0, True)
 
 
-async def test_whoever_has_less_than_an_equal_share_is_let_in_beyond() -> None:
-    """Of four places: one caller holds all of them, a second gets two more, a third one more."""
+async def test_caller_below_an_equal_share_is_admitted_beyond_the_limit() -> None:
+    """The limit is four: one caller holds all four slots, a second gets two more, a third one more."""
     clock = HandClock(0.0)
     shed = ShedStage(4, UNLIMITED, clock)
     let_in: list[str] = []
@@ -106,7 +106,7 @@ async def test_callers_are_told_apart_by_principal_and_else_by_address(other: di
         assert let_in
 
 
-async def test_the_customers_of_one_agent_share_its_places_and_look_ups_have_one_beside_them() -> None:
+async def test_customers_of_one_agent_share_its_slots_and_look_ups_have_an_extra_one() -> None:
     """Of four places: its first customer holds all of them, a second gets two more, a third one more. Then there is room for
     a look-up, and for another agent."""
     clock = HandClock(0.0)
@@ -128,8 +128,8 @@ async def test_the_customers_of_one_agent_share_its_places_and_look_ups_have_one
     assert (shed.under_way, shed.idle.is_set()) == (0, True)
 
 
-async def test_refusals_count_for_the_customer_who_is_stated_and_for_nobody_elses() -> None:
-    """Neither for another customer of the agent, nor for the one of that name at another agent."""
+async def test_refusals_count_against_the_stated_customer_only() -> None:
+    """Another customer of the agent and a customer of the same name at another agent are not affected."""
     clock = HandClock(0.0)
     shed = ShedStage(1, CallerLimits(Rate(1, 2), clock=clock), clock)
 
@@ -171,7 +171,7 @@ async def answers(admit: AdmitStage, clock: HandClock, seconds: float, left: flo
     return "ran"
 
 
-async def test_a_tool_is_known_to_be_slow_after_twenty_calls_and_tried_once_a_second() -> None:
+async def test_slow_tool_is_refused_after_twenty_calls_and_probed_once_a_second() -> None:
     clock = HandClock(0.0)
     admit = AdmitStage(clock)
     for _ in range(20):
@@ -185,7 +185,7 @@ async def test_a_tool_is_known_to_be_slow_after_twenty_calls_and_tried_once_a_se
 
 
 @cases(("seconds", "then"), [(0.0625, "ran"), (0.25, "refused")])
-async def test_a_probe_that_comes_back_in_half_the_time_has_found_the_tool_well(seconds: float, then: str) -> None:
+async def test_probe_in_half_the_time_readmits_the_tool(seconds: float, then: str) -> None:
     clock = HandClock(0.0)
     admit = AdmitStage(clock)
     for _ in range(20):
@@ -194,7 +194,7 @@ async def test_a_probe_that_comes_back_in_half_the_time_has_found_the_tool_well(
     assert await answers(admit, clock, 0.0, 0.5) == then
 
 
-async def test_a_call_that_failed_was_as_slow_as_it_was() -> None:
+async def test_failed_calls_count_as_slow_too() -> None:
     clock = HandClock(0.0)
     admit = AdmitStage(clock)
     for _ in range(20):
@@ -203,7 +203,7 @@ async def test_a_call_that_failed_was_as_slow_as_it_was() -> None:
     assert await answers(admit, clock, 0.25, 0.125) == "refused"
 
 
-async def test_a_tool_says_nothing_of_another() -> None:
+async def test_slowness_of_one_tool_refuses_no_other_tool() -> None:
     clock = HandClock(0.0)
     admit = AdmitStage(clock)
     for _ in range(22):
@@ -215,14 +215,14 @@ async def test_a_tool_says_nothing_of_another() -> None:
 # -- a call's own time
 
 
-def test_a_step_of_the_ladder_ends_by_ten_ms_past_the_call_and_has_four_at_least() -> None:
+def test_ladder_step_ends_ten_ms_after_the_deadline_and_has_at_least_four_ms() -> None:
     clock = HandClock(0.0)
     assert a_call(clock).late_end(0.5).at == 0.5
     for left, end in ((1.0, 0.5), (0.25, 0.26), (0.0, 0.01), (-1.0, 0.004)):
         assert a_call(clock, deadline=Deadline(left, clock)).late_end(0.5).at == pytest.approx(end)
 
 
-def test_what_a_call_has_taken_is_told_in_ms() -> None:
+def test_elapsed_time_of_a_call_is_in_milliseconds() -> None:
     clock = HandClock(0.0)
     call = a_call(clock)
     clock.advance(1.5)
@@ -240,14 +240,14 @@ def shown(clock: HandClock, *title_ids: str, tool: str, user: str | None = None)
     return a_call(clock, tool=tool, begun=begun, principal=Principal(user=user))
 
 
-def test_equal_searches_fly_together_whatever_each_conversation_was_shown() -> None:
+def test_equal_searches_share_a_single_flight_whatever_was_shown_before() -> None:
     clock = HandClock()
     one = shown(clock, "manga-000001", tool="search_manga_catalog", user="a")
     assert flight_key(one) == flight_key(shown(clock, "manga-000002", tool="search_manga_catalog", user="b"))
     assert flight_key(one) == flight_key(a_call(clock))
 
 
-def test_what_refers_to_what_was_shown_flies_with_the_same_only() -> None:
+def test_calls_that_refer_to_shown_titles_share_a_flight_only_for_the_same_titles() -> None:
     clock = HandClock()
     one = shown(clock, "manga-000001", tool="check_inventory")
     assert flight_key(one) == flight_key(shown(clock, "manga-000001", tool="check_inventory"))
@@ -256,7 +256,7 @@ def test_what_refers_to_what_was_shown_flies_with_the_same_only() -> None:
     assert flight_key(one) != flight_key(a_call(clock, tool="check_inventory"))
 
 
-async def test_closing_cancels_the_work_that_is_under_way() -> None:
+async def test_closing_the_cache_stage_cancels_its_flights() -> None:
     clock, cancelled, begun = HandClock(), asyncio.Event(), asyncio.Event()
 
     async def hangs(_: Call) -> Outcome:

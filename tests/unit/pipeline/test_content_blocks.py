@@ -1,4 +1,4 @@
-"""What goes beside a result, as MCP's content blocks."""
+"""What a tool returns beside its result becomes MCP content blocks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def a_call() -> Call:
     return Call("call-1", registered("get_manga_details"), {}, RequestMetadata(), 0.0)
 
 
-def test_each_kind_is_a_block_of_mcp_with_its_bytes_as_they_were() -> None:
+def test_each_content_kind_becomes_its_mcp_block_with_its_bytes_unchanged() -> None:
     text, image, audio, resource, blob = content_blocks(ONE_OF_EACH)
     assert (text["type"], text["text"]) == ("text", "more")
     assert (image["type"], image["mimeType"], b64decode(image["data"])) == ("image", "image/png", b"\x89PNG")
@@ -41,33 +41,33 @@ def test_each_kind_is_a_block_of_mcp_with_its_bytes_as_they_were() -> None:
     assert b64decode(blob["resource"]["blob"]) == b"\x00\xff"
 
 
-def test_an_image_has_its_alternative_text_and_everything_is_marked_as_from_elsewhere() -> None:
+def test_image_block_has_its_alternative_text_and_every_block_is_marked_untrusted() -> None:
     blocks = content_blocks(ONE_OF_EACH)
     assert blocks[1]["_meta"]["com.mangaassist/alt"] == "A cat on a roof."
     assert all(block["_meta"]["com.mangaassist/untrusted"] for block in blocks)
     assert blocks[1]["annotations"] == {"audience": ["user", "assistant"]}
 
 
-def test_text_beside_a_result_hides_nothing_either() -> None:
+def test_invisible_characters_are_removed_from_content_blocks() -> None:
     hidden = "a\u200bb\U000e0041"
     text, image, resource = content_blocks([Text(hidden), Image(b"", "image/png", hidden), EmbeddedText("x:y", hidden)])
     assert (text["text"], image["_meta"]["com.mangaassist/alt"], resource["resource"]["text"]) == ("ab", "ab", "ab")
 
 
 @cases("version", ["2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"])
-def test_every_version_of_the_protocol_takes_them(version: str) -> None:
+def test_content_blocks_are_serialized_in_every_protocol_version(version: str) -> None:
     result = call_tool_result(a_call(), Outcome({"title": "x"}, content=ONE_OF_EACH))
     sent = serialize_server_result("tools/call", version, result)
     kinds = [block["type"] for block in types.CallToolResult.model_validate(sent).model_dump()["content"]]
     assert kinds == ["text", "text", "image", "audio", "resource", "resource"]
 
 
-def test_the_result_stays_the_first_block_and_the_structure() -> None:
+def test_result_with_content_keeps_its_json_in_the_first_block_and_in_structured_content() -> None:
     result = call_tool_result(a_call(), Outcome({"title": "x"}, content=ONE_OF_EACH))
     assert json.loads(result["content"][0]["text"]) == result["structuredContent"] == {"title": "x"}
 
 
-def test_what_is_too_large_is_left_out_and_said() -> None:
+def test_content_beyond_the_size_limit_is_left_out_with_a_note() -> None:
     large = Image(bytes(MOST_CONTENT_BYTES), "image/png", "large")
     assert within_bounds([large]) == (large,)
     outcome = Outcome({"title": "x"}, content=(Text("small"), large, Text("after")))
@@ -76,5 +76,5 @@ def test_what_is_too_large_is_left_out_and_said() -> None:
     assert result["structuredContent"]["note"] == TOO_LARGE
 
 
-def test_bytes_never_show_where_a_value_is_written_down() -> None:
+def test_repr_of_content_shows_no_bytes() -> None:
     assert all(b"\x89" not in repr(each).encode("latin-1") and "\\x" not in repr(each) for each in ONE_OF_EACH)

@@ -1,4 +1,4 @@
-"""What somebody typed is in no cached result, and whoever asked in the same words gets it back."""
+"""A cached result holds no word that was typed; the same arguments put the words back."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ RESULT = {
 }
 
 
-def test_nothing_that_was_typed_is_kept() -> None:
+def test_sealed_result_contains_no_word_that_was_typed() -> None:
     kept = json.dumps(seal(RESULT, NAMES, ASKED), ensure_ascii=False)
     assert not [word for word in ("mizuki", "c67j3stq972n", "x9k2lp4m8w") if word in kept]
     assert "Berserk" in kept
 
 
-def test_who_asks_the_same_gets_it_back() -> None:
+def test_sealed_result_is_unsealed_by_the_same_arguments() -> None:
     assert unseal(seal(RESULT, NAMES, ASKED), NAMES, ASKED) == RESULT
 
 
-def test_a_result_that_was_never_sealed_is_none_of_ours() -> None:
+def test_result_that_was_never_sealed_is_not_unsealed() -> None:
     assert unseal(RESULT, NAMES, ASKED) is None
     assert unseal({"understood": [{"pieces": [[1, 2, 3, 4]]}]}, NAMES, ASKED) is None
     assert unseal({"results": []}, NAMES, ASKED) == {"results": []}
@@ -40,6 +40,6 @@ def test_a_result_that_was_never_sealed_is_none_of_ours() -> None:
 
 @given(st.text(max_size=60), st.text(max_size=60), st.lists(st.text(max_size=20), max_size=3))
 @example("no gore", "without Gore, no gore", [])
-def test_any_text_comes_back_as_it_was(query: str, told: str, without: list[str]) -> None:
+def test_seal_and_unseal_give_back_any_text(query: str, told: str, without: list[str]) -> None:
     asked, result = {"query": query, "without": without}, {"understood": [{"condition": told, "from": query}]}
     assert unseal(seal(result, NAMES, asked), NAMES, asked) == result

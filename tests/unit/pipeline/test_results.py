@@ -1,4 +1,4 @@
-"""An outcome as MCP carries it."""
+"""The outcome of a call becomes an MCP result."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def told(call: Call, outcome: Outcome) -> dict[str, Any]:
     return dict(call_tool_result(call, outcome)["_meta"][META_KEY])
 
 
-def test_a_success_is_structured_and_the_same_as_compact_text() -> None:
+def test_success_has_its_value_as_structured_content_and_as_compact_json_text() -> None:
     result = call_tool_result(a_call(), Outcome({"results": [], "title": "進撃"}))
     assert result["structuredContent"] == {"results": [], "title": "進撃"}
     assert [block["text"] for block in result["content"]] == ['{"results":[],"title":"進撃"}']
     assert result["isError"] is False
 
 
-def test_text_that_is_there_already_is_not_made_again() -> None:
+def test_text_of_an_outcome_is_sent_unchanged() -> None:
     assert call_tool_result(a_call(), Outcome({"a": 1}, text='{"a":1.0}'))["content"][0]["text"] == '{"a":1.0}'
 
 
@@ -62,7 +62,9 @@ def test_text_that_is_there_already_is_not_made_again() -> None:
         (RateLimited("wait", retry_after_ms=7), True, 7, True),
     ],
 )
-def test_a_failure_is_the_envelope_twice(failure: Failure, retryable: bool, after: int | None, fallback: bool) -> None:
+def test_failure_has_the_error_envelope_as_text_and_as_structured_content(
+    failure: Failure, retryable: bool, after: int | None, fallback: bool
+) -> None:
     result = call_tool_result(a_call(), Outcome(failure=failure))
     assert result["isError"] is True
     assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
@@ -83,12 +85,12 @@ def test_a_failure_is_the_envelope_twice(failure: Failure, retryable: bool, afte
     }
 
 
-def test_a_tool_without_a_fallback_never_promises_one() -> None:
+def test_failure_of_a_tool_without_fallback_promises_none() -> None:
     result = call_tool_result(a_call("lookup_order"), Outcome(failure=ServerBusy("busy")))
     assert result["structuredContent"]["error"]["data"]["fallback_available"] is False
 
 
-def test_every_violation_is_in_the_details_and_the_first_five_in_the_message() -> None:
+def test_all_violations_are_in_the_details_and_the_first_five_in_the_message() -> None:
     violations = [Violation(f"$.a{n}", "type", "is wrong", "mend it") for n in range(7)]
     error = call_tool_result(a_call(), Outcome(failure=InvalidArguments(violations)))["structuredContent"]["error"]
     assert len(error["data"]["details"]["violations"]) == 7
@@ -96,7 +98,7 @@ def test_every_violation_is_in_the_details_and_the_first_five_in_the_message() -
     assert "and 2 more" in error["message"]
 
 
-def test_meta_tells_of_the_call() -> None:
+def test_result_meta_has_call_id_source_age_degradation_latency_and_budget() -> None:
     meta = told(a_call(left_ms=1500, without="stock vector"), Outcome({}, source="fallback", fallback="popular", as_of=0.0))
     latency = meta.pop("latencyMs")
     assert isinstance(latency, float)
@@ -110,11 +112,11 @@ def test_meta_tells_of_the_call() -> None:
     }
 
 
-def test_meta_says_nothing_of_a_budget_before_the_turn_was_read_nor_of_a_source_where_there_is_none() -> None:
+def test_result_meta_of_an_early_failure_has_neither_budget_nor_source() -> None:
     assert set(told(a_call(), Outcome(failure=NotFound("no")))) == {"callId", "degraded", "latencyMs"}
 
 
-def test_a_turn_that_nobody_named_has_no_id() -> None:
+def test_budget_has_the_trace_as_turn_id_and_none_for_an_implicit_turn() -> None:
     assert told(a_call(left_ms=1, name=IMPLICIT), Outcome({}))["budget"]["turnId"] is None
     assert told(a_call(left_ms=1, name=TurnName(TurnKind.TRACE, "f" * 32)), Outcome({}))["budget"]["turnId"] == "f" * 32
 
@@ -144,8 +146,10 @@ def test_a_turn_that_nobody_named_has_no_id() -> None:
         (Outcome(failure=BudgetExhausted("The time is used up.")), "", 10, []),
     ],
 )
-def test_a_note_tells_the_model_what_it_should_know(outcome: Outcome, without: str, left: int, said: list[str]) -> None:
-    """In the structure and in its text alike, which stays one block that parses: some clients hand on the first alone."""
+def test_note_about_degradation_is_in_structured_content_and_text_alike(
+    outcome: Outcome, without: str, left: int, said: list[str]
+) -> None:
+    """The text stays one block that parses as JSON, because some clients pass on the first block alone."""
     result = call_tool_result(a_call(left_ms=left, without=without), outcome)
     (block,) = result["content"]
     assert json.loads(block["text"]) == result["structuredContent"]
@@ -153,12 +157,12 @@ def test_a_note_tells_the_model_what_it_should_know(outcome: Outcome, without: s
     assert all(words in result["structuredContent"]["note"] for words in said)
 
 
-def test_a_result_without_a_turn_has_no_note() -> None:
+def test_result_without_a_turn_has_no_note() -> None:
     assert "note" not in call_tool_result(a_call(), Outcome({}))["structuredContent"]
 
 
-def test_a_note_takes_up_what_the_tool_itself_and_the_stages_said_and_leaves_the_value_as_it_is() -> None:
-    """The value may be shared by others who asked the same."""
+def test_note_joins_those_of_tool_and_stages_and_leaves_a_shared_value_unchanged() -> None:
+    """The value may be shared with other callers of the same flight."""
     call, value = a_call(left_ms=10), {"results": [], "note": "Popular ones."}
     call.notes.append("Ignored: turn_id.")
     result = call_tool_result(call, Outcome(value, text='{"results":[],"note":"Popular ones."}'))
@@ -167,6 +171,6 @@ def test_a_note_takes_up_what_the_tool_itself_and_the_stages_said_and_leaves_the
     assert value == {"results": [], "note": "Popular ones."}
 
 
-def test_a_tools_own_note_is_not_said_again() -> None:
+def test_note_of_the_tool_is_not_repeated() -> None:
     result = call_tool_result(a_call(), Outcome({"note": "Popular ones."}))
     assert result["structuredContent"] == {"note": "Popular ones."}

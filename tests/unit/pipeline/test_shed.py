@@ -1,4 +1,4 @@
-"""Calls that waited for the processor before they got into the pipeline: a burst is let in, a standing queue is not."""
+"""Calls late before the pipeline: a short burst is let in, a standing queue is refused."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ def standing(queue: StandingQueue, clock: HandClock) -> None:
         clock.advance(STANDING_SECONDS / 5)
 
 
-def test_a_burst_waits_and_is_let_in(queue: StandingQueue, clock: HandClock) -> None:
-    """Late calls within half a second of the first are what a hiccup leaves behind."""
+def test_late_calls_within_half_a_second_are_let_in(queue: StandingQueue, clock: HandClock) -> None:
+    """Late calls within half a second of the first one are the remains of a short stall."""
     for _ in range(5):
         assert not queue.stands_before(LATE)
         clock.advance(STANDING_SECONDS / 5)
 
 
-def test_calls_are_refused_once_all_have_been_late_for_a_while(queue: StandingQueue, clock: HandClock) -> None:
-    """The queue stands: letting in its end would only make everybody later."""
+def test_late_call_is_refused_once_calls_have_been_late_for_half_a_second(queue: StandingQueue, clock: HandClock) -> None:
+    """It is a standing queue: admitting its end would only delay every call."""
     standing(queue, clock)
     assert queue.stands_before(LATE)
 
 
-def test_a_prompt_call_is_let_in_whatever_has_been_before(queue: StandingQueue, clock: HandClock) -> None:
-    """Refusing shortens the queue, and whoever then waits little is answered."""
+def test_call_that_waited_little_is_admitted_whatever_happened_before(queue: StandingQueue, clock: HandClock) -> None:
+    """Refusals shorten the queue, and calls that then waited little are answered."""
     standing(queue, clock)
     assert not queue.stands_before(LONGEST_WAIT_MS)
 
 
-def test_one_prompt_call_does_not_let_the_queue_grow_again(queue: StandingQueue, clock: HandClock) -> None:
+def test_late_calls_are_refused_again_right_after_one_prompt_call(queue: StandingQueue, clock: HandClock) -> None:
     """Under a load that stays, late calls are refused without another half second of waiting."""
     standing(queue, clock)
     assert queue.stands_before(LATE)
@@ -54,22 +54,22 @@ def test_one_prompt_call_does_not_let_the_queue_grow_again(queue: StandingQueue,
     assert queue.stands_before(LATE)
 
 
-def test_after_a_calm_time_a_burst_is_let_in_again(queue: StandingQueue, clock: HandClock) -> None:
-    """What was is forgotten two seconds after the last refusal."""
+def test_late_call_is_admitted_again_two_seconds_after_the_last_refusal(queue: StandingQueue, clock: HandClock) -> None:
+    """The standing queue is forgotten two seconds after the last refusal."""
     standing(queue, clock)
     assert queue.stands_before(LATE)
     clock.advance(CALM_SECONDS)
     assert not queue.stands_before(LATE)
 
 
-def test_single_late_calls_far_apart_are_no_queue(queue: StandingQueue, clock: HandClock) -> None:
-    """A server that has little to do, on a machine that stops it now and then."""
+def test_late_calls_far_apart_are_no_standing_queue(queue: StandingQueue, clock: HandClock) -> None:
+    """An idle server on a machine that stalls now and then sees such calls."""
     for _ in range(10):
         assert not queue.stands_before(LATE)
         clock.advance(STANDING_SECONDS * 2)
 
 
-def test_a_queue_stands_once_calls_have_been_later_than_a_tenth_of_a_second_for_half_a_second() -> None:
+def test_queue_stands_when_calls_wait_over_100_ms_for_half_a_second() -> None:
     clock = HandClock(0.0)
     queue = StandingQueue(clock)
     said = []
@@ -79,7 +79,7 @@ def test_a_queue_stands_once_calls_have_been_later_than_a_tenth_of_a_second_for_
     assert said == [False, False, False, True, False]
 
 
-def test_a_hundred_ms_are_not_late() -> None:
+def test_wait_of_100_ms_is_not_late() -> None:
     clock = HandClock(0.0)
     queue = StandingQueue(clock)
     for _ in range(10):
@@ -87,7 +87,7 @@ def test_a_hundred_ms_are_not_late() -> None:
         clock.advance(0.25)
 
 
-def test_whoever_is_late_within_two_seconds_of_a_refusal_is_refused() -> None:
+def test_late_call_within_two_seconds_of_a_refusal_is_refused() -> None:
     for pause, refused in ((1.875, True), (2.0, False)):
         clock = HandClock(0.0)
         queue = StandingQueue(clock)
@@ -100,7 +100,7 @@ def test_whoever_is_late_within_two_seconds_of_a_refusal_is_refused() -> None:
         assert queue.stands_before(101.0) is refused
 
 
-def test_late_calls_half_a_second_apart_are_still_one_queue_and_further_apart_none() -> None:
+def test_late_calls_up_to_half_a_second_apart_form_one_queue() -> None:
     for pause, said in ((0.5, [False, False, True]), (0.5625, [False, False, False])):
         clock = HandClock(0.0)
         queue = StandingQueue(clock)

@@ -1,4 +1,4 @@
-"""What is taken for a card's number, and what is another."""
+"""Payment card numbers are told apart from other numbers by their check digit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tools.remember_preference import TOOL
         "no. 12 4111 - 1111 - 1111 - 1111",
     ],
 )
-def test_a_number_with_the_check_digit_of_a_card_is_one(text: str) -> None:
+def test_number_with_the_check_digit_of_a_card_is_a_card_number(text: str) -> None:
     assert contains_card_number(text)
 
 
@@ -26,11 +26,11 @@ def test_a_number_with_the_check_digit_of_a_card_is_one(text: str) -> None:
     "text",
     ["4111 1111 1111 1112", "at most 700 yen", "call 03-1234-5678", "41111111111111111111111111", "2000 to 2010, volume 12"],
 )
-def test_other_numbers_are_none(text: str) -> None:
+def test_other_numbers_are_no_card_number(text: str) -> None:
     assert not contains_card_number(text)
 
 
-def test_one_is_refused_before_anything_is_kept() -> None:
+def test_preference_with_a_card_number_is_refused_without_repeating_it() -> None:
     assert TOOL.check is not None
     (refused,) = TOOL.check({"preference": "my card number is 4111 1111 1111 1111"})
     assert "4111" not in refused.message + refused.fix

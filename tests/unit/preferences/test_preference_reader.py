@@ -1,4 +1,4 @@
-"""Preferences are read once and kept; what there is no time for is said to be unread."""
+"""Preferences are read once and cached; without time to read them they are reported as unread."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def clock() -> HandClock:
     return HandClock()
 
 
-async def test_each_text_is_read_once_for_a_while(counted: Counted, clock: HandClock) -> None:
+async def test_preference_text_is_read_once_until_its_cache_entry_expires(counted: Counted, clock: HandClock) -> None:
     reader, soon = PreferenceReader(counted, clock), Deadline.after(5)
     for _ in range(3):
         heard = await reader.all(STATED, soon)
@@ -50,7 +50,7 @@ async def test_each_text_is_read_once_for_a_while(counted: Counted, clock: HandC
     assert len(counted.read_texts) == 2 * len(STATED)
 
 
-async def test_a_reading_that_lacks_names_is_not_kept(counted: Counted, clock: HandClock) -> None:
+async def test_reading_with_unresolved_names_is_not_cached(counted: Counted, clock: HandClock) -> None:
     reader, soon = PreferenceReader(counted, clock), Deadline.after(5)
     counted.unnamed = True
     for _ in range(2):
@@ -58,7 +58,7 @@ async def test_a_reading_that_lacks_names_is_not_kept(counted: Counted, clock: H
     assert len(counted.read_texts) == 2 * len(STATED)
 
 
-async def test_what_there_is_no_time_for_is_unread_and_read_by_the_next_call(counted: Counted, clock: HandClock) -> None:
+async def test_preference_is_unread_without_time_and_read_by_the_next_call(counted: Counted, clock: HandClock) -> None:
     reader = PreferenceReader(counted, clock)
     assert all(each.unread and not each.is_obeyed for each in await reader.all(STATED, Deadline.after(0)))
     assert not any(each.unread for each in await reader.all(STATED, Deadline.after(5)))

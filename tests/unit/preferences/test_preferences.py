@@ -1,4 +1,4 @@
-"""What a preference is, how long it holds, and what its copy looks like."""
+"""A preference: its parts, its lifetime and the form of its cached copy."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ NOW = datetime(2026, 11, 23, 9, 30, tzinfo=UTC)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=LONGEST)
 
 
-def test_it_is_dated_by_the_day_of_greenwich() -> None:
+def test_preference_is_dated_by_the_day_in_utc() -> None:
     tokyo = timezone(timedelta(hours=9))
     assert Preference.from_text("no gore", datetime(2026, 11, 24, 5, 0, tzinfo=tokyo)).at == "2026-11-23"
 
 
 @cases("days", [0, 1, KEPT_DAYS])
-def test_it_holds_for_a_year_and_not_a_day_longer(days: int) -> None:
+def test_preference_is_kept_for_a_year_and_not_a_day_longer(days: int) -> None:
     own = Preference.from_text("no gore", NOW)
     assert still_kept([own], NOW + timedelta(days=days)) == (own,)
     assert still_kept([own], NOW + timedelta(days=KEPT_DAYS + 1)) == ()
@@ -37,17 +37,17 @@ def test_it_holds_for_a_year_and_not_a_day_longer(days: int) -> None:
         ("x", "20261123"),
     ],
 )
-def test_what_is_none_is_refused(text: str, at: str) -> None:
+def test_malformed_preference_is_refused(text: str, at: str) -> None:
     with pytest.raises(ValueError, match="."):
         Preference(text, at)
 
 
 @given(st.lists(TEXTS, max_size=MOST_KEPT))
-def test_a_copy_is_read_as_it_was_written(texts: list[str]) -> None:
+def test_encoded_preferences_are_decoded_unchanged(texts: list[str]) -> None:
     stated = tuple(Preference.from_text(text, NOW) for text in texts)
     assert decode(encode(stated)) == stated
 
 
 @given(st.one_of(st.none(), st.integers(), st.binary(max_size=60), st.just(b"[" * 100_000)))
-def test_what_is_no_copy_is_none_or_preferences(copy: object) -> None:
+def test_any_bytes_are_decoded_as_preferences_or_none(copy: object) -> None:
     assert decode(copy) is None or all(isinstance(each, Preference) for each in decode(copy) or ())

@@ -1,4 +1,4 @@
-"""What goes with a call of what is remembered, and what is told of it where it may outlast the words."""
+"""Remembered preferences are applied to a call, and stored results do not quote their words."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ SAID = (
 HEARD = Heard(Preference("cheap and clean", "2026-11-23"), Reading("", "", CHEAP, understood=SAID), Stance(CHEAP), CHEAP)
 
 
-def test_what_the_call_does_not_speak_of_goes_with_it_in_the_words_it_was_understood_in() -> None:
+def test_remembered_conditions_are_applied_where_the_call_says_nothing_of_them() -> None:
     told = apply_preferences((HEARD,), Stance(), another=False)
     assert told.conditions == CHEAP
     assert [each.condition for each in told.understood] == ["at most 700 yen a volume, without Gore"]
 
 
-def test_of_what_the_call_speaks_of_the_rest_is_told() -> None:
+def test_remembered_conditions_are_dropped_where_the_call_contradicts_them() -> None:
     told = apply_preferences((HEARD,), Stance(welcome=frozenset({"Gore"})), another=False)
     assert told.conditions == Conditions(price=CHEAP.price)
     assert [(each.condition, each.obeyed) for each in told.understood] == [("at most 700 yen a volume", True)]
 
 
-def test_for_another_the_budget_alone_holds() -> None:
+def test_only_the_remembered_budget_applies_when_somebody_else_is_to_read() -> None:
     assert apply_preferences((HEARD,), Stance(), another=True).conditions == Conditions(price=CHEAP.price)
     taste = Conditions(without_tags=("Gore",))
     heard = Heard(HEARD.preference, Reading("", "", taste, understood=SAID[1:]), Stance(taste), taste)
@@ -36,12 +36,12 @@ def test_for_another_the_budget_alone_holds() -> None:
     assert (told.obeyed, "somebody else" in told.condition) == (False, True)
 
 
-def test_a_long_one_is_told_by_its_beginning() -> None:
+def test_long_preference_is_quoted_by_its_first_characters() -> None:
     assert quote_text("x" * LONGEST_QUOTE) == "x" * LONGEST_QUOTE
     assert quote_text("x" * 200) == "x" * LONGEST_QUOTE + "…"
 
 
-def test_what_outlasts_the_words_is_without_them() -> None:
+def test_stored_result_quotes_no_remembered_words() -> None:
     rows = [{"condition": "finished", "from": "finished"}, {"condition": "without Gore", "from": "remembered: no gore"}]
     kept = without_words({"total": 1, "understood": rows})
     assert kept == {"total": 1, "understood": [rows[0], {"condition": "without Gore", "from": "remembered"}]}

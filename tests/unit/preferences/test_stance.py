@@ -1,4 +1,4 @@
-"""Which of two statements holds on the same matter."""
+"""Which of two preferences on the same matter holds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BUDGET = Conditions(price=Range(None, 700))
         (Stance(adult=True), Conditions(audience=Audience.TEEN, no_adult=True), Conditions()),
     ],
 )
-def test_what_is_stated_later_takes_the_place_of_the_same_matter_and_of_nothing_else(
+def test_later_statement_replaces_an_older_one_on_the_same_matter_only(
     now: Stance, older: Conditions, left: Conditions
 ) -> None:
     assert now.leaves(older) == left
@@ -48,7 +48,7 @@ def test_what_is_stated_later_takes_the_place_of_the_same_matter_and_of_nothing_
         (BUDGET, NO_GORE, NO_GORE),
     ],
 )
-def test_what_is_said_again_adds_nothing(new: Conditions, older: Conditions, left: Conditions) -> None:
+def test_repeated_statement_adds_nothing(new: Conditions, older: Conditions, left: Conditions) -> None:
     assert Stance(new).adds_to(older) == left
 
 
@@ -62,7 +62,7 @@ def test_what_is_said_again_adds_nothing(new: Conditions, older: Conditions, lef
         ("血を見ると気分が悪い", False),
     ],
 )
-def test_of_a_preference_only_what_is_said_to_be_welcome_is(subject: str, welcome: bool) -> None:
+def test_preference_welcomes_only_tags_that_it_calls_welcome(subject: str, welcome: bool) -> None:
     assert ("Gore" in stance_of(read(subject), firmly=True).welcome) == welcome
     assert "Gore" in stance_of(read("gore")).welcome, "in a query whatever is named is asked for"
 
@@ -79,10 +79,10 @@ def test_of_a_preference_only_what_is_said_to_be_welcome_is(subject: str, welcom
         ("soldiers", ("War", "Military"), ()),
     ],
 )
-def test_what_only_may_go_with_what_is_asked_for_is_still_ruled_out(
+def test_welcome_tag_lifts_its_own_exclusion_and_not_that_of_related_tags(
     subject: str, older: tuple[str, ...], left: tuple[str, ...]
 ) -> None:
-    """Who wants no gore may like horror; who wanted no horror, and now asks for it, is spared none of it."""
+    """A wish for horror keeps an exclusion of gore alone; horror that was excluded comes back with its related tags."""
     now = stance_of(read(subject))
     assert now.leaves(Conditions(without_tags=older)) == Conditions(without_tags=left)
 
@@ -109,6 +109,8 @@ def test_what_only_may_go_with_what_is_asked_for_is_still_ruled_out(
         ("it doesn't have to be highly rated", Conditions(min_rating=4.0), Conditions()),
     ],
 )
-def test_what_is_no_requirement_takes_back_the_same_matter(text: str, older: Conditions, left: Conditions) -> None:
+def test_statement_of_indifference_takes_back_the_condition_on_the_same_matter(
+    text: str, older: Conditions, left: Conditions
+) -> None:
     stance = stance_of(read(text))
     assert (stance.leaves(older), stance.stated) == (left, True)

@@ -1,4 +1,4 @@
-"""Resources, templates and prompts, as they come and go."""
+"""Resources, templates and prompts are registered and withdrawn."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tools.primitive_registry import Kind, PrimitiveRegistry
 from tools.registry import NameTaken, NotRegistered
 
 
-def test_what_is_built_in_keeps_its_order_and_what_comes_later_is_sorted() -> None:
+def test_built_in_primitives_keep_their_order_and_later_ones_are_sorted_behind_them() -> None:
     registry = PrimitiveRegistry([resource("test://z"), resource("test://a"), prompt("z"), prompt("a")])
     for each in (resource("test://y"), resource("test://b"), prompt("b")):
         registry.register(each)
@@ -19,7 +19,7 @@ def test_what_is_built_in_keeps_its_order_and_what_comes_later_is_sorted() -> No
     assert [each.value.name for each in registry.prompts] == ["z", "a", "b"]
 
 
-def test_an_address_is_found_at_a_resource_before_a_template() -> None:
+def test_uri_is_matched_to_a_resource_before_a_template() -> None:
     registry = PrimitiveRegistry([template("test://{which}"), template("test://{which}/more"), resource("test://one")])
     assert _found(registry, "test://one") == ("test://one", {})
     assert _found(registry, "test://two") == ("test://{which}", {"which": "two"})
@@ -27,7 +27,7 @@ def test_an_address_is_found_at_a_resource_before_a_template() -> None:
     assert registry.find_resource("test://two/other") is None
 
 
-def test_what_was_withdrawn_is_not_found_any_more_and_may_come_again() -> None:
+def test_withdrawn_primitive_is_not_found_and_may_be_registered_again() -> None:
     registry = PrimitiveRegistry([resource(), template(), prompt()])
     for each in (resource(), template(), prompt()):
         with pytest.raises(NameTaken):
@@ -45,7 +45,7 @@ def test_what_was_withdrawn_is_not_found_any_more_and_may_come_again() -> None:
     assert registry.completes
 
 
-def test_who_watches_is_told_what_kind_of_thing_has_changed() -> None:
+def test_listener_is_told_which_kind_of_primitive_changed() -> None:
     registry, told = PrimitiveRegistry(), list[Kind]()
     registry.on_change(told.append)
     registry.register(resource())
@@ -55,7 +55,7 @@ def test_who_watches_is_told_what_kind_of_thing_has_changed() -> None:
     assert told == ["resources", "resources", "prompts", "prompts"]
 
 
-def test_a_scope_is_asked_for_only_where_one_is_stated() -> None:
+def test_resource_needs_a_scope_only_where_it_states_one() -> None:
     registry = PrimitiveRegistry([resource("test://open"), resource("test://closed", scope="mcp:manga-tools:lookup_order")])
     opened, closed = (each.run.tool for each in registry.resources)
     nobody, customer = Principal(scopes=frozenset()), Principal(scopes=frozenset({"mcp:manga-tools:lookup_order"}))

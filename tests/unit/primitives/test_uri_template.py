@@ -1,4 +1,4 @@
-"""Addresses with variables in them."""
+"""URI templates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tools.primitives.resource import LONGEST_VALUE, UriTemplate
 ORDER = UriTemplate("manga://orders/{order_id}/lines/{line}")
 
 
-def test_an_address_gives_its_variables_decoded() -> None:
+def test_template_gives_the_decoded_variables_of_a_uri() -> None:
     assert ORDER.variables == ("order_id", "line")
     assert ORDER.match("manga://orders/MNG-1/lines/2") == {"order_id": "MNG-1", "line": "2"}
     assert UriTemplate("a://{q}").match("a://%E9%BB%92%2F%3F") == {"q": "黒/?"}
@@ -29,15 +29,15 @@ def test_an_address_gives_its_variables_decoded() -> None:
         "",
     ],
 )
-def test_a_variable_is_one_segment_and_no_longer_than_it_may_be(uri: str) -> None:
+def test_template_variable_matches_one_segment_of_bounded_length(uri: str) -> None:
     assert ORDER.match(uri) is None
 
 
-def test_what_stands_around_the_variables_is_taken_as_it_is() -> None:
+def test_literal_text_of_a_template_is_matched_literally() -> None:
     assert UriTemplate("a://b.c/{d}").match("a://bxc/1") is None
 
 
 @cases("text", ["a://b", "a://{b}{c}", "a://{b}-{c}", "a://{b}/{b}", "a://{b", "a://{b+}", "a://{}", "a://{/b}/{c}"])
-def test_what_is_no_such_template_is_refused(text: str) -> None:
+def test_malformed_uri_template_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="no URI template"):
         UriTemplate(text)

@@ -1,4 +1,4 @@
-"""What of the shop's policies finds room in a system prompt."""
+"""Which of the shop's policies fit into a system prompt."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ They have to be whole.
 """
 
 
-def test_each_block_is_one_line_without_marks() -> None:
+def test_each_policy_block_becomes_one_line_without_markdown() -> None:
     assert policies_in_short(Policies({("returns", "en"): TEXT}), "en").splitlines()[1:] == [
         "manga://policies/returns",
         "Unread volumes may come back. They have to be whole.",
@@ -31,12 +31,12 @@ def test_each_block_is_one_line_without_marks() -> None:
     ]
 
 
-def test_japanese_goes_on_without_a_space() -> None:
+def test_wrapped_japanese_lines_are_joined_without_a_space() -> None:
     told = policies_in_short(Policies({("payment", "ja"): "- 前払い\n  です。"}), "ja")
     assert told.splitlines()[-1] == "- 前払いです。"
 
 
-def test_what_is_in_bold_goes_before_the_rest_and_nothing_is_cut_inside() -> None:
+def test_bold_policy_lines_go_first_within_the_token_limit_and_lines_stay_whole() -> None:
     small = "\n".join(f"- Paragraph {number} says little that matters." for number in range(400))
     text = f"{small}\n- **All sales end on Friday.**\n- {'far too long ' * 2_000}"
     told = policies_in_short(Policies({("shipping", "en"): small, ("payment", "en"): text}), "en")
@@ -46,10 +46,10 @@ def test_what_is_in_bold_goes_before_the_rest_and_nothing_is_cut_inside() -> Non
     assert "far too long" not in told
 
 
-def test_a_shop_that_says_nothing_has_no_heading() -> None:
+def test_shop_without_policies_gets_no_heading() -> None:
     assert policies_in_short(Policies(), "en") == ""
 
 
-def test_what_is_written_in_one_language_is_told_in_it() -> None:
+def test_policy_in_one_language_is_told_in_that_language() -> None:
     told = policies_in_short(Policies({("returns", "ja"): "だめ"}), "en")
     assert told.splitlines()[1:] == ["manga://policies/returns", "だめ"]

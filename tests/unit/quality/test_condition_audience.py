@@ -1,4 +1,4 @@
-"""For whom the judge says a title is."""
+"""The audience of a title as the quality judge determines it."""
 
 from __future__ import annotations
 
@@ -32,6 +32,6 @@ CHILD, PRETEEN, TEEN, OLDER, ADULT = "all_ages", "preteen", "teen", "older_teen"
         (None, set(), ADULT),
     ],
 )
-def test_who_may_be_given_a_title(genre: str | None, tags: set[str], youngest: str) -> None:
+def test_audience_of_a_title_follows_from_its_genre_and_tags(genre: str | None, tags: set[str], youngest: str) -> None:
     order = [CHILD, PRETEEN, TEEN, OLDER, ADULT]
     assert audiences(genre, frozenset(tags)) == frozenset(order[order.index(youngest) :])

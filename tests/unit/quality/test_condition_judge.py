@@ -75,33 +75,33 @@ def satisfied(title: Title, **facts: Any) -> bool:
 
 
 @pytest.mark.parametrize("facts", MET + KEPT)
-def test_what_is_so_satisfies(facts: dict[str, Any]) -> None:
+def test_title_with_the_stated_facts_satisfies_the_conditions(facts: dict[str, Any]) -> None:
     assert satisfied(KNOWN, **facts)
 
 
 @pytest.mark.parametrize("facts", NOT_MET + EXCLUDED)
-def test_what_is_not_so_does_not(facts: dict[str, Any]) -> None:
+def test_title_without_the_stated_facts_does_not_satisfy_the_conditions(facts: dict[str, Any]) -> None:
     assert not satisfied(KNOWN, **facts)
 
 
 @pytest.mark.parametrize("facts", MET + KEPT[:3])
-def test_an_unknown_fact_satisfies_nothing(facts: dict[str, Any]) -> None:
+def test_unknown_fact_satisfies_no_condition(facts: dict[str, Any]) -> None:
     assert not satisfied(UNKNOWN, **facts)
 
 
 @pytest.mark.parametrize("facts", EXCLUDED)
-def test_only_a_known_fact_is_against_an_exclusion(facts: dict[str, Any]) -> None:
+def test_only_a_known_fact_violates_an_exclusion(facts: dict[str, Any]) -> None:
     judge = Judge(Where.of(facts))
     assert judge.excluded(Facts.of(KNOWN))
     assert not judge.excluded(Facts.of(UNKNOWN))
 
 
-def test_every_condition_has_to_be_met_at_once() -> None:
+def test_all_conditions_have_to_be_met_at_once() -> None:
     assert satisfied(KNOWN, status=["Finished"], max_volumes=12, without_tags=["Ecchi"])
     assert not satisfied(KNOWN, status=["Finished"], max_volumes=12, without_tags=["Gore"])
 
 
-def test_a_fact_that_nobody_knows_of_is_refused() -> None:
+def test_condition_on_an_unknown_field_is_refused() -> None:
     with pytest.raises(TypeError):
         Where.of({"volumes_at_most": 3})
 
@@ -119,13 +119,13 @@ def ranked(number: int, **facts: Any) -> Facts:
         ("rating", lambda place: {"rating": 5 - place / 20, "rating_count": 100}),
     ],
 )
-def test_of_an_ordering_those_in_front_fit(sort: str, fact: Any) -> None:
+def test_first_ten_titles_of_an_ordering_fit(sort: str, fact: Any) -> None:
     titles = [ranked(place, **fact(place)) for place in range(1, 41)]
     best = {f"manga-{place:06}" for place in range(1, 11)}
     assert fitting([*reversed(titles), ranked(99)], Where.of({"sort": sort})) == best
 
 
-def test_a_rating_that_few_gave_is_in_front_as_well_as_one_that_many_gave() -> None:
+def test_first_titles_by_rating_include_those_with_few_ratings() -> None:
     many = [ranked(place, rating=4.5 - place / 100, rating_count=50_000) for place in range(1, 41)]
     few = [ranked(place, rating=4.6, rating_count=3) for place in range(41, 61)]
     front = fitting([*many, *few], Where.of({"sort": "rating"}))
@@ -133,12 +133,12 @@ def test_a_rating_that_few_gave_is_in_front_as_well_as_one_that_many_gave() -> N
     assert "manga-000040" not in front
 
 
-def test_those_as_good_as_the_last_in_front_are_in_front() -> None:
+def test_titles_equal_to_the_last_fitting_one_fit_too() -> None:
     titles = [ranked(place, volumes=1) for place in range(1, 31)] + [ranked(99, volumes=2)]
     assert len(fitting(titles, Where.of({"sort": "shortest"}))) == 30
 
 
-def test_names_are_compared_by_their_letters_and_words() -> None:
+def test_names_are_compared_by_letters_and_words() -> None:
     assert letters("ＮＡＲＵＴＯ!!") == letters("Naruto")
     assert parts("Shounen Jump (Weekly)") == parts("Weekly Shōnen Jump")
     assert parts("Shonen Jump+") != parts("Shonen Jump")

@@ -1,4 +1,4 @@
-"""The judged set: how much of what there is in it, and what of it is locked."""
+"""The judged set of queries: how many of each kind it has, and how many of them are locked."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ def queries() -> list[Query]:
     return load_queries()
 
 
-def test_there_are_enough_of_every_kind_in_both_languages(queries: list[Query]) -> None:
+def test_judged_queries_are_300_of_every_kind_half_of_them_japanese(queries: list[Query]) -> None:
     assert len(queries) >= 300
     assert {query.kind for query in queries} == KINDS | {"several", NAMES, PLAIN}
     japanese = sum(query.lang == "ja" for query in queries)
     assert 0.45 <= japanese / len(queries) <= 0.55
 
 
-def test_each_is_there_once_and_can_be_asked(queries: list[Query]) -> None:
+def test_judged_queries_are_unique_and_within_the_query_length(queries: list[Query]) -> None:
     assert len({query.qid for query in queries}) == len({query.text for query in queries}) == len(queries)
     assert all(query.text and len(query.text) <= LONGEST_QUERY for query in queries)
 
 
-def test_each_states_what_is_asked(queries: list[Query]) -> None:
+def test_every_judged_query_has_conditions_or_named_titles(queries: list[Query]) -> None:
     assert all(query.where != Where() for query in queries)
     assert all(bool(query.where.titles) is (query.kind == NAMES) for query in queries)
 
@@ -65,12 +65,12 @@ def test_a_third_of_each_kind_and_language_is_locked_by_the_hash_of_its_id(queri
         assert [query.locked for query in drawn] == [place < round(len(drawn) / 3) for place in range(len(drawn))]
 
 
-def test_plain_words_are_words_of_their_query(queries: list[Query]) -> None:
+def test_plain_words_occur_in_their_query(queries: list[Query]) -> None:
     assert all(query.where.plain for query in queries if query.kind == PLAIN)
     assert all(any(word in query.text.casefold() for word in query.where.plain) for query in queries if query.where.plain)
 
 
-def test_what_the_facts_say_is_written_as_in_a_catalogue(queries: list[Query]) -> None:
+def test_statuses_genres_and_tags_of_the_queries_exist_in_the_demo_catalogue(queries: list[Query]) -> None:
     """Each status, readership, and a tag of each group is one that a title of some catalogue has."""
     titles = [title for title, _ in load(demo_set().catalog)]
     statuses, genres = {title.status for title in titles}, {title.genre for title in titles}
@@ -82,20 +82,20 @@ def test_what_the_facts_say_is_written_as_in_a_catalogue(queries: list[Query]) -
         assert all(set(group) & tags for group in where.tags), query.qid
 
 
-def test_most_queries_can_be_answered_from_the_demo_catalogue(queries: list[Query]) -> None:
+def test_demo_catalogue_has_a_fitting_title_for_95_percent_of_the_queries(queries: list[Query]) -> None:
     titles = [Facts.of(title) for title, _ in load(demo_set().catalog)]
     possible = [bool(fitting(titles, query.where)) for query in queries if query.kind != NAMES]
     assert sum(possible) / len(possible) >= 0.95
 
 
 @pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
-def test_the_tools_take_what_is_asked(asked: ToolAsked) -> None:
+def test_tools_have_the_arguments_that_the_queries_use(asked: ToolAsked) -> None:
     tool = next(tool for tool in TOOLS if tool.name == asked.name)
     assert {asked.words, asked.number} <= set(tool.input_schema["properties"])
     assert asked.answers in tool.output_schema["properties"]
 
 
-def test_no_text_of_a_locked_query_is_shown(queries: list[Query]) -> None:
+def test_report_shows_no_text_of_a_locked_query(queries: list[Query]) -> None:
     nothing = Answer(())
     results = [Measured(query, 0.0, 1, 0, nothing) for query in queries]
     shown = "\n".join([table("all", results), *worst(results, len(results))]).splitlines()
@@ -107,7 +107,7 @@ def _text(line: str) -> str:
     return line.partition(": ")[2].rpartition(" (")[0]
 
 
-def test_open_and_locked_figures_stand_apart() -> None:
+def test_report_lists_open_and_locked_figures_apart() -> None:
     nothing = Answer((), degraded=frozenset({"vector"}), milliseconds=4.0)
     queries = [Query(str(locked), "en", "status", "finished", Where(), locked) for locked in (False, True)]
     lines = table("all", [Measured(query, float(query.locked), 0, 2, nothing) for query in queries]).splitlines()
@@ -118,7 +118,7 @@ def test_open_and_locked_figures_stand_apart() -> None:
     )
 
 
-def test_what_is_missed_is_said() -> None:
+def test_figures_below_their_bar_are_named() -> None:
     answer = Answer(())
     named = Query("1", "en", NAMES, "Not Simple", Where(), False)
     without = Query("2", "en", "exclusion", "no ecchi", Where(), True)
@@ -134,6 +134,6 @@ def test_what_is_missed_is_said() -> None:
 @pytest.mark.parametrize(
     ("understood", "expected"), [((), 1.0), (("romance",), 1.0), (("Long",), 0.0), (("romance", "long"), 0.0)]
 )
-def test_a_condition_read_from_plain_words_spoils_the_answer(understood: tuple[str, ...], expected: float) -> None:
+def test_condition_read_from_a_plain_word_scores_zero(understood: tuple[str, ...], expected: float) -> None:
     query = Query("1", "en", PLAIN, "a long-distance romance", Where(plain=("long",)), False)
     assert score(query, Answer(("a",), understood=understood), frozenset("a"), 0) == expected

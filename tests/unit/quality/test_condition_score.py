@@ -25,20 +25,20 @@ MANY = frozenset("abcdefg")
         ("x", frozenset(), 0.0),
     ],
 )
-def test_the_share_of_the_first_five_that_fit(shown: str, fits: frozenset[str], score: float) -> None:
+def test_score_is_the_share_of_fitting_titles_among_the_first_five(shown: str, fits: frozenset[str], score: float) -> None:
     assert satisfied(Shown(tuple(shown)), fits) == pytest.approx(score)
 
 
-def test_where_nothing_fits_it_is_right_to_say_what_was_relaxed() -> None:
+def test_relaxed_answer_scores_one_where_no_title_fits() -> None:
     assert satisfied(Shown(("x",), relaxed=True), frozenset()) == 1.0
     assert satisfied(Shown(("x",), relaxed=True, excluded=1), frozenset()) == 0.0
 
 
-def test_to_say_that_something_was_relaxed_does_not_help_where_something_fits() -> None:
+def test_relaxed_answer_scores_zero_where_a_title_fits() -> None:
     assert satisfied(Shown(("x",), relaxed=True), frozenset("a")) == 0.0
 
 
-def test_a_name_counts_by_its_place() -> None:
+def test_name_query_scores_the_reciprocal_rank() -> None:
     assert reciprocal_rank("abc", {"a"}) == 1.0
     assert reciprocal_rank("abc", {"b", "c"}) == 0.5
     assert reciprocal_rank("abc", {"z"}) == 0.0

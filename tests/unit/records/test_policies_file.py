@@ -1,4 +1,4 @@
-"""The file of the shop's policies: what it says, and what is told of one that cannot be used."""
+"""The file of the shop's policies: its contents, and the error for an unusable one."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ NAMES = [f"{topic} {language}" for topic, language in product(TOPICS, LANGUAGES)
 WHOLE = "A note.\n" + "".join(f"# {name}\n\n## Of {name}\n\ntext\n" for name in NAMES)
 
 
-def test_each_text_goes_from_its_heading_to_the_next() -> None:
+def test_policy_text_reaches_from_its_heading_to_the_next() -> None:
     policies = parse(WHOLE)
     assert policies.text("shipping", "ja") == "## Of shipping ja\n\ntext"
     assert policies.text("languages", "en") == "## Of languages en\n\ntext"
     assert policies.text("gifts", "en") == policies.text("shipping", "fr") == ""
 
 
-def test_a_shop_has_its_own_topics_and_one_language_if_it_likes() -> None:
+def test_shop_may_define_its_own_topics_in_one_language() -> None:
     policies = parse("# shipping en\nBy bicycle.\n# Gift-Wrapping  EN\nIn paper.\n# gift-wrapping ja\n紙で。\n")
     assert policies.topics == ("shipping", "gift-wrapping")
     assert [policies.languages(each) for each in policies.topics] == [("en",), ("en", "ja")]
@@ -46,7 +46,7 @@ def test_a_shop_has_its_own_topics_and_one_language_if_it_likes() -> None:
         (WHOLE.replace("text", "x" * LARGEST_TEXT, 1), "'# shipping en' has more than 64 KB"),
     ],
 )
-def test_what_cannot_be_used_is_named_with_its_place(content: str, told: str, tmp_path: Path) -> None:
+def test_malformed_policies_file_is_refused_with_file_and_line(content: str, told: str, tmp_path: Path) -> None:
     file = tmp_path / "policies.md"
     file.write_text(content, "utf-8")
     with pytest.raises(PoliciesFileError, match=re.escape(told)) as refused:
@@ -54,7 +54,7 @@ def test_what_cannot_be_used_is_named_with_its_place(content: str, told: str, tm
     assert "policies.md" in str(refused.value)
 
 
-def test_a_file_that_is_no_text_or_not_there_is_named(tmp_path: Path) -> None:
+def test_unreadable_or_missing_policies_file_is_refused_by_name(tmp_path: Path) -> None:
     file = tmp_path / "policies.md"
     for _ in range(2):
         with pytest.raises(PoliciesFileError, match=re.escape("policies.md")):
@@ -62,7 +62,7 @@ def test_a_file_that_is_no_text_or_not_there_is_named(tmp_path: Path) -> None:
         file.write_bytes(b"# shipping en\n\xff")
 
 
-def test_the_sample_says_what_the_demo_shop_does() -> None:
+def test_sample_policies_state_the_fees_and_days_of_the_demo_shop() -> None:
     """Fees, the free limit and the days for a return are those that its orders were made with."""
     policies = load(DEMO / "policies.md")
     for language in LANGUAGES:

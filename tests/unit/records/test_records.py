@@ -1,4 +1,4 @@
-"""The import format: what is read, and how a wrong line is refused."""
+"""The import format: what is read, and how a malformed line is refused."""
 
 from __future__ import annotations
 
@@ -50,20 +50,20 @@ def reduced(**campaign: str) -> dict[str, Any]:
     return {"format": "digital", "price_jpy": 300, "list_price_jpy": 480, "campaign": campaign}
 
 
-def test_a_full_record_is_read_whole() -> None:
+def test_all_fields_of_a_full_record_are_read() -> None:
     ((title, offers),) = parse(encoded(GOOD))
     assert (title.title_id, title.ja, title.authors[0].name_kana) == ("manga-900001", "紙の灯台", "ホシノミオ")
     assert (title.rating, title.related, title.synopsis_ja) == (4.2, ("manga-900002",), None)
     assert offers == (Offer("physical", 770, 4), Offer("digital", 660, None))
 
 
-def test_an_id_and_one_name_are_enough() -> None:
+def test_record_needs_only_an_id_and_one_name() -> None:
     ((title, offers),) = parse(b'{"title_id": "a", "title": {"ja": "\xe7\xb4\x99"}}')
     assert (title.display, title.tags, offers) == ("紙", (), ())
 
 
 @cases("field", [f for f in GOOD if f not in ("title_id", "title")])
-def test_everything_else_may_be_null_or_absent(field: str) -> None:
+def test_optional_fields_may_be_null_or_absent(field: str) -> None:
     assert parse(encoded({**GOOD, field: None}))
     assert parse(encoded({k: v for k, v in GOOD.items() if k != field}))
 
@@ -122,7 +122,7 @@ def test_everything_else_may_be_null_or_absent(field: str) -> None:
         ({"volumes": 10**30}, "$.volumes must be at most 1000000000"),
     ],
 )
-def test_a_wrong_field_is_refused_by_name_with_its_line(change: dict[str, Any], named: str) -> None:
+def test_wrong_field_is_refused_by_name_and_line(change: dict[str, Any], named: str) -> None:
     with pytest.raises(CatalogFileError) as caught:
         parse(encoded({**GOOD, "title_id": "first"}, {**GOOD, **change}))
     assert caught.value.line == 2
@@ -130,7 +130,7 @@ def test_a_wrong_field_is_refused_by_name_with_its_line(change: dict[str, Any], 
 
 
 @cases("line", [b"{", b"[]", b"3", b'{"title_id": "b"}', b"\xff", b'{"title_id":"b","title":{"en":"x"},"rating":NaN}'])
-def test_a_line_that_is_no_record_is_refused(line: bytes) -> None:
+def test_malformed_line_is_refused_with_its_number(line: bytes) -> None:
     with pytest.raises(CatalogFileError) as caught:
         parse(encoded(GOOD) + b"\n\n" + line)
     assert caught.value.line == 3
@@ -144,7 +144,7 @@ HALF = [
 
 
 @cases(("change", "named"), HALF, ids=[named.partition(" ")[0] for _, named in HALF])
-def test_half_a_character_is_refused_by_field_and_line_and_a_whole_one_is_not(change: dict[str, Any], named: str) -> None:
+def test_lone_surrogate_is_refused_by_field_and_line_and_a_pair_is_accepted(change: dict[str, Any], named: str) -> None:
     """As escapes: no UTF-8 can hold half of one, and no index or answer either."""
     good = json.dumps({**GOOD, "title_id": "first", "tags": ["🐟"]}).encode()
     assert b"\\ud83d\\udc1f" in good, "the fish has to be two escapes"
@@ -154,13 +154,13 @@ def test_half_a_character_is_refused_by_field_and_line_and_a_whole_one_is_not(ch
     assert (caught.value.line, named in caught.value.message) == (2, True), caught.value.message
 
 
-def test_a_name_may_stand_in_an_object_once() -> None:
-    """Of two values nobody can say which is meant, and `json` takes the last."""
+def test_duplicate_key_in_a_json_object_is_refused() -> None:
+    """Python's `json` would silently take the last of two values."""
     with pytest.raises(CatalogFileError, match="line 1: not JSON in UTF-8: 'en' stands in one object twice"):
         parse(b'{"title_id": "a", "title": {"en": "One", "en": "Two"}}')
 
 
-def test_a_record_has_a_size_that_every_store_takes() -> None:
+def test_record_beyond_131072_bytes_is_refused() -> None:
     fits = {**GOOD, "synopsis": {"en": "本" * 20_000}}
     assert parse(encoded(fits))
     with pytest.raises(CatalogFileError, match=r"the record has \d+ bytes, and may have 131072"):
@@ -175,13 +175,13 @@ def test_ids_of_any_safe_form_can_be_loaded(title_id: str) -> None:
         parse(encoded({**GOOD, "title_id": f"-{title_id}"}))
 
 
-def test_a_free_digital_volume_is_an_offer() -> None:
-    """The first one of a series often is."""
+def test_free_digital_volume_is_read_as_an_offer() -> None:
+    """The first volume of a series often is free."""
     free = {**GOOD, "offers": [{"format": "digital", "price_jpy": 0}]}
     assert parse(encoded(free))[0][1] == (Offer("digital", 0, None),)
 
 
-def test_what_a_backend_kept_is_read_more_kindly_than_a_file() -> None:
+def test_stored_record_with_unknown_fields_or_a_lone_surrogate_is_still_read() -> None:
     """Fields of a later version are passed over and half a character is replaced: neither is a reason to lose an answer."""
     later = {"name": "Hoshino, Mio", "homepage": "x"}
     stored = {**GOOD, "tags": ["half \ud800"], "mood": "dark", "authors": [later], "end_year": 1990}
@@ -195,13 +195,13 @@ def test_what_a_backend_kept_is_read_more_kindly_than_a_file() -> None:
 
 
 @cases("record", [GOOD, {"title_id": "a", "title": {"kana": "あ"}}])
-def test_a_record_is_written_as_it_was_read(record: dict[str, Any]) -> None:
+def test_record_is_written_as_it_was_read(record: dict[str, Any]) -> None:
     ((title, offers),) = parse(encoded(record))
     assert stored_title(json.dumps(record_of(title, offers))) == title
     assert parse(encoded(record_of(title, offers))) == ((title, offers),)
 
 
-def test_an_id_may_come_once() -> None:
+def test_duplicate_title_id_is_refused_with_its_first_line() -> None:
     with pytest.raises(CatalogFileError, match="already on line 1"):
         parse(encoded(GOOD, GOOD))
 
@@ -211,7 +211,7 @@ def test_an_empty_file_is_refused() -> None:
         parse(b"\n \n")
 
 
-def test_gzip_and_plain_files_read_alike(tmp_path: Path) -> None:
+def test_gzipped_file_is_read_like_a_plain_one(tmp_path: Path) -> None:
     plain, packed = tmp_path / "c.jsonl", tmp_path / "c.jsonl.gz"
     plain.write_bytes(encoded(GOOD))
     packed.write_bytes(gzip.compress(encoded(GOOD)))
@@ -219,7 +219,7 @@ def test_gzip_and_plain_files_read_alike(tmp_path: Path) -> None:
 
 
 @cases("content", [gzip.compress(b"{}", mtime=0)[:-6], b"\x1f\x8bnonsense"])
-def test_a_broken_gzip_or_a_missing_file_is_a_clear_error(tmp_path: Path, content: bytes) -> None:
+def test_broken_gzip_or_missing_file_is_reported_by_name(tmp_path: Path, content: bytes) -> None:
     broken = tmp_path / "c.gz"
     broken.write_bytes(content)
     with pytest.raises(CatalogFileError, match="cannot read c.gz"):
@@ -250,5 +250,5 @@ JSON = st.recursive(
 
 
 @given(st.sampled_from(sorted(GOOD)), JSON)
-def test_any_value_in_a_field_is_read_or_refused(field: str, value: Any) -> None:
+def test_any_field_value_is_read_or_refused_by_line(field: str, value: Any) -> None:
     assert refused_line(encoded({**GOOD, field: value})) in (None, 1)

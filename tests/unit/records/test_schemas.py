@@ -1,4 +1,4 @@
-"""The schemas of the files say what the loaders do; what is odd is told and loaded."""
+"""The schemas of the files agree with the loaders; an unusual value is reported and loaded."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_schema_and_loader_refuse_the_same_wrong_shapes(tmp_path: Path) -> None:
     assert not Draft202012Validator(schema_of("catalog")).is_valid(unknown)
 
 
-def test_every_problem_of_a_file_is_told_at_once() -> None:
+def test_all_problems_of_a_file_are_reported_at_once() -> None:
     good = lines_of("catalog")[0]
     bad = {**good, "title_id": "x-2", "rating": 9, "volumes": -1, "colour": "red", "offers": [{"format": "physical"}]}
     content = "\n".join(json.dumps(each) for each in (good, bad, {"title_id": "x-3"}, good)).encode()
@@ -64,7 +64,7 @@ def test_every_problem_of_a_file_is_told_at_once() -> None:
         assert any(expected in line for line in told), expected
 
 
-def test_what_is_odd_is_named_with_its_place() -> None:
+def test_implausible_values_are_reported_with_their_record() -> None:
     title = {**lines_of("catalog")[1], "title_id": "m-1", "volumes": 6, "status": "Finished", "related": ["m-9"]}
     title |= {"start_year": 3000, "end_year": None, "offers": [{"format": "paperback", "price_jpy": 700, "stock": 1}]}
     records = parse(json.dumps(title).encode())

@@ -1,4 +1,4 @@
-"""Each thing that can be wrong with a volume or an order, and how it is told."""
+"""Each possible error in a volume or an order, and its message."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ BAD_ORDERS = [
 
 
 @cases(("line", "problem"), BAD_VOLUMES, ids=[problem for _, problem in BAD_VOLUMES])
-def test_a_bad_volume_is_told_with_file_line_and_problem(write: Write, line: Any, problem: str) -> None:
+def test_wrong_volume_is_refused_with_file_line_and_problem(write: Write, line: Any, problem: str) -> None:
     path = write("volumes.jsonl", {**VOLUME, "volume": 9}, "", line)
     with pytest.raises(StoreFileError, match=problem) as caught:
         read_volumes(path)
@@ -109,14 +109,14 @@ def test_a_bad_volume_is_told_with_file_line_and_problem(write: Write, line: Any
 
 
 @cases(("line", "problem"), BAD_ORDERS, ids=[problem for _, problem in BAD_ORDERS])
-def test_a_bad_order_is_told_with_file_line_and_problem(write: Write, line: Any, problem: str) -> None:
+def test_wrong_order_is_refused_with_file_line_and_problem(write: Write, line: Any, problem: str) -> None:
     path = write("orders.jsonl", {**ORDER, "order_id": "MNG-AAAA0009"}, line)
     with pytest.raises(StoreFileError, match=problem) as caught:
         read_orders(path, IdPattern(ORDER_ID))
     assert (caught.value.path, caught.value.line) == (path, 2)
 
 
-def test_what_stands_twice_in_a_file_is_refused_and_both_lines_named(write: Write) -> None:
+def test_duplicate_volume_isbn_or_order_is_refused_with_both_lines(write: Write) -> None:
     isbn = {**VOLUME, "isbn": "9784000000116"}
     twice: list[tuple[Callable[[Path], object], Path]] = [
         (read_volumes, write("same.jsonl", VOLUME, {**VOLUME, "stock": 4})),
@@ -130,7 +130,7 @@ def test_what_stands_twice_in_a_file_is_refused_and_both_lines_named(write: Writ
             read(path)
 
 
-def test_a_file_that_cannot_be_read_is_told_without_a_line(tmp_path: Path) -> None:
+def test_unreadable_file_is_refused_without_a_line_number(tmp_path: Path) -> None:
     (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(b"{}" * 1000)[:-9])
     for name in ("cut.jsonl.gz", "absent.jsonl"):
         with pytest.raises(StoreFileError, match=f"{name}: cannot read") as caught:

@@ -1,4 +1,4 @@
-"""What comes and goes by name: against a model, and in sentences."""
+"""A register of named values that are added, replaced and withdrawn, compared with a model."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Comings(RuleBasedStateMachine):
 TestComings = Comings.TestCase
 
 
-def test_a_loop_goes_through_what_was_there_when_it_began() -> None:
+def test_iteration_covers_the_values_registered_when_it_began() -> None:
     register: Register[str] = Register()
     for name in ("a", "b", "c"):
         register.register(name, name)
@@ -111,7 +111,7 @@ def test_a_loop_goes_through_what_was_there_when_it_began() -> None:
     assert register.names() == ["a", "c"]
 
 
-def test_whoever_holds_a_value_keeps_it() -> None:
+def test_held_value_stays_the_same_after_a_replacement() -> None:
     register: Register[list[int]] = Register()
     register.register("one", [1])
     held = register.get("one")
@@ -119,7 +119,7 @@ def test_whoever_holds_a_value_keeps_it() -> None:
     assert (held, register.get("one")) == ([1], [2])
 
 
-def test_no_more_than_so_many_names_are_remembered_after_they_went() -> None:
+def test_a_bounded_number_of_withdrawn_names_is_remembered() -> None:
     register: Register[int] = Register(most_withdrawn=10)
     for number in range(1000):
         register.register(f"n{number}", number)

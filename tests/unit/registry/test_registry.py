@@ -1,4 +1,4 @@
-"""The list of tools: names that are exact, names that are near, versions, and what is refused with which reason."""
+"""The tool registry: exact and near names, versions, and refusals with their reason."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def form(registry: Registry, name: str) -> str:
     return found.form
 
 
-def test_a_name_is_found_exactly_and_near_ones_are_offered() -> None:
+def test_tool_name_is_matched_exactly_and_near_names_are_suggested() -> None:
     assert COMPILED.get("check_inventory") is not None
     assert COMPILED.get("Check_Inventory") is None
     assert COMPILED.nearest("check_inventry")[0] == "check_inventory"
@@ -33,12 +33,12 @@ def test_a_name_is_found_exactly_and_near_ones_are_offered() -> None:
     assert COMPILED.nearest("check_inventry", {"lookup_order"}) == []
 
 
-def test_however_many_are_near_three_are_offered() -> None:
+def test_at_most_three_near_names_are_suggested() -> None:
     registry = registry_of([replace(STOCK, name=f"check_stock_{n}") for n in range(30)])
     assert len(registry.nearest("check_stock")) == 3
 
 
-def test_what_comes_later_is_listed_behind_the_built_in_ones_by_name() -> None:
+def test_later_tools_are_listed_by_name_behind_the_built_in_ones() -> None:
     registry = registry_of(TOOLS)
     for tool in (LATER, SOONER):
         registry.register(tool, "1")
@@ -49,7 +49,7 @@ def test_what_comes_later_is_listed_behind_the_built_in_ones_by_name() -> None:
     assert [tool.name for tool in registry] == [*NAMES, "aa_sooner", "zz_later"], "back in its place"
 
 
-def test_a_name_that_was_withdrawn_is_found_and_is_not_offered() -> None:
+def test_withdrawn_tool_is_still_found_but_not_suggested() -> None:
     registry = registry_of([STOCK, TOOLS[0]])
     registry.withdraw(STOCK.name)
     found = registry.get(STOCK.name)
@@ -59,7 +59,7 @@ def test_a_name_that_was_withdrawn_is_found_and_is_not_offered() -> None:
     assert STOCK.name not in registry.nearest(STOCK.name)
 
 
-def test_whoever_holds_a_tool_keeps_its_version() -> None:
+def test_holder_of_a_tool_keeps_its_version_after_a_replacement() -> None:
     registry = registry_of([STOCK], version="1")
     held = registry.get(STOCK.name)
     registry.replace(replace(STOCK, title="Another"), "2")
@@ -70,7 +70,7 @@ def test_whoever_holds_a_tool_keeps_its_version() -> None:
     assert (now.version, now.tool.title) == ("2", "Another")
 
 
-def test_every_change_is_told() -> None:
+def test_listener_is_told_of_every_change_of_the_registry() -> None:
     registry = registry_of([STOCK])
     told: list[list[str]] = []
     registry.on_change(lambda: told.append([tool.name for tool in registry]))
@@ -80,7 +80,7 @@ def test_every_change_is_told() -> None:
     assert told == [[STOCK.name, "zz_later"], [STOCK.name, "zz_later"], ["zz_later"]]
 
 
-def test_results_of_other_versions_schemas_and_settings_are_kept_apart() -> None:
+def test_cache_keys_differ_by_version_schema_and_setting() -> None:
     registry = registry_of([STOCK], version="1")
     forms = {form(registry, STOCK.name), form(registry_of([STOCK], version="1", setting="off"), STOCK.name)}
     registry.replace(STOCK, "2")
@@ -92,7 +92,7 @@ def test_results_of_other_versions_schemas_and_settings_are_kept_apart() -> None
     assert form(registry, STOCK.name) in forms, "an earlier version is what it was, in every process"
 
 
-def test_what_the_operator_has_set_counts_for_tools_that_come_later() -> None:
+def test_operator_settings_apply_to_tools_registered_later() -> None:
     one, other = (registry_of([STOCK], version="1", setting=setting, text_fresh_seconds=7) for setting in ("off", "on"))
     for registry in (one, other):
         registry.register(LATER)
@@ -103,7 +103,7 @@ def test_what_the_operator_has_set_counts_for_tools_that_come_later() -> None:
     assert form(one, "zz_later") != form(other, "zz_later")
 
 
-def test_names_that_are_taken_or_not_there_are_told() -> None:
+def test_taken_and_unknown_names_are_refused_by_name() -> None:
     with pytest.raises(NameTaken, match="check_inventory: give one of them another"):
         registry_of([STOCK, STOCK])
     registry = registry_of([STOCK])
@@ -161,7 +161,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @cases(("changes", "reason"), BAD.values(), ids=BAD)
-def test_a_bad_tool_is_refused_with_the_reason(changes: dict[str, Any], reason: str) -> None:
+def test_malformed_tool_is_refused_with_the_reason(changes: dict[str, Any], reason: str) -> None:
     registry = registry_of([STOCK])
     wrong: Tool = replace(LATER, **changes)
     with pytest.raises(ToolRefused, match=reason) as caught:
@@ -171,7 +171,7 @@ def test_a_bad_tool_is_refused_with_the_reason(changes: dict[str, Any], reason: 
     assert [tool.name for tool in registry] == [STOCK.name]
 
 
-def test_a_bad_version_leaves_the_one_before_it() -> None:
+def test_malformed_version_leaves_the_former_one_in_place() -> None:
     registry = registry_of([STOCK], version="1")
     with pytest.raises(ToolRefused):
         registry.replace(replace(STOCK, output_schema={}), "2")

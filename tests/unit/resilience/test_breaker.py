@@ -1,4 +1,4 @@
-"""The circuit breaker, by a clock in the test's hand."""
+"""The circuit breaker, by the test's clock."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def trip(breaker: CircuitBreaker) -> None:
 
 
 @pytest.mark.parametrize("how", ["bad", "slow"])
-def test_five_bad_or_slow_calls_in_a_row_open_it(breaker: CircuitBreaker, how: str) -> None:
+def test_breaker_opens_after_five_failed_or_slow_calls_in_a_row(breaker: CircuitBreaker, how: str) -> None:
     for _ in range(4):
         assert call(breaker, how)
     call(breaker)
@@ -63,7 +63,7 @@ def test_five_bad_or_slow_calls_in_a_row_open_it(breaker: CircuitBreaker, how: s
     assert breaker.retry_after_ms() == 500
 
 
-def test_half_of_ten_calls_bad_open_it(breaker: CircuitBreaker) -> None:
+def test_breaker_opens_when_half_of_ten_calls_fail(breaker: CircuitBreaker) -> None:
     for how in ("well", "bad") * 4:
         call(breaker, how)
     assert breaker.state is CLOSED, "eight calls say little"
@@ -73,7 +73,7 @@ def test_half_of_ten_calls_bad_open_it(breaker: CircuitBreaker) -> None:
     assert breaker.state is OPEN
 
 
-def test_a_good_call_never_opens_it(breaker: CircuitBreaker) -> None:
+def test_successful_call_never_opens_the_breaker(breaker: CircuitBreaker) -> None:
     for how in ("bad", "bad", "well", "bad", "bad", "well", "bad"):
         call(breaker, how)
     for _ in range(3):
@@ -81,7 +81,7 @@ def test_a_good_call_never_opens_it(breaker: CircuitBreaker) -> None:
         assert breaker.state is CLOSED
 
 
-def test_what_happened_before_the_window_is_forgotten(breaker: CircuitBreaker, clock: HandClock) -> None:
+def test_calls_before_the_window_do_not_count(breaker: CircuitBreaker, clock: HandClock) -> None:
     for how in ("bad", "well") * 4:
         call(breaker, how)
     clock.advance(10.1)
@@ -90,7 +90,7 @@ def test_what_happened_before_the_window_is_forgotten(breaker: CircuitBreaker, c
     assert breaker.state is CLOSED
 
 
-def test_what_says_nothing_counts_for_nothing(breaker: CircuitBreaker) -> None:
+def test_ignored_calls_neither_count_as_success_nor_as_failure(breaker: CircuitBreaker) -> None:
     for _ in range(4):
         call(breaker, "bad")
     for _ in range(50):
@@ -100,7 +100,7 @@ def test_what_says_nothing_counts_for_nothing(breaker: CircuitBreaker) -> None:
     assert breaker.state is OPEN
 
 
-def test_after_its_rest_one_probe_at_a_time_and_two_good_ones_close_it(breaker: CircuitBreaker, clock: HandClock) -> None:
+def test_open_breaker_admits_single_probes_and_closes_after_two_successes(breaker: CircuitBreaker, clock: HandClock) -> None:
     trip(breaker)
     clock.advance(0.5)
     assert breaker.state is HALF_OPEN
@@ -114,7 +114,9 @@ def test_after_its_rest_one_probe_at_a_time_and_two_good_ones_close_it(breaker: 
 
 
 @pytest.mark.parametrize("how", ["bad", "slow"])
-def test_a_probe_that_fails_opens_it_for_longer_up_to_a_bound(breaker: CircuitBreaker, clock: HandClock, how: str) -> None:
+def test_failed_probe_reopens_the_breaker_for_longer_up_to_a_limit(
+    breaker: CircuitBreaker, clock: HandClock, how: str
+) -> None:
     trip(breaker)
     rests = []
     for _ in range(6):
@@ -125,7 +127,7 @@ def test_a_probe_that_fails_opens_it_for_longer_up_to_a_bound(breaker: CircuitBr
     assert rests == [500, 1000, 1500, 1500, 1500, 1500]
 
 
-def test_an_outage_keeps_its_beginning_however_many_probes_fail(breaker: CircuitBreaker, clock: HandClock) -> None:
+def test_outage_keeps_its_start_time_through_failed_probes(breaker: CircuitBreaker, clock: HandClock) -> None:
     clock.advance(60)
     assert (breaker.state, clock() - breaker.since) == (CLOSED, 60)
     trip(breaker)
@@ -140,7 +142,7 @@ def test_an_outage_keeps_its_beginning_however_many_probes_fail(breaker: Circuit
     assert (breaker.state, clock() - breaker.since) == (CLOSED, 0)
 
 
-def test_a_probe_that_says_nothing_makes_room_for_another(breaker: CircuitBreaker, clock: HandClock) -> None:
+def test_ignored_probe_makes_room_for_another(breaker: CircuitBreaker, clock: HandClock) -> None:
     trip(breaker)
     clock.advance(0.5)
     assert call(breaker, "nothing")
@@ -150,7 +152,7 @@ def test_a_probe_that_says_nothing_makes_room_for_another(breaker: CircuitBreake
     assert breaker.state is CLOSED
 
 
-def test_once_closed_it_opens_for_the_shortest_time_again(breaker: CircuitBreaker, clock: HandClock) -> None:
+def test_breaker_that_closed_reopens_with_the_shortest_pause(breaker: CircuitBreaker, clock: HandClock) -> None:
     trip(breaker)
     clock.advance(0.5)
     call(breaker, "bad")
@@ -162,7 +164,7 @@ def test_once_closed_it_opens_for_the_shortest_time_again(breaker: CircuitBreake
 
 
 @pytest.mark.parametrize("late", ["well", "slow", "bad", "nothing"])
-def test_calls_that_began_before_it_opened_are_no_word_on_the_probe(
+def test_outcome_of_a_call_from_before_the_opening_does_not_end_the_probe(
     breaker: CircuitBreaker, clock: HandClock, late: str
 ) -> None:
     """Fifty calls hang; the first five that time out open it; the others end while a probe is out."""
@@ -181,7 +183,7 @@ def test_calls_that_began_before_it_opened_are_no_word_on_the_probe(
     assert breaker.state is CLOSED
 
 
-def test_changes_are_told(clock: HandClock) -> None:
+def test_listener_is_told_of_open_half_open_and_closed(clock: HandClock) -> None:
     told: list[BreakerState] = []
     breaker = CircuitBreaker("it", BreakerPolicy(0.1), clock, lambda: 0.5, lambda name, state, why: told.append(state))
     trip(breaker)
@@ -192,7 +194,7 @@ def test_changes_are_told(clock: HandClock) -> None:
 
 
 @given(jitter=st.floats(0, 1))
-def test_its_rest_is_jittered_by_a_quarter(jitter: float) -> None:
+def test_pause_of_an_open_breaker_is_jittered_by_a_quarter(jitter: float) -> None:
     clock = HandClock()
     breaker = CircuitBreaker("it", BreakerPolicy(0.1), clock, lambda: jitter)
     trip(breaker)
@@ -200,7 +202,7 @@ def test_its_rest_is_jittered_by_a_quarter(jitter: float) -> None:
 
 
 @given(history=st.lists(st.tuples(st.sampled_from(["well", "slow", "bad", "nothing"]), st.floats(0, 4)), max_size=80))
-def test_whatever_happens_it_is_never_closed_to_a_healthy_backend_for_long(history: list[tuple[str, float]]) -> None:
+def test_breaker_closes_within_3_75_s_of_any_history_once_the_backend_is_healthy(history: list[tuple[str, float]]) -> None:
     clock = HandClock()
     breaker = CircuitBreaker("it", BreakerPolicy(0.1), clock)
     for how, pause in history:

@@ -1,4 +1,4 @@
-"""Deadlines only ever shrink."""
+"""A derived deadline is never later than its parent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.clocks import HandClock
 SECONDS = st.floats(-10, 1000, allow_nan=False)
 
 
-def test_it_runs_out_and_is_never_negative() -> None:
+def test_deadline_expires_and_its_remaining_time_is_never_negative() -> None:
     clock = HandClock()
     deadline = Deadline.after(1, clock)
     assert (deadline.remaining(), deadline.expired()) == (1, False)
@@ -22,7 +22,7 @@ def test_it_runs_out_and_is_never_negative() -> None:
 
 
 @given(SECONDS, SECONDS, st.floats(0, 100))
-def test_whatever_is_made_of_it_is_no_later(first: float, second: float, less: float) -> None:
+def test_derived_deadline_is_never_later(first: float, second: float, less: float) -> None:
     clock = HandClock()
     deadline, other = Deadline.after(first, clock), Deadline.after(second, clock)
     assert deadline.within(second).at == min(deadline.at, other.at)
@@ -30,11 +30,11 @@ def test_whatever_is_made_of_it_is_no_later(first: float, second: float, less: f
     assert deadline.less(less).at <= deadline.at
 
 
-def test_two_of_the_same_instant_are_equal_whatever_their_clock() -> None:
+def test_deadlines_of_the_same_instant_are_equal_whatever_their_clock() -> None:
     assert Deadline(5.0, HandClock()) == Deadline(5.0)
 
 
-def test_a_deadline_that_is_passed_on_is_only_shortened() -> None:
+def test_derived_deadlines_are_cut_to_the_given_seconds() -> None:
     clock = HandClock(10.0)
     deadline = Deadline(12.0, clock)
     assert [deadline.within(seconds).at for seconds in (1.0, 2.0, 3.0)] == [11.0, 12.0, 12.0]

@@ -1,4 +1,4 @@
-"""A bounded mapping: what was used last stays."""
+"""A bounded mapping evicts the least recently used entry."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from session.resilience.lru import Lru
 ACTS = st.lists(st.tuples(st.sampled_from(("put", "use", "peek", "pop")), st.integers(0, 6)), max_size=60)
 
 
-def test_what_was_used_longest_ago_goes_first() -> None:
+def test_least_recently_used_entry_is_evicted() -> None:
     latest: Lru[str, int] = Lru(2)
     latest.put("a", 1)
     latest.put("b", 2)
@@ -22,7 +22,7 @@ def test_what_was_used_longest_ago_goes_first() -> None:
     assert (latest.peek("a"), latest.peek("c"), len(latest)) == (1, 3, 2)
 
 
-def test_looking_is_no_use() -> None:
+def test_peek_does_not_count_as_use() -> None:
     latest: Lru[str, int] = Lru(2)
     latest.put("a", 1)
     latest.put("b", 2)
@@ -33,7 +33,7 @@ def test_looking_is_no_use() -> None:
 
 
 @given(ACTS, st.integers(1, 4))
-def test_it_is_the_last_ones_of_an_unbounded_mapping(acts: list[tuple[str, int]], most: int) -> None:
+def test_lru_holds_the_last_entries_of_an_unbounded_ordered_mapping(acts: list[tuple[str, int]], most: int) -> None:
     latest: Lru[int, int] = Lru(most)
     every: OrderedDict[int, int] = OrderedDict()
     for number, (act, key) in enumerate(acts):
@@ -51,7 +51,7 @@ def test_it_is_the_last_ones_of_an_unbounded_mapping(acts: list[tuple[str, int]]
         assert {k: latest.peek(k) for k in range(7) if k in latest} == dict(every)
 
 
-def test_what_was_used_longest_ago_is_forgotten_first() -> None:
+def test_iteration_is_from_the_least_to_the_most_recently_used() -> None:
     lru: Lru[str, int] = Lru(2)
     lru.put("a", 1)
     lru.put("b", 2)
@@ -61,7 +61,7 @@ def test_what_was_used_longest_ago_is_forgotten_first() -> None:
     assert (lru.use("b"), lru.peek("b"), lru.pop("b")) == (None, None, None)
 
 
-def test_looking_is_no_use_and_putting_again_is() -> None:
+def test_put_counts_as_use_and_peek_does_not() -> None:
     lru: Lru[str, int] = Lru(2)
     lru.put("a", 1)
     lru.put("b", 2)
@@ -72,7 +72,7 @@ def test_looking_is_no_use_and_putting_again_is() -> None:
     assert (list(lru), len(lru)) == (["b", "a"], 2)
 
 
-def test_what_is_over_is_forgotten_from_the_oldest_on_and_no_further() -> None:
+def test_pop_while_removes_the_oldest_entries_up_to_the_first_mismatch() -> None:
     lru: Lru[str, int] = Lru(9)
     for name, value in (("a", 1), ("b", 2), ("c", 9), ("d", 1)):
         lru.put(name, value)
@@ -84,8 +84,8 @@ def test_what_is_over_is_forgotten_from_the_oldest_on_and_no_further() -> None:
 
 
 @given(ACTS, st.integers(1, 4), st.integers(1, 12))
-def test_it_has_no_more_bytes_than_that(acts: list[tuple[str, int]], most: int, most_bytes: int) -> None:
-    """Of whatever size each value is; what is too large for it by itself is not kept."""
+def test_lru_with_a_byte_limit_never_exceeds_it(acts: list[tuple[str, int]], most: int, most_bytes: int) -> None:
+    """This holds for values of any size; a value larger than the limit is not kept."""
     latest: Lru[int, int] = Lru(most, most_bytes, lambda value: value % 7)
     for number, (act, key) in enumerate(acts):
         if act == "put":

@@ -1,4 +1,4 @@
-"""What keeps a connection from coming about, told in words for whoever has to mend it."""
+"""Why a connection could not be made, described for the operator who has to mend it."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ class ServerDisconnectedError(Exception):
         (ServerDisconnectedError(), "it closes the connection without an answer"),
     ],
 )
-def test_each_kind_of_trouble_is_told(error: BaseException, what: str) -> None:
+def test_each_network_error_is_described_in_words(error: BaseException, what: str) -> None:
     problem = network_problem(error, "MANGA_X")
     assert problem is not None
     assert problem.what == what
 
 
 @cases("error", [ValueError("[Errno 111]"), OSError(errno.EIO, "an error of a disk"), Exception()])
-def test_what_is_not_the_networks_is_nobodys_guess(error: BaseException) -> None:
+def test_error_that_is_not_of_the_network_has_no_network_problem(error: BaseException) -> None:
     assert network_problem(error, "MANGA_X") is None
 
 
-def test_the_setting_is_named_where_it_can_be_wrong() -> None:
+def test_remedy_names_the_setting_when_it_may_be_wrong() -> None:
     for error in (socket.gaierror(), ssl.SSLError(), ConnectionRefusedError(errno.ECONNREFUSED, ""), EOFError()):
         problem = network_problem(error, "MANGA_X")
         assert problem is not None
@@ -77,7 +77,7 @@ def wrapped_by(how: str) -> BaseException:
 
 
 @cases("how", ["cause", "context", "keyword", "os_error", "certificate_error", "info", "error"])
-def test_it_is_found_in_whatever_a_driver_wraps_it(how: str) -> None:
+def test_network_error_is_found_inside_wrapping_exceptions(how: str) -> None:
     twice = RuntimeError("another")
     twice.__cause__ = wrapped_by(how)
     problem = network_problem(twice, "MANGA_X")
@@ -85,7 +85,7 @@ def test_it_is_found_in_whatever_a_driver_wraps_it(how: str) -> None:
     assert problem.what.startswith("connection refused")
 
 
-def test_the_nearest_trouble_is_told() -> None:
+def test_nearest_network_error_of_a_chain_is_reported() -> None:
     near = OSError(errno.EHOSTUNREACH, "no route")
     near.__cause__ = REFUSED
     problem = network_problem(near, "MANGA_X")
@@ -93,13 +93,13 @@ def test_the_nearest_trouble_is_told() -> None:
     assert problem.what == "no way leads there"
 
 
-def test_errors_that_stem_from_each_other_end() -> None:
+def test_cyclic_exception_chain_is_handled() -> None:
     one, other = RuntimeError(), RuntimeError()
     one.__cause__, other.__cause__ = other, one
     assert network_problem(one, "MANGA_X") is None
 
 
-async def test_silence_is_that_of_a_server_or_of_the_way_to_it() -> None:
+async def test_silence_is_told_apart_by_whether_the_connection_was_accepted() -> None:
     async with await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         assert (await silence("127.0.0.1", port, "MANGA_X")).what == "it takes the connection and does not answer"
@@ -108,6 +108,6 @@ async def test_silence_is_that_of_a_server_or_of_the_way_to_it() -> None:
     )
 
 
-def test_a_diagnosis_is_made_of_a_problem() -> None:
+def test_diagnosis_is_built_from_a_network_problem() -> None:
     assert Diagnosis.from_problem(Problem("what", "remedy"), "v1") == Diagnosis(DOWN, "what", "remedy", "v1")
     assert Diagnosis.from_problem(Problem("what", "remedy"), state=OK) == Diagnosis(OK, "what", "remedy")

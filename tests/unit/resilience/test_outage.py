@@ -1,4 +1,4 @@
-"""When an outage begins, and what is said of its beginning and its end."""
+"""When an outage begins, and what is logged of its start and end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from session.resilience.breaker import Outage
 from tests.support.clocks import HandClock
 
 
-def test_an_outage_begins_with_so_many_failures_in_a_row(caplog: pytest.LogCaptureFixture) -> None:
+def test_outage_starts_after_three_failures_in_a_row_and_is_logged_at_start_and_end(
+    caplog: pytest.LogCaptureFixture
+) -> None:
     clock = HandClock(0.0)
     outage = Outage(logging.getLogger("test"), "It", after=3, clock=clock)
     for what in ("failed", "failed", "over", "failed", "failed"):
@@ -27,7 +29,7 @@ def test_an_outage_begins_with_so_many_failures_in_a_row(caplog: pytest.LogCaptu
     assert outage.why is None
 
 
-def test_a_failure_for_good_is_an_outage_at_once() -> None:
+def test_permanent_failure_starts_an_outage_at_once() -> None:
     outage = Outage(logging.getLogger("test"), "It", after=3)
     outage.record_failure("why", permanent=True)
     assert outage.why == "why"

@@ -1,4 +1,4 @@
-"""Work that is done again and again outlives what nobody foresaw."""
+"""A periodic task survives unexpected errors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from session.resilience import tasks as rounds
 from tests.support.valkey import eventually
 
 
-async def test_a_round_that_breaks_is_logged_and_the_next_one_comes(
+async def test_failed_round_is_logged_and_the_next_one_runs(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(rounds, "AFTER_ERROR_SECONDS", 0.001)

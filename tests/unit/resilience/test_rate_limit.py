@@ -1,4 +1,4 @@
-"""A token bucket of this process alone."""
+"""The token bucket of one process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from session.resilience.rate_limit import LocalLimits, Rate
 from tests.support.clocks import HandClock
 
 
-def test_a_bucket_says_in_how_many_ms_the_next_token_is_there() -> None:
+def test_bucket_returns_the_milliseconds_until_its_next_token() -> None:
     clock = HandClock(0.0)
     limits = LocalLimits(Rate(per_second=8, burst=2), clock)
     assert [limits.wait_ms("a") for _ in range(3)] == [0, 0, 125]
@@ -18,7 +18,7 @@ def test_a_bucket_says_in_how_many_ms_the_next_token_is_there() -> None:
     assert limits.wait_ms("b") == 0
 
 
-def test_a_bucket_never_holds_more_than_its_burst() -> None:
+def test_bucket_never_holds_more_than_its_burst() -> None:
     clock = HandClock(0.0)
     limits = LocalLimits(Rate(per_second=8, burst=2), clock)
     limits.wait_ms("a")
@@ -26,8 +26,8 @@ def test_a_bucket_never_holds_more_than_its_burst() -> None:
     assert [limits.wait_ms("a") for _ in range(3)] == [0, 0, 125]
 
 
-def test_a_bucket_that_is_full_again_takes_no_room() -> None:
-    """Or each new name would leave one, twenty thousand of them."""
+def test_full_bucket_is_removed_from_memory() -> None:
+    """Otherwise each new name would leave a bucket, up to twenty thousand of them."""
     clock = HandClock(0.0)
     limits = LocalLimits(Rate(per_second=10, burst=40), clock)
     for number in range(1000):
@@ -36,12 +36,12 @@ def test_a_bucket_that_is_full_again_takes_no_room() -> None:
     assert len(vars(limits)["_buckets"]) <= 42
 
 
-def test_a_crowd_has_the_rate_of_so_many() -> None:
+def test_rate_can_be_multiplied_by_a_number_of_callers() -> None:
     assert Rate(3, 5).times(4) == Rate(12, 20)
     assert Rate() == Rate(10, 40)
 
 
-def test_a_token_that_is_due_is_not_refused_for_the_rounding_of_the_clock() -> None:
+def test_due_token_is_granted_despite_the_rounding_of_the_clock() -> None:
     clock = HandClock(0.0)
     limits = LocalLimits(Rate(per_second=10, burst=1), clock)
     assert limits.wait_ms("a") == 0

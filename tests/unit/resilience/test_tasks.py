@@ -1,4 +1,4 @@
-"""A task whose owner waits for it only at the end says that it has died, and says nothing when it was cancelled."""
+"""A background task that died is logged even if nobody awaits it; a cancelled one is not."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from session.resilience.tasks import start_task
 
 
-async def test_a_task_that_dies_says_so_with_its_name_and_error(caplog: pytest.LogCaptureFixture) -> None:
+async def test_task_that_dies_is_logged_with_its_name_and_error(caplog: pytest.LogCaptureFixture) -> None:
     async def dies() -> None:
         raise LookupError("why")
 
@@ -22,7 +22,7 @@ async def test_a_task_that_dies_says_so_with_its_name_and_error(caplog: pytest.L
     assert isinstance(record.exc_info[1], LookupError)
 
 
-async def test_a_task_that_ends_or_is_cancelled_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_task_that_ends_or_is_cancelled_logs_nothing(caplog: pytest.LogCaptureFixture) -> None:
     errors: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(context))
     ended, cancelled = start_task(asyncio.sleep(0, "well"), "ended"), start_task(asyncio.sleep(60), "cancelled")

@@ -1,4 +1,4 @@
-"""What a call notes of its time."""
+"""The timeline of a call records its spans."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.clocks import HandClock
 from tools.store.failures import TimedOut
 
 
-def test_what_is_done_within_something_says_so_and_when() -> None:
+def test_nested_spans_record_their_start_end_and_outcome() -> None:
     clock = HandClock(10.0)
     timeline = Timeline(clock, "a_tool", 9.0)
     with timeline.call.begin("stage", "cache") as outer:
@@ -44,14 +44,14 @@ def test_what_is_done_within_something_says_so_and_when() -> None:
         (AttributeError("secret", name="secret"), "AttributeError"),
     ],
 )
-def test_an_outcome_is_the_name_of_a_failure_and_nothing_that_an_error_says(error: BaseException, outcome: str) -> None:
+def test_outcome_of_a_span_is_the_failure_name_without_the_error_text(error: BaseException, outcome: str) -> None:
     timeline = Timeline(HandClock(), "a_tool", 0.0)
     with pytest.raises(type(error)), timeline.call.begin("work", "it") as span:
         raise error
     assert span.outcome == outcome == outcome_of(type(error))
 
 
-def test_only_the_first_end_counts() -> None:
+def test_only_the_first_end_of_a_span_counts() -> None:
     clock = HandClock(0.0)
     with Timeline(clock, "a_tool", 0.0).call.begin("stage", "guard") as span:
         span.end("TIMEOUT")
@@ -59,7 +59,7 @@ def test_only_the_first_end_counts() -> None:
     assert (span.outcome, span.ended) == ("TIMEOUT", 0.0)
 
 
-def test_what_goes_on_when_the_call_is_over_changes_nothing_any_more() -> None:
+def test_closed_timeline_ignores_spans_that_go_on() -> None:
     timeline = Timeline(HandClock(5.0), "a_tool", 5.0, sampled=True)
     with timeline.call.begin("attempt", "stock") as span:
         timeline.close("cancelled")
@@ -68,7 +68,7 @@ def test_what_goes_on_when_the_call_is_over_changes_nothing_any_more() -> None:
     assert (timeline.spans, timeline.more, late.traceparent, span.traceparent) == ([span], 0, None, None)
 
 
-def test_it_is_bounded_and_says_how_much_there_was_besides() -> None:
+def test_timeline_keeps_a_bounded_number_of_spans_and_counts_the_rest() -> None:
     timeline = Timeline(HandClock(), "a_tool", 0.0, sampled=True)
     made = [timeline.call.begin("attempt", "stock") for _ in range(MOST_SPANS)]
     beyond = made[0].begin("work", "more")
@@ -77,7 +77,7 @@ def test_it_is_bounded_and_says_how_much_there_was_besides() -> None:
     assert further.traceparent == beyond.traceparent == made[0].traceparent, "a backend hears of a span that will be found"
 
 
-def test_a_backend_is_told_of_its_own_attempt_where_there_is_a_trace() -> None:
+def test_span_of_a_sampled_call_has_a_traceparent_for_the_backend() -> None:
     sampled = Timeline(HandClock(), "a_tool", 0.0, trace_id=0xABC, parent_id=7, sampled=True)
     span = sampled.call.begin("attempt", "catalog")
     assert span.traceparent == f"00-{0xABC:032x}-{span.span_id:016x}-01"
@@ -85,7 +85,7 @@ def test_a_backend_is_told_of_its_own_attempt_where_there_is_a_trace() -> None:
 
 
 @given(st.floats(0, 100), st.floats(0, 100))
-def test_a_deadline_keeps_what_it_is_for_whatever_is_made_of_it(first: float, second: float) -> None:
+def test_derived_deadline_keeps_its_span(first: float, second: float) -> None:
     clock = HandClock()
     span = Timeline(clock, "a_tool", 0.0).call
     deadline, other = Deadline.after(first, clock).in_span(span), Deadline.after(second, clock)

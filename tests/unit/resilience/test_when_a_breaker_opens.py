@@ -1,4 +1,4 @@
-"""When exactly a breaker opens, how long it rests and what it says of that."""
+"""When a breaker opens, how long it stays open and what its failure states."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def rested(jitter: float, failed_probes: int = 0) -> int:
 
 
 @cases(("failed_probes", "ms"), [(0, 500), (1, 1000), (2, 1500), (3, 1500), (30, 1500)])
-def test_each_failed_probe_doubles_its_rest_up_to_the_longest(failed_probes: int, ms: int) -> None:
+def test_each_failed_probe_doubles_the_pause_up_to_the_limit(failed_probes: int, ms: int) -> None:
     assert rested(0.5, failed_probes) == ms
 
 
 @cases(("jitter", "ms"), [(0.0, 375), (0.5, 500), (1.0, 625)])
-def test_its_rest_is_a_quarter_shorter_to_a_quarter_longer(jitter: float, ms: int) -> None:
+def test_pause_is_jittered_from_minus_to_plus_a_quarter(jitter: float, ms: int) -> None:
     assert rested(jitter) == ms
 
 
-def test_what_is_left_of_its_rest_is_told_and_never_nothing() -> None:
+def test_retry_after_is_the_rest_of_the_pause_and_at_least_1_ms() -> None:
     clock = HandClock(0.0)
     breaker = CircuitBreaker("it", BreakerPolicy(0.1), clock, lambda: 0.5)
     assert breaker.retry_after_ms() == 1, "closed"
@@ -45,7 +45,7 @@ def test_what_is_left_of_its_rest_is_told_and_never_nothing() -> None:
     assert breaker.retry_after_ms() == 1
 
 
-def test_it_lets_a_probe_through_from_the_moment_its_rest_is_over() -> None:
+def test_breaker_admits_a_probe_from_the_end_of_its_pause_on() -> None:
     clock = HandClock(0.0)
     breaker = CircuitBreaker("it", BreakerPolicy(0.1), clock, lambda: 0.5)
     for _ in range(5):
@@ -57,7 +57,7 @@ def test_it_lets_a_probe_through_from_the_moment_its_rest_is_over() -> None:
 
 
 @cases(("seconds", "state"), [(0.0999, CLOSED), (0.1, OPEN), (5.0, OPEN)])
-def test_an_answer_is_slow_from_the_given_seconds_on(seconds: float, state: BreakerState) -> None:
+def test_answer_is_slow_from_the_limit_in_seconds_on(seconds: float, state: BreakerState) -> None:
     breaker = CircuitBreaker("it", BreakerPolicy(slow_seconds=0.1), HandClock())
     for _ in range(5):
         breaker.record_success(seconds, breaker.era)
@@ -68,8 +68,8 @@ def test_an_answer_is_slow_from_the_given_seconds_on(seconds: float, state: Brea
     ("calls", "state"),
     [("gbgbgbgbgb", OPEN), ("ggbgbgbggb", CLOSED), ("ggbgbgbgbgb", CLOSED), ("gbgbgbgb", CLOSED), ("gbgbgbgbb", CLOSED)],
 )
-def test_half_of_at_least_ten_calls_open_it(calls: str, state: BreakerState) -> None:
-    """Good and bad ones, never five bad ones in a row."""
+def test_breaker_opens_at_half_of_at_least_ten_calls(calls: str, state: BreakerState) -> None:
+    """The calls contain successes, and never five failures in a row."""
     breaker = CircuitBreaker("it", BreakerPolicy(0.1), HandClock())
     for each in calls:
         if each == "b":
@@ -80,8 +80,8 @@ def test_half_of_at_least_ten_calls_open_it(calls: str, state: BreakerState) -> 
 
 
 @cases(("later", "state"), [(10.0, OPEN), (10.001, CLOSED)])
-def test_a_call_counts_for_ten_seconds(later: float, state: BreakerState) -> None:
-    """Five good and four bad ones, and then one more bad one: together they are half of ten."""
+def test_call_counts_in_the_window_for_ten_seconds(later: float, state: BreakerState) -> None:
+    """Five successes and four failures, and then one more failure, make half of ten."""
     clock = HandClock(0.0)
     breaker = CircuitBreaker("it", BreakerPolicy(0.1), clock)
     for _ in range(4):
@@ -93,8 +93,8 @@ def test_a_call_counts_for_ten_seconds(later: float, state: BreakerState) -> Non
     assert breaker.state is state
 
 
-def test_what_is_forgotten_is_forgotten_whole() -> None:
-    """Bad calls that have left the window weigh no more among those that come after."""
+def test_failures_from_before_the_window_do_not_count_among_later_calls() -> None:
+    """Failures that have left the window have no weight among later calls."""
     clock = HandClock(0.0)
     breaker = CircuitBreaker("it", BreakerPolicy(0.1), clock)
     for _ in range(4):
@@ -108,7 +108,7 @@ def test_what_is_forgotten_is_forgotten_whole() -> None:
     assert breaker.state is CLOSED
 
 
-def test_whoever_listens_is_told_the_last_bad_calls_reason() -> None:
+def test_listener_is_told_the_reason_of_the_last_failure() -> None:
     told: list[tuple[str, BreakerState, str]] = []
     clock = HandClock(0.0)
     breaker = CircuitBreaker("it", BreakerPolicy(0.1), clock, lambda: 0.5, lambda *change: told.append(change))
@@ -122,7 +122,7 @@ def test_whoever_listens_is_told_the_last_bad_calls_reason() -> None:
     assert told == [("it", OPEN, "last"), ("it", HALF_OPEN, "last"), ("it", OPEN, "slow answers")]
 
 
-def test_a_probe_that_says_nothing_frees_one_place_and_no_more() -> None:
+def test_ignored_probe_frees_exactly_one_slot() -> None:
     clock = HandClock(0.0)
     breaker = CircuitBreaker("it", BreakerPolicy(0.1), clock, lambda: 0.5)
     for _ in range(5):

@@ -1,4 +1,4 @@
-"""Tasks beside the calls: when one dies it shows, and it is begun again."""
+"""Background tasks: one that dies is reported and restarted."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ async def cancels() -> None:
 
 
 @pytest.mark.parametrize("work", [raises, returns, cancels])
-async def test_a_task_that_dies_is_told_of_and_begun_again(work: object, caplog: pytest.LogCaptureFixture) -> None:
-    """However it died."""
+async def test_task_that_dies_is_logged_and_restarted(work: object, caplog: pytest.LogCaptureFixture) -> None:
+    """It may return, raise or be cancelled."""
     died: list[str] = []
     pauses, begun = Pauses(), []
     async with AsyncExitStack() as stack:
@@ -68,7 +68,7 @@ async def test_a_task_that_dies_is_told_of_and_begun_again(work: object, caplog:
     assert "'flags'" in caplog.messages[0]
 
 
-async def test_one_that_always_dies_is_tried_ever_less_often() -> None:
+async def test_task_that_always_dies_is_restarted_with_growing_pauses() -> None:
     pauses = Pauses()
     async with AsyncExitStack() as stack:
         logging.getLogger("server.runtime.lifecycle").disabled = True
@@ -81,7 +81,7 @@ async def test_one_that_always_dies_is_tried_ever_less_often() -> None:
     assert max(pauses.asked) == LONGEST_PAUSE_SECONDS
 
 
-async def test_all_of_them_end_with_the_application() -> None:
+async def test_background_tasks_end_with_the_application() -> None:
     before = asyncio.all_tasks()
     async with AsyncExitStack() as stack:
         background = Background(stack, lambda _: None)

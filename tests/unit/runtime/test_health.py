@@ -1,4 +1,4 @@
-"""What probes cost the backends."""
+"""How often health probes ask the backends."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.support.process import until
 from tools.store.models import Health
 
 
-async def test_however_many_want_to_know_at_once_each_backend_is_asked_once() -> None:
-    """An orchestrator asks seldom; whoever asks a thousand times a second is no reason to ask the backends as often."""
+async def test_concurrent_health_checks_probe_each_backend_once() -> None:
+    """Probes that come a thousand times a second do not ask the backends as often."""
     asked, answer = 0, asyncio.Event()
 
     async def probe(deadline: Deadline) -> Health:
@@ -37,8 +37,8 @@ async def test_however_many_want_to_know_at_once_each_backend_is_asked_once() ->
     assert asked == 2
 
 
-async def test_a_backend_that_is_well_again_closes_its_breaker_though_nobody_calls() -> None:
-    """And the page, the probe and the metrics say the same of it all the while."""
+async def test_health_probe_closes_the_breaker_of_a_recovered_backend_without_calls() -> None:
+    """The page, the probe and the metrics report the same state all the while."""
     well = True
 
     async def probe(deadline: Deadline) -> Health:

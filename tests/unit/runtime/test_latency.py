@@ -1,4 +1,4 @@
-"""The latency sketch against the exact quantiles, and by a clock in the test's hand."""
+"""The latency sketch is compared with exact quantiles, by the test's clock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.clocks import HandClock
 
 
 @given(st.lists(st.floats(0.0002, 30), min_size=1, max_size=200), st.sampled_from([0.5, 0.95, 0.99, 1.0]))
-def test_quantiles_are_right_within_five_per_cent(seconds: list[float], share: float) -> None:
+def test_quantiles_are_accurate_to_five_percent(seconds: list[float], share: float) -> None:
     sketch = LatencySketch(HandClock())
     for each in seconds:
         sketch.add(each)
@@ -21,18 +21,18 @@ def test_quantiles_are_right_within_five_per_cent(seconds: list[float], share: f
     assert sketch.count() == len(seconds)
 
 
-def test_an_empty_one_knows_nothing() -> None:
+def test_empty_sketch_has_no_quantile() -> None:
     sketch = LatencySketch(HandClock())
     assert (sketch.count(), sketch.quantile(0.95)) == (0, 0.0)
 
 
-def test_what_takes_no_time_is_taken_for_the_smallest() -> None:
+def test_duration_of_zero_counts_as_the_smallest_bucket() -> None:
     sketch = LatencySketch(HandClock())
     sketch.add(0.0)
     assert 0 < sketch.quantile(1) < 0.0002
 
 
-def test_what_is_older_than_the_window_is_forgotten_a_half_at_a_time() -> None:
+def test_sketch_forgets_the_older_half_of_its_window() -> None:
     clock = HandClock()
     sketch = LatencySketch(clock)
     sketch.add(1.0)

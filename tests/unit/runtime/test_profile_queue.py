@@ -1,4 +1,4 @@
-"""Events on their way into profiles: behind the calls, gathered, bounded, and dropped rather than waited for."""
+"""The queue of profile events writes behind the calls, in batches, bounded, and drops rather than waits."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ async def turns(many: int = 20) -> None:
         await asyncio.sleep(0)
 
 
-async def test_what_is_put_is_written_for_its_user(queue: ProfileQueue, profiles: Moody, told: Told) -> None:
-    """Also when it is the same that two of them did."""
+async def test_each_event_is_written_for_its_own_user(queue: ProfileQueue, profiles: Moody, told: Told) -> None:
+    """This holds for equal events of two users too."""
     mine, theirs, both = event(), event(), event()
     for user, each in (("u", mine), ("v", theirs), ("v", both), ("u", both)):
         queue.put(user, each)
@@ -98,7 +98,7 @@ async def test_what_is_put_is_written_for_its_user(queue: ProfileQueue, profiles
     assert await known(profiles, "v") == {theirs.subject, both.subject}
 
 
-async def test_many_users_in_one_batch_have_each_their_own(patient: ProfileQueue, profiles: Moody, told: Told) -> None:
+async def test_batch_of_many_users_keeps_their_events_apart(patient: ProfileQueue, profiles: Moody, told: Told) -> None:
     """Fifty users and two hundred events, all mixed: no event of one is ever under another."""
     users = [f"user-{n}" for n in range(50)]
     for number in range(4):
@@ -110,8 +110,10 @@ async def test_many_users_in_one_batch_have_each_their_own(patient: ProfileQueue
         assert await known(profiles, user) == {f"{user}/{number}" for number in range(4)}
 
 
-async def test_what_happens_within_a_second_costs_one_write(patient: ProfileQueue, profiles: Moody, told: Told) -> None:
-    """It waits for more, until there are enough to be worth a trip."""
+async def test_events_are_collected_until_there_are_enough_for_one_write(
+    patient: ProfileQueue, profiles: Moody, told: Told
+) -> None:
+    """The writer waits until enough events have come to be worth a round trip."""
     for _ in range(ENOUGH - 1):
         patient.put("u", event())
         await turns()
@@ -124,7 +126,7 @@ async def test_what_happens_within_a_second_costs_one_write(patient: ProfileQueu
     assert len(batch) == ENOUGH
 
 
-async def test_a_second_ends_for_a_single_event_too_and_the_next_begins_anew(
+async def test_single_event_is_written_after_the_collection_time(
     queue: ProfileQueue, profiles: Moody, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("server.stages.remember.COLLECT_SECONDS", 0.01)
@@ -134,10 +136,8 @@ async def test_a_second_ends_for_a_single_event_too_and_the_next_begins_anew(
     assert [len(batch) for batch in batches(profiles)] == [1, 1]
 
 
-async def test_of_what_is_repeated_while_it_waits_the_latest_is_written(
-    patient: ProfileQueue, profiles: Moody, told: Told
-) -> None:
-    """The same subject of another kind is something else."""
+async def test_latest_of_repeated_waiting_events_is_written(patient: ProfileQueue, profiles: Moody, told: Told) -> None:
+    """An event of another kind about the same subject is a different event."""
     first = Event(EventKind.VIEWED, "x", "2026-11-02T09:30:00.000Z")
     last = Event(EventKind.VIEWED, "x", "2026-11-02T09:30:00.900Z")
     searched = Event(EventKind.SEARCHED, "x", "2026-11-02T09:30:00.500Z")
@@ -149,10 +149,10 @@ async def test_of_what_is_repeated_while_it_waits_the_latest_is_written(
     assert told == ["repeated", "written", "written"]
 
 
-async def test_what_was_written_is_not_written_again_within_ten_minutes(
+async def test_written_event_is_not_written_again_within_ten_minutes(
     queue: ProfileQueue, profiles: Moody, told: Told, clock: HandClock
 ) -> None:
-    """However often it is repeated meanwhile. For another user it is new."""
+    """The same event of another user is written."""
     queue.put("u", event("x"))
     await eventually(lambda: told == ["written"])
     for _ in range(3):
@@ -167,7 +167,7 @@ async def test_what_was_written_is_not_written_again_within_ten_minutes(
     assert [[user for user, _ in batch] for batch in batches(profiles)] == [["u"], ["v"], ["u"]]
 
 
-async def test_what_is_just_being_written_is_not_written_again(queue: ProfileQueue, profiles: Moody, told: Told) -> None:
+async def test_event_being_written_is_not_written_again(queue: ProfileQueue, profiles: Moody, told: Told) -> None:
     profiles.gate = asyncio.Event()
     queue.put("u", event("x"))
     await eventually(lambda: len(profiles.asked) == 1)
@@ -178,10 +178,10 @@ async def test_what_is_just_being_written_is_not_written_again(queue: ProfileQue
     assert len(batches(profiles)) == 1
 
 
-async def test_only_so_much_of_what_was_written_is_kept_in_mind(
+async def test_memory_of_written_events_is_bounded(
     queue: ProfileQueue, told: Told, clock: HandClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The latest, and nothing that would be written again anyway."""
+    """It keeps the latest events, and none that would be written again anyway."""
     monkeypatch.setattr(queue, "_known", Lru(3))
     for number in range(5):
         queue.put("u", event(f"x-{number}"))
@@ -193,9 +193,7 @@ async def test_only_so_much_of_what_was_written_is_kept_in_mind(
     assert [subject for _, _, subject in queue._known] == ["x-2"]
 
 
-async def test_putting_waits_for_nobody_and_one_batch_is_written_at_a_time(
-    queue: ProfileQueue, profiles: Moody, told: Told
-) -> None:
+async def test_put_never_blocks_and_one_batch_is_written_at_a_time(queue: ProfileQueue, profiles: Moody, told: Told) -> None:
     profiles.gate = asyncio.Event()
     queue.put("u", event())
     await eventually(lambda: len(profiles.asked) == 1)
@@ -208,7 +206,7 @@ async def test_putting_waits_for_nobody_and_one_batch_is_written_at_a_time(
     assert [len(batch) for batch in batches(profiles)] == [1, 3 * ENOUGH]
 
 
-async def test_what_finds_no_room_is_dropped_and_counted(
+async def test_event_beyond_the_queue_limit_is_dropped_and_counted(
     queue: ProfileQueue, profiles: Moody, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("server.stages.remember.MOST_WAITING", 5)
@@ -223,7 +221,7 @@ async def test_what_finds_no_room_is_dropped_and_counted(
 
 
 @pytest.mark.parametrize("mood", [Mood.FAILS, Mood.THROTTLES, Mood.BREAKS, Mood.DROPS])
-async def test_a_backend_that_fails_costs_the_events_of_its_batch_and_the_next_are_written(
+async def test_failed_batch_is_dropped_and_the_next_one_is_written(
     queue: ProfileQueue, profiles: Moody, told: Told, mood: Mood, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is asked once. What was lost counts as new when it happens again. What nobody foresaw is logged by its kind alone:
@@ -245,7 +243,7 @@ async def test_a_backend_that_fails_costs_the_events_of_its_batch_and_the_next_a
     assert "a-user-of-mine" not in caplog.text
 
 
-async def test_a_backend_that_hangs_costs_its_batch_a_moment(
+async def test_hanging_write_is_cancelled_at_its_timeout(
     queue: ProfileQueue, profiles: Moody, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("server.stages.remember.WRITE_SECONDS", 0.02)
@@ -255,8 +253,8 @@ async def test_a_backend_that_hangs_costs_its_batch_a_moment(
     assert profiles.cancelled == 1
 
 
-async def test_closing_writes_what_waits(patient: ProfileQueue, profiles: Moody, told: Told) -> None:
-    """What is under way and what came meanwhile, without waiting for more."""
+async def test_closing_writes_the_waiting_events(patient: ProfileQueue, profiles: Moody, told: Told) -> None:
+    """It writes the batch under way and later events, without waiting for more."""
     profiles.gate = asyncio.Event()
     for _ in range(ENOUGH):
         patient.put("u", event())
@@ -270,10 +268,10 @@ async def test_closing_writes_what_waits(patient: ProfileQueue, profiles: Moody,
     assert len(await known(profiles, "u")) == ENOUGH + 1
 
 
-async def test_closing_lets_go_of_what_hangs(
+async def test_closing_cancels_a_hanging_write_and_drops_the_rest(
     patient: ProfileQueue, profiles: Moody, told: Told, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The batch under way is cancelled, those that wait are dropped, and nothing is taken any more."""
+    """Waiting batches are dropped, and new events are no longer taken."""
     monkeypatch.setattr("server.stages.remember.DRAIN_SECONDS", 0.02)
     profiles.mood = Mood.HANGS
     for _ in range(ENOUGH):
@@ -286,13 +284,13 @@ async def test_closing_lets_go_of_what_hangs(
     assert told == ["dropped"] * (ENOUGH + 2)
 
 
-async def test_closing_one_that_was_given_nothing_asks_nobody(queue: ProfileQueue, profiles: Moody, told: Told) -> None:
+async def test_closing_an_unused_queue_writes_nothing(queue: ProfileQueue, profiles: Moody, told: Told) -> None:
     await queue.aclose()
     assert (profiles.asked, told) == ([], [])
 
 
-def test_events_are_counted_by_what_became_of_them_and_nothing_else() -> None:
-    """As Prometheus reads it: nothing of a customer is a label."""
+def test_profile_events_are_counted_by_result_alone() -> None:
+    """In the Prometheus output no label holds anything of a customer."""
     metrics = Metrics()
     tell: Callable[[str], None] = metrics.count_profile_event
     for result in ("written", "repeated", "written", "dropped"):
@@ -308,8 +306,8 @@ def test_events_are_counted_by_what_became_of_them_and_nothing_else() -> None:
 # -- the application
 
 
-async def test_the_application_lets_go_of_its_profiles_when_it_ends() -> None:
-    """As wired: what hangs is cancelled and counted, and holds up no end."""
+async def test_hanging_profile_write_does_not_delay_the_end_of_the_application() -> None:
+    """In the wired server a hanging write is cancelled and counted."""
     profiles = Moody(None, Mood.HANGS)
     async with in_process(lambda ports: replace(ports, profiles=profiles)) as running:
         app = running.app

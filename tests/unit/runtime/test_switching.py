@@ -1,4 +1,4 @@
-"""Threads that compute let the event loop in."""
+"""The thread switch interval is short enough for the event loop beside computing threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from server.commands import serve
 from server.config.settings import Settings
 
 
-async def test_a_server_waits_a_tenth_of_the_usual_for_a_thread_that_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_server_sets_a_tenth_of_the_default_thread_switch_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     """With Python's own interval a dozen callers of recommendations made another's order wait for half a second."""
     usual, found = sys.getswitchinterval(), list[float]()
 

@@ -1,4 +1,4 @@
-"""For whom a title is fit, by its readership and tags."""
+"""The audience of a title follows from its readership and tags."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ def title(genre: str | None, *tags: str, audience: str | None = None) -> Title:
         ("kodomo", ("Hentai",), Audience.ADULT),
     ],
 )
-def test_the_rule(genre: str | None, tags: tuple[str, ...], audience: Audience) -> None:
+def test_audience_follows_from_genre_and_tags(genre: str | None, tags: tuple[str, ...], audience: Audience) -> None:
     assert audience_of(title(genre, *tags)) is audience
 
 
 @pytest.mark.parametrize("genre", ["shonen", "shojo", "seinen", None])
-def test_without_tags_nothing_is_known_and_no_child_is_given_it(genre: str | None) -> None:
+def test_audience_of_a_title_without_tags_is_unknown(genre: str | None) -> None:
     assert audience_of(title(genre)) is None
 
 
-def test_the_catalogues_own_word_counts_before_the_rule() -> None:
+def test_audience_stated_by_the_catalogue_precedes_the_rule() -> None:
     assert audience_of(title("kodomo", "Adventure", audience="adult")) is Audience.ADULT
 
 
-def test_notes_name_what_a_parent_would_ask_about() -> None:
+def test_content_notes_name_the_tags_that_a_parent_would_ask_about() -> None:
     assert content_notes(title("shonen", "Action", "Gore", "Military", "Comedy")) == ("Gore", "Military")
 
 
 @pytest.mark.parametrize("genre", ["seinen", "josei", None])
-def test_what_is_not_known_to_be_made_for_the_young_is_for_no_child_but_by_the_catalogues_word(genre: str | None) -> None:
+def test_adult_or_unknown_genre_is_for_teens_unless_the_catalogue_says_all_ages(genre: str | None) -> None:
     harmless = ("Comedy", "Pets", "Iyashikei")
 
     assert audience_of(title(genre, *harmless)) is Audience.TEEN

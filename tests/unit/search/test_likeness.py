@@ -1,4 +1,4 @@
-"""Titles like one title: the rule of both catalogues."""
+"""Titles like a given title, by the rule of both catalogues."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ def floats(*values: float) -> Floats:
     return np.array(values, np.float32)
 
 
-def test_a_rare_tag_is_worth_more_than_a_common_one() -> None:
+def test_rare_tag_has_a_larger_share_than_a_common_one() -> None:
     shares = tag_shares(["Action", "Shogi"], {"Action": 500, "Shogi": 5}, 1000)
     assert shares["Shogi"] > 3 * shares["Action"]
     assert sum(shares.values()) == pytest.approx(1.0)
 
 
-def test_a_tag_that_no_title_carries_is_worth_nothing() -> None:
+def test_tag_that_no_title_carries_has_no_share() -> None:
     assert tag_shares(["Gone", "Forgotten"], {"Other": 5, "Forgotten": 0}, 1000) == {}
 
 
-def test_fame_and_genre_alone_make_nothing_alike() -> None:
+def test_popularity_and_genre_alone_give_no_likeness() -> None:
     everything = np.ones(3, np.bool_)
     assert not likeness(floats(0, 0, 0), everything, floats(1, 1, 1), WEIGHTS).any()
 
 
-def test_the_same_genre_and_fame_order_what_shares_as_much() -> None:
+def test_genre_and_popularity_order_titles_that_share_equally_many_tags() -> None:
     genre = np.array([False, True, False])
     scores = likeness(floats(0.5, 0.5, 0.5), genre, floats(0.0, 0.0, 0.3), WEIGHTS)
     assert scores[1] > scores[2] > scores[0]
 
 
-def test_what_is_less_than_half_as_like_a_title_as_the_best_is_not_like_it() -> None:
+def test_titles_below_half_of_the_best_likeness_are_dropped() -> None:
     assert likest(floats(0.8, 0.41, 0.39), None, WEIGHTS).tolist() == floats(0.8, 0.41, 0).tolist()
 
 
-def test_meaning_orders_what_shares_tags_and_brings_in_nothing_else() -> None:
+def test_vectors_order_titles_with_shared_tags_and_add_no_others() -> None:
     found = likest(floats(0.5, 0.5, 0.0), floats(-0.9, 0.4, 1.0), WEIGHTS)
     assert found.tolist() == pytest.approx([0.5, 0.7, 0.0])
 
 
-def test_of_no_titles_none_is_alike() -> None:
+def test_empty_catalogue_has_no_like_titles() -> None:
     assert likest(floats(), None, WEIGHTS).shape == (0,)
 
 
@@ -60,5 +60,5 @@ def test_rows_are_found_by_any_prefix_in_the_order_of_their_keys(keys: list[str]
     assert SortedKeys((key, row) for row, key in enumerate(keys)).beginning_with(prefix) == [row for _, row in wanted]
 
 
-def test_a_prefix_of_everything_finds_no_more_than_it_may() -> None:
+def test_prefix_search_returns_a_bounded_number_of_rows() -> None:
     assert len(SortedKeys((f"a{n:04}", n) for n in range(prefixes.MOST + 50)).beginning_with("a")) == prefixes.MOST

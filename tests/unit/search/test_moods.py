@@ -1,4 +1,4 @@
-"""Moods: how much of one, what it is not to be, and whose it is."""
+"""Moods in a query: their degree, their negation, and whose mood is meant."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ READER = a_reader((Title("x-1", en="Zqxv", tags=TAGS),))
 @pytest.mark.parametrize(
     "query", ["a bit melancholic", "kind of sad", "slightly bittersweet", "ちょっと切ない", "少し泣ける話"]
 )
-def test_a_little_of_a_mood_is_that_mood(query: str) -> None:
+def test_weakened_mood_word_is_read_as_that_mood(query: str) -> None:
     parsed = PARSER.parse(query)
     assert [("Drama" in mood.wanted, parsed.theme_share > 0.8) for mood in parsed.moods] == [(True, True)]
 
 
 @pytest.mark.parametrize("query", ["funny but not silly", "a comedy, not too silly", "コメディだけど軽すぎない"])
-def test_what_is_denied_is_the_wrong_tone_but_for_what_is_asked_for(query: str) -> None:
+def test_denied_tone_is_unwanted_beside_the_wanted_theme(query: str) -> None:
     parsed = PARSER.parse(query)
     assert [(mood.wanted, mood.unwanted) for mood in parsed.moods] == [((), ("Gag Humor", "Parody"))]
     assert ("Comedy",) in parsed.themes
 
 
-def test_what_is_wanted_as_well_is_not_denied() -> None:
+def test_mood_both_wanted_and_denied_is_wanted() -> None:
     assert [bool(mood.wanted) for mood in PARSER.parse("silly, not silly").moods] == [True]
 
 
 @pytest.mark.parametrize("query", ["i feel sad, cheer me up", "i am sad today", "悲しいときに読みたい"])
-def test_how_the_reader_feels_is_not_what_the_story_is(query: str) -> None:
+def test_feeling_of_the_reader_asks_for_cheering_titles(query: str) -> None:
     assert all("Iyashikei" in mood.wanted for mood in PARSER.parse(query).moods)
 
 
 @pytest.mark.parametrize("text", ["something sad but not tragic", "bittersweet but not depressing", "泣けるけど鬱展開なし"])
-def test_a_mood_is_not_excluded_by_what_it_is_not_to_be(text: str) -> None:
+def test_denied_degree_of_a_mood_does_not_exclude_the_mood(text: str) -> None:
     excluded = read(text, READER).conditions.without_tags
     assert excluded[0] == "Tragedy"
     assert "Drama" not in excluded
@@ -64,7 +64,7 @@ def test_a_mood_is_not_excluded_by_what_it_is_not_to_be(text: str) -> None:
         ("exciting but not violent", "Gore", "Survival"),
     ],
 )
-def test_what_is_asked_for_is_not_excluded_by_what_only_implies_it(text: str, excluded: str, asked: str) -> None:
+def test_tag_asked_for_is_not_excluded_by_a_denial_that_implies_it(text: str, excluded: str, asked: str) -> None:
     without = read(text, READER).conditions.without_tags
     assert excluded in without
     assert asked not in without
@@ -74,16 +74,16 @@ def test_what_is_asked_for_is_not_excluded_by_what_only_implies_it(text: str, ex
     ("text", "tag"),
     [("sad but no drama", "Drama"), ("sad, no romance or horror", "Romance"), ("actually no romance", "Romance")],
 )
-def test_what_is_excluded_by_its_own_name_stays_so(text: str, tag: str) -> None:
+def test_tag_excluded_by_its_own_name_stays_excluded(text: str, tag: str) -> None:
     assert tag in read(text, READER).conditions.without_tags
 
 
 @pytest.mark.parametrize("text", ["切ない話", "ちょっと切ない恋愛", "救いがない話"])
-def test_a_word_that_ends_like_a_denial_is_none(text: str) -> None:
+def test_word_that_ends_like_a_negation_excludes_nothing(text: str) -> None:
     assert not read(text, READER).conditions.without_tags
 
 
-def test_not_too_much_of_it_excludes_only_what_it_names() -> None:
+def test_not_too_dark_excludes_only_the_dark_tags() -> None:
     for text in ("not too dark", "あまり暗くない話", "暗すぎない"):
         reading = read(text, READER)
         assert set(reading.conditions.without_tags) == {"Psychological", "Gore", "Horror", "Tragedy"}

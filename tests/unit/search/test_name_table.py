@@ -1,4 +1,4 @@
-"""Names compared all at once are as near as names compared one by one."""
+"""Names compared by the table have the same likeness as names compared one by one."""
 
 from __future__ import annotations
 
@@ -25,8 +25,10 @@ def one_by_one(key: str, names: NameKeys) -> float:
 
 
 @given(TITLES, ASKED)
-def test_a_title_is_as_near_as_its_nearest_name(titles: list[NameKeys], asked: list[tuple[str, float]]) -> None:
-    """Where that is near at all: below `LEAST` nobody asks how near."""
+def test_table_likeness_equals_the_likeness_of_the_nearest_single_name(
+    titles: list[NameKeys], asked: list[tuple[str, float]]
+) -> None:
+    """Below `LEAST` the exact likeness does not matter."""
     found = NameTable(titles).likeness(asked)
     exact = [max((factor * one_by_one(key, names) for key, factor in asked), default=0.0) for names in titles]
     assert found.shape == (len(titles),)
@@ -35,7 +37,7 @@ def test_a_title_is_as_near_as_its_nearest_name(titles: list[NameKeys], asked: l
 
 
 @given(TITLES, st.lists(KEYS, max_size=3))
-def test_names_that_begin_with_a_key_are_found_and_no_others(titles: list[NameKeys], keys: list[str]) -> None:
+def test_exactly_the_names_that_begin_with_a_key_are_found(titles: list[NameKeys], keys: list[str]) -> None:
     found = NameTable(titles).beginning_with(tuple(keys))
     for near, names in zip(found.tolist(), titles, strict=True):
         begun = [one_likeness(k, name) for k in keys for name in names.whole if name.startswith(k)]
@@ -43,7 +45,7 @@ def test_names_that_begin_with_a_key_are_found_and_no_others(titles: list[NameKe
         assert near == pytest.approx(max(begun, default=0.0))
 
 
-def test_likeness_falls_from_equal_to_subtitle_to_typo_to_chance() -> None:
+def test_likeness_falls_from_equal_name_to_main_name_to_typo_to_unrelated() -> None:
     table = NameTable([NameKeys.of(Title("t", en="Blue Harbour: Second Tide", kana="あおいみなと"))])
     asked = ("あおいみなと", "blue harbour", "blue harbuor", "orange cat")
     grades = [float(table.likeness([(sound_key(q), 1.0)])[0]) for q in asked]
@@ -56,7 +58,7 @@ def test_likeness_falls_from_equal_to_subtitle_to_typo_to_chance() -> None:
     ("asked", "name"),
     [("one peace", "One Piece"), ("dethe note", "Death Note"), ("vegabund", "Vagabond"), ("blu lok", "Blue Lock")],
 )
-def test_a_name_that_is_written_by_ear_is_as_near_as_one_with_a_slip(asked: str, name: str) -> None:
+def test_name_spelled_by_ear_is_as_near_as_one_with_a_typo(asked: str, name: str) -> None:
     key, named = sound_key(asked), sound_key(name)
     table = NameTable([NameKeys((named,), ())])
     assert table.likeness([(key, 1.0)])[0] == pytest.approx(one_likeness(key, named))
@@ -64,11 +66,11 @@ def test_a_name_that_is_written_by_ear_is_as_near_as_one_with_a_slip(asked: str,
 
 
 @pytest.mark.parametrize(("asked", "name"), [("batman", "Bakuman"), ("one punch", "One Piece"), ("a peace", "One Piece")])
-def test_other_consonants_are_another_name(asked: str, name: str) -> None:
+def test_name_with_other_consonants_is_not_near(asked: str, name: str) -> None:
     assert one_likeness(sound_key(asked), sound_key(name)) < 0.8
 
 
-def test_katakana_is_held_against_latin_names_of_the_same_consonants() -> None:
+def test_katakana_is_compared_with_latin_names_by_consonants() -> None:
     table = NameTable([NameKeys.of(Title("a", en="Monster")), NameKeys.of(Title("b", en="Mansion")), NameKeys((), ())])
     spelled = table.spelled_in_katakana("モンスター")
     assert spelled[0] > 0.75
@@ -76,7 +78,7 @@ def test_katakana_is_held_against_latin_names_of_the_same_consonants() -> None:
     assert not table.spelled_in_katakana("monster").any(), "it is for katakana alone"
 
 
-def test_no_titles_are_no_answers() -> None:
+def test_empty_name_table_returns_empty_arrays() -> None:
     empty = NameTable([])
     for answer in (empty.likeness([("a", 1.0)]), empty.beginning_with(("a",)), empty.spelled_in_katakana("モンスター")):
         assert answer.shape == (0,)

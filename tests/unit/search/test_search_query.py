@@ -1,4 +1,4 @@
-"""What a query asks for."""
+"""What a query asks for is parsed from its words."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PARSER = QueryParser.load()
         ("author: CLAMP", "clamp"),
     ],
 )
-def test_the_wording_names_an_author(query: str, author: str) -> None:
+def test_author_is_read_from_the_wording_of_a_query(query: str, author: str) -> None:
     assert PARSER.parse(query).author == author
 
 
@@ -37,20 +37,20 @@ def test_the_wording_names_an_author(query: str, author: str) -> None:
         ("寄生獣の作者の別の漫画", "寄生獣"),
     ],
 )
-def test_the_wording_points_to_an_author_through_a_title(query: str, title: str) -> None:
+def test_same_author_query_points_to_an_author_through_a_title(query: str, title: str) -> None:
     parsed = PARSER.parse(query)
     assert (parsed.same_author_as, parsed.author) == (title, None)
 
 
 @pytest.mark.parametrize("query", ["manga like Pluto", "something similar to Pluto", "プルートみたいな漫画"])
-def test_the_wording_asks_for_something_similar(query: str) -> None:
+def test_similarity_query_names_the_title_to_be_like(query: str) -> None:
     assert sound_key(PARSER.parse(query).similar_to or "")[:2] in ("pl", "pu")
 
 
 @pytest.mark.parametrize(
     "query", ["", "   ", "manga", "おすすめの漫画", "show me some popular series", "!?", "good manga please"]
 )
-def test_a_query_of_filler_asks_for_nothing(query: str) -> None:
+def test_query_of_filler_words_is_empty(query: str) -> None:
     assert PARSER.parse(query).empty
 
 
@@ -67,7 +67,7 @@ def test_a_query_of_filler_asks_for_nothing(query: str) -> None:
         ("berserc volumes", "berserc"),
     ],
 )
-def test_volumes_and_filler_are_not_part_of_a_name(query: str, key: str) -> None:
+def test_volume_numbers_and_filler_are_removed_from_a_name(query: str, key: str) -> None:
     assert PARSER.parse(query).names[0] == key
 
 
@@ -79,16 +79,16 @@ def test_volumes_and_filler_are_not_part_of_a_name(query: str, key: str) -> None
         ("tensura manga", "Tensei shitara Slime Datta Ken"),
     ],
 )
-def test_a_nickname_stands_for_its_title(query: str, name: str) -> None:
+def test_nickname_is_resolved_to_its_title(query: str, name: str) -> None:
     assert sound_key(name) in PARSER.parse(query).aliases
 
 
-def test_a_name_counts_without_its_author_too() -> None:
+def test_name_before_a_by_author_phrase_is_tried_alone_too() -> None:
     assert sound_key("berzerk") in PARSER.parse("berzerk by kentaro mura").names
     assert sound_key("death") not in PARSER.parse("death by a thousand small cuts of fate").names
 
 
-def test_a_short_nickname_counts_only_alone() -> None:
+def test_short_nickname_counts_only_as_the_whole_query() -> None:
     assert PARSER.parse("op").aliases
     assert not PARSER.parse("the op theme").aliases
 
@@ -103,7 +103,7 @@ def test_a_short_nickname_counts_only_alone() -> None:
         ("vampires", "Vampire"),
     ],
 )
-def test_a_theme_is_the_whole_query(query: str, tag: str) -> None:
+def test_theme_word_that_is_the_whole_query_has_a_theme_share_of_one(query: str, tag: str) -> None:
     parsed = PARSER.parse(query)
     assert any(tag in tags for tags in parsed.themes)
     assert parsed.theme_share == 1.0
@@ -121,12 +121,12 @@ def test_a_theme_is_the_whole_query(query: str, tag: str) -> None:
         ("", 0.0),
     ],
 )
-def test_how_much_of_a_query_its_themes_are(query: str, share: float) -> None:
+def test_theme_share_is_the_part_of_the_query_that_themes_cover(query: str, share: float) -> None:
     assert PARSER.parse(query).theme_share == pytest.approx(share)
 
 
 @pytest.mark.parametrize("query", ["I want to cry", "泣ける漫画", "something heartbreaking"])
-def test_how_a_reader_feels_is_a_theme_of_the_query(query: str) -> None:
+def test_feeling_of_the_reader_counts_as_a_theme_of_the_query(query: str) -> None:
     parsed = PARSER.parse(query)
     (tone,) = parsed.moods
     assert "Drama" in tone.wanted
@@ -134,7 +134,7 @@ def test_how_a_reader_feels_is_a_theme_of_the_query(query: str) -> None:
 
 
 @pytest.mark.parametrize("query", ["deep sea", "moving to the countryside", "Fruits Basket", "深海"])
-def test_a_word_that_may_say_something_else_is_no_mood(query: str) -> None:
+def test_ambiguous_word_is_no_mood(query: str) -> None:
     assert PARSER.parse(query).moods == ()
 
 
@@ -148,12 +148,12 @@ def test_a_word_that_may_say_something_else_is_no_mood(query: str) -> None:
         ("a?", ("a",)),
     ],
 )
-def test_one_letter_is_a_name_only_when_it_is_all_that_was_asked(query: str, names: tuple[str, ...]) -> None:
+def test_single_letter_is_a_name_only_as_the_whole_query(query: str, names: tuple[str, ...]) -> None:
     assert PARSER.parse(query).names == names
 
 
-def test_of_very_many_nicknames_only_the_first_count() -> None:
-    """Each name is looked for in all of the candidates' names."""
+def test_number_of_nicknames_read_from_a_query_is_bounded() -> None:
+    """Each nickname is looked for among all names of the candidates."""
     nicknames = [key for key in AliasTable.load().names if len(key) >= 4 and key.isascii()]
     assert len(PARSER.parse(" ".join(nicknames)[:400]).aliases) == MOST_NAMES
 
@@ -171,23 +171,23 @@ def test_of_very_many_nicknames_only_the_first_count() -> None:
         ("a girl who waits for the train", "a girl who waits for the train"),
     ],
 )
-def test_why_somebody_wishes_is_no_part_of_the_wish(query: str, subject: str) -> None:
-    """Where it is how they feel, and something is wished for after it."""
+def test_reason_for_a_wish_is_not_part_of_the_search_words(query: str, subject: str) -> None:
+    """The reason is the customer's feeling, with a wish after it."""
     assert PARSER.parse(query).subject == subject
 
 
-def test_a_word_inside_another_is_no_theme() -> None:
+def test_word_inside_another_word_is_no_theme() -> None:
     assert "insect" not in PARSER.parse("手塚治虫").translations
     assert not PARSER.parse("アベンジャーズエンドゲーム").themes
 
 
-def test_a_demographic_is_recognised() -> None:
+def test_demographic_word_sets_the_genre() -> None:
     assert PARSER.parse("shoujo romance").genre == "shojo"
     assert PARSER.parse("少年漫画").genre == "shonen"
     assert PARSER.parse("shounen ai").genre is None
 
 
-def test_japanese_words_are_also_read_in_english() -> None:
+def test_japanese_words_are_also_translated_to_english() -> None:
     assert {"ninja", "fox"} <= set(PARSER.parse("狐と忍者").translations)
 
 
@@ -198,7 +198,7 @@ def test_any_text_can_be_read(text: str) -> None:
     assert 0 <= parsed.theme_share <= 1
 
 
-def test_the_shipped_tables_are_whole() -> None:
+def test_shipped_alias_and_theme_tables_are_complete() -> None:
     aliases, themes = AliasTable.load(), ThemeTable.load()
     assert len(aliases.names) > 300
     assert all(key and names for key, names in aliases.names.items())

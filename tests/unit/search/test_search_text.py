@@ -1,4 +1,4 @@
-"""Characters, sounds and terms: what must meet in one key, and what must not."""
+"""Characters, sounds and terms: which spellings share a key, and which must not."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_different_names_keep_different_keys(left: str, right: str) -> None:
     assert sound_key(left) != sound_key(right)
 
 
-def test_kanji_stays_in_a_key_and_kana_around_it_is_read() -> None:
+def test_kanji_stay_in_a_sound_key_and_kana_between_them_are_romanised() -> None:
     assert sound_key("鋼の錬金術師") == "鋼no錬金術師"
 
 
@@ -57,7 +57,7 @@ def test_katakana_becomes_hiragana_and_nothing_else_changes() -> None:
 
 
 @given(st.text(max_size=60))
-def test_normalising_and_sounding_never_fail_and_settle(text: str) -> None:
+def test_normalise_and_sound_handle_any_text_and_are_stable(text: str) -> None:
     assert normalise(normalise(text)) == normalise(text)
     assert sound(text) == sound(text.strip())
     assert " " not in sound_key(text)
@@ -94,12 +94,12 @@ def test_grams_mark_the_ends_of_a_latin_key_and_split_kanji() -> None:
         ("キングダムハーツ", "Kingdom Hearts"),
     ],
 )
-def test_katakana_meets_the_foreign_spelling_by_its_consonants(katakana: str, latin: str) -> None:
+def test_katakana_and_its_foreign_spelling_have_the_same_consonants(katakana: str, latin: str) -> None:
     assert is_loanword(katakana)
     assert consonants(katakana) == consonants(latin)
 
 
-def test_scripts_are_told_apart() -> None:
+def test_kana_kanji_latin_and_loanwords_are_told_apart() -> None:
     assert has_cjk("ナルト")
     assert not has_cjk("Naruto")
     assert is_kana("ゆるキャン!")

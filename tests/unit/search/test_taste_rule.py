@@ -1,4 +1,4 @@
-"""The one rule of taste: what each part of it does, by small catalogues in columns."""
+"""The taste rule: the effect of each of its parts, on small catalogues in columns."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def liking(*titles: Title, **more: object) -> ReaderQuery:
 FILLER = [title(n, "Common") for n in range(50, 60)]
 
 
-def test_a_rare_tag_in_common_is_worth_more_than_a_common_one() -> None:
+def test_shared_rare_tag_scores_higher_than_a_shared_common_one() -> None:
     liked = title(1, "Common", "Rare")
     rare, common = scores(liking(liked), title(2, "Rare"), title(3, "Common"), liked, *FILLER)[:2]
     assert rare > common
@@ -49,13 +49,15 @@ def test_a_rare_tag_in_common_is_worth_more_than_a_common_one() -> None:
         ({"start_year": 1990}, {}),
     ],
 )
-def test_what_is_like_what_is_liked_comes_first(near: dict[str, object], far: dict[str, object]) -> None:
+def test_title_that_shares_author_genre_or_era_with_a_liked_one_scores_higher(
+    near: dict[str, object], far: dict[str, object]
+) -> None:
     liked = title(1, "A", author="Oda", genre="seinen", magazine="Afternoon", start_year=1991)
     found = scores(liking(liked), title(2, "A", **near), title(3, "A", **far), liked)  # type: ignore[arg-type]
     assert found[0] > found[1] > 0
 
 
-def test_who_likes_what_few_know_is_given_less_of_what_everybody_knows() -> None:
+def test_popular_titles_score_lower_for_readers_of_little_known_ones() -> None:
     famous, obscure = title(2, "A", fame=300_000), title(3, "A", fame=2_000)
     hidden, known = title(1, "A", fame=500), title(4, "A", fame=400_000)
 
@@ -66,7 +68,7 @@ def test_who_likes_what_few_know_is_given_less_of_what_everybody_knows() -> None
     assert ratio(hidden) < ratio(known)
 
 
-def test_what_is_like_the_disliked_and_of_the_wrong_tone_comes_later() -> None:
+def test_titles_like_disliked_ones_or_of_an_unwanted_tone_score_lower() -> None:
     liked, disliked = title(1, "A", "B"), title(2, "B")
     asked = liking(liked)
     for less in (replace(asked, disliked=(disliked,)), replace(asked, unwanted=("B",))):
@@ -74,7 +76,7 @@ def test_what_is_like_the_disliked_and_of_the_wrong_tone_comes_later() -> None:
         assert after[1] < before[1]
 
 
-def test_a_look_at_a_title_is_less_than_a_purchase() -> None:
+def test_viewed_title_weighs_less_than_a_bought_one() -> None:
     count_titles = {"A": 5}
     rarity = Rarity(count_titles, 100, WEIGHTS)
     seen = profile_of(ReaderQuery(1, liked=(Weighed(title(1, "A"), 0.2),)), rarity)
@@ -84,14 +86,14 @@ def test_a_look_at_a_title_is_less_than_a_purchase() -> None:
     assert (seen.mass, bought.mass) == (0.2, 1.0)
 
 
-def test_nothing_that_was_asked_for_is_no_answer_and_a_theme_nobody_has_is_passed_over() -> None:
+def test_title_without_any_wanted_theme_scores_zero_and_unknown_themes_are_ignored() -> None:
     both, one, none = title(1, "A", "B"), title(2, "A"), title(3, "C")
     found = scores(ReaderQuery(10, wanted=(("A",), ("B", "X"), ("Gone",))), both, one, none)
     assert found[0] > found[1] >= 0
     assert found[2] == 0
 
 
-def test_words_count_for_more_the_less_is_known_of_a_reader() -> None:
+def test_query_themes_weigh_more_for_a_reader_without_history() -> None:
     both, one = title(1, "A", "B"), title(2, "A")
     few = [title(n, "B") for n in (3, 4, 5)]
     asked = ReaderQuery(10, wanted=(("A",), ("B",)))
@@ -105,12 +107,12 @@ def test_words_count_for_more_the_less_is_known_of_a_reader() -> None:
     assert ratio(known) > ratio(asked)
 
 
-def test_what_is_known_is_left_out() -> None:
+def test_titles_the_reader_knows_score_zero() -> None:
     found = scores(ReaderQuery(10, known=("manga-000001", "elsewhere")), title(1, "A"), title(2, "A"))
     assert found[0] == 0
     assert found[1] > 0
 
 
-def test_a_title_of_which_nothing_is_known_can_still_be_found() -> None:
+def test_title_without_any_metadata_can_still_score() -> None:
     assert scores(liking(title(1, "A")), Title("bare", en="Bare"))[0] > 0
     assert scores(ReaderQuery(1)) == []

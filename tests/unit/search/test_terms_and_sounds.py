@@ -1,4 +1,4 @@
-"""Terms, sounds and themes at their edges."""
+"""Edge cases of terms, sounds and themes."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from tools.store.search.text.tokens import bigrams, grams, stem, words
         ("falling", "fall"), ("egg", "egg"), ("eggs", "egg"), ("stirred", "stir"), ("o", "o"),
     ],
 )  # fmt: skip
-def test_a_word_loses_its_inflection(word: str, stemmed: str) -> None:
+def test_english_word_is_stemmed(word: str, stemmed: str) -> None:
     assert stem(word) == stemmed
 
 
-def test_a_run_of_characters_becomes_pairs_of_which_one_says_something() -> None:
+def test_japanese_text_becomes_bigrams_and_particle_pairs_are_dropped() -> None:
     assert list(bigrams("海")) == ["海"]
     assert list(bigrams("海と空")) == ["海と", "と空"]
     assert list(bigrams("からの")) == []
     assert words("Of the dragon's 3rd 海") == ["dragon", "3rd", "海"]
 
 
-def test_a_key_becomes_pieces_of_two_and_three_with_its_ends() -> None:
+def test_key_is_split_into_bigrams_and_trigrams_with_its_ends() -> None:
     assert grams("a") == ["^a", "a$", "^a$"]
     assert grams("abc") == ["^a", "ab", "bc", "c$", "^ab", "abc", "bc$"]
     assert grams("海") == ["海"]
@@ -45,7 +45,7 @@ def test_a_key_becomes_pieces_of_two_and_three_with_its_ends() -> None:
         ("漢字かな", "漢字kana"), ("ぴゃびゅみょ", "pyabyumyo"),
     ],
 )  # fmt: skip
-def test_kana_is_read_syllable_by_syllable(kana: str, latin: str) -> None:
+def test_kana_are_romanised_syllable_by_syllable(kana: str, latin: str) -> None:
     assert to_romaji(kana) == latin
 
 
@@ -57,7 +57,7 @@ def test_kana_is_read_syllable_by_syllable(kana: str, latin: str) -> None:
         ("Shi_no-Ko", "shi no ko"), ("Itchy", "ichy"), ("Chu Shu", "chu shu"), ("O'Neil", "onel"),
     ],
 )  # fmt: skip
-def test_spellings_are_folded_to_one_sound(text: str, sounds: str) -> None:
+def test_romanisations_of_one_sound_are_folded_together(text: str, sounds: str) -> None:
     assert sound(text) == sounds
 
 
@@ -68,7 +68,7 @@ def test_spellings_are_folded_to_one_sound(text: str, sounds: str) -> None:
         ("box", "bks"), ("shark", "sk"), ("level", "rbr"), ("number", "nnb"), ("tsunami", "tnm"), ("ghost", "gst"), ("hero", "hr"),
     ],
 )  # fmt: skip
-def test_a_foreign_word_is_its_consonants(text: str, skeleton: str) -> None:
+def test_english_word_is_reduced_to_its_consonants(text: str, skeleton: str) -> None:
     assert consonants(text) == skeleton
 
 
@@ -76,7 +76,7 @@ def test_a_foreign_word_is_its_consonants(text: str, skeleton: str) -> None:
     ("text", "loan"),
     [("モンスター", True), ("アー", False), ("アイス", True), ("アイス 3", True), ("アイスは", False), ("ice", False)],
 )
-def test_a_loan_is_katakana_of_three_letters_or_more(text: str, loan: bool) -> None:
+def test_loanword_is_katakana_of_three_letters_or_more(text: str, loan: bool) -> None:
     assert is_loanword(text) is loan
 
 
@@ -120,9 +120,9 @@ TABLE = ThemeTable(
         ("の虫は", [("Insects",)]),
     ],
 )
-def test_a_theme_is_a_word_of_its_own(text: str, tags: list[tuple[str, ...]]) -> None:
+def test_theme_is_recognised_as_a_whole_word_only(text: str, tags: list[tuple[str, ...]]) -> None:
     assert [theme.tags for theme in TABLE.themes(text)] == tags
 
 
-def test_of_two_known_words_at_one_place_the_longer_counts() -> None:
+def test_longer_of_two_dictionary_words_at_one_place_counts() -> None:
     assert TABLE.english("恋愛と恋と虫") == (("romanc",), ("lov",), ("insect",))

@@ -1,4 +1,4 @@
-"""A profile's bounds: how long it lasts, and how much it takes."""
+"""A profile is bounded in lifetime and in size."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ from tools.store.backends.embedded.customers import EmbeddedProfiles
 NOW = datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
 
 
-def test_every_item_has_the_attribute_that_its_table_forgets_by() -> None:
-    """The second after which DynamoDB may remove it."""
+def test_profile_item_has_the_expiry_attribute_of_its_table() -> None:
+    """It is the second after which DynamoDB may remove the item."""
     item = event_item("reader", Event.make_event(EventKind.VIEWED, "manga-000001", NOW))
     assert PROFILE.ttl is not None
     assert int(item[PROFILE.ttl]["N"]) == int((NOW + timedelta(days=KEPT_DAYS)).timestamp())
 
 
-def test_no_item_is_large_whatever_is_told() -> None:
-    """The user is hashed, and the longest subject is some 2 KB; an item may have 400."""
+def test_profile_item_stays_below_3000_bytes() -> None:
+    """The user is hashed and the longest subject has some 2 KB; DynamoDB allows 400 KB."""
     item = event_item("r" * 10_000, Event.make_event(EventKind.SEARCHED, "🐟" * 5 * LONGEST_SUBJECT, NOW))
     assert len(json.dumps(item, ensure_ascii=False).encode()) < 3_000
 
 
-async def test_profiles_in_this_process_keep_so_many_events_and_the_oldest_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that a long run of the server takes no more memory than a short one."""
+async def test_embedded_profiles_keep_a_bounded_number_of_events_and_evict_the_oldest(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A long run of the server takes no more memory than a short one."""
     monkeypatch.setattr(customers, "MOST_EVENTS", 2 * RECALLED)
     profiles, soon = EmbeddedProfiles(clock=lambda: NOW), Deadline.after(5)
     for user in ("a", "b", "c"):

@@ -1,4 +1,4 @@
-"""What a process knows of the last searches by itself, for when Redis does not."""
+"""A process remembers the last searches itself, for when Redis is away."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ def kept(known: RecentState, request: BeginRequest | None = None, *, written: bo
         known.mark_written(left)
 
 
-def test_redis_away_the_last_search_of_this_process_counts() -> None:
-    """Whether or not it was written while Redis was there."""
+def test_last_search_of_this_process_counts_while_redis_is_away() -> None:
+    """It counts whether or not it was written while Redis was up."""
     known = RecentState()
     kept(known)
     assert known.fill(asked("t2"), begun(degraded=True)).last == SHOWN
 
 
-def test_what_redis_remembers_counts_for_more_than_what_was_written() -> None:
-    """Another process may have written since."""
+def test_last_search_in_redis_precedes_that_of_this_process() -> None:
+    """Another process may have written it since."""
     known = RecentState()
     kept(known)
     assert known.fill(asked("t2"), begun("manga-000009")).last_ids == ("manga-000009",)
 
 
-def test_what_redis_has_said_counts_when_it_is_away() -> None:
-    """Another process may have shown more since this one did."""
+def test_last_state_read_from_redis_counts_while_redis_is_away() -> None:
+    """It may be another process's, and later than this process's own."""
     known = RecentState()
     kept(known)
     known.fill(asked("t2"), begun("manga-000009", title_id="manga-000009", title="Nine", order_id=""))
@@ -59,14 +59,14 @@ def test_what_redis_has_said_counts_when_it_is_away() -> None:
     assert (away.last_ids, away.shared) == (("manga-000009",), {"title_id": "manga-000009", "title": "Nine"})
 
 
-def test_what_is_not_known_any_more_is_not_made_good() -> None:
-    """Another process has shown several titles since, in the same turn: none of them is meant by itself."""
+def test_subject_that_redis_has_cleared_is_not_restored() -> None:
+    """Another process has shown several titles in the same turn since, so none of them is the current one."""
     known = RecentState()
     known.mark_written(known.keep(asked(), None, {"title_id": "manga-000001", "title": "One"}))
     assert known.fill(asked(), begun("manga-000008", "manga-000009", title_id="", title="")).shared == {}
 
 
-def test_only_what_was_not_written_is_still_to_be() -> None:
+def test_only_unwritten_state_is_listed_as_still_to_be_written() -> None:
     known = RecentState()
     kept(known)
     order = known.keep(asked(), None, {"order_id": "MNG-DEMO1001"})
@@ -76,8 +76,8 @@ def test_only_what_was_not_written_is_still_to_be() -> None:
     assert (known.list_unwritten("s", "u"), known.list_owners_behind()) == ([], [])
 
 
-def test_a_memory_lost_in_the_middle_of_a_turn_is_made_good_and_later_it_is_over() -> None:
-    """A Redis that came back empty, or whose clock jumped."""
+def test_state_lost_by_redis_within_a_turn_is_restored_and_not_in_the_next_turn() -> None:
+    """Redis came back empty, or its clock jumped."""
     known = RecentState()
     kept(known)
     made_good = known.fill(asked(), begun())
@@ -85,8 +85,8 @@ def test_a_memory_lost_in_the_middle_of_a_turn_is_made_good_and_later_it_is_over
     assert known.fill(asked("t2"), begun()).last_ids == ()
 
 
-def test_calls_at_the_same_time_are_no_memory_lost() -> None:
-    """Redis was asked before the other call had written: it has forgotten nothing."""
+def test_concurrent_call_before_a_write_is_not_taken_for_lost_memory() -> None:
+    """Redis was read before the other call wrote, and has lost nothing."""
     clock = HandClock()
     known = RecentState(clock)
     asked_at = clock()
@@ -96,40 +96,40 @@ def test_calls_at_the_same_time_are_no_memory_lost() -> None:
     assert (beside.last_ids, beside.forgotten) == (IDS, False)
 
 
-def test_a_later_search_that_found_nothing_is_not_made_good() -> None:
-    """Nothing found is an answer, and not the same as nothing known."""
+def test_later_search_without_results_is_not_replaced_by_an_earlier_one() -> None:
+    """An empty result is an answer, and differs from no search."""
     known = RecentState()
     kept(known)
     nothing = LastShown((), (), "no such thing")
     assert known.fill(asked(), begun(shown=nothing)).last == nothing
 
 
-def test_nobody_gets_what_another_searched() -> None:
-    """Neither another user of the session nor another session, nor a caller without one."""
+def test_state_of_a_session_is_never_given_to_another_user_or_session() -> None:
+    """A caller without a session does not get it either."""
     known = RecentState()
     kept(known)
     for other in (asked(user="v"), asked(user=None), asked(session="z"), asked(session=None)):
         assert known.fill(other, begun(degraded=True)).last_ids == ()
 
 
-def test_a_forgotten_session_is_forgotten_here_too() -> None:
-    """DELETE /sessions means all of it."""
+def test_forgotten_session_is_removed_from_the_process_too() -> None:
+    """DELETE /sessions removes all of its state."""
     known = RecentState()
     kept(known)
     known.forget("s", "u")
     assert known.fill(asked(), begun(degraded=True)).last_ids == ()
 
 
-def test_a_result_set_is_found_by_its_name_whoever_asks() -> None:
-    """Its name is the hash of its ids: nothing of a user is in it."""
+def test_result_set_is_found_by_its_name_for_any_user() -> None:
+    """The name is the hash of the ids and contains nothing of a user."""
     known = RecentState()
     known.keep_set("rs", IDS)
     assert known.fill(asked(user="v", result_set="rs"), begun()).result_set == IDS
     assert known.fill(asked(result_set="other"), begun()).result_set is None
 
 
-def test_it_is_forgotten_after_half_an_hour_and_bounded() -> None:
-    """As in Redis; and a process is no place for everybody's."""
+def test_recent_state_expires_after_half_an_hour_and_is_bounded_in_entries() -> None:
+    """The lifetime is that of Redis; the bound keeps the process small."""
     clock = HandClock()
     known = RecentState(clock)
     kept(known, written=False)
@@ -143,7 +143,7 @@ def test_it_is_forgotten_after_half_an_hour_and_bounded() -> None:
     assert known.fill(asked(session="s1"), begun(degraded=True)).last_ids == IDS
 
 
-def test_a_conversation_that_goes_on_outlives_newer_ones_that_do_not() -> None:
+def test_conversation_in_use_is_evicted_after_newer_unused_ones() -> None:
     known = RecentState()
     kept(known)
     known.keep_set("rs", IDS)
@@ -156,8 +156,8 @@ def test_a_conversation_that_goes_on_outlives_newer_ones_that_do_not() -> None:
     assert (found.last_ids, found.result_set) == (IDS, IDS)
 
 
-def test_however_many_conversations_there_are_and_however_long_what_they_leave_is_bounded_in_bytes() -> None:
-    """By conversations, and by result sets; the last of them are known."""
+def test_recent_state_is_bounded_in_bytes() -> None:
+    """The bound covers conversations and result sets; the latest of them are kept."""
     known, most, text = RecentState(), recent.MOST_BYTES, "x" * 100_000
     for number in range(4 * most // len(text)):
         session, ids = f"s{number}", (text, str(number))

@@ -20,7 +20,7 @@ from tests.support.cases import cases
         ("redis+cluster://cache:7000", RedisAddress("cache", 7000, cluster=True)),
     ],
 )
-def test_an_address_is_read_from_its_url(url: str, expected: RedisAddress) -> None:
+def test_redis_address_is_parsed_from_its_url(url: str, expected: RedisAddress) -> None:
     assert RedisAddress.parse(url) == expected
 
 
@@ -46,12 +46,12 @@ def test_an_address_is_read_from_its_url(url: str, expected: RedisAddress) -> No
         "rediss://u@x?iam=cache",
     ],
 )
-def test_a_wrong_url_says_which_part_is_wrong(url: str) -> None:
+def test_wrong_redis_url_is_refused_by_the_part_that_is_wrong(url: str) -> None:
     with pytest.raises(ValueError, match=r"scheme|port|host|path|database|parameter|iam"):
         RedisAddress.parse(url)
 
 
-def test_tls_verifies_who_answers() -> None:
+def test_tls_checks_the_host_name_and_reads_the_ca_file() -> None:
     tls = RedisAddress.parse("rediss://cache").tls
     assert tls is not None
     assert tls.check_hostname
@@ -63,17 +63,15 @@ def test_tls_verifies_who_answers() -> None:
     ("of", "node", "certified"),
     [("cache", "10.0.0.1", "cache"), ("cache", "node", None), ("10.0.0.1", "10.0.0.2", None), ("cache", "::1", "cache")],
 )
-def test_a_node_is_greeted_as_its_cluster_is_and_may_be_certified_by_its_name(
-    of: str, node: str, certified: str | None
-) -> None:
-    """By number there is nothing else that a certificate could be made out to; a name has to be its own."""
+def test_cluster_node_inherits_credentials_and_the_certified_host_name(of: str, node: str, certified: str | None) -> None:
+    """A node given by IP is verified by that host name; a node given by name is verified by its own."""
     cluster = RedisAddress.parse(f"rediss+cluster://user:pw@{of}:7000")
     one = cluster.of_node(node, 7001)
     assert (one.host, one.port, one.cluster, one.certified) == (node, 7001, False, certified)
     assert (one.username, one.password, one.tls) == ("user", "pw", cluster.tls)
 
 
-def test_no_text_of_it_shows_a_password() -> None:
+def test_text_of_a_redis_address_shows_no_password() -> None:
     address = RedisAddress.parse("redis://user:hunter2@cache:7000")
     assert "hunter2" not in f"{address} {address!r}"
     assert str(address) == "cache:7000"

@@ -23,7 +23,7 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @cases("serverless", [True, False])
-def test_a_token_is_a_signed_connect_without_scheme_and_without_the_secret(serverless: bool) -> None:
+def test_iam_token_is_a_signed_connect_request_without_scheme_and_secret(serverless: bool) -> None:
     user, token = ElastiCacheIam("app", "my-cache", "ap-northeast-1", serverless=serverless).get_credentials()
     parts = urlsplit(f"http://{token}")
     query = parse_qs(parts.query)
@@ -35,7 +35,7 @@ def test_a_token_is_a_signed_connect_without_scheme_and_without_the_secret(serve
     assert "hunter2" not in token
 
 
-def test_a_token_is_used_again_until_it_nears_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_iam_token_is_reused_until_it_nears_its_expiry(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr(iam, "time", SimpleNamespace(monotonic=lambda: now))
     source = ElastiCacheIam("app", "my-cache", "ap-northeast-1")
@@ -54,7 +54,7 @@ def test_a_token_is_used_again_until_it_nears_its_end(monkeypatch: pytest.Monkey
         assert signed == times
 
 
-def test_without_credentials_it_says_so_and_no_repr_shows_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_aws_credentials_raise_an_error_and_no_repr_shows_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
     source = ElastiCacheIam("app", "my-cache", "ap-northeast-1")
     _, token = source.get_credentials()
     assert token not in repr(source)

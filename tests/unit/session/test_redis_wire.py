@@ -1,4 +1,4 @@
-"""A trip's time on a loop that is itself held up."""
+"""The timeout of a Redis round trip on a blocked event loop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from session.failures import MemoryUnavailable
 from session.redis.multiplexed import Trip
 
 
-async def test_what_had_arrived_when_the_time_was_up_is_still_read() -> None:
+async def test_reply_received_in_the_same_loop_iteration_as_the_timeout_is_read() -> None:
     trip = Trip(asyncio.get_running_loop(), 1, 0.0)
     trip.start_timer()
     for _ in range(2):  # in the first of these turns the time is up
@@ -19,14 +19,14 @@ async def test_what_had_arrived_when_the_time_was_up_is_still_read() -> None:
     assert await trip.replies() == [b"in time"]
 
 
-async def test_a_reply_that_never_comes_is_given_up() -> None:
+async def test_round_trip_without_a_reply_times_out() -> None:
     trip = Trip(asyncio.get_running_loop(), 1, 0.0)
     trip.start_timer()
     with pytest.raises(MemoryUnavailable, match="did not answer in time"):
         await trip.replies()
 
 
-async def test_a_trip_has_its_replies_once_the_last_has_come() -> None:
+async def test_round_trip_completes_with_its_last_reply() -> None:
     trip = Trip(asyncio.get_running_loop(), 2, 60.0)
     trip.start_timer()
     trip.take(b"first")

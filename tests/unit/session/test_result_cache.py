@@ -1,4 +1,4 @@
-"""Results as they are stored: what goes in comes out, and what is not ours is nothing."""
+"""Stored results: what is encoded is decoded again, and foreign bytes are a miss."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ JSON = st.recursive(
 
 
 @given(value=st.dictionaries(st.text(st.characters(codec="utf-8")), st.integers() | st.text(st.characters(codec="utf-8"))))
-def test_what_is_stored_is_read_back_with_the_time_it_was_made(value: dict[str, object]) -> None:
+def test_encoded_result_is_decoded_with_its_timestamp(value: dict[str, object]) -> None:
     stored = encode(value, 1234.5678)
     assert stored is not None
     assert decode(stored) == CachedResult(value, 1234.568)
 
 
 @given(st.binary(max_size=60))
-def test_any_bytes_are_a_result_or_nothing(stored: bytes) -> None:
+def test_any_bytes_are_decoded_as_a_result_or_none(stored: bytes) -> None:
     result = decode(stored)
     assert result is None or isinstance(result.value, dict)
 
@@ -32,22 +32,22 @@ def test_any_bytes_are_a_result_or_nothing(stored: bytes) -> None:
     "stored",
     [None, b"", b"{}", b"x {}", b"1", b"1 []", b"1 1", b"1 {", b"\xff {}", b"9" * 5000 + b" {}", b"1 " + b"[" * 100_000],
 )
-def test_what_is_not_of_the_form_is_nothing(stored: bytes | None) -> None:
+def test_malformed_stored_result_is_decoded_as_none(stored: bytes | None) -> None:
     assert decode(stored) is None
 
 
-def test_what_is_too_large_is_not_stored() -> None:
+def test_oversized_result_is_not_encoded() -> None:
     assert encode({"a": "x" * LARGEST_BYTES}, 1.0) is None
     assert encode({"a": "あ" * (LARGEST_BYTES // 3)}, 1.0) is None, "bytes count, not characters"
 
 
-def test_age_is_never_negative() -> None:
+def test_age_of_a_cached_result_is_never_negative() -> None:
     assert CachedResult({}, 10.0).age_seconds(5.0) == 0
     assert CachedResult({}, 10.0).age_seconds(15.0) == 5
 
 
 @given(JSON, JSON)
-def test_equal_values_have_equal_digests_and_others_have_not(one: object, other: object) -> None:
+def test_digests_are_equal_exactly_for_equal_values(one: object, other: object) -> None:
     import json
 
     same = json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
@@ -55,14 +55,14 @@ def test_equal_values_have_equal_digests_and_others_have_not(one: object, other:
     assert len(digest(one)) == 26
 
 
-def test_the_order_of_names_does_not_matter_and_that_of_parts_does() -> None:
+def test_digest_ignores_the_order_of_keys_and_respects_that_of_arguments() -> None:
     assert digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1})
     assert digest("a", "b") != digest("b", "a")
     assert digest("a", "b") != digest("ab")
     assert digest(["a"], "b") != digest("a", ["b"])
 
 
-def test_a_result_set_is_named_by_its_ids_in_their_order() -> None:
+def test_result_set_name_is_a_digest_of_its_ids_in_order() -> None:
     name = result_set_name(["manga-1", "manga-2"])
     assert name == result_set_name(("manga-1", "manga-2"))
     assert name != result_set_name(["manga-2", "manga-1"])

@@ -1,4 +1,4 @@
-"""The Lua scripts: what two of them share stands once, and a cluster finds every key among those that are declared."""
+"""The Lua scripts: shared code stands in one file, and every key is declared for a cluster."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ CALL = re.compile(r"redis\.p?call\('(\w+)'(?:, (\w+(?:\[\d\])?))?")
 
 
 @cases("name", ["begin", "limit"])
-def test_both_limits_take_from_the_one_token_bucket(name: str) -> None:
-    """It is part of what Redis gets, once, and what is included is no longer a comment that asks for it."""
+def test_both_rate_limit_scripts_include_the_one_token_bucket(name: str) -> None:
+    """The include is expanded once into the text sent to Redis, and its directive is gone."""
     text = Script.load(name).text
     assert text.count(FILES["bucket"]) == 1
     assert "-- include" not in text
     assert "take(KEYS[1]," in text
 
 
-def test_the_token_bucket_stands_in_no_other_file() -> None:
-    """Neither its arithmetic nor its fields."""
+def test_token_bucket_is_defined_in_one_script_file_only() -> None:
+    """No other file has its arithmetic or its fields."""
     assert [name for name, text in FILES.items() if "'refilled'" in text or "function take" in text] == ["bucket"]
 
 

@@ -1,4 +1,4 @@
-"""What a process makes of a turn by itself; with Redis it is tested in the contract suite."""
+"""The state of a turn in one process; turns over Redis are tested in the contract suite."""
 
 from __future__ import annotations
 
@@ -33,23 +33,25 @@ def turn_with(left_ms: int) -> Turn:
         (2800, 800, 0, 800),
     ],
 )
-def test_a_call_gets_a_fair_share_within_its_tools_time_and_less_than_what_is_left(
+def test_allowance_is_a_fair_share_within_the_tool_timeout_and_the_turn(
     left: int, timeout: int, expected: int, allowed: int
 ) -> None:
     assert turn_with(left).allowance_ms(timeout, expected) == allowed
 
 
 @given(left=st.integers(0, 60_000), timeout=st.integers(1, 10_000), expected=st.integers(-5, 200))
-def test_no_allowance_exceeds_what_is_left_less_the_ladders_share(left: int, timeout: int, expected: int) -> None:
+def test_allowance_never_exceeds_the_rest_of_the_turn_minus_the_fallback_share(
+    left: int, timeout: int, expected: int
+) -> None:
     assert 0 <= turn_with(left).allowance_ms(timeout, expected) <= max(0, min(timeout, left - 50))
 
 
 @cases(("left", "exhausted"), [(0, True), (100, True), (101, False)])
-def test_with_a_hundred_ms_or_less_a_turn_is_used_up(left: int, exhausted: bool) -> None:
+def test_turn_with_100_ms_or_less_left_is_exhausted(left: int, exhausted: bool) -> None:
     assert turn_with(left).exhausted is exhausted
 
 
-def test_shadows_are_forgotten_when_over_and_when_there_are_too_many() -> None:
+def test_turn_shadows_expire_and_are_bounded() -> None:
     clock = HandClock(0.0)
     shadows = TurnShadows(clock, capacity=2)
     for key in ("a", "b", "c"):
@@ -63,7 +65,7 @@ def test_shadows_are_forgotten_when_over_and_when_there_are_too_many() -> None:
     assert shadows.latest_end() == 0.0
 
 
-def test_a_drained_server_knows_when_its_last_turn_ends() -> None:
+def test_latest_end_of_the_turns_under_way_is_known() -> None:
     clock = HandClock(10.0)
     shadows = TurnShadows(clock)
     arithmetic = TurnArithmetic(3000, shadows, clock)
@@ -74,7 +76,7 @@ def test_a_drained_server_knows_when_its_last_turn_ends() -> None:
     assert shadows.latest_end() == 14.0
 
 
-def test_a_call_that_came_before_the_first_one_seen_moves_the_start() -> None:
+def test_call_that_arrived_before_the_first_one_seen_moves_the_start_of_the_turn() -> None:
     clock = HandClock(10.0)
     arithmetic = TurnArithmetic(3000, TurnShadows(clock), clock)
     arithmetic.alone(TurnRequest("a", NAMED, 10.0), 10.0)
@@ -82,7 +84,7 @@ def test_a_call_that_came_before_the_first_one_seen_moves_the_start() -> None:
     assert arithmetic.ages_ms(TurnRequest("a", NAMED, 9.9), 10.0) == (500, 100)
 
 
-def test_a_call_that_arrives_in_the_future_is_taken_for_one_that_arrives_now() -> None:
+def test_call_arriving_in_the_future_counts_as_arriving_now() -> None:
     clock = HandClock(10.0)
     arithmetic = TurnArithmetic(3000, TurnShadows(clock), clock)
     assert arithmetic.ages_ms(TurnRequest("a", NAMED, 11.0), 10.0) == (0, 0)

@@ -1,4 +1,4 @@
-"""What a process remembers of turns does not grow with the number of turns that it has seen."""
+"""The memory of turns does not grow with the number of turns a process has seen."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ TURN_SECONDS = 3.0
 NAMED = TurnName(TurnKind.NAMED, "t")
 
 
-def test_turns_that_are_long_over_make_room_by_themselves() -> None:
-    """Without being asked for again, and long before there are as many as may be remembered."""
+def test_finished_turns_are_removed_from_memory_within_a_minute() -> None:
+    """They are removed without being asked for, and long before the limit is reached."""
     clock = HandClock()
     shadows = TurnShadows(clock)
     for number in range(1000):
@@ -24,8 +24,8 @@ def test_turns_that_are_long_over_make_room_by_themselves() -> None:
     assert shadows.live("turn 940", NAMED) is not None, "over, and remembered as such for a minute"
 
 
-def test_a_turn_that_was_over_before_it_was_seen_is_not_kept() -> None:
-    """A call that waited for ages: nothing is left to remember."""
+def test_turn_that_ended_before_it_was_seen_is_not_kept() -> None:
+    """Its call waited so long that the turn was over."""
     clock = HandClock()
     shadows = TurnShadows(clock)
     shadows.keep("old", Shadow(clock.now - 100, clock.now - 97, 3000))

@@ -1,4 +1,4 @@
-"""The rules of the trade: one source, two languages, and what is made of it."""
+"""The assistant's rules: one source, two languages, and the texts built from it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def named(saying: str) -> set[str]:
     return {*NAME.findall(apart), *(each for each in PLAIN_NAMES if each in apart)}
 
 
-def test_the_instructions_have_the_first_line_of_every_rule_for_clients() -> None:
+def test_instructions_have_the_first_line_of_every_rule_for_clients() -> None:
     lines = instructions(POLICIES).splitlines()[1:]
     expected = [f"- {each.sayings[0].en}" for each in rules().values() if each.audience == "clients"]
     for blank, told in {"<topics>": "shipping, gift-wrapping", **IN_YEN}.items():
@@ -49,14 +49,14 @@ def test_the_instructions_have_the_first_line_of_every_rule_for_clients() -> Non
     assert len(lines) > 12
 
 
-def test_the_instructions_fit_what_clients_read_and_name_no_tool() -> None:
+def test_instructions_fit_into_2048_bytes_and_name_no_tool() -> None:
     """Any tool may be off for some caller, and the instructions are the same for all."""
     assert len(instructions(POLICIES).encode()) <= 2048  # some clients cut off longer ones
     assert [tool.name for tool in TOOLS if tool.name in instructions(POLICIES)] == []
     assert "{" not in instructions(POLICIES)
 
 
-def test_a_shop_without_policies_is_told_of_none() -> None:
+def test_instructions_of_a_shop_without_policies_mention_no_policy() -> None:
     assert "manga://policies" not in instructions(Policies())
     for skill in skills().values():
         for language in get_args(Language):
@@ -66,7 +66,7 @@ def test_a_shop_without_policies_is_told_of_none() -> None:
             assert ("manga://policies/returns" in told) == (skill.name == "orders")
 
 
-def test_a_shop_that_takes_no_yen_is_told_of_its_own_currency() -> None:
+def test_instructions_of_a_shop_name_its_own_currency() -> None:
     told = instructions(POLICIES, Currency("EUR"))
     assert "- Prices are in EUR, price_eur for one volume (€7.70); convert nothing." in told
     assert [word for word in ("yen", "jpy", "fixed price", "<currency>", "<770>") if word in told] == []
@@ -77,7 +77,7 @@ def test_a_shop_that_takes_no_yen_is_told_of_its_own_currency() -> None:
 
 
 @cases("rule", rules().values(), ids=lambda rule: rule.name)
-def test_both_languages_say_the_same(rule: Rule) -> None:
+def test_both_languages_of_a_rule_name_the_same_tools_and_fields(rule: Rule) -> None:
     """The same tools and the same fields, in each sentence."""
     for saying in rule.sayings:
         assert saying.tools("en") == saying.tools("ja"), saying
@@ -86,20 +86,20 @@ def test_both_languages_say_the_same(rule: Rule) -> None:
         assert saying.en.isascii() or "¥" in saying.en
 
 
-def test_a_rule_whose_line_names_a_tool_is_not_for_every_client() -> None:
+def test_no_rule_for_all_clients_names_a_tool_in_its_first_line() -> None:
     assert [each.name for each in rules().values() if each.sayings[0].tools("en") and each.audience == "clients"] == []
 
 
-def test_the_rules_of_the_trade_are_all_there() -> None:
-    """Whoever takes one out of the files is asked whether that was meant."""
+def test_rule_files_contain_all_expected_rules() -> None:
+    """A rule removed from the files fails here, so that its removal is on purpose."""
     assert set(rules()) >= {
         "language", "search", "stock", "calls", "failures", "stale", "not_had", "truncated", "plain", "data", "private",
         "prices", "fixed", "adult", "vague", "gift", "age", "parcels", "late", "errors", "words", "budget",
     }  # fmt: skip
 
 
-def test_fields_that_a_rule_speaks_of_are_fields_of_results() -> None:
-    """A model that looks for a name which no tool uses has been told something untrue."""
+def test_fields_named_in_rules_exist_in_results() -> None:
+    """A model must not look for a field that no tool returns."""
     known = json.dumps([listed_tool(tool) for tool in TOOLS])
     sayings = [saying for rule in rules().values() for saying in rule.sayings]
     said = set(chain.from_iterable(named(saying.en) for saying in sayings))
@@ -108,15 +108,15 @@ def test_fields_that_a_rule_speaks_of_are_fields_of_results() -> None:
 
 
 @cases("language", LANGUAGES)
-def test_all_rules_leave_room_for_the_policies(language: Language) -> None:
-    """Also those about tools that are not everywhere."""
+def test_all_rules_leave_room_for_the_policies_within_the_token_limit(language: Language) -> None:
+    """Rules about tools that are off by default count too."""
     told = (rule for rule in rules().values() if rule.audience != "skills")
     text = "\n".join(f"- {rule.text(language, lambda name: True, POLICIES.topics)}" for rule in told)
     assert estimate(text) + estimate(OPENING.text(language)) + MOST_TOKENS <= 2_425, "headings take some 75"
 
 
 @cases("skill", skills().values(), ids=lambda skill: skill.name)
-def test_the_front_matter_is_yaml_as_the_format_of_skills_has_it(skill: Skill) -> None:
+def test_front_matter_of_a_skill_is_yaml_with_name_description_and_version(skill: Skill) -> None:
     assert yaml.safe_load(skill.head.strip("-\n")) == skill.frontmatter
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", skill.name)
     assert len(skill.name) <= 64
@@ -126,15 +126,15 @@ def test_the_front_matter_is_yaml_as_the_format_of_skills_has_it(skill: Skill) -
 
 
 @cases("skill", skills().values(), ids=lambda skill: skill.name)
-def test_a_version_has_one_text(skill: Skill) -> None:
-    """Whoever changes a skill raises its version, and writes the new line: hosts tell versions apart by it."""
+def test_text_of_a_skill_changes_only_with_its_version(skill: Skill) -> None:
+    """A changed skill needs a higher version and a new line here, because hosts go by the version."""
     files = (FOLDER / skill.name / file for file in ("SKILL.md", "references/ja.md"))
     digest = hashlib.sha256(b"".join(each.read_bytes() for each in files)).hexdigest()
     known = tomllib.loads(Path(__file__).with_name("versions.toml").read_text("utf-8"))
     assert known[skill.name].get(skill.frontmatter["metadata"]["version"]) == digest
 
 
-def test_every_file_is_one_of_a_skill() -> None:
+def test_every_markdown_file_belongs_to_a_skill() -> None:
     written = {path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.md")}
     assert written == {f"{name}/{file}" for name in skills() for file in ("SKILL.md", "references/ja.md")}
 
@@ -149,7 +149,9 @@ def test_every_file_is_one_of_a_skill() -> None:
         ("# T\n\n## A\n\n1. One.\nTwo.\n", "# T\n\n## A\n\n1. One.\nTwo.\n", "a line without a number"),
     ],
 )
-def test_files_that_differ_are_refused(en: str, ja: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_english_and_japanese_skill_files_of_different_structure_are_refused(
+    en: str, ja: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "one" / "references").mkdir(parents=True)
     (tmp_path / "one" / "SKILL.md").write_text(f"---\nname: one\n---\n\n{en}", "utf-8")
     (tmp_path / "one" / "references" / "ja.md").write_text(ja, "utf-8")

@@ -1,4 +1,4 @@
-"""A client that could not be made is made anew by the next call."""
+"""An AWS client whose creation failed is created by the next call."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from botocore.exceptions import CredentialRetrievalError
 from tools.store.backends.aws_client import AwsClient
 
 
-async def test_a_client_that_could_not_be_made_is_tried_again_and_one_that_could_is_closed(
+async def test_failed_client_creation_is_retried_by_the_next_call_and_the_client_is_closed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As where a role cannot be assumed when the first calls come."""
+    """A role that cannot be assumed at the first calls is such a failure."""
     made: list[Any] = []
     closed: list[Any] = []
     aws = AwsClient("dynamodb", "eu-west-1", "http://127.0.0.1:9", AioConfig())

@@ -1,4 +1,4 @@
-"""A whole catalogue's texts for an embedder: batches, and patience with one that refuses."""
+"""Embedding a whole catalogue: batches, and retries for an embedder that throttles."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batching, "_LONGEST_PAUSE", 0.002)
 
 
-async def test_a_throttled_batch_is_tried_until_it_is_answered() -> None:
+async def test_throttled_batch_is_retried_until_it_is_answered() -> None:
     embedder = Refusing(*[Throttled("slower")] * 12)
     assert (await embed_with_retries(embedder, ["a", "b"])).shape == (2, 2)
     assert embedder.asked == 13
 
 
-async def test_attempts_can_be_limited_and_the_last_failure_is_told() -> None:
+async def test_limited_retries_end_with_the_last_failure() -> None:
     embedder = Refusing(Throttled("slower"), Throttled("slower"), DependencyFailure("away"))
     with pytest.raises(DependencyFailure, match="away"):
         await embed_with_retries(embedder, ["a"], attempts=3)
     assert embedder.asked == 3
 
 
-async def test_what_trying_again_cannot_mend_is_told_at_once() -> None:
+async def test_permanent_failure_is_raised_without_a_retry() -> None:
     embedder = Refusing(InternalFailure("not installed"))
     with pytest.raises(InternalFailure):
         await embed_with_retries(embedder, ["a"])

@@ -37,17 +37,17 @@ NEW_YEAR = Campaign("01-05", "12-20")
         (Campaign("12-31", "01-01"), "2028-02-29", "2028-12-31"),
     ],
 )
-def test_it_runs_from_its_first_day_to_the_end_of_its_last(campaign: Campaign, day: str, end: str | None) -> None:
+def test_campaign_runs_from_its_first_day_to_the_end_of_its_last(campaign: Campaign, day: str, end: str | None) -> None:
     assert campaign.end(day) == end
 
 
 @cases("broken", [Campaign("12-31"), Campaign("2026-12-31", "12-01"), Campaign("2026-12-01", "2026-12-31")])
-def test_one_whose_days_cannot_be_meant_never_runs(broken: Campaign) -> None:
+def test_campaign_with_malformed_dates_never_runs(broken: Campaign) -> None:
     assert broken.end("2026-12-15") is None
 
 
 @given(campaigns(), DAYS)
-def test_its_end_is_a_date_that_has_not_passed(campaign: Campaign, day: str) -> None:
+def test_end_of_a_campaign_is_a_date_that_has_not_passed(campaign: Campaign, day: str) -> None:
     end = campaign.end(day)
     if end is not None:
         assert date.fromisoformat(end).isoformat() == end >= day

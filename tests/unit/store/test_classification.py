@@ -1,4 +1,4 @@
-"""How neighbours and words become labels with confidences."""
+"""Similar titles and words become labels with confidences."""
 
 from __future__ import annotations
 
@@ -37,33 +37,33 @@ def title(number: int, genre: str | None, *tags: str) -> Title:
     return Title(f"manga-{number:06}", en=f"Title {number}", genre=genre, tags=tags)
 
 
-def test_equal_neighbours_have_equal_votes() -> None:
+def test_equally_near_neighbours_have_equal_votes() -> None:
     found = vote([(0.5, ["a"]), (0.5, ["a", "b"]), (0.5, []), (0.5, ["b"])])
     assert found is not None
     assert found.shares == pytest.approx({"a": 0.5, "b": 0.5})
     assert found.voters == pytest.approx(4)
 
 
-def test_who_is_nearer_has_more_of_the_vote() -> None:
+def test_nearer_neighbour_has_the_larger_vote() -> None:
     found = vote([(0.6, ["near"]), (0.4, ["far"])])
     assert found is not None
     assert found.shares["near"] > 0.9
     assert 1 < found.voters < 1.2, "one voter with nearly all of the weight is little more than one voter"
 
 
-def test_where_nobody_votes_there_is_no_vote() -> None:
+def test_vote_without_neighbours_is_none() -> None:
     assert vote([]) is None
 
 
-def test_a_share_surprises_by_how_far_it_is_from_the_usual_one() -> None:
-    """In standard errors: a quarter of 16 voters where half is usual is two of them below."""
+def test_surprise_of_a_share_is_its_distance_from_the_usual_one_in_standard_errors() -> None:
+    """A quarter of 16 voters where half is usual is two standard errors below."""
     found = vote([(0.5, ["a"] if n < 4 else []) for n in range(16)])
     assert found is not None
     assert found.surprise("a", 0.5) == pytest.approx(-2)
     assert found.surprise("unheard of", 0.5) == pytest.approx(-4)
 
 
-def test_what_most_neighbours_are_is_likely_and_what_half_of_all_are_says_little() -> None:
+def test_rare_tag_of_half_the_neighbours_is_likely_and_a_common_one_is_not() -> None:
     """Four of eight are comedies as half of the catalogue is; four of eight are horror, which is rare."""
     found = tags(near(*(title(n, "seinen", "Horror" if n % 2 else "Comedy") for n in range(8))), NOTHING_SAID, TERMS)
     assert next(iter(found)) == "Horror"
@@ -71,28 +71,28 @@ def test_what_most_neighbours_are_is_likely_and_what_half_of_all_are_says_little
     assert "Comedy" not in found, "no more likely than of any title"
 
 
-def test_a_tag_that_the_text_says_is_likelier_than_without() -> None:
+def test_tag_named_in_the_text_is_likelier_than_by_neighbours_alone() -> None:
     neighbours = near(*(title(n, None, "Horror", "Gourmet") for n in range(3)), title(9, None, "Comedy"))
     without, beside = (tags(neighbours, Said(frozenset(said)), TERMS)["Gourmet"] for said in ((), ("Gourmet",)))
     assert beside > without
 
 
-def test_words_alone_give_a_tag_with_moderate_confidence() -> None:
+def test_words_alone_give_a_tag_moderate_confidence() -> None:
     assert tags((), Said(frozenset({"Horror"})), TERMS) == {"Horror": pytest.approx(0.43, abs=0.05)}
 
 
-def test_nothing_to_go_by_is_no_label() -> None:
+def test_no_evidence_gives_no_label() -> None:
     assert tags((), NOTHING_SAID, TERMS) == {}
     assert readerships((), NOTHING_SAID, TERMS) == {}
 
 
-def test_readerships_together_are_one_the_likeliest_first() -> None:
+def test_readerships_sum_to_one_with_the_likeliest_first() -> None:
     found = readerships(near(*(title(n, "kodomo") for n in range(6)), title(9, "shonen")), NOTHING_SAID, TERMS)
     assert sum(found.values()) == pytest.approx(1)
     assert (next(iter(found)), list(found.values())) == ("kodomo", sorted(found.values(), reverse=True))
 
 
-def test_neighbours_without_a_readership_have_no_vote_on_it() -> None:
+def test_neighbours_without_a_readership_do_not_vote_on_it() -> None:
     mixed = near(*(title(n, None) for n in range(20)), title(21, "seinen"))
     assert readerships(mixed, NOTHING_SAID, TERMS) == readerships(near(title(21, "seinen")), NOTHING_SAID, TERMS)
 
@@ -105,13 +105,13 @@ def test_neighbours_without_a_readership_have_no_vote_on_it() -> None:
         ("子供向けのロボットもの", "kodomo", "Mecha"),
     ],
 )
-def test_what_is_said_in_so_many_words_is_read(text: str, readership: str, tag: str) -> None:
+def test_stated_readership_and_tag_are_read_from_the_text(text: str, readership: str, tag: str) -> None:
     said = find_stated_labels(text)
     assert said.readerships == {readership}
     assert tag in said.tags
 
 
-def test_rare_tags_and_merits_are_not_offered() -> None:
+def test_rare_tags_and_merit_tags_are_not_offered() -> None:
     terms = CatalogTerms({"Karuta": 4, "Horror": 5, **dict.fromkeys(MERITS, 100)}, {})
     assert select_offered(terms).tags == {"Horror": 5}
 
@@ -120,9 +120,7 @@ def test_rare_tags_and_merits_are_not_offered() -> None:
     voters=st.lists(st.tuples(st.floats(-1, 1), st.sampled_from(["Horror", "Comedy"]), st.sampled_from([None, "kodomo"]))),
     titles=st.integers(0, 2**40),
 )
-def test_whatever_the_evidence_confidences_are_between_0_and_1(
-    voters: list[tuple[float, str, str | None]], titles: int
-) -> None:
+def test_confidences_are_between_0_and_1_for_any_evidence(voters: list[tuple[float, str, str | None]], titles: int) -> None:
     neighbours = [Neighbour(title(n, genre, tag), likeness) for n, (likeness, tag, genre) in enumerate(voters)]
     terms = CatalogTerms({"Horror": titles, "Comedy": 1}, {}, {"kodomo": titles, "seinen": 1}, titles)
     said = Said(frozenset({"Comedy"}), frozenset({"seinen"}))
@@ -139,16 +137,16 @@ def test_whatever_the_evidence_confidences_are_between_0_and_1(
         ("a chef who travels back in time to feed kings", 1, 1),
     ],
 )
-def test_a_few_words_tell_little(text: str, least: float, most: float) -> None:
+def test_short_text_has_little_weight_as_evidence(text: str, least: float, most: float) -> None:
     assert least <= telling(text) <= most
 
 
-def test_what_a_few_words_come_near_to_is_little_evidence() -> None:
+def test_neighbours_of_a_short_text_give_lower_confidence() -> None:
     voters = near(*(title(n, "kodomo") for n in range(20)))
     whole, word = (readerships(voters, Said(telling=much), TERMS)["kodomo"] for much in (1.0, 0.2))
     assert word < whole
 
 
 @cases(("text", "explicit"), [("hentai", True), ("エロ漫画", True), ("成人向け", True), ("a love story", False)])
-def test_words_of_what_is_for_adults_are_known(text: str, explicit: bool) -> None:
+def test_explicit_words_are_recognised(text: str, explicit: bool) -> None:
     assert is_explicit(text) is explicit

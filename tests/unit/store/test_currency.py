@@ -1,4 +1,4 @@
-"""One currency a shop: its amounts by name and form, and how they are said."""
+"""A shop has one currency: the names, the form and the wording of its amounts."""
 
 from __future__ import annotations
 
@@ -40,29 +40,29 @@ ORDER = Order("HBK-4100037", "paid", "2026-11-10T09:30:00Z", (LINE,), 1798, 595,
         ("KWD", 2_125, "KWD 2.125", "2.125 KWD"),
     ],
 )
-def test_an_amount_is_said_in_both_languages(code: str, smallest: int, en: str, ja: str) -> None:
+def test_amount_is_formatted_and_parsed_in_both_languages(code: str, smallest: int, en: str, ja: str) -> None:
     assert Currency(code).say(smallest) == en
     assert Currency(code).say(smallest, "ja") == ja
     assert Currency(code).parse_amount(en) == Currency(code).parse_amount(ja) == smallest
 
 
 @cases("text", ["700 yen", "7.999", "about seven", "$", "", "-7", "€7", "7 dollars off"])
-def test_what_is_no_amount_of_this_currency_is_none(text: str) -> None:
+def test_malformed_amount_is_parsed_as_none(text: str) -> None:
     assert USD.parse_amount(text) is None
 
 
 @cases("text", ["", "dollar", "USDT", "XXX", "¥"])
-def test_a_currency_is_one_of_iso_4217(text: str) -> None:
+def test_currency_that_is_not_in_iso_4217_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="ISO 4217"):
         Currency.parse(text)
 
 
-def test_a_code_is_read_in_any_case() -> None:
+def test_currency_code_is_read_in_any_case() -> None:
     assert Currency.parse("usd") == USD
     assert all(len(each) == 3 for each in codes())
 
 
-def test_an_answer_has_the_currency_in_its_names() -> None:
+def test_answer_has_the_currency_in_its_field_names() -> None:
     answer = {
         "price_jpy": 799,
         "saving": {"jpy": 100, "percent": 9},
@@ -80,13 +80,13 @@ def test_an_answer_has_the_currency_in_its_names() -> None:
 
 
 @given(st.integers(0, 10**9))
-def test_an_argument_comes_back_from_how_an_answer_has_it(smallest: int) -> None:
+def test_argument_in_shop_currency_converts_back_to_the_internal_amount(smallest: int) -> None:
     for currency in (USD, KWD, KRW, YEN):
         assert currency.arguments(currency.show({"max_price_jpy": smallest})) == {"max_price_jpy": smallest}
 
 
-def test_no_schema_of_a_tool_names_another_currency() -> None:
-    """The same properties otherwise, and for a shop of yen the very same schemas."""
+def test_tool_schemas_name_no_currency_but_that_of_the_shop() -> None:
+    """The properties are the same otherwise, and a shop of yen has the unchanged schemas."""
     own, yen = Registry(TOOLS, identifiers=Identifiers(currency=USD)), Registry(TOOLS)
     for tool, usual in zip(own, yen, strict=True):
         assert "jpy" not in f"{tool.input_schema} {tool.output_schema} {tool.description} {tool.remembered} {tool.sheds}"
@@ -103,7 +103,7 @@ def names(schema: Any) -> list[str]:
     return [name for each in schema for name in names(each)] if isinstance(schema, list) else []
 
 
-def test_tables_hold_amounts_in_the_shops_currency_and_give_them_back() -> None:
+def test_stored_items_hold_amounts_in_the_shop_currency_and_are_read_back() -> None:
     offers, volumes = [Offer("digital", 499)], [VolumeStock(1, None, "physical", 899, 3)]
     stock = in_currency(USD, stock_item("hb-00001", offers, volumes))
     assert stock["offers"]["M"]["digital"]["M"]["price_usd"] == {"N": "4.99"}
@@ -114,8 +114,8 @@ def test_tables_hold_amounts_in_the_shops_currency_and_give_them_back() -> None:
     assert order_of(from_currency(USD, bought), "reader", ORDER.order_id) == ORDER
 
 
-def test_a_table_in_another_currency_is_not_read() -> None:
-    """Cents would be yen."""
+def test_stored_item_in_another_currency_is_refused() -> None:
+    """Otherwise cents would be read as yen."""
     stock = in_currency(USD, stock_item("hb-00001", [Offer("digital", 499)], []))
     with pytest.raises(ShapeError, match="price_jpy"):
         stock_row(from_currency(YEN, stock), "2026-11-01T00:00:00Z")

@@ -1,4 +1,4 @@
-"""What is written to DynamoDB is read back as it was."""
+"""An item written to DynamoDB is read back unchanged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_every_plain_value_comes_back_from_its_attribute(value: object) -> None:
+def test_plain_value_survives_the_attribute_format(value: object) -> None:
     assert plain(attribute(value), "$") == value
 
 
@@ -43,8 +43,8 @@ def test_every_plain_value_comes_back_from_its_attribute(value: object) -> None:
         max_leaves=20,
     )
 )
-def test_whatever_json_comes_is_read_or_refused(value: object) -> None:
-    """Nothing but ShapeError leaves the decoders."""
+def test_any_attribute_value_is_decoded_or_raises_shape_error(value: object) -> None:
+    """Decoders raise no exception but ShapeError."""
     item = {"title_id": {"S": "m"}, "offers": value, "volumes": value}
     for read in (lambda: plain(value, "$"), lambda: stock_row(item, "now"), lambda: event_of(item | {"owner": value}, "o")):
         try:
@@ -53,41 +53,41 @@ def test_whatever_json_comes_is_read_or_refused(value: object) -> None:
             continue
 
 
-def test_a_value_that_no_item_can_hold_is_refused_when_written() -> None:
+def test_float_is_refused_as_an_attribute_when_written() -> None:
     with pytest.raises(TypeError, match="float"):
         attribute(4.5)
 
 
-def test_an_owner_is_a_hash_in_keys_that_log_lines_can_be_matched_with() -> None:
+def test_owner_key_begins_with_the_user_hash_of_the_log() -> None:
     assert owner_key("reader").startswith(user_hash("reader"))
     assert len({owner_key(owner) for owner in ("a", "A", "a ", "", "caf\u00e9", "cafe\u0301", "\ud800")}) == 7
 
 
-def test_a_volume_that_is_there_twice_is_refused() -> None:
+def test_duplicate_volume_is_refused_when_written() -> None:
     volume = VolumeStock(1, None, "physical", 500, 1)
     with pytest.raises(ValueError, match="volume 1 \\(physical\\) of m-1 is there twice"):
         stock_item("m-1", [], [volume, volume])
 
 
-def test_a_volume_that_breaks_the_rules_is_refused_when_written() -> None:
+def test_volume_with_negative_stock_is_refused_when_written() -> None:
     with pytest.raises(ValueError, match="stock"):
         stock_item("m-1", [], [VolumeStock(1, None, "physical", 500, -1)])
 
 
-def test_of_two_offers_in_one_format_the_cheaper_is_kept() -> None:
+def test_cheaper_of_two_offers_in_one_format_is_kept() -> None:
     row = stock_row(
         stock_item("m-1", [Offer("physical", 500, 1), Offer("physical", 400, 2), Offer("physical", 600, 3)], []), "now"
     )
     assert row.offers == (Offer("physical", 400, 2),)
 
 
-def test_an_order_whose_sum_is_wrong_is_refused_when_written() -> None:
+def test_order_with_a_wrong_sum_is_refused_when_written() -> None:
     line = OrderLine("m-1", "T", 1, None, "physical", 1, 500)
     with pytest.raises(ValueError, match="total"):
         order_item("reader", Order("MNG-AAAA0001", "paid", "2026-10-01T00:00:00Z", (line,), 500, 0, 1, "Tokyo"))
 
 
-def test_an_event_expires_half_a_year_after_it_happened() -> None:
+def test_event_expires_half_a_year_after_it_happened() -> None:
     event = Event.make_event(EventKind.SEARCHED, "x" * 900, datetime(2026, 1, 1, tzinfo=UTC))
     item = event_item("reader", event)
     assert int(item["expires_at"]["N"]) == int(datetime(2026, 1, 1, tzinfo=UTC).timestamp()) + KEPT_DAYS * 86400
@@ -103,6 +103,6 @@ def test_an_event_expires_half_a_year_after_it_happened() -> None:
         ("m", "2026-13-02T09:30:00.000Z"),
     ],
 )
-def test_an_event_that_no_table_could_hold_cannot_be_made(subject: str, at: str) -> None:
+def test_event_with_a_malformed_subject_or_time_is_refused(subject: str, at: str) -> None:
     with pytest.raises(ValueError):
         Event(EventKind.VIEWED, subject, at)

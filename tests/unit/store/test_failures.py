@@ -1,4 +1,4 @@
-"""Failures as values: what each says, and what is done about it."""
+"""Failures as values: the message and the remedy of each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def all_failures() -> list[type[Failure]]:
     return [kind for kind in below(Failure) if hasattr(kind, "code")]
 
 
-def test_codes_and_names_are_the_designs() -> None:
+def test_failure_kinds_have_the_names_and_codes_of_the_specification() -> None:
     assert {kind.name: kind.code for kind in all_failures()} == {
         "VALIDATION_ERROR": -32602,
         "TOOL_NOT_FOUND": -32601,
@@ -34,17 +34,17 @@ def test_codes_and_names_are_the_designs() -> None:
     }
 
 
-def test_only_what_a_backend_did_descends_the_ladder() -> None:
+def test_only_backend_failures_lead_to_a_fallback() -> None:
     descends = {kind.name for kind in all_failures() if issubclass(kind, BackendFailure)}
     assert descends == {"DEPENDENCY_FAILURE", "TIMEOUT", "CIRCUIT_OPEN", "BUDGET_EXHAUSTED"}
 
 
-def test_what_can_be_tried_again_says_so() -> None:
+def test_retryable_failures_are_marked_as_retryable() -> None:
     again = {kind.name for kind in all_failures() if kind.retryable}
     assert again == {"DEPENDENCY_FAILURE", "TIMEOUT", "CIRCUIT_OPEN", "RATE_LIMITED", "SERVER_BUSY"}
 
 
-def test_a_failure_carries_only_what_it_was_given() -> None:
+def test_failure_details_are_exactly_those_given() -> None:
     assert ToolNotFound("m", details={"instead": "x"}).details == {"instead": "x"}
     assert InternalFailure("m").details == {}
     assert TimedOut("m", dependency="stock", details={"a": 1}).details == {"dependency": "stock", "a": 1}

@@ -1,4 +1,4 @@
-"""A shop's patterns of ids: which are taken, and how a customer's way of writing a number becomes the shop's."""
+"""A shop's id patterns: which are allowed, and how a customer's spelling of a number becomes the shop's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tools.store.identifiers import ORDER_ID, Identifiers, IdPattern
 
 
-def test_a_number_is_understood_however_it_was_said() -> None:
+def test_order_number_is_normalised_from_common_spellings() -> None:
     said = {
         ORDER_ID: {
             "MNG-DEMO1001": ("mng demo1001", "DEMO1001", "#MNG\u2010DEMO1001", "mng-demo-1001", "MNGDEMO1001"),
@@ -25,12 +25,12 @@ def test_a_number_is_understood_however_it_was_said() -> None:
             assert [IdPattern(pattern).normalise(text) for text in spellings] == [number] * len(spellings)
 
 
-def test_an_example_is_of_its_pattern() -> None:
+def test_example_of_a_pattern_matches_it() -> None:
     for pattern in (ORDER_ID, r"^KYB-\d{8}$", "[a-z]{3}_[0-9]{2,4}", "B[A-F]{6}"):
         assert IdPattern(pattern).matches(IdPattern(pattern).example)
 
 
-def test_a_pattern_that_is_not_bounded_is_refused_with_the_reason() -> None:
+def test_unbounded_id_pattern_is_refused_with_the_reason() -> None:
     for pattern in (
         "(a|b)+",
         "a.*",
@@ -46,15 +46,15 @@ def test_a_pattern_that_is_not_bounded_is_refused_with_the_reason() -> None:
             IdPattern(pattern)
 
 
-def test_the_widest_pattern_is_matched_at_once() -> None:
-    """Every pattern that is taken reads a text in linear time."""
+def test_widest_id_pattern_matches_500_characters_within_50_ms() -> None:
+    """Every accepted pattern matches in linear time."""
     pattern = IdPattern("[a-z]{1,9}[a-z]{1,9}[a-z]{1,9}[0-9]")
     began = time.process_time()
     pattern.normalise("a" * 500)
     assert time.process_time() - began < 0.05
 
 
-def test_schemas_and_descriptions_speak_of_the_shops_own_numbers() -> None:
+def test_schemas_and_descriptions_use_the_order_numbers_of_the_shop() -> None:
     shop = Identifiers(orders=IdPattern(r"KYB-\d{8}"))
     rule = {"pattern": ORDER_ID, "description": "Such as MNG-DEMO1001; left out: their latest ten."}
     assert shop.adapt(rule) == {

@@ -1,4 +1,4 @@
-"""What the OpenSearch catalogue is made of, without a cluster: addresses, documents, names of indices, scores."""
+"""Parts of the OpenSearch catalogue without a cluster: addresses, documents, index names, scores."""
 
 from __future__ import annotations
 
@@ -73,24 +73,24 @@ WRONG_ADDRESSES = {
         ("aoss+http://127.0.0.1:1?region=us-east-1", "aoss+http://127.0.0.1:1, alias manga-titles"),
     ],
 )
-def test_an_address_is_read_and_shown_without_its_password(url: str, said: str) -> None:
+def test_opensearch_address_is_shown_without_its_password(url: str, said: str) -> None:
     address = OpenSearchAddress.parse(url)
     assert str(address) == said
     assert "p@ss" not in repr(address)
 
 
-def test_parts_of_an_address_are_decoded() -> None:
+def test_parts_of_an_opensearch_address_are_decoded() -> None:
     address = OpenSearchAddress.parse("https://u%40x:p%40ss@h?ca=/etc/ca.pem")
     assert (address.user, address.password, address.ca, address.serverless) == ("u@x", "p@ss", "/etc/ca.pem", False)
     assert OpenSearchAddress.parse(SERVERLESS_URL).region == "ap-northeast-1"
 
 
 @cases(("url", "problem"), WRONG_ADDRESSES.items())
-def test_a_wrong_address_is_refused_by_the_part_that_is_wrong(url: str, problem: str) -> None:
+def test_wrong_opensearch_address_is_refused_by_its_part(url: str, problem: str) -> None:
     refused(OpenSearchAddress.parse, url, problem)
 
 
-def test_a_title_and_its_offers_come_back_from_their_record_unchanged() -> None:
+def test_title_and_offers_survive_the_record_format() -> None:
     for title, offers in RECORDS:
         assert parse(json.dumps(record_of(title, offers)).encode()) == ((title, offers),)
 
@@ -115,7 +115,7 @@ offers = st.lists(st.builds(Offer, texts, st.integers(0, 10**6), st.none() | st.
 
 
 @given(any_title, offers)
-def test_any_title_comes_back_from_its_document(title: Title, sold: tuple[Offer, ...]) -> None:
+def test_any_title_survives_the_index_document(title: Title, sold: tuple[Offer, ...]) -> None:
     made = json.loads(json.dumps(document(title, sold, 7, ("sequel",), None)))
     assert titles_from([made["packed"].rstrip("=")]) == (title,)
     card = card_from(made["card"])
@@ -126,13 +126,13 @@ def test_any_title_comes_back_from_its_document(title: Title, sold: tuple[Offer,
 
 
 @given(st.sampled_from(RECORDS), any_conditions(RECORDS))
-def test_a_card_is_admitted_exactly_when_its_title_satisfies_the_conditions(record: Record, asked: Conditions) -> None:
+def test_card_passes_the_check_exactly_when_its_title_satisfies_the_conditions(record: Record, asked: Conditions) -> None:
     title, sold = record
     card = card_from(document(title, sold, 0, (), None)["card"])
     assert Check(asked).admit(card.facts) == satisfies(title, asked, sold)
 
 
-def test_a_sense_is_what_fusion_makes_of_both_cosines() -> None:
+def test_sense_vectors_reproduce_the_fused_cosines() -> None:
     rng = np.random.default_rng(1)
     vectors, query = (
         m / np.linalg.norm(m, axis=1, keepdims=True) for m in (rng.normal(size=(3, 8)), rng.normal(size=(1, 8)))
@@ -146,18 +146,18 @@ def test_a_sense_is_what_fusion_makes_of_both_cosines() -> None:
     assert np.linalg.norm(direction) == pytest.approx(1, abs=1e-2)
 
 
-def test_a_title_without_a_synopsis_has_the_sense_of_its_headline() -> None:
+def test_title_without_a_synopsis_has_one_sense_of_its_headline() -> None:
     made = document(Title("a", en="A"), (), 0, (), np.array([[1.0, 0.0]], np.float32))
     assert made["senses"] == [{"vector": [pytest.approx(HEADLINE / (1 + HEADLINE), abs=1e-6), 0.0]}]
 
 
 @given(st.floats(-1, 1))
-def test_a_cosine_is_read_from_the_score_it_was_made_to(cosine: float) -> None:
+def test_cosine_is_computed_back_from_the_opensearch_score(cosine: float) -> None:
     score = 1 + cosine if cosine >= 0 else 1 / (1 - cosine)
     assert cosine_of(score) == pytest.approx(cosine, abs=1e-9)
 
 
-def test_a_series_is_what_begins_with_the_name_and_what_is_related() -> None:
+def test_series_contains_titles_that_begin_with_the_name_and_related_ones() -> None:
     titles = [
         Title("a", en="Paper Lighthouse"),
         Title("b", en="Paper Lighthouse: Summer", rating_count=5),
@@ -172,7 +172,7 @@ def test_a_series_is_what_begins_with_the_name_and_what_is_related() -> None:
 CHANGED = {"format": "0", "definition": "x", "embedder": "m", "dimensions": 512, "titles": 1, "content": "x"}
 
 
-def test_the_name_of_an_index_is_what_it_was_built_from() -> None:
+def test_index_name_depends_on_everything_the_index_is_built_from() -> None:
     whole, part = identity_of(RECORDS, None, NODES), identity_of(RECORDS[:-1], None, NODES)
     assert identity_of(list(RECORDS), None, NODES) == whole
     others = [replace(whole, **{name: value}) for name, value in CHANGED.items()]
@@ -190,8 +190,8 @@ def turned_around(value: Any) -> Any:
     return value
 
 
-def test_what_an_index_is_created_with_is_part_of_its_name_whatever_the_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And not what catalogue is in it, which the name has besides."""
+def test_index_definition_hash_ignores_key_order_and_catalogue_contents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The index name holds a mark of the catalogue besides."""
     now = definition(512, NODES)
     for name in ("_settings", "_mappings"):
         original = getattr(module, name)
@@ -201,7 +201,7 @@ def test_what_an_index_is_created_with_is_part_of_its_name_whatever_the_order(mo
 
 
 @pytest.mark.parametrize("change", ["setting", "analysis", "field", "mapping", "vectors", "engine", "headline"])
-def test_a_changed_definition_is_another_index(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_definition_gives_another_index_name(change: str, monkeypatch: pytest.MonkeyPatch) -> None:
     before, dimensions, flavour = identity_of(RECORDS, None, NODES), 0, NODES
     if change == "setting":
         flavour = replace(NODES, settings={**NODES.settings, "number_of_shards": 3})
@@ -223,7 +223,7 @@ def test_a_changed_definition_is_another_index(change: str, monkeypatch: pytest.
         assert index_name("a", identity_of(RECORDS, None, flavour)) != index_name("a", before)
 
 
-def test_serverless_is_asked_for_nothing_it_does_not_have() -> None:
+def test_serverless_index_is_created_without_unsupported_settings() -> None:
     identity = Identity("1", "d", "model", 512, 1, "x")
     mine, theirs = (creation(identity, flavour) for flavour in (NODES, SERVERLESS))
     assert theirs["settings"] == {"index": {"knn": True}}

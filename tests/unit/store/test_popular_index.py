@@ -1,4 +1,4 @@
-"""The popular titles as they are searched while the catalogue is away."""
+"""Popular titles are searched while the catalogue is away."""
 
 from __future__ import annotations
 
@@ -47,22 +47,22 @@ def called(query: str, conditions: Conditions = ANY, limit: int = 10) -> list[st
         ("Naoki Urasawa", "c"),
     ],
 )
-def test_a_title_is_found_by_its_name_in_any_script_with_typos_and_by_its_author(query: str, first: str) -> None:
+def test_popular_title_is_found_by_name_in_any_script_with_typos_and_by_author(query: str, first: str) -> None:
     assert called(query)[0] == first
 
 
-def test_the_nearest_name_comes_first_and_of_equals_the_more_popular() -> None:
+def test_nearest_name_comes_first_and_popularity_breaks_ties() -> None:
     assert called("one piece") == ["a", "e"]
     assert called("one piece party")[0] == "e"
     assert called("Urasawa") == ["c", "d"]
 
 
 @cases("query", ["a story about friendship", "ghost", "???", "manga", "x" * (LONGEST_NAME + 1)])
-def test_what_is_no_name_is_called_nothing(query: str) -> None:
+def test_text_that_is_no_name_finds_no_popular_title(query: str) -> None:
     assert called(query) == []
 
 
-def test_what_is_called_so_satisfies_the_filters_too() -> None:
+def test_title_found_by_name_has_to_satisfy_the_filters() -> None:
     assert called("one piece", Conditions(min_rating=4)) == ["a"]
     assert called("one piece", Conditions(genres=("seinen",))) == []
     assert called("one piece", Conditions(author="Andou")) == ["e"]
@@ -70,7 +70,7 @@ def test_what_is_called_so_satisfies_the_filters_too() -> None:
     assert called("one piece", limit=1) == ["a"]
 
 
-def test_an_empty_shelf_has_nothing() -> None:
+def test_empty_popular_index_finds_nothing() -> None:
     empty = PopularIndex()
     assert empty.find_by_name("one piece", ANY, 5) == ()
     assert empty.matching(ANY, 5) == ()
@@ -82,5 +82,5 @@ NAMES = ["Oda", "尾田", "おだ", "naoki urasawa", "浦沢 直樹", "Ei Andou"
 @given(
     any_conditions([(title, ()) for title in TITLES]) | st.builds(Conditions, author=st.sampled_from(NAMES)),
 )
-def test_what_matches_is_exactly_what_satisfies_the_filters(conditions: Conditions) -> None:
+def test_popular_titles_matched_are_those_that_satisfy_the_filters(conditions: Conditions) -> None:
     assert SHELF.matching(conditions, 10) == tuple(title for title in TITLES if satisfies(title, conditions))

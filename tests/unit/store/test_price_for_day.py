@@ -1,4 +1,4 @@
-"""What is on record of offers, as it is sold on a day."""
+"""The price of a recorded offer on a given day."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ def sold(offer: Offer, *volumes: VolumeStock, day: str = TODAY) -> Offer:
     return told
 
 
-def test_a_campaign_that_runs_has_the_date_of_its_end() -> None:
+def test_running_campaign_keeps_its_price_and_end_date() -> None:
     assert sold(Offer(DIGITAL, 300, None, 480, FAIR)) == Offer(DIGITAL, 300, None, 480, Campaign("2026-12-15", name="Fair"))
 
 
 @cases("day", ["2026-11-14", "2026-12-16"])
-def test_at_any_other_time_the_list_price_is_asked_for(day: str) -> None:
+def test_list_price_applies_outside_the_campaign(day: str) -> None:
     assert sold(Offer(DIGITAL, 300, None, 480, FAIR), day=day) == Offer(DIGITAL, 480)
 
 
-def test_a_campaign_that_is_over_and_had_no_list_price_leaves_the_price_alone() -> None:
+def test_expired_campaign_without_a_list_price_keeps_the_price() -> None:
     assert sold(Offer(DIGITAL, 300, None, None, Campaign("2026-11-21"))) == Offer(DIGITAL, 300)
 
 
-def test_an_e_book_may_be_reduced_for_good_and_never_raised() -> None:
+def test_e_book_price_may_be_below_the_list_price_and_never_above() -> None:
     assert sold(Offer(DIGITAL, 300, None, 480)) == Offer(DIGITAL, 300, None, 480)
     assert sold(Offer(DIGITAL, 480, None, 300)) == Offer(DIGITAL, 480)
 
 
 @cases("campaign", [None, FAIR])
-def test_new_paper_has_its_publishers_price_whatever_discount_is_on_record(campaign: Campaign | None) -> None:
+def test_new_paper_volume_costs_the_list_price_whatever_discount_is_recorded(campaign: Campaign | None) -> None:
     assert sold(Offer(PAPER, 400, 3, 528, campaign)) == Offer(PAPER, 528, 3)
 
 
-def test_a_new_set_costs_no_less_than_its_volumes_and_is_there_as_often_as_the_scarcest() -> None:
+def test_new_set_costs_at_least_its_volumes_and_has_the_stock_of_the_scarcest() -> None:
     shelf = (volume(1, 9), volume(2, 2, 550), volume(3, 0, release_date="2027-01-04"))
     assert sold(Offer(SET, 900, 5), *shelf) == Offer(SET, 1_050, 2)
     assert sold(Offer(SET, 1_200, 1), *shelf) == Offer(SET, 1_200, 1), "with a box, say"
@@ -57,24 +57,24 @@ def test_a_new_set_costs_no_less_than_its_volumes_and_is_there_as_often_as_the_s
     assert sold(Offer(SET, 900, 5), volume(1, 9), volume(2, 3, release_date="2026-11-20")) == Offer(SET, 1_000, 3)
 
 
-def test_a_set_with_a_price_of_its_publishers_own_has_that() -> None:
+def test_set_with_a_list_price_of_its_own_costs_that() -> None:
     assert sold(Offer(SET, 700, 5, 900), volume(1, 9), volume(2, 9)).price_jpy == 900
     assert sold(Offer(SET, 700, 5, 900)).price_jpy == 900
 
 
-def test_a_used_set_is_as_it_is_on_record() -> None:
+def test_used_set_is_sold_as_recorded() -> None:
     assert sold(Offer(USED_SET, 300, 1), volume(1, 0), volume(2, 0)) == Offer(USED_SET, 300, 1)
 
 
 @given(AVAILABILITIES, DAYS)
-def test_what_is_sold_is_the_same_when_it_is_read_again(known: Availability, day: str) -> None:
+def test_price_for_a_day_is_idempotent(known: Availability, day: str) -> None:
     told = price_for_day(known, day)
     assert price_for_day(told, day) == told
     assert [offer.format for offer in told.offers] == [offer.format for offer in known.offers]
     assert all(offer.campaign is None or offer.campaign.until >= day for offer in told.offers)
 
 
-def test_prices_of_a_day_are_worked_out_once_for_each_row_and_day() -> None:
+def test_prices_of_a_day_are_computed_once_per_row_and_day() -> None:
     prices, read = DayPrices(10), row(Offer(DIGITAL, 300, None, 480, FAIR))
     told = prices.compute_sale(read, TODAY)
     assert told == price_for_day(read, TODAY)

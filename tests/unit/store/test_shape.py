@@ -1,4 +1,4 @@
-"""JSON to the store's nouns: what does not fit is refused with its place."""
+"""JSON is decoded into the store's types; a mismatch is refused with its path."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from tools.store.records.shape import ShapeError, decode, decode_json
 
 @settings(deadline=None, max_examples=50)
 @given(orders())
-def test_an_order_survives_the_way_through_json(order: Order) -> None:
+def test_order_survives_serialization_to_json(order: Order) -> None:
     assert decode(Order, json.loads(json.dumps(asdict(order)))) == order
     assert decode_json(Order, json.dumps(asdict(order))) == order
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"])), st.lists))
-def test_what_is_no_object_is_refused_with_its_place(value: object) -> None:
+def test_value_that_is_no_object_is_refused_with_its_path(value: object) -> None:
     with pytest.raises(ShapeError, match=r"^\$ must be an object$"):
         decode(VolumeStock, value)
 
 
 @given(st.sampled_from(["volume", "isbn", "format", "price_jpy", "stock"]))
-def test_a_required_field_that_lacks_is_named(name: str) -> None:
+def test_missing_required_field_is_named(name: str) -> None:
     record = asdict(VolumeStock(1, None, "physical", 528, 3))
     del record[name]
     with pytest.raises(ShapeError, match=f"lacks: {name}"):
@@ -44,13 +44,13 @@ ORDER = {
 }
 
 
-def test_the_place_of_a_nested_fault_is_named() -> None:
+def test_wrong_nested_field_is_refused_with_its_path() -> None:
     line = asdict(OrderLine("m-1", "One", 1, None, "physical", 1, 500)) | {"quantity": "1"}
     with pytest.raises(ShapeError, match=r"\$\.lines\[0\]\.quantity must be a whole number"):
         decode(Order, {**ORDER, "lines": [line]})
 
 
-def test_what_a_later_version_knows_is_refused_or_passed_over_wherever_it_stands() -> None:
+def test_unknown_fields_are_refused_or_ignored_at_any_depth() -> None:
     line = asdict(OrderLine("m-1", "One", 1, None, "physical", 1, 500))
     record = {**ORDER, "lines": [{**line, "mood": "dark"}], "gift": {"wrapped": True}}
     assert decode(Order, record, unknown="ignore").lines == (OrderLine("m-1", "One", 1, None, "physical", 1, 500),)
@@ -61,6 +61,6 @@ def test_what_a_later_version_knows_is_refused_or_passed_over_wherever_it_stands
 
 
 @cases("value", [float("nan"), {"a": {1, 2}}, object(), "\ud800"])
-def test_what_no_json_can_say_is_refused(value: object) -> None:
+def test_value_of_a_wrong_type_is_refused(value: object) -> None:
     with pytest.raises(ShapeError):
         decode(VolumeStock, {**asdict(VolumeStock(1, None, "physical", 528, 3)), "stock": value})

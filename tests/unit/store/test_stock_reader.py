@@ -1,4 +1,4 @@
-"""Stock as tools read it: five seconds of memory before the port, a quarter of an hour behind it."""
+"""Stock as tools read it: cached for five seconds, and from a snapshot for a quarter of an hour."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def soon() -> Deadline:
     return Deadline.after(5)
 
 
-async def test_what_was_read_within_five_seconds_is_not_asked_again(
+async def test_stock_read_within_five_seconds_comes_from_the_cache(
     reader: StockReader, port: Shelves, clock: HandClock
 ) -> None:
     assert (await reader.read(["a", "x"], soon())).asked
@@ -72,8 +72,8 @@ async def test_what_was_read_within_five_seconds_is_not_asked_again(
     assert port.asked == [["a", "x"], ["a"]]
 
 
-async def test_what_is_not_sold_is_not_asked_for_again_within_half_a_minute(port: Shelves, clock: HandClock) -> None:
-    """And within a little less, so that many do not come back at once."""
+async def test_unknown_id_is_not_asked_for_again_within_half_a_minute(port: Shelves, clock: HandClock) -> None:
+    """The time is a little shorter at random, so that many ids do not expire at once."""
     reader = StockReader(port, clock, draw=lambda: 0.0)
     await reader.read(["x"], soon())
     clock.advance(29.9)
@@ -88,9 +88,7 @@ async def test_what_is_not_sold_is_not_asked_for_again_within_half_a_minute(port
     assert (await early.read(["y"], soon())).asked
 
 
-async def test_a_reader_that_is_not_to_be_fresh_asks_each_time_and_remembers_for_bad_times(
-    port: Shelves, clock: HandClock
-) -> None:
+async def test_reader_without_freshness_asks_each_time_and_remembers_for_outages(port: Shelves, clock: HandClock) -> None:
     reader = StockReader(port, clock, fresh=False)
     for _ in range(2):
         assert (await reader.read(["a", "x"], soon())).asked
@@ -99,7 +97,7 @@ async def test_a_reader_that_is_not_to_be_fresh_asks_each_time_and_remembers_for
     assert (await reader.read_available(["a"], soon())).unanswered == ("a",)
 
 
-async def test_what_is_adopted_is_for_bad_times_alone(reader: StockReader, port: Shelves, clock: HandClock) -> None:
+async def test_adopted_rows_serve_outages_only(reader: StockReader, port: Shelves, clock: HandClock) -> None:
     reader.adopt(a_row("a"), 0.0)
     reader.adopt(a_row("b"), 890.0)
     reader.adopt(a_row("c"), 900.1)
@@ -119,14 +117,14 @@ async def test_reads_under_way_are_counted_also_when_they_fail(reader: StockRead
     assert (seen, reader.under_way) == ([1, 1], 0)
 
 
-async def test_only_what_is_missing_is_asked_and_each_id_once(reader: StockReader, port: Shelves) -> None:
+async def test_only_uncached_ids_are_asked_for_once_each(reader: StockReader, port: Shelves) -> None:
     await reader.read(["a"], soon())
     reading = await reader.read(["b", "a", "b"], soon())
     assert port.asked[-1] == ["b"]
     assert list(reading.rows) == ["b", "a"]
 
 
-async def test_what_grows_old_while_the_rest_is_asked_is_answered_still(
+async def test_row_that_expires_during_a_read_is_still_answered(
     reader: StockReader, port: Shelves, clock: HandClock
 ) -> None:
     """Every id is in the answer: current, unknown or unanswered."""
@@ -137,7 +135,7 @@ async def test_what_grows_old_while_the_rest_is_asked_is_answered_still(
     assert (set(reading.rows), reading.unknown, reading.unanswered) == ({"a", "b"}, ("x",), ())
 
 
-async def test_what_was_late_is_unanswered_and_asked_again(reader: StockReader, port: Shelves) -> None:
+async def test_id_that_was_late_is_unanswered_and_asked_for_again(reader: StockReader, port: Shelves) -> None:
     port.late = {"b"}
     reading = await reader.read(["a", "b"], soon())
     assert (set(reading.rows), reading.unanswered, reading.unknown) == ({"a"}, ("b",), ())
@@ -146,7 +144,7 @@ async def test_what_was_late_is_unanswered_and_asked_again(reader: StockReader, 
     assert port.asked[-1] == ["b"]
 
 
-async def test_a_backend_that_is_down_fails_a_read_and_only_shortens_what_is_there(
+async def test_read_fails_while_the_backend_is_down_and_read_available_returns_cached_rows(
     reader: StockReader, port: Shelves, clock: HandClock
 ) -> None:
     await reader.read(["a", "x"], soon())
@@ -158,7 +156,7 @@ async def test_a_backend_that_is_down_fails_a_read_and_only_shortens_what_is_the
     assert not (await reader.read_available(["a"], soon())).asked
 
 
-async def test_the_last_known_is_a_quarter_of_an_hour_old_at_most(reader: StockReader, clock: HandClock) -> None:
+async def test_last_known_stock_is_at_most_fifteen_minutes_old(reader: StockReader, clock: HandClock) -> None:
     await reader.read(["a", "x"], soon())
     clock.advance(15 * 60)
     assert set(reader.last_known(["a", "x", "never"])) == {"a"}
@@ -166,19 +164,19 @@ async def test_the_last_known_is_a_quarter_of_an_hour_old_at_most(reader: StockR
     assert reader.last_known(["a"]) == {}
 
 
-async def test_what_nobody_asked_for_is_not_kept(reader: StockReader) -> None:
+async def test_row_that_was_not_asked_for_is_not_cached(reader: StockReader) -> None:
     await reader.read(["a"], soon())
     assert reader.last_known(["uninvited"]) == {}
 
 
-async def test_it_remembers_so_many_titles_and_no_more(port: Shelves, clock: HandClock) -> None:
+async def test_stock_cache_is_bounded_and_returns_rows_it_cannot_keep(port: Shelves, clock: HandClock) -> None:
     reader = StockReader(port, clock, capacity=2)
     reading = await reader.read(["a", "b", "c"], soon())
     assert set(reading.rows) == {"a", "b", "c"}, "what does not fit is answered all the same"
     assert len(reader._entries) == 2
 
 
-async def test_a_title_that_everybody_asks_for_is_not_the_first_to_be_forgotten(port: Shelves, clock: HandClock) -> None:
+async def test_stock_in_use_is_evicted_after_unused_stock(port: Shelves, clock: HandClock) -> None:
     reader = StockReader(port, clock, capacity=2)
     for title_id in ("a", "b", "a", "c"):
         await reader.read([title_id], soon())
@@ -195,7 +193,7 @@ class OnCampaign(Shelves):
         return AvailabilityPage({"a": reduced_until("2026-11-22")})
 
 
-async def test_a_campaign_ends_with_its_day_in_japan_whatever_is_remembered(clock: HandClock) -> None:
+async def test_campaign_ends_at_midnight_in_japan_even_for_cached_stock(clock: HandClock) -> None:
     """Midnight there is three in the afternoon in UTC."""
     moments = iter(["2026-11-22T14:59:59Z", "2026-11-22T15:00:00Z", "2026-11-22T15:00:00Z", "2026-11-22T14:59:59Z"])
     reader = StockReader(OnCampaign({"a"}), clock, now=lambda: datetime.fromisoformat(next(moments)))

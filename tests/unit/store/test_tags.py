@@ -1,4 +1,4 @@
-"""Tags as shops write them: to one spelling, and never to a younger audience."""
+"""Tags as shops write them are normalised, and never to a younger audience."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ def own(folder: Path, content: str = OWN) -> Path:
         ("go", "Go"),
     ],
 )
-def test_a_tag_is_known_however_it_is_written(written: str, meant: str | None) -> None:
+def test_tag_is_recognised_in_any_spelling(written: str, meant: str | None) -> None:
     assert shipped().name_of(written) == meant
 
 
-def test_every_tag_that_words_of_shoppers_lead_to_is_in_the_table() -> None:
+def test_every_tag_of_the_theme_table_is_in_the_vocabulary() -> None:
     assert {ThemeTable.load().tags[phrase][0] for phrase in ThemeTable.load().tags} <= shipped().tags.keys()
 
 
-def test_lower_case_makes_no_title_fit_for_the_young() -> None:
+def test_lower_case_adult_tag_still_makes_a_title_adult() -> None:
     ((title, _),) = parse(b'{"title_id": "a-1", "title": {"en": "A"}, "genre": "shonen", "tags": ["hentai", "comedy"]}')
     assert title.tags == ("Hentai", "Comedy")
     assert audience_of(title) is Audience.ADULT
@@ -67,14 +67,14 @@ def test_lower_case_makes_no_title_fit_for_the_young() -> None:
 
 @pytest.mark.parametrize("genre", ["shonen", "seinen", "shojo", "kodomo", None])
 @pytest.mark.parametrize("tags", [(), ("Comedy",), ("Friendship",), ("Pets",), ("Action",), ("Horror",), ("War",)])
-def test_an_unknown_tag_never_widens_an_audience(genre: str | None, tags: tuple[str, ...]) -> None:
+def test_unknown_tag_never_lowers_the_age_of_an_audience(genre: str | None, tags: tuple[str, ...]) -> None:
     order = [Audience.ALL_AGES, Audience.TEEN, Audience.OLDER_TEEN, Audience.ADULT, None]
     plain = audience_of(Title("a-1", en="A", genre=genre, tags=tags))
     more = audience_of(Title("a-1", en="A", genre=genre, tags=(*tags, "futuresque")))
     assert order.index(more) >= order.index(plain)
 
 
-def test_a_shop_adds_tags_synonyms_and_stricter_audiences(tmp_path: Path) -> None:
+def test_shop_file_adds_tags_synonyms_and_stricter_audiences(tmp_path: Path) -> None:
     vocabulary = load_vocabulary(own(tmp_path))
     line = (
         '{"title_id": "a-1", "title": {"en": "A"}, "genre": "shonen", "tags": ["LOLI", "sweetheart", "海洋", "new", "NEW"]}'
@@ -100,6 +100,6 @@ def test_a_shop_adds_tags_synonyms_and_stricter_audiences(tmp_path: Path) -> Non
         ("[tags", "not TOML"),
     ],
 )
-def test_a_file_that_cannot_be_meant_is_refused(tmp_path: Path, content: str, said: str) -> None:
+def test_malformed_tags_file_is_refused_with_the_reason(tmp_path: Path, content: str, said: str) -> None:
     with pytest.raises(TagsFileError, match=said):
         load_vocabulary(own(tmp_path, content))

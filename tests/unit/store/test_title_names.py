@@ -1,4 +1,4 @@
-"""How titles are called: known where they were shown, asked for once where not, and never worth a failure."""
+"""Names of titles: cached where shown, asked for once otherwise, and never the cause of a failure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def named(
     return dict(await names.read_names(title_ids, titles, Deadline.after(seconds)))
 
 
-async def test_only_what_is_not_known_is_asked_for_and_once() -> None:
+async def test_only_unknown_names_are_asked_for_and_once() -> None:
     names, catalogue = TitleNames(), Catalogue()
     names.note([("m-1", "One")])
     for _ in range(2):
@@ -40,25 +40,25 @@ async def test_only_what_is_not_known_is_asked_for_and_once() -> None:
     assert catalogue.asked == [["m-2"]]
 
 
-async def test_a_catalogue_that_is_late_or_has_no_such_title_costs_its_name_alone() -> None:
+async def test_failing_catalogue_or_unknown_title_costs_only_its_own_name() -> None:
     names = TitleNames()
     names.note([("m-1", "One")])
     assert await named(names, Catalogue(down=True), "m-1", "m-2") == {"m-1": "One"}
     assert await named(names, Catalogue(), "m-1", "m-9") == {"m-1": "One"}
 
 
-async def test_where_the_catalogue_is_away_the_stores_records_know_the_names() -> None:
+async def test_names_come_from_the_store_records_while_the_catalogue_is_away() -> None:
     found = await named(TitleNames(), Catalogue(down=True), "m-1", "m-9", records=Catalogue())
     assert found == {"m-1": "Title m-1"}
 
 
-async def test_without_time_nobody_is_asked() -> None:
+async def test_expired_deadline_asks_the_catalogue_for_no_name() -> None:
     catalogue = Catalogue()
     assert await named(TitleNames(), catalogue, "m-1", seconds=-1) == {}
     assert catalogue.asked == []
 
 
-def test_it_is_bounded_and_forgets_what_was_used_longest_ago() -> None:
+def test_name_cache_is_bounded_and_evicts_the_least_recently_used() -> None:
     names = TitleNames(capacity=2)
     names.note([("m-1", "One"), ("m-2", "Two")])
     assert names.recall_names(["m-1"]) == {"m-1": "One"}

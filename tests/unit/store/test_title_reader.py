@@ -1,4 +1,4 @@
-"""Titles by id as tools read them: from the catalogue in good times, from the store's records in bad ones."""
+"""Titles by id as tools read them: from the catalogue, and from the store's records while it is away."""
 
 from __future__ import annotations
 
@@ -63,32 +63,32 @@ async def read(catalog: Port, records: Port, seconds: float = 0.3) -> tuple[dict
     return reading.titles, reading.from_records
 
 
-async def test_in_good_times_the_catalogue_alone_is_asked_once() -> None:
+async def test_healthy_catalogue_is_asked_once_and_records_are_not() -> None:
     catalog, records = Port([A, B]), Port([OLD])
     assert await read(catalog, records) == ({"a": A, "b": B}, False)
     assert (catalog.asked, records.asked) == (1, 0)
 
 
-async def test_what_the_catalogue_does_not_have_is_not_there_whatever_the_records_say() -> None:
-    """A title that was taken out of the catalogue stays among the records until they are written anew."""
+async def test_title_missing_from_the_catalogue_is_not_taken_from_the_records() -> None:
+    """A title removed from the catalogue stays among the records until they are written anew."""
     catalog, records = Port([]), Port([OLD])
     assert await read(catalog, records) == ({}, False)
     assert records.asked == 0
 
 
-async def test_a_catalogue_that_fails_is_replaced_by_the_records_at_once() -> None:
+async def test_failing_catalogue_is_replaced_by_the_records_at_once() -> None:
     catalog, records = Port(DOWN), Port([OLD])
     assert await read(catalog, records, seconds=3600) == ({"a": OLD}, True)
 
 
-async def test_a_catalogue_that_hangs_is_replaced_and_its_work_ends() -> None:
-    """After a part of the time and before the rest of it is over."""
+async def test_hanging_catalogue_is_replaced_by_the_records_and_cancelled() -> None:
+    """The records are asked after a part of the time, and answer before the rest of it is over."""
     catalog, records = hanging(), Port([OLD])
     assert await read(catalog, records) == ({"a": OLD}, True)
     assert (catalog.asked, catalog.cancelled) == (1, 1)
 
 
-async def test_a_catalogue_that_answers_before_the_records_is_believed() -> None:
+async def test_catalogue_that_answers_before_the_records_is_used() -> None:
     catalog, records = hanging([A]), hanging([OLD])
     asked = asyncio.create_task(TitleReader(catalog, records).read(["a"], Deadline.after(3)))  # type: ignore[arg-type]
     await records.seen.wait()
@@ -98,8 +98,8 @@ async def test_a_catalogue_that_answers_before_the_records_is_believed() -> None
 
 
 @cases("records", [Port([]), Port(DOWN)], ids=["know nothing", "fail"])
-async def test_records_that_know_nothing_do_not_say_that_a_title_is_not_there(records: Port) -> None:
-    """They may not have been loaded yet: the catalogue's own failure is told, or its late answer."""
+async def test_empty_records_do_not_replace_the_failure_of_the_catalogue(records: Port) -> None:
+    """The records may not be loaded yet: the catalogue's failure, or its late answer, is returned."""
     failure = DependencyFailure("the catalogue", dependency="catalog")
     with pytest.raises(DependencyFailure) as caught:
         await read(Port(failure), records)
@@ -111,12 +111,12 @@ async def test_records_that_know_nothing_do_not_say_that_a_title_is_not_there(re
     assert await reading == TitleReading({"a": A})
 
 
-async def test_both_hanging_is_over_by_the_deadline() -> None:
+async def test_read_of_two_hanging_backends_ends_by_the_deadline() -> None:
     with pytest.raises(BackendFailure):
         await read(hanging(), hanging())
 
 
-async def test_whoever_leaves_leaves_nothing_under_way() -> None:
+async def test_cancelled_read_cancels_both_backends() -> None:
     catalog, records = hanging(), hanging()
     before = asyncio.all_tasks()
     asked = asyncio.create_task(TitleReader(catalog, records).read(["a"], Deadline.after(3)))  # type: ignore[arg-type]
@@ -128,7 +128,7 @@ async def test_whoever_leaves_leaves_nothing_under_way() -> None:
 
 
 @cases("broken", ["catalog", "records"])
-async def test_what_nobody_foresaw_is_raised_as_it_is(broken: str) -> None:
+async def test_unexpected_error_is_raised_unchanged(broken: str) -> None:
     error = KeyError("a bug")
     ports = {"catalog": Port(DOWN), "records": Port([OLD])} | {broken: Port(error)}
     with pytest.raises(KeyError) as caught:

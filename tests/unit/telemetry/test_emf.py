@@ -1,4 +1,4 @@
-"""Lines that CloudWatch reads as metrics: their form, their arithmetic, and that there are never more than a few."""
+"""CloudWatch EMF lines: their form, their arithmetic, and their bounded number."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def told(teller: EmfPublisher) -> dict[tuple[str, ...], dict[str, Any]]:
     return {tuple(each[name] for name in each["_aws"]["CloudWatchMetrics"][0]["Dimensions"][0]): each for each in lines}
 
 
-def test_each_line_is_as_the_specification_has_it() -> None:
+def test_emf_line_has_the_form_of_the_specification() -> None:
     """Every metric and dimension that is named is there, as a number or a text, in a line that holds one directive."""
     lines = told(EmfPublisher(SPACE, measured().registry, wall=lambda: 1.5))
     for line in lines.values():
@@ -51,7 +51,7 @@ def test_each_line_is_as_the_specification_has_it() -> None:
     assert seen == {number.name for number in NUMBERS}
 
 
-def test_what_has_grown_is_told_once_and_states_each_time() -> None:
+def test_emf_line_has_the_increase_of_counters_and_the_value_of_gauges() -> None:
     metrics = measured()
     teller = EmfPublisher(SPACE, metrics.registry)
     first, second = told(teller), told(teller)
@@ -62,7 +62,7 @@ def test_what_has_grown_is_told_once_and_states_each_time() -> None:
         assert [lines[(backend,)]["BackendLost"] for backend in ("catalog", "redis", "stock")] == [1, 1, 0]
 
 
-def test_samples_that_differ_in_other_labels_are_added_up() -> None:
+def test_emf_samples_that_differ_in_other_labels_are_summed() -> None:
     """Answers by all transports, of which one took longer than two seconds; and there are none until there is one."""
     metrics = measured()
     teller = EmfPublisher(SPACE, metrics.registry)
@@ -78,7 +78,7 @@ def test_samples_that_differ_in_other_labels_are_added_up() -> None:
     assert [lines[()][name] for name in names] == [0, 0]
 
 
-def test_nothing_of_a_customer_and_no_new_dimension_whatever_is_called() -> None:
+def test_emf_lines_contain_no_user_and_no_new_dimension() -> None:
     metrics = measured()
     before = told(EmfPublisher(SPACE, metrics.registry)).keys()
     for number in range(50):
@@ -90,7 +90,7 @@ def test_nothing_of_a_customer_and_no_new_dimension_whatever_is_called() -> None
 
 
 @pytest.mark.virtual_time
-async def test_the_calls_under_way_are_told_second_by_second_and_the_rest_at_the_end() -> None:
+async def test_emf_publishes_calls_under_way_each_second_and_the_rest_at_the_end() -> None:
     """So that their average is one over time, and a task that is stopped takes no verdict along."""
     metrics, texts = measured(), list[str]()
     keeping = asyncio.create_task(EmfPublisher(SPACE, metrics.registry, texts.append).keep())
@@ -102,7 +102,7 @@ async def test_the_calls_under_way_are_told_second_by_second_and_the_rest_at_the
     assert json.loads(texts[1].splitlines()[0])["AnswersUsable"] == 1
 
 
-def test_nothing_runs_where_it_is_off() -> None:
+def test_emf_task_starts_only_when_enabled() -> None:
     begun: list[str] = []
     publish_emf("off", Metrics().registry, lambda name, work: begun.append(name))
     assert begun == []

@@ -1,4 +1,4 @@
-"""Who hears of calls for a while: those who began, until they end, and each of them all."""
+"""Listeners of call events are all told, from their start to their end."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class Hears:
         return self.wanting
 
 
-def test_while_nobody_listens_nothing_is_wanted_and_nobody_told() -> None:
+def test_no_event_is_delivered_without_listeners() -> None:
     listeners = Listeners()
     listeners(an_event())
     assert (len(listeners), listeners.wants(CALL), listeners.traces) == (0, False, False)
 
 
-def test_each_is_told_and_each_is_asked_whatever_another_said() -> None:
+def test_every_listener_is_told_and_asked() -> None:
     listeners, one, other = Listeners(), Hears(wanting=True), Hears(wanting=False)
     listeners.begin(one)
     listeners.begin(other)
@@ -41,7 +41,7 @@ def test_each_is_told_and_each_is_asked_whatever_another_said() -> None:
     assert (one.heard, other.heard, one.asked, other.asked) == ([event], [event], 1, 1)
 
 
-def test_whoever_ends_hears_no_more_and_the_others_do() -> None:
+def test_ended_listener_hears_nothing_and_the_others_still_do() -> None:
     listeners, one, other = Listeners(), Hears(wanting=True), Hears(wanting=False)
     listeners.begin(one)
     listeners.begin(other)

@@ -1,4 +1,4 @@
-"""What of the libraries' warnings gets into the log."""
+"""The filter of repeated warnings and errors in the log."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def record(words: str, name: str = "uvicorn.error", level: int = logging.WARNING
     return logging.LogRecord(name, level, "", 0, words, None, None)
 
 
-def test_the_same_warning_is_said_once_in_a_while_with_how_many_there_were() -> None:
-    """However many bad requests there are."""
+def test_repeated_warning_is_logged_once_per_interval_with_a_count() -> None:
+    """This bounds the log under any number of bad requests."""
     clock = Clock()
     sparing = RepeatFilter(clock)
     assert [bool(sparing.filter(record("Invalid request"))) for _ in range(1000)] == [True] + [False] * 999
@@ -32,8 +32,8 @@ def test_the_same_warning_is_said_once_in_a_while_with_how_many_there_were() -> 
 
 
 @cases("name", ["uvicorn.error", "server.stages.telemetry"])
-def test_errors_and_this_server_s_own_lines_are_said_but_not_without_end(name: str) -> None:
-    """A call that always breaks leaves a traceback each time, and a client can ask for it as often as it likes."""
+def test_repeated_errors_are_logged_a_bounded_number_of_times(name: str) -> None:
+    """A call that always fails leaves a traceback each time, and a client may repeat it at will."""
     clock = Clock()
     sparing = RepeatFilter(clock)
     said = [bool(sparing.filter(record("call %s broke", name, logging.ERROR))) for _ in range(1000)]
@@ -44,14 +44,14 @@ def test_errors_and_this_server_s_own_lines_are_said_but_not_without_end(name: s
     assert again.getMessage() == f"call %s broke (and {1000 - MOST_ALIKE} more)"
 
 
-def test_lines_of_calls_are_sampled_elsewhere() -> None:
-    """They all have the same words, which are none."""
+def test_call_lines_pass_the_repeat_filter() -> None:
+    """Call lines all have the same, empty message."""
     sparing = RepeatFilter(Clock())
     assert all(sparing.filter(record("%s", "manga.calls", logging.INFO)) for _ in range(1000))
 
 
-def test_ever_new_warnings_take_no_memory_without_end() -> None:
-    """A text may hold what a client sent."""
+def test_memory_of_the_repeat_filter_is_bounded() -> None:
+    """A message may contain what a client sent."""
     sparing = RepeatFilter(Clock())
     for number in range(10 * MOST_REMEMBERED):
         assert sparing.filter(record(f"warning {number}"))

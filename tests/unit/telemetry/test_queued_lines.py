@@ -1,4 +1,4 @@
-"""Queued lines: nobody waits for where they go, and what is lost is counted and told."""
+"""Queued log lines: nobody waits for the output, and lost lines are counted and reported."""
 
 from __future__ import annotations
 
@@ -55,15 +55,15 @@ def lines(place: Place) -> Iterator[Lines]:
     own.close(PATIENCE_SECONDS)
 
 
-def test_a_place_that_hangs_holds_nobody_up_and_takes_no_memory_without_end(place: Place, lines: Lines) -> None:
-    """Ten lines of ten bytes are all that waits; the others are counted, and told of once."""
+def test_hanging_output_blocks_no_put_and_queued_bytes_are_bounded(place: Place, lines: Lines) -> None:
+    """Ten lines of ten bytes are queued; the dropped ones are counted, and reported once."""
     taken = [lines.put(b"123456789\n") for _ in range(1000)]
     assert sum(taken) == 10
     assert lines.dropped == 990
     assert place.lost == [NOT_TAKEN]
 
 
-def test_what_waited_is_written_in_order_and_what_is_missing_is_told(place: Place, lines: Lines) -> None:
+def test_queued_lines_are_written_in_order_and_the_missing_ones_counted(place: Place, lines: Lines) -> None:
     for number in range(12):
         lines.put(b"%09d\n" % number, place.tell)
     place.opened.set()
@@ -75,8 +75,8 @@ def test_what_waited_is_written_in_order_and_what_is_missing_is_told(place: Plac
     assert place.found == [2]
 
 
-def test_a_place_that_fails_and_works_again_is_told_of_once_each(place: Place, lines: Lines) -> None:
-    """And whoever wants to know learns what became of each line."""
+def test_failing_and_recovered_output_are_each_reported_once(place: Place, lines: Lines) -> None:
+    """A caller that asks learns the fate of each line."""
     place.opened.set()
     place.broken = True
     for number in range(1, 4):
@@ -93,8 +93,8 @@ def test_a_place_that_fails_and_works_again_is_told_of_once_each(place: Place, l
     assert lines.dropped == 3
 
 
-def test_the_end_waits_no_longer_than_it_says(place: Place, lines: Lines) -> None:
-    """The thread still hangs, and nothing more is taken."""
+def test_close_waits_no_longer_than_its_timeout(place: Place, lines: Lines) -> None:
+    """The writing thread still hangs, and further lines are refused."""
     lines.put(b"a line\n")
     assert place.asked.wait(PATIENCE_SECONDS)
     lines.close(0.0)
@@ -102,7 +102,7 @@ def test_the_end_waits_no_longer_than_it_says(place: Place, lines: Lines) -> Non
     assert not place.opened.is_set()
 
 
-def test_the_end_writes_what_waits(place: Place, lines: Lines) -> None:
+def test_close_writes_the_queued_lines(place: Place, lines: Lines) -> None:
     for number in range(10):
         lines.put(b"%d\n" % number)
     place.opened.set()
@@ -110,8 +110,8 @@ def test_the_end_writes_what_waits(place: Place, lines: Lines) -> None:
     assert place.got == b"".join(b"%d\n" % number for number in range(10))
 
 
-def test_a_descriptor_that_does_not_block_is_waited_for() -> None:
-    """Node sets its children's pipes so."""
+def test_write_to_a_full_non_blocking_pipe_waits_until_all_is_written() -> None:
+    """Node makes its children's pipes non-blocking."""
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     data = b"." * 1_000_000

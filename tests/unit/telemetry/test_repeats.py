@@ -1,4 +1,4 @@
-"""Lines that are alike, however many callers ask for them."""
+"""Similar log lines are limited, however many callers cause them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def kind(number: int) -> Kind:
     return f"user-{number}", "a_tool", "VALIDATION_ERROR"
 
 
-def test_ever_new_callers_fill_neither_the_log_nor_the_memory() -> None:
-    """A name costs nothing: all of them together have a share."""
+def test_log_lines_of_ever_new_callers_are_bounded_in_number_and_memory() -> None:
+    """All new callers beyond the limit share one allowance."""
     clock = HandClock(0.0)
     repeats = RepeatLimit(clock)
     repeats.take_expired()
@@ -32,7 +32,7 @@ def test_ever_new_callers_fill_neither_the_log_nor_the_memory() -> None:
     assert repeats.allow(kind(0))
 
 
-def test_one_caller_takes_nothing_from_another() -> None:
+def test_repeat_limit_of_one_caller_does_not_affect_another() -> None:
     repeats = RepeatLimit(HandClock(0.0))
     repeats.take_expired()
     assert sum(repeats.allow(kind(1)) for _ in range(1000)) == EACH
@@ -40,7 +40,7 @@ def test_one_caller_takes_nothing_from_another() -> None:
     assert [each["times"] for each in repeats.take_all()] == [1000 - EACH]
 
 
-def test_failed_calls_are_sampled_and_the_others_are_not(caplog: pytest.LogCaptureFixture) -> None:
+def test_repeated_failed_calls_are_sampled_and_successful_calls_are_not(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     clock = HandClock(0.0)
     sink = CallLog("all", RepeatLimit(clock))
@@ -54,7 +54,7 @@ def test_failed_calls_are_sampled_and_the_others_are_not(caplog: pytest.LogCaptu
     assert [each["times"] for each in lines[-1]["left_out"]] == [100 - EACH]
 
 
-def test_a_validation_error_says_where_and_which_rule(caplog: pytest.LogCaptureFixture) -> None:
+def test_logged_validation_error_has_path_and_rule(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     CallLog("errors")(an_event(outcome="VALIDATION_ERROR", violations=(("$.title_ids[3]", "pattern"),)))
     assert json.loads(caplog.messages[0])["violations"] == [{"path": "$.title_ids[3]", "rule": "pattern"}]

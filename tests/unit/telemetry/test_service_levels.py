@@ -1,4 +1,4 @@
-"""Which answers are good: the rule that alarms hang on."""
+"""Which answers count as good: the rule behind the alarms."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ from tools.store.failures import CallerFailure, Failure
         ({"outcome": "BUDGET_EXHAUSTED", "source": None}, None),
     ],
 )
-def test_an_answer_is_usable_unless_it_failed_or_leads_nowhere(changed: dict[str, object], verdict: bool | None) -> None:
+def test_answer_is_usable_unless_it_failed_or_was_a_bare_fallback(changed: dict[str, object], verdict: bool | None) -> None:
     assert usable(an_event(**changed)) is verdict
 
 
-def test_every_failure_is_either_the_callers_or_counted() -> None:
-    """A failure that somebody adds has to be decided on."""
+def test_every_failure_kind_is_a_caller_error_or_counts_against_the_service() -> None:
+    """A new failure kind needs a decision here."""
     named = {each for each in vars(failures).values() if isinstance(each, type) and issubclass(each, Failure)}
     for failure in named - {Failure, CallerFailure, failures.BackendFailure, failures.BudgetExhausted}:
         assert issubclass(failure, CallerFailure) is not (failure.name in OWN_FAILURES), failure
 
 
-def test_verdicts_are_counted_and_there_from_the_start() -> None:
-    """A ratio of two series that do not exist yet would be nothing, and no alarm."""
+def test_service_level_verdicts_are_counted_and_start_at_zero() -> None:
+    """A ratio of two series that do not exist yet has no value, and raises no alarm."""
     metrics = Metrics()
 
     def count(verdict: str) -> float | None:

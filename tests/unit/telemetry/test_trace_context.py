@@ -1,4 +1,4 @@
-"""What a caller's `traceparent` says, by the rules of W3C Trace Context, level 2."""
+"""The `traceparent` header is parsed by the rules of W3C Trace Context, level 2."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
 
 @cases(("flags", "sampled"), [("00", False), ("01", True), ("02", False), ("03", True)])
-def test_its_ids_and_whether_it_is_sampled(flags: str, sampled: bool) -> None:
+def test_traceparent_is_read_into_ids_and_the_sampled_flag(flags: str, sampled: bool) -> None:
     assert TraceContext.read(f"00-{TRACE}-{SPAN}-{flags}") == TraceContext(int(TRACE, 16), int(SPAN, 16), sampled)
 
 
-def test_of_a_later_version_what_is_known_is_read() -> None:
+def test_traceparent_of_a_later_version_is_read() -> None:
     assert TraceContext.read(f"cc-{TRACE}-{SPAN}-01-what-the-future-brings") is not None
 
 
@@ -31,5 +31,5 @@ def test_of_a_later_version_what_is_known_is_read() -> None:
         f"00-{TRACE}-{SPAN}",
     ],
 )
-def test_a_malformed_one_is_none(malformed: str | None) -> None:
+def test_malformed_traceparent_is_none(malformed: str | None) -> None:
     assert TraceContext.read(malformed) is None

@@ -1,4 +1,4 @@
-"""Metrics tell by which of a flag's segments a tool was on."""
+"""Metrics carry the flag segment by which a tool was on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def variants(metrics: Metrics) -> set[str]:
     return {sample.labels["variant"] for sample in samples if sample.name == "manga_calls_total"}
 
 
-def test_calls_and_their_times_are_told_apart_by_variant() -> None:
+def test_call_metrics_have_the_variant_as_a_label() -> None:
     metrics = Metrics()
     for variant, milliseconds in (("staff", 3.0), ("staff", 3.0), ("off", 1.0), (None, 1.0)):
         metrics(an_event(variant=variant, milliseconds=milliseconds))
@@ -23,8 +23,8 @@ def test_calls_and_their_times_are_told_apart_by_variant() -> None:
     assert variants(metrics) == {"staff", "off", "none"}
 
 
-def test_there_are_never_more_than_a_few() -> None:
-    """However often segments are called something else while a process lives."""
+def test_number_of_variant_labels_is_bounded() -> None:
+    """Segments may be renamed any number of times while a process lives."""
     metrics = Metrics()
     for number in range(3 * module.MOST_VARIANTS):
         metrics(an_event(variant=f"try {number}"))

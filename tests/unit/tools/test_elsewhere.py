@@ -1,4 +1,4 @@
-"""When another tool answers better."""
+"""A query that another tool answers better gets a pointer to that tool."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tools.store.models import Title
         "フリーレンの3巻まで読んだ、次は?",
     ],
 )
-def test_who_asks_for_what_comes_out_is_shown_the_way(text: str) -> None:
+def test_question_about_releases_points_to_find_volumes(text: str) -> None:
     assert mark_pointers(text, ()) == {ELSEWHERE: ["find_volumes"]}
 
 
@@ -35,11 +35,11 @@ def test_who_asks_for_what_comes_out_is_shown_the_way(text: str) -> None:
     "text",
     ["can I return a manga?", "do you ship to America?", "English edition of One Piece", "送料はいくら?", "返品できますか"],
 )
-def test_who_asks_for_the_shops_policies_is_shown_the_way(text: str) -> None:
+def test_question_about_policies_points_to_the_policies(text: str) -> None:
     assert mark_pointers(text, ()) == {ELSEWHERE: [POLICIES]}
 
 
-def test_the_words_of_a_policy_of_the_shops_own_show_the_way_to_it() -> None:
+def test_words_of_the_shops_own_policy_topic_point_to_it() -> None:
     topics = ("shipping", "gift-wrapping")
     assert mark_pointers("do you gift wrap?", (), topics=topics) == {ELSEWHERE: [POLICIES]}
     for other in ("a gift for my niece", "shipping company", "wrapped in plastic"):
@@ -65,7 +65,7 @@ def test_the_words_of_a_policy_of_the_shops_own_show_the_way_to_it() -> None:
         "3巻まで",
     ],
 )
-def test_what_only_sounds_like_it_is_a_search(text: str) -> None:
+def test_similar_wording_points_nowhere(text: str) -> None:
     assert mark_pointers(text, ()) == {}
 
 
@@ -73,5 +73,5 @@ def test_what_only_sounds_like_it_is_a_search(text: str) -> None:
     ("text", "title"),
     [("Next Volume", Title("t-1", en="The Next Volume")), ("新刊少女", Title("t-2", ja="新刊少女"))],
 )
-def test_a_title_that_is_called_so_is_meant(text: str, title: Title) -> None:
+def test_query_that_is_the_name_of_a_found_title_points_nowhere(text: str, title: Title) -> None:
     assert mark_pointers(text, (title,)) == {}

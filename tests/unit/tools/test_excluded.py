@@ -1,4 +1,4 @@
-"""Titles that are left out, by id and by name."""
+"""Titles are excluded by id and by name."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ ONE, TWO = a_title(1), a_title(2)
 
 
 @cases("name", ["manga-000001", "title 1", "ＴＩＴＬＥ　1", "ワンピース", "One  Piece", "わんぴーす", "op"])
-def test_a_title_goes_by_its_id_and_any_of_its_names(name: str) -> None:
+def test_title_is_excluded_by_its_id_or_any_of_its_names(name: str) -> None:
     title = a_title(1, romaji="One Piece", ja="ワンピース", kana="わんぴーす", alt_titles=("OP",))
     assert title in Excluded((), [name])
 
 
 @cases("name", ["MANGA-000001", "title", "title 11", "manga-000002", "", " "])
-def test_a_title_is_not_named_by_a_part_of_a_name(name: str) -> None:
+def test_title_is_not_excluded_by_a_part_of_its_name(name: str) -> None:
     assert a_title(1) not in Excluded((), [name])
 
 
-def test_what_is_owned_or_taken_is_excluded_by_its_id() -> None:
+def test_owned_or_already_chosen_title_is_excluded_by_its_id() -> None:
     excluded = Excluded([ONE.title_id], [])
     assert ONE in excluded
     assert TWO not in excluded

@@ -1,4 +1,4 @@
-"""What a shopper is told of an order: made of the shop's word, the carriers' and the day it was promised for."""
+"""The status of an order is made of the shop's state, the carriers' and the promised day."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def an_order(status: str, *parts: OrderLine | Shipment, by: str | None = None) -
         (an_order("予約", a_line()), "予約"),
     ],
 )
-def test_a_status_is_what_a_shopper_would_say(order: Order, said: str) -> None:
+def test_order_status_is_told_in_words_of_a_shopper(order: Order, said: str) -> None:
     assert standing(order, NOW) == Standing(said, late=False)
     assert said in MEANINGS or said == order.status
 
@@ -87,7 +87,7 @@ def test_a_status_is_what_a_shopper_would_say(order: Order, said: str) -> None:
         (an_order("returned", a_parcel("delivered")), "returned", False),
     ],
 )
-def test_a_passed_estimate_says_late_where_something_has_still_not_come(order: Order, said: str, late: bool) -> None:
+def test_order_past_its_estimate_is_late_while_something_is_missing(order: Order, said: str, late: bool) -> None:
     assert standing(replace(order, estimated_delivery="2026-11-21"), NOW) == Standing(said, late)
 
 
@@ -99,20 +99,20 @@ def test_a_passed_estimate_says_late_where_something_has_still_not_come(order: O
         (datetime(2026, 11, 20, 23, 0, tzinfo=UTC), False),
     ],
 )
-def test_a_promise_holds_until_midnight_in_japan(now: datetime, late: bool) -> None:
+def test_order_is_late_from_midnight_in_japan_after_the_estimate(now: datetime, late: bool) -> None:
     order = an_order("shipped", a_parcel("in_transit"), by="2026-11-21")
     assert standing(order, now).late is late
     assert present_order(order, now)["status"] == ("late" if late else "in_transit")
 
 
-def test_the_shops_own_words_are_kept_and_are_not_the_servers() -> None:
+def test_shop_status_and_note_are_kept_apart_from_the_status() -> None:
     order = replace(an_order("shipped", a_parcel("delivered")), status_ja="発送済み", note="Left at the door.")
     told = present_order(order, NOW)
     assert (told["status"], told["shop_status"], told["shop_status_ja"]) == ("delivered", "shipped", "発送済み")
     assert (told["shop_note"], "note" in told) == ("Left at the door.", False)
 
 
-def test_the_demo_orders_show_every_kind() -> None:
+def test_demo_orders_cover_every_status() -> None:
     said = {order.order_id: standing(order, NOW).status for _, order in read_orders(DEMO / "orders.jsonl")}
     expected = {
         "MNG-DEMO1001": "delivered", "MNG-DEMO1002": "late", "MNG-DEMO1003": "preordered", "MNG-DEMO1004": "ready_to_read",
@@ -123,7 +123,7 @@ def test_the_demo_orders_show_every_kind() -> None:
     assert {order_id: said[order_id] for order_id in expected} == expected
 
 
-def test_a_list_is_short_rows_of_what_was_ordered() -> None:
+def test_list_of_orders_has_a_short_row_for_each_order() -> None:
     lines = tuple(replace(a_line(), title=title, volume=n) for title, n in [("One Piece", 1), ("One Piece", 2), ("Nana", 7)])
     told = present_latest(
         [replace(an_order("paid", a_line()), lines=(*lines, replace(a_line(), title="The set", volume=None)))], NOW

@@ -43,17 +43,17 @@ def volume(number: int, stock: int, **more: str) -> VolumeStock:
     ("stored", "shown"),
     [("Miura, Kentarou", "Kentarou Miura"), ("CLAMP", "CLAMP"), ("Arakawa , Hiromu ", "Hiromu Arakawa")],
 )
-def test_an_author_is_named_as_people_say_it(stored: str, shown: str) -> None:
+def test_author_is_shown_with_the_given_name_first(stored: str, shown: str) -> None:
     assert author_name(Author(stored)) == shown
 
 
-def test_a_title_without_authors_has_no_line_of_them() -> None:
+def test_title_without_authors_has_no_authors_line() -> None:
     assert authors_line(Title("manga-000001")) is None
     assert authors_line(Title("manga-000001", authors=(Author("A, B"), Author("C")))) == "B A, C"
 
 
 @given(st.text(max_size=400), st.integers(10, 240))
-def test_a_shortened_text_is_a_beginning_of_about_that_length(text: str, limit: int) -> None:
+def test_shortened_text_is_a_prefix_within_the_limit(text: str, limit: int) -> None:
     short = shorten_text(text, limit)
     assert short is not None
     assert len(short) <= limit + 1
@@ -72,11 +72,11 @@ def test_a_shortened_text_is_a_beginning_of_about_that_length(text: str, limit: 
         ("word, " * 8, "word, word, word…"),
     ],
 )
-def test_a_text_is_cut_at_a_sentence_or_a_word(text: str | None, short: str | None) -> None:
+def test_text_is_cut_at_a_sentence_or_a_word(text: str | None, short: str | None) -> None:
     assert shorten_text(text, 22) == short
 
 
-def test_a_card_has_no_price_and_no_stock_of_its_own() -> None:
+def test_card_without_stock_data_has_neither_price_nor_stock() -> None:
     card = title_row(Title("manga-000001", en="One", synopsis_ja="話", tags=tuple("abcdefgh")))
     assert (card["price_jpy"], card["in_stock"]) == (None, None)
     assert (card["synopsis"], len(card["tags"])) == ("話", 6)
@@ -96,7 +96,7 @@ def test_a_card_has_no_price_and_no_stock_of_its_own() -> None:
         ([], None),
     ],
 )
-def test_the_price_is_that_of_paper_where_there_is_one(given: list[Offer], yen: int | None) -> None:
+def test_card_price_is_that_of_paper_where_there_is_one(given: list[Offer], yen: int | None) -> None:
     assert price(given) == yen
 
 
@@ -111,17 +111,17 @@ def test_the_price_is_that_of_paper_where_there_is_one(given: list[Offer], yen: 
         (a_row(PAPER, volume(1, 0), volume(2, 1)), True),
     ],
 )
-def test_in_stock_means_that_a_volume_on_paper_can_be_bought(row: Availability, available: bool) -> None:
+def test_in_stock_means_that_a_paper_volume_can_be_bought(row: Availability, available: bool) -> None:
     assert in_stock(row) is available
     assert stock_facts({"manga-000001": row}, "manga-000001")["in_stock"] is available
 
 
-def test_what_is_not_known_is_null() -> None:
+def test_unknown_price_and_stock_are_null() -> None:
     assert stock_facts({}, "manga-000001") == {"price_jpy": None, "in_stock": None}
     assert offers(None) == {"offers": [], "price_jpy": None, "in_stock": None}
 
 
-def test_an_inventory_item_names_the_volumes_that_are_missing_and_when_they_come() -> None:
+def test_inventory_item_lists_missing_and_upcoming_volumes_with_dates() -> None:
     row = a_row(
         PAPER, volume(1, 2), volume(2, 0, restock_date="2026-12-01"), volume(3, 0), volume(4, 0, release_date="2027-01-04")
     )
@@ -135,7 +135,7 @@ def test_an_inventory_item_names_the_volumes_that_are_missing_and_when_they_come
     assert item(a_row(PAPER), {})["title"] is None
 
 
-def test_a_volume_is_awaited_until_its_day_in_japan_and_then_one_like_any_other() -> None:
+def test_volume_is_upcoming_until_its_release_day_in_japan() -> None:
     eve, day = "2026-12-03T14:59:59.999Z", "2026-12-03T15:00:00.000Z"
     new = volume(2, 0, release_date="2026-12-04")
     for as_of, missing, upcoming in ((eve, [], [{"volumes": "2", "date": "2026-12-04"}]), (day, [2], [])):
@@ -159,12 +159,12 @@ SOLD_OUT = Offer("physical", 528, 0)
         (a_row(SOLD_OUT, volume(1, 0, release_date="2027-01-04")), "out_of_stock", False),
     ],
 )
-def test_availability_is_what_a_shopper_would_say(row: Availability, availability: str, on_paper: bool) -> None:
+def test_availability_summarises_the_stock_of_paper_volumes(row: Availability, availability: str, on_paper: bool) -> None:
     told = item(row, {})
     assert (told["availability"], told["in_stock"]) == (availability, on_paper)
 
 
-def test_a_stock_says_what_it_counts_and_a_download_has_none() -> None:
+def test_stock_states_its_unit_and_a_download_has_none() -> None:
     """431 copies of 42 volumes are no 431 copies of one; and what cannot run out is not unknown."""
     by_volume = item(a_row(PAPER, EBOOK, volume(1, 1), volume(2, 2)), {})["formats"]
     assert by_volume == [
@@ -174,7 +174,7 @@ def test_a_stock_says_what_it_counts_and_a_download_has_none() -> None:
     assert item(a_row(PAPER), {})["formats"][0]["stock_is"] == "copies"
 
 
-def test_an_offer_says_what_it_costs_otherwise_and_until_when_it_costs_less() -> None:
+def test_discounted_offer_states_its_list_price_and_campaign_end() -> None:
     campaign = Offer("digital", 300, None, 480, Campaign("2026-12-15", name="Fair"))
     shown = item(a_row(campaign, Offer("set", 5_280, 2)), {})["formats"]
     assert shown == [
@@ -189,7 +189,7 @@ def test_an_offer_says_what_it_costs_otherwise_and_until_when_it_costs_less() ->
     ]
 
 
-def test_volumes_that_come_on_one_day_are_one_line() -> None:
+def test_volumes_with_one_restock_date_are_one_line() -> None:
     waiting = [volume(n, 0, restock_date="2026-12-09" if n != 8 else "2026-12-01") for n in (3, 4, 5, 7, 8, 9)]
     assert item(a_row(PAPER, volume(1, 1), *waiting), {})["restock"] == [
         {"volumes": "8", "date": "2026-12-01"},
@@ -198,7 +198,7 @@ def test_volumes_that_come_on_one_day_are_one_line() -> None:
 
 
 @given(st.lists(st.integers(0, 200), max_size=60))
-def test_ranges_say_every_number_once_and_no_other(numbers: list[int]) -> None:
+def test_ranges_contain_every_number_once(numbers: list[int]) -> None:
     said: list[int] = []
     for part in filter(None, format_ranges(numbers).split(", ")):
         first, _, last = part.partition("-")

@@ -1,4 +1,4 @@
-"""Why a title is recommended: true facts, in few words, and nothing of what the customer said."""
+"""The reason for a recommendation: true facts, in few words, and no words of the customer."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ SHORT = Conditions(statuses=(Status.FINISHED,), volumes=Range(None, 9), years=Ra
         (a_title(1, status="Finished", volumes=1, start_year=1985), wish(conditions=SHORT), NOBODY, "Finished; 1 volume; from 1985."),
     ],
 )  # fmt: skip
-def test_a_reason_is_made_of_facts(title: Title, asked: Wish, reader: CustomerTaste, said: str) -> None:
+def test_recommendation_reason_is_made_of_facts(title: Title, asked: Wish, reader: CustomerTaste, said: str) -> None:
     assert reason(title, asked, reader) == said
 
 
-def test_of_several_known_titles_the_one_most_alike_is_named() -> None:
-    """Of equals the one that was bought."""
+def test_reason_names_the_known_title_most_alike() -> None:
+    """Of equally similar titles the bought one is named."""
     other, third = a_title(8, tags=("Pirates", "Adventure")), a_title(9, tags=OWNED.tags)
     title = a_title(1, tags=("Pirates", "Adventure", "Comedy"))
     known = (KnownTitle(other, Did.BOUGHT), KnownTitle(OWNED, Did.BOUGHT), KnownTitle(third, Did.VIEWED))

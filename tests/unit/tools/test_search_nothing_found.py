@@ -1,5 +1,5 @@
-"""What a search says where nothing matches, and where it only guesses. What the catalogues find is tested over both of them
-in tests/contract/test_catalog_port.py."""
+"""The message of a search that finds nothing or only guesses. Matching is tested over both catalogues in
+tests/contract/test_catalog_port.py."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def searched(catalog: ScriptedCatalog, **conditions: Any) -> dict[str, Any
     return answer
 
 
-async def test_filters_that_kept_everything_out_are_named_with_what_they_kept_out() -> None:
+async def test_filters_that_exclude_all_matches_are_named_with_the_nearest_titles() -> None:
     catalog = scripted(NOTHING, CatalogPage((BERSERK,), 12))
     answer = await searched(catalog, genre="josei", min_rating=4.9)
     assert (answer["results"], answer["total"]) == ([], 0)
@@ -40,31 +40,31 @@ async def test_filters_that_kept_everything_out_are_named_with_what_they_kept_ou
     assert catalog.asked[1].conditions == Conditions(no_adult=True)
 
 
-async def test_a_guess_without_the_filters_is_not_what_they_kept_out() -> None:
+async def test_guessed_match_without_filters_is_not_suggested() -> None:
     catalog = scripted(NOTHING, CatalogPage((BERSERK,), 1, guessed=True))
     assert "nearly" not in await searched(catalog, genre="josei")
 
 
-async def test_without_filters_nothing_is_asked_again_and_the_nearest_names_are_told() -> None:
+async def test_search_without_filters_suggests_near_names_without_a_second_search() -> None:
     catalog = scripted(CatalogPage((), 0, near=(BERSERK,)))
     answer = await searched(catalog)
     assert answer["nearly"] == [{"title_id": "manga-000001", "title": "Berserk"}]
     assert "nearest names" in answer["note"]
 
 
-async def test_where_nothing_is_near_there_is_still_something_to_try() -> None:
+async def test_search_without_near_names_advises_another_script() -> None:
     answer = await searched(scripted(NOTHING))
     assert "nearly" not in answer
     assert "another script" in answer["note"]
 
 
 @cases("failure", [DependencyFailure("away"), TimedOut("late")])
-async def test_that_nothing_matches_is_known_even_when_the_second_look_fails(failure: BackendFailure) -> None:
+async def test_failing_second_search_still_reports_that_nothing_matches(failure: BackendFailure) -> None:
     answer = await searched(scripted(NOTHING, failure), genre="josei")
     assert answer["results"] == []
     assert answer["note"].startswith("Nothing matches.")
 
 
-async def test_a_guess_says_so_and_a_clear_answer_says_nothing() -> None:
+async def test_guess_has_a_note_and_a_clear_match_has_none() -> None:
     assert "ask the customer" in (await searched(scripted(CatalogPage((BERSERK,), 1, guessed=True))))["note"]
     assert "note" not in await searched(scripted(CatalogPage((BERSERK,), 1)))

@@ -1,4 +1,4 @@
-"""What a reader's taste is made of, and how it fades."""
+"""A reader's taste is made of events, and fades with time."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def did(kind: EventKind, subject: str, days_ago: float = 0) -> Event:
 
 
 @cases(("days", "weight"), [(0, 0.4), (30, 0.2), (60, 0.1), (90, 0.05), (-1, 0.4)])
-def test_what_was_viewed_counts_half_for_every_thirty_days(days: float, weight: float) -> None:
-    """What another clock dated into the future is new."""
+def test_weight_of_a_viewed_title_halves_every_thirty_days(days: float, weight: float) -> None:
+    """An event dated in the future by another clock counts as new."""
     assert fading(0.4, did(EventKind.VIEWED, "manga-000001", days), NOW) == pytest.approx(weight)
 
 
-def test_a_reader_is_what_they_bought_viewed_searched_for_and_left_out() -> None:
+def test_reader_query_combines_bought_viewed_searched_and_disliked_titles() -> None:
     bought, viewed, left_out = title(1, "Pirates"), title(2, "Ghosts"), title(3, "Gore")
     reader = CustomerTaste(
         owned=frozenset({bought.title_id, "manga-000099"}),
@@ -42,7 +42,7 @@ def test_a_reader_is_what_they_bought_viewed_searched_for_and_left_out() -> None
     assert set(query.known) == {bought.title_id, viewed.title_id, "manga-000099"}
 
 
-def test_titles_named_just_now_stand_for_everything_else_that_is_known() -> None:
+def test_titles_named_in_the_call_replace_the_history_of_the_reader() -> None:
     named, disliked = title(2, "Ghosts"), (title(3, "Gore"),)
     reader = CustomerTaste(frozenset({"x"}), (KnownTitle(title(1, "Pirates"), Did.BOUGHT),), {"Robots": 0.2}, disliked)
     compared = reader.with_named([named]).by_named_alone()
@@ -51,10 +51,10 @@ def test_titles_named_just_now_stand_for_everything_else_that_is_known() -> None
 
 
 @cases("query", ["horror", "scary manga", "ホラー漫画"])
-def test_a_theme_that_was_searched_for_counts_a_little_in_either_language(query: str) -> None:
+def test_searched_theme_counts_a_little_in_either_language(query: str) -> None:
     tags = searched_tags([did(EventKind.SEARCHED, query), did(EventKind.SEARCHED, f"{query} ?", 30)], NOW)
     assert tags["Horror"] == pytest.approx(0.2 + 0.1)
 
 
-def test_names_that_were_searched_for_say_nothing() -> None:
+def test_searched_names_give_no_theme() -> None:
     assert searched_tags([did(EventKind.SEARCHED, "naoki urasawa"), did(EventKind.SEARCHED, "ワンピース")], NOW) == {}

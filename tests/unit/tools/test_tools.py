@@ -1,4 +1,4 @@
-"""A sweep over every tool that there is, so that a new one is covered by itself; and what the design says of each."""
+"""Every tool is checked, so that a new one is covered by itself; then what the design says of each."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ PERSONAL = {"lookup_order", *WRITES}
 DESIGNED = cases("tool", [tool for tool in TOOLS if tool.name in TABLE], ids=lambda tool: tool.name)
 
 
-def test_the_tools_and_their_order_are_the_designs() -> None:
-    """Others may stand between and after them."""
+def test_tools_stand_in_the_order_of_the_specification() -> None:
+    """Other tools may stand between and after them."""
     assert [tool.name for tool in TOOLS if tool.name in TABLE] == list(TABLE)
 
 
 @DESIGNED
-def test_time_cache_and_fallback_are_the_designs(tool: Tool) -> None:
+def test_timeout_cache_and_fallback_of_each_tool_match_the_specification(tool: Tool) -> None:
     cache = (tool.cache.fresh_seconds, tool.cache.per_user) if tool.cache else (None, None)
     assert (tool.timeout_ms, *cache, tool.fallback.name if tool.fallback else None) == TABLE[tool.name]
     if tool.cache and not tool.cache.per_user:
@@ -47,25 +47,25 @@ def test_time_cache_and_fallback_are_the_designs(tool: Tool) -> None:
 
 
 @EVERY_TOOL
-def test_orders_and_preferences_are_personal_and_nothing_else_is(tool: Tool) -> None:
+def test_only_order_and_preference_tools_are_personal(tool: Tool) -> None:
     assert tool.personal is (tool.name in PERSONAL)
     assert not (tool.personal and (tool.cache or tool.fallback or tool.remembered))
 
 
-def test_all_tools_together_fit_into_one_list_of_24_kilobytes() -> None:
-    """With 300 bytes for what stands around them (`tests/wire/test_tool_lists.py` measures the answer itself)."""
+def test_tool_list_fits_into_24_kilobytes() -> None:
+    """300 bytes are reserved for the envelope (`tests/wire/test_tool_lists.py` measures the answer itself)."""
     assert len(compact([listed_tool(tool) for tool in TOOLS]).encode()) <= 24_576 - 300
 
 
 @EVERY_TOOL
-def test_schemas_are_schemas_and_json(tool: Tool) -> None:
+def test_tool_schemas_are_valid_json_schemas(tool: Tool) -> None:
     for schema in (tool.input_schema, tool.output_schema):
         Draft202012Validator.check_schema(schema)
         assert json.loads(json.dumps(schema)) == schema
 
 
 @EVERY_TOOL
-def test_arguments_that_it_does_not_name_are_refused(tool: Tool) -> None:
+def test_undeclared_arguments_are_refused(tool: Tool) -> None:
     assert tool.input_schema["type"] == "object"
     assert tool.input_schema["additionalProperties"] is False
     with pytest.raises(InvalidArguments, match="no argument 'surprise'"):
@@ -73,8 +73,8 @@ def test_arguments_that_it_does_not_name_are_refused(tool: Tool) -> None:
 
 
 @EVERY_TOOL
-def test_arguments_are_flat(tool: Tool) -> None:
-    """Of one type each: some clients read no more."""
+def test_every_argument_has_a_single_type(tool: Tool) -> None:
+    """Some clients read no more than one type."""
     assert not any(word in json.dumps(tool.input_schema) for word in ("$ref", "anyOf", "oneOf", "allOf"))
     assert all(isinstance(rule["type"], str) for rule in tool.input_schema["properties"].values())
 
@@ -96,7 +96,7 @@ def test_every_argument_is_described_and_bounded(tool: Tool) -> None:
 
 
 @EVERY_TOOL
-def test_its_output_schema_admits_a_result_or_the_error_envelope(tool: Tool) -> None:
+def test_output_schema_admits_a_result_or_the_error_envelope(tool: Tool) -> None:
     schema = tool.output_schema
     assert schema["type"] == "object"
     assert "error" in schema["properties"]
@@ -121,7 +121,7 @@ def test_its_output_schema_admits_a_result_or_the_error_envelope(tool: Tool) -> 
 
 
 @EVERY_TOOL
-def test_its_texts_say_what_and_when(tool: Tool) -> None:
+def test_description_states_what_the_tool_does_and_when_to_call_it(tool: Tool) -> None:
     assert tool.title
     assert 100 < len(tool.description) < 600
     assert tool.description.endswith(".")
@@ -131,7 +131,7 @@ def test_its_texts_say_what_and_when(tool: Tool) -> None:
 
 
 @EVERY_TOOL
-def test_its_hints_say_what_it_does(tool: Tool) -> None:
+def test_annotations_match_what_the_tool_does(tool: Tool) -> None:
     assert tool.effect is WRITES.get(tool.name, Effect.READS)
     assert tool.annotations == {
         "title": tool.title,
@@ -145,7 +145,7 @@ def test_its_hints_say_what_it_does(tool: Tool) -> None:
 
 
 @EVERY_TOOL
-def test_what_history_remembers_are_arguments_that_exist_and_no_free_text(tool: Tool) -> None:
+def test_arguments_kept_in_history_exist_and_are_no_free_text(tool: Tool) -> None:
     properties = tool.input_schema["properties"]
     for name in tool.remembered:
         rule = properties[name]
@@ -154,7 +154,7 @@ def test_what_history_remembers_are_arguments_that_exist_and_no_free_text(tool: 
 
 
 @EVERY_TOOL
-def test_defaults_are_applied_and_satisfy_their_own_rules(tool: Tool) -> None:
+def test_defaults_are_applied_and_valid_by_their_own_rules(tool: Tool) -> None:
     assert validated(tool, least_arguments(tool)) == {**defaults(tool), **least_arguments(tool)}
     for rule in tool.input_schema["properties"].values():
         if "default" in rule:
@@ -162,21 +162,21 @@ def test_defaults_are_applied_and_satisfy_their_own_rules(tool: Tool) -> None:
 
 
 @EVERY_TOOL
-def test_defaults_of_one_call_are_not_the_next_ones(tool: Tool) -> None:
+def test_defaults_of_one_call_do_not_change_those_of_the_next(tool: Tool) -> None:
     first = validated(tool, least_arguments(tool))
     first.clear()
     assert validated(tool, least_arguments(tool)) == {**defaults(tool), **least_arguments(tool)}
 
 
 @EVERY_TOOL
-def test_it_is_listed_with_everything_that_a_client_needs(tool: Tool) -> None:
+def test_listed_tool_has_name_title_description_schemas_and_annotations(tool: Tool) -> None:
     listed = listed_tool(tool)
     assert set(listed) == {"name", "title", "description", "inputSchema", "outputSchema", "annotations"}
     assert all(listed.values())
 
 
 @EVERY_TOOL
-def test_summaries_are_short_and_need_no_more_than_a_result(tool: Tool) -> None:
+def test_summary_of_a_minimal_result_is_below_60_characters(tool: Tool) -> None:
     assert 0 < len(tool.summary(least_result(tool))) < 60
 
 

@@ -1,4 +1,4 @@
-"""What a customer wishes for: moods as tags, themes, words to search by, and for whom."""
+"""A customer's wish is read: moods as tags, themes, search words and the recipient."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read(text: str, tags: frozenset[str] = TAGS) -> Wish:
         ("スカッとする漫画", "Action", "Iyashikei"),
     ],
 )
-def test_a_mood_is_read_as_tags_and_never_searched_for(said: str, wanted: str, unwanted: str) -> None:
+def test_mood_is_read_as_tags_and_not_searched_for(said: str, wanted: str, unwanted: str) -> None:
     wish = read(said)
     assert wish.search == ""
     assert wanted in wish.mood
@@ -41,7 +41,7 @@ def test_a_mood_is_read_as_tags_and_never_searched_for(said: str, wanted: str, u
     assert not set(wish.mood) & set(wish.unwanted)
 
 
-def test_what_is_asked_for_by_name_is_not_of_the_wrong_tone() -> None:
+def test_tag_asked_for_by_name_is_not_unwanted() -> None:
     wish = read("cosy horror")
     assert wish.wanted == (("Horror",),)
     assert "Horror" not in wish.unwanted
@@ -61,7 +61,7 @@ def test_what_is_asked_for_by_name_is_not_of_the_wrong_tone() -> None:
         "for someone who never read manga",
     ],
 )
-def test_words_that_say_nothing_of_a_title_leave_the_choice_to_taste(said: str) -> None:
+def test_words_without_a_subject_set_no_search_and_no_theme(said: str) -> None:
     wish = read(said)
     assert (wish.search, wish.wanted, wish.mood, wish.asks) == ("", (), (), False)
 
@@ -70,18 +70,18 @@ def test_words_that_say_nothing_of_a_title_leave_the_choice_to_taste(said: str) 
     ("said", "groups"),
     [("my boyfriend likes football", 1), ("girls love school romance", 3), ("sci-fi, mystery", 2), ("恋愛漫画", 1)],
 )
-def test_themes_alone_are_not_searched_for_by_their_words(said: str, groups: int) -> None:
+def test_query_of_themes_alone_has_no_search_words(said: str, groups: int) -> None:
     wish = read(said)
     assert wish.search == ""
     assert len(wish.wanted) == groups
 
 
 @cases("said", ["a chess-like game with ghosts of the past", "海賊王になりたい少年の冒険の始まり"])
-def test_what_else_is_said_is_searched_for(said: str) -> None:
+def test_words_beyond_themes_and_moods_are_searched_for(said: str) -> None:
     assert read(said).search
 
 
-def test_a_theme_that_the_catalogue_has_no_tag_for_is_searched_for_by_its_word() -> None:
+def test_theme_without_a_catalogue_tag_is_searched_for_by_its_word() -> None:
     wish = read("football", frozenset({"Drama"}))
     assert (wish.search, wish.wanted) == ("football", ())
 
@@ -90,7 +90,7 @@ def test_a_theme_that_the_catalogue_has_no_tag_for_is_searched_for_by_its_word()
     "said",
     ["a present for my sister", "for my niece", "my boyfriend likes football", "姪へのプレゼント", "友達に", "子供向け"],
 )
-def test_it_is_heard_that_somebody_else_is_to_read_it(said: str) -> None:
+def test_wording_about_another_recipient_is_recognised(said: str) -> None:
     assert support.read(said).another
 
 
@@ -99,7 +99,7 @@ def test_friends_in_a_story_are_no_recipients(said: str) -> None:
     assert not support.read(said).another
 
 
-def test_for_somebody_else_what_needs_a_warning_is_not_wanted_unless_it_is_asked_for() -> None:
+def test_sensitive_tags_are_unwanted_in_a_present_unless_asked_for() -> None:
     assert {"Gore", "Horror", "Ecchi"} <= set(read("a present for my daughter").unwanted)
     asked = read("a horror present for my friend")
     assert "Gore" in asked.unwanted

@@ -1,4 +1,4 @@
-"""What OpenTelemetry's environment variables turn on, and what stops a start."""
+"""Which tracing settings OpenTelemetry's environment variables set, and which values are refused."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SECRET = "s3cret"
         {**HERE, "OTEL_TRACES_EXPORTER": "none", "OTEL_TRACES_SAMPLER": "nonsense"},
     ],
 )
-def test_without_a_collector_there_is_nothing_to_be_wrong(given: dict[str, str]) -> None:
+def test_tracing_is_off_without_an_endpoint(given: dict[str, str]) -> None:
     assert read_trace_settings(given) is None
 
 
@@ -36,7 +36,7 @@ def test_without_a_collector_there_is_nothing_to_be_wrong(given: dict[str, str])
         ({**HERE, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://other/there"}, "http://other/there"),
     ],
 )
-def test_where_spans_are_posted_to(given: dict[str, str], endpoint: str) -> None:
+def test_span_endpoint_is_built_from_the_otel_variables(given: dict[str, str], endpoint: str) -> None:
     assert read_trace_settings(given) == TraceSettings(endpoint)
 
 
@@ -52,7 +52,7 @@ def test_where_spans_are_posted_to(given: dict[str, str], endpoint: str) -> None
         ("always_off", "", (False, 0)),
     ],
 )
-def test_the_samplers_of_the_specification(sampler: str, argument: str, sampling: tuple[bool, float]) -> None:
+def test_sampler_variables_set_parent_based_and_ratio(sampler: str, argument: str, sampling: tuple[bool, float]) -> None:
     found = read_trace_settings({**HERE, "OTEL_TRACES_SAMPLER": sampler, "OTEL_TRACES_SAMPLER_ARG": argument})
     assert found is not None
     assert (found.parent_based, found.ratio) == sampling
@@ -89,7 +89,7 @@ def test_the_samplers_of_the_specification(sampler: str, argument: str, sampling
         ("OTEL_TRACES_SAMPLER_ARG", "nan"),
     ],
 )
-def test_a_wrong_one_stops_the_start_with_a_line_that_names_it_and_not_its_value(name: str, value: str) -> None:
+def test_wrong_otel_variable_is_refused_by_name_without_its_value(name: str, value: str) -> None:
     with pytest.raises(SettingError) as told:
         read_trace_settings({**HERE, name: value})
     line = str(told.value)

@@ -1,4 +1,4 @@
-"""Which calls become part of a trace."""
+"""Which calls are sampled into a trace."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ def sampler(sampling: TraceSettings, drawn: int = 0) -> Sampler:
 
 
 @cases(("trace", "flags", "wanted"), [(LOW, "00", False), (HIGH, "01", True), (HIGH, "03", True)])
-def test_its_caller_decides(trace: str, flags: str, wanted: bool) -> None:
+def test_parent_based_sampler_follows_the_sampled_flag_of_the_caller(trace: str, flags: str, wanted: bool) -> None:
     assert sampler(TraceSettings("", ratio=0.5)).wants(call(trace, flags)) is wanted
 
 
 @cases(("drawn", "wanted"), [(0, True), (2**63 - 1, True), (2**63, False), (2**64 - 1, False)])
-def test_without_a_caller_the_ratio_does(drawn: int, wanted: bool) -> None:
+def test_sampler_without_a_parent_uses_the_ratio(drawn: int, wanted: bool) -> None:
     assert sampler(TraceSettings("", ratio=0.5), drawn).wants(call()) is wanted
 
 
 @cases("flags", ["00", "01"])
-def test_one_that_is_not_parent_based_goes_by_the_traces_id_alone(flags: str) -> None:
+def test_sampler_that_is_not_parent_based_goes_by_the_trace_id(flags: str) -> None:
     only = sampler(TraceSettings("", parent_based=False, ratio=0.5))
     assert (only.wants(call(LOW, flags)), only.wants(call(HIGH, flags))) == (True, False)
 
 
-def test_all_and_none() -> None:
+def test_ratio_of_one_samples_every_call_and_zero_none() -> None:
     for ratio, wanted in ((1.0, True), (0.0, False)):
         for drawn in (0, 2**64 - 1):
             assert sampler(TraceSettings("", ratio=ratio), drawn).wants(call()) is wanted
 
 
-def test_callers_cannot_make_it_export_without_limit() -> None:
-    """Beyond so many a second the ratio decides, by the trace: whoever sends sampled traces only gets no more than that."""
+def test_sampled_traces_of_callers_are_exported_at_a_bounded_rate() -> None:
+    """Beyond the rate the ratio decides by trace id: a caller that always samples gets no more."""
     clock = HandClock()
     bounded = Sampler(TraceSettings("", ratio=0.5), clock)
     assert sum(bounded.wants(call(HIGH)) for _ in range(1000)) == BY_CALLERS.burst
@@ -52,7 +52,7 @@ def test_callers_cannot_make_it_export_without_limit() -> None:
     assert sum(bounded.wants(call(HIGH)) for _ in range(1000)) == BY_CALLERS.per_second
 
 
-def test_a_malformed_traceparent_is_no_caller() -> None:
+def test_malformed_traceparent_counts_as_no_parent() -> None:
     mangled = call()
     mangled.metadata = RequestMetadata(traceparent="x")
     assert sampler(TraceSettings("", ratio=1.0)).wants(mangled)

@@ -1,4 +1,4 @@
-"""A call as spans: whose children they are, when they were, and what they say."""
+"""A call becomes spans: their parents, their times and their attributes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def timeline() -> Timeline:
     return made
 
 
-def test_they_are_children_of_one_another_with_the_ids_that_travelled() -> None:
+def test_spans_are_nested_with_the_ids_sent_to_the_backends() -> None:
     made = timeline()
     spans = spans_of(replace(EVENT, timeline=made), {"catalog": "opensearch"})
     assert [span.name for span in spans] == [
@@ -53,14 +53,14 @@ def test_they_are_children_of_one_another_with_the_ids_that_travelled() -> None:
     assert [span.parent.is_remote for span in spans if span.parent] == [True, *[False] * 5]
 
 
-def test_when_they_were() -> None:
+def test_spans_have_the_start_and_end_times_of_the_timeline() -> None:
     spans = spans_of(replace(EVENT, timeline=timeline()))
     times = [(span.start_time - ENDED, span.end_time - ENDED) for span in spans]  # type: ignore[operator]
     assert times[0] == times[1] == (-30 * MS, 0)
     assert times[3] == (-20 * MS, -10 * MS)
 
 
-def test_what_asks_somebody_else_is_a_client_and_says_of_whom() -> None:
+def test_spans_of_backend_requests_are_client_spans_with_the_system_name() -> None:
     spans = {span.name: span for span in spans_of(replace(EVENT, timeline=timeline()), {"catalog": "opensearch"})}
     kinds = {name: span.kind for name, span in spans.items()}
     assert kinds == {
@@ -87,7 +87,7 @@ def test_what_asks_somebody_else_is_a_client_and_says_of_whom() -> None:
     }
 
 
-def test_the_calls_own_says_what_the_conventions_ask_for() -> None:
+def test_call_span_has_the_attributes_of_the_semantic_conventions() -> None:
     made = timeline()
     made.more = 2
     (call, *_) = spans_of(replace(EVENT, timeline=made))
@@ -119,7 +119,9 @@ def test_the_calls_own_says_what_the_conventions_ask_for() -> None:
         ("cancelled", "cancelled", StatusCode.UNSET),
     ],
 )
-def test_how_it_went(outcome: str, error: str | None, status: StatusCode) -> None:
+def test_outcome_of_a_call_sets_error_type_and_status_of_its_span(
+    outcome: str, error: str | None, status: StatusCode
+) -> None:
     (call, *_) = spans_of(replace(EVENT, outcome=outcome, timeline=timeline()))
     assert ((call.attributes or {}).get("error.type"), call.status.status_code) == (error, status)
     assert call.status.description == (outcome if status is StatusCode.ERROR else None)
@@ -133,7 +135,7 @@ def test_how_it_went(outcome: str, error: str | None, status: StatusCode) -> Non
         ("completion find_a_gift genre", "completion/complete", {"mcp.method.name": "completion/complete"}),
     ],
 )
-def test_what_is_read_goes_by_its_method(called: str, name: str, said: dict[str, str]) -> None:
+def test_span_of_another_method_is_named_by_the_method(called: str, name: str, said: dict[str, str]) -> None:
     (call, *_) = spans_of(replace(EVENT, tool=called, transport="stdio", timeline=timeline()))
     attributes = dict(call.attributes or {})
     assert call.name == name
@@ -142,14 +144,14 @@ def test_what_is_read_goes_by_its_method(called: str, name: str, said: dict[str,
     assert attributes["network.transport"] == "pipe"
 
 
-def test_a_call_without_a_caller_is_the_root_of_its_trace() -> None:
+def test_call_without_a_parent_is_the_root_of_its_trace() -> None:
     made = Timeline(HandClock(), "check_inventory", 0.0, sampled=True)
     made.close("ok")
     (span,) = spans_of(replace(EVENT, timeline=made))
     assert span.parent is None
 
 
-def test_whoever_joined_a_flight_links_to_its_work() -> None:
+def test_call_that_joined_a_single_flight_links_to_the_span_of_its_work() -> None:
     began, joined = timeline(), Timeline(HandClock(), "check_inventory", 0.0, sampled=True)
     flight = Timeline(HandClock(), "a", 0.0, trace_id=0xF, sampled=True).call
     with joined.call.begin("work", "flight", joined=flight.traceparent or ""):

@@ -1,4 +1,4 @@
-"""What is told from what on a stream that answers a request."""
+"""The answer to a request is told apart from other events of its stream."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OWN_ANSWER = b'event: message\r\ndata: {"jsonrpc":"2.0","id":7,"result":{}}\r\n\
         (b"", False),
     ],
 )
-def test_an_answer_is_told_from_what_else_is_said(event: bytes, answers: bool) -> None:
+def test_answer_event_is_told_apart_from_other_events(event: bytes, answers: bool) -> None:
     assert bool(ANSWER.search(event)) is answers
 
 
@@ -54,17 +54,17 @@ async def said(*pieces: bytes, asked: bytes = ASKED, whole: bool = True) -> byte
     return b"".join(each["body"] for each in sent[1:])
 
 
-async def test_a_stream_with_its_answer_stays_as_it_is() -> None:
+async def test_stream_with_its_answer_is_unchanged() -> None:
     assert await said(PROGRESS, OWN_ANSWER, b"") == PROGRESS + OWN_ANSWER
 
 
 @cases("whole", [True, False])
-async def test_a_stream_that_ends_before_its_answer_ends_with_an_error(whole: bool) -> None:
+async def test_stream_that_ends_before_its_answer_gets_an_error_event(whole: bool) -> None:
     told = await said(PROGRESS, QUESTION, b"", whole=whole)
     assert told.startswith(PROGRESS + QUESTION)
     assert ANSWER.search(told.removeprefix(PROGRESS + QUESTION))
     assert b'"id":7,"error"' in told
 
 
-async def test_nothing_is_made_up_for_what_was_no_request() -> None:
+async def test_stream_of_a_notification_gets_no_error_event() -> None:
     assert await said(b"", asked=b'{"jsonrpc":"2.0","method":"notifications/initialized"}') == b""

@@ -1,4 +1,4 @@
-"""How much of requests' bodies is held at once."""
+"""How many bytes of request bodies are held at once."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def status(read: bytes | Response) -> int:
     return read.status_code
 
 
-async def test_a_body_may_have_so_many_bytes_and_not_one_more() -> None:
-    """In whatever pieces it comes."""
+async def test_body_beyond_the_byte_limit_gets_413() -> None:
+    """It may come in pieces of any size."""
     bodies = Bodies(MOST)
     assert await bodies.read(sender(b"x" * 60, b"x" * 40), "a") == b"x" * MOST
     assert status(await bodies.read(sender(b"x" * 60, b"x" * 41), "a")) == 413
 
 
-async def test_a_body_may_hold_so_many_values() -> None:
-    """Told before anything reads it."""
+async def test_body_beyond_the_value_limit_gets_413() -> None:
+    """It is refused before the application reads it."""
     wide = b"[" + b"[]," * MOST_VALUES + b"[]]"
     refused = await Bodies(2 * len(wide)).read(sender(wide), "a")
     assert status(refused) == 413
@@ -49,7 +49,7 @@ async def test_a_body_may_hold_so_many_values() -> None:
     assert b"values" in refused.body
 
 
-async def test_bodies_that_are_on_their_way_are_counted_together() -> None:
+async def test_bodies_in_transit_share_a_byte_limit_and_the_largest_holder_gets_503() -> None:
     """503 for one that holds as much as is left; whoever holds less has room, and there is more of it when some are whole,
     or given up."""
     bodies, end = Bodies(MOST), asyncio.Event()
@@ -72,8 +72,8 @@ async def test_bodies_that_are_on_their_way_are_counted_together() -> None:
     assert not bodies._held
 
 
-async def test_what_was_read_can_be_replay_body_and_what_follows_comes_from_the_client() -> None:
-    """Such as that it went away."""
+async def test_replayed_body_is_followed_by_the_messages_of_the_client() -> None:
+    """A disconnect is such a message."""
 
     async def gone() -> Any:
         return {"type": "http.disconnect"}
@@ -84,8 +84,8 @@ async def test_what_was_read_can_be_replay_body_and_what_follows_comes_from_the_
     assert status(await Bodies(MOST).read(gone, "a")) == 400
 
 
-async def test_whole_bodies_are_let_on_in_rounds() -> None:
-    """A hundred that end in the same moment are a stall for everybody else."""
+async def test_complete_bodies_are_released_in_rounds_across_holders() -> None:
+    """A hundred bodies that are complete at once would stall everybody else."""
     bodies, end, order = Bodies(MOST), asyncio.Event(), list[str]()
 
     async def one(holder: str) -> None:

@@ -1,4 +1,4 @@
-"""Whoever sends much at once waits for it alone."""
+"""A holder or customer with many waiting messages delays nobody else."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def arriving(queue: FairQueue, order: list[str], holder: str, number: int, custo
     return [asyncio.create_task(one()) for _ in range(number)]
 
 
-async def test_one_message_goes_before_nearly_all_of_somebody_elses_flood() -> None:
+async def test_single_message_overtakes_a_flood_of_another_holder() -> None:
     queue, order = FairQueue(), list[str]()
     flood = arriving(queue, order, "greedy", FLOOD)
     await asyncio.gather(*flood, *arriving(queue, order, "modest", 1))
@@ -26,7 +26,7 @@ async def test_one_message_goes_before_nearly_all_of_somebody_elses_flood() -> N
     assert len(order) == FLOOD + 1
 
 
-async def test_a_flood_that_waits_already_keeps_nobody_waiting() -> None:
+async def test_waiting_flood_does_not_delay_another_holder() -> None:
     queue, order = FairQueue(), list[str]()
     flood = arriving(queue, order, "greedy", FLOOD)
     await asyncio.sleep(0)
@@ -36,15 +36,15 @@ async def test_a_flood_that_waits_already_keeps_nobody_waiting() -> None:
 
 
 async def test_holders_take_turns() -> None:
-    """Two floods that began one after the other get on alike."""
+    """Two floods that began one after the other progress at the same rate."""
     queue, order = FairQueue(), list[str]()
     both = arriving(queue, order, "a", FLOOD) + arriving(queue, order, "b", FLOOD)
     await asyncio.gather(*both)
     assert abs(order[:FLOOD].count("a") - order[:FLOOD].count("b")) <= AT_ONCE
 
 
-async def test_the_customers_of_one_holder_take_turns_at_what_is_its_own() -> None:
-    """One who comes after two floods goes before nearly all of them."""
+async def test_customers_of_one_holder_take_turns() -> None:
+    """A customer that comes after two floods is served before nearly all of them."""
     queue, order = FairQueue(), list[str]()
     floods = [each for name in ("a", "b") for each in arriving(queue, order, "agent", FLOOD, name)]
     await asyncio.sleep(0)
@@ -54,8 +54,8 @@ async def test_the_customers_of_one_holder_take_turns_at_what_is_its_own() -> No
     assert abs(order[:FLOOD].count("a") - order[:FLOOD].count("b")) <= 2 * AT_ONCE
 
 
-def test_a_message_says_for_whom_it_is() -> None:
-    """The user before the session, `_meta` before a header; what is written in a text says nothing."""
+def test_customer_of_a_message_is_read_from_meta_before_headers() -> None:
+    """The user precedes the session and `_meta` precedes a header; the words of a text do not count."""
     headers = [(b"mcp-session-id", b"h"), (b"x-user-id", b"u")]
     meta = {"com.mangaassist/sessionId": "s", "com.mangaassist/userId": "v"}
     text = {"query": json.dumps(meta)}
@@ -65,7 +65,7 @@ def test_a_message_says_for_whom_it_is() -> None:
     assert customer_of_message(b"", []) == b""
 
 
-async def test_those_that_left_take_nobodys_turn_and_nothing_is_kept_of_them() -> None:
+async def test_cancelled_messages_take_no_turn_and_leave_nothing_behind() -> None:
     queue, order = FairQueue(), list[str]()
     flood = arriving(queue, order, "greedy", FLOOD)
     await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""What the gate says of a request that the end of the server cuts off."""
+"""The gate answers a request that a draining server cuts off."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ async def statuses(*, draining: bool, begins: bool = False) -> list[int]:
     return [each["status"] for each in said if each["type"] == "http.response.start"]
 
 
-async def test_what_outlasts_the_end_of_the_server_may_be_sent_again() -> None:
-    """uvicorn would say 500."""
+async def test_request_cut_off_by_a_draining_server_gets_503() -> None:
+    """uvicorn by itself would answer 500."""
     assert await statuses(draining=True) == [503]
 
 
-async def test_an_answer_that_has_begun_and_a_server_that_goes_on_say_no_more() -> None:
+async def test_started_answer_and_running_server_get_no_503() -> None:
     assert await statuses(draining=True, begins=True) == [200]
     assert await statuses(draining=False) == []

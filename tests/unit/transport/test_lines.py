@@ -1,4 +1,4 @@
-"""Lines of stdin, which a parent may make as long as it likes."""
+"""Lines of stdin of any length are read within bounds."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ async def read(data: bytes) -> tuple[list[str], list[str], int]:
     return [line async for line in lines], refused, largest
 
 
-async def test_lines_come_as_they_are_and_the_last_needs_no_end() -> None:
-    """What is no UTF-8 is for the parser to refuse."""
+async def test_lines_are_read_unchanged_and_the_last_needs_no_newline() -> None:
+    """Invalid UTF-8 is left to the parser."""
     assert (await read(b'{"a":1}\n\xff\n{"b":2}'))[0] == ['{"a":1}\n', "\ufffd\n", '{"b":2}']
 
 
-async def test_a_line_that_is_too_long_is_passed_over_and_never_held() -> None:
-    """The next one is a line of its own again; one of just the size is taken."""
+async def test_line_beyond_the_limit_is_skipped_without_being_held() -> None:
+    """The next line is read again, and one of exactly the limit is accepted."""
     longest = b"x" * (MOST - 1) + b"\n"
     passed, refused, largest = await read(b"y" * (50 * MOST) + b"\n" + longest + b"z" * (MOST + 1) + b"\n{}\n" + b"x" * 999)
     assert passed == [longest.decode(), "{}\n"]
@@ -49,7 +49,7 @@ async def test_a_line_that_is_too_long_is_passed_over_and_never_held() -> None:
     assert largest <= MOST + 1
 
 
-async def test_a_line_that_holds_too_much_is_passed_over() -> None:
-    """As a body would be."""
+async def test_line_nested_too_deeply_is_skipped() -> None:
+    """An HTTP body nested so deeply is refused too."""
     deep = b"[" * (DEEPEST + 1) + b"]" * (DEEPEST + 1) + b"\n"
     assert await read(deep + b"{}\n") == (["{}\n"], [TOO_DEEP], len(deep))

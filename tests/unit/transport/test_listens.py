@@ -1,4 +1,4 @@
-"""Subscriptions of the 2026 era: how many there may be, of whom, and of what."""
+"""Subscriptions of the 2026 era are limited in number, per holder, and in what they name."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ async def listening(
         await asyncio.gather(*(each.task for each in subscribers), return_exceptions=True)
 
 
-async def test_whoever_holds_every_subscription_gives_one_to_a_newcomer() -> None:
-    """It ends with a result, as the protocol wants it; and those that go on hear what changes."""
+async def test_holder_of_all_subscriptions_loses_one_to_a_newcomer() -> None:
+    """The lost one ends with a result, as the protocol demands; the others still get notifications."""
     bus = InMemorySubscriptionBus()
     subscriptions = Subscriptions(most=3)
     async with listening(subscriptions, "a", "a", "a", bus=bus) as (longest, *others):
@@ -87,8 +87,8 @@ async def test_whoever_holds_every_subscription_gives_one_to_a_newcomer() -> Non
     assert len(subscriptions) == 0
 
 
-async def test_a_subscription_too_many_is_told_to_come_back() -> None:
-    """503 by HTTP, before the SDK sees it; an error where there is no HTTP."""
+async def test_subscription_beyond_the_limit_gets_503_or_an_error() -> None:
+    """HTTP gets 503 before the SDK sees the request; other transports get an error."""
     subscriptions = Subscriptions(most=1)
     admission = Admission(subscriptions)
     assert admission.refusal(scope_of("a"), asking()) is None
@@ -101,14 +101,14 @@ async def test_a_subscription_too_many_is_told_to_come_back() -> None:
 
 
 @cases("uris", [["x:"] * (MOST_URIS + 1), ["x:" + "y" * LONGEST_URI]])
-async def test_what_a_subscription_names_is_bounded(uris: list[str]) -> None:
-    """It is kept for as long as that lasts."""
+async def test_number_and_length_of_subscribed_uris_are_limited(uris: list[str]) -> None:
+    """URIs are kept for as long as their subscription lasts."""
     with pytest.raises(MCPError, match=ASK_FOR_LESS):
         await Subscriber(Subscriptions(), "a", uris).task
 
 
-async def test_all_of_them_end_when_the_server_stops() -> None:
-    """Each with its result."""
+async def test_subscriptions_end_with_a_result_when_the_server_stops() -> None:
+    """Each subscription gets its own result."""
     subscriptions = Subscriptions()
     async with listening(subscriptions, "a", "b") as subscribers:
         subscriptions.close()
@@ -116,7 +116,7 @@ async def test_all_of_them_end_when_the_server_stops() -> None:
             await asyncio.gather(*(each.task for each in subscribers))
 
 
-def test_only_calls_may_be_long() -> None:
+def test_only_tools_call_messages_may_exceed_the_small_byte_limit() -> None:
     """Whatever else is kept of a message, such as of a subscription, is as short as what it has to say."""
     admission = Admission(Subscriptions())
     for method in ("initialize", "tools/list", METHOD, "notifications/cancelled", "anything"):

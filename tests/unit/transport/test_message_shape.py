@@ -1,4 +1,4 @@
-"""What a message may hold, counted in its bytes: never less than a parser meets."""
+"""Values and nesting of a message are counted in its bytes: never fewer than a parser finds."""
 
 from __future__ import annotations
 
@@ -56,16 +56,18 @@ def counted(value: Any) -> tuple[int, int]:
         (json.dumps([1, 2]).encode("utf-32-be"), "A message is JSON in UTF-8."),
     ],
 )
-def test_what_is_too_much_is_named(body: bytes, wrong: str | None) -> None:
-    """Brackets, commas and quotes within texts count for nothing."""
+def test_excessive_message_is_refused_with_the_reason(body: bytes, wrong: str | None) -> None:
+    """Brackets, commas and quotes inside texts do not count."""
     assert find_excess(body) == wrong
 
 
 @given(value=st.lists(VALUES, max_size=6), copies=st.integers(1, 400), ascii_only=st.booleans(), spaced=st.booleans())
 @example(value=["\\"], copies=300, ascii_only=True, spaced=False)
 @examples(60)
-def test_nothing_that_is_let_through_holds_more(value: list[Any], copies: int, ascii_only: bool, spaced: bool) -> None:
-    """However it is written; and what holds no more is let through."""
+def test_admitted_message_holds_no_more_values_and_levels_than_allowed(
+    value: list[Any], copies: int, ascii_only: bool, spaced: bool
+) -> None:
+    """This holds for any spelling of the JSON; a message within the limits is admitted."""
     whole = [*value, *([[]] * copies)]
     data = json.dumps(whole, ensure_ascii=ascii_only, indent=1 if spaced else None).encode()
     values, depth = counted(whole)
@@ -77,8 +79,8 @@ def test_nothing_that_is_let_through_holds_more(value: list[Any], copies: int, a
 
 
 @cases("tool", list(Registry()), ids=lambda tool: tool.name)
-def test_the_longest_valid_arguments_fit(tool: Any) -> None:
-    """Written as wastefully as JSON allows, beside the longest `_meta`: the limit on bodies is what calls need."""
+def test_longest_valid_arguments_fit_into_the_body_limit(tool: Any) -> None:
+    """They are written as wastefully as JSON allows, beside the longest `_meta`."""
     arguments = longest(tool.input_schema)
     meta = {"baggage": "x" * 8192, "com.mangaassist/userToken": "x" * 8192, "com.mangaassist/userId": "\U0001f4da" * 255}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}

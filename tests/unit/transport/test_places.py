@@ -1,4 +1,4 @@
-"""Slots that are shared out: nobody keeps others out by taking all, and nobody has to leave some empty."""
+"""Slots are shared: no holder keeps others out by taking all, and none has to stay unused."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def slots(unused: float = math.inf, idle: float = math.inf) -> tuple[Slots[Slot]
     return Slots(MOST, unused, idle, clock), clock
 
 
-def test_one_holder_may_have_them_all() -> None:
-    """And no more."""
+def test_one_holder_may_take_all_slots_and_no_more() -> None:
+    """A further slot is refused."""
     own, _ = slots()
     for _ in range(MOST):
         assert own.take(Slot("a")) is None
@@ -31,8 +31,8 @@ def test_one_holder_may_have_them_all() -> None:
         own.take(Slot("a"))
 
 
-def test_the_largest_holder_yields_first_and_its_longest_unused() -> None:
-    """Down to a fair share: who comes last gets no more than anybody else."""
+def test_largest_holder_yields_its_longest_unused_slot_down_to_a_fair_share() -> None:
+    """A newcomer gets no more slots than the others have."""
     own, clock = slots()
     theirs = [Slot("a") for _ in range(MOST)]
     for each in theirs:
@@ -48,8 +48,8 @@ def test_the_largest_holder_yields_first_and_its_longest_unused() -> None:
     assert sorted(place.holder for place in own) == ["a", "a", "b", "b"]
 
 
-def test_a_customer_of_one_holder_keeps_none_of_its_others_out() -> None:
-    """The one with the most yields, though something is under way in each of its slots and in none of the others'."""
+def test_customer_with_the_most_slots_of_a_holder_yields_first() -> None:
+    """It yields although each of its slots has work under way and the others' slots have none."""
 
     class Busy(Slot):
         def busy(self) -> bool:
@@ -71,8 +71,8 @@ def test_a_customer_of_one_holder_keeps_none_of_its_others_out() -> None:
     assert patient in list(own)
 
 
-def test_the_unused_and_the_idle_yield_when_their_time_has_come() -> None:
-    """To anybody, the holder itself included."""
+def test_unused_and_idle_slots_yield_after_their_timeout() -> None:
+    """They yield to any newcomer, their own holder included."""
     own, clock = slots(unused=10, idle=60)
     theirs = [Slot("a") for _ in range(MOST)]
     for each in theirs:
@@ -88,8 +88,8 @@ def test_the_unused_and_the_idle_yield_when_their_time_has_come() -> None:
 
 @given(newcomers=st.lists(st.sampled_from("abcdef"), min_size=1, max_size=60))
 @examples(100)
-def test_whoever_holds_nothing_gets_a_place_while_anybody_has_two(newcomers: list[str]) -> None:
-    """Whatever came before, and there are never more places taken than there are."""
+def test_holder_without_a_slot_gets_one_while_any_holder_has_two(newcomers: list[str]) -> None:
+    """This holds in every history, and there are never more slots taken than exist."""
     own, _ = slots()
     for name in newcomers:
         held = [place.holder for place in own]
@@ -113,6 +113,6 @@ def test_whoever_holds_nothing_gets_a_place_while_anybody_has_two(newcomers: lis
         (("10.0.0.7", 1), "address 10.0.0.7"),
     ],
 )
-def test_without_proofs_an_address_is_a_holder_and_loopback_is_one(client: object, holder: str) -> None:
-    """There the caller is the agent of the same task."""
+def test_unauthenticated_holder_is_the_address_and_loopback_is_one(client: object, holder: str) -> None:
+    """On loopback the caller is the agent of the same task."""
     assert holder_of({"type": "http", "client": client}) == holder

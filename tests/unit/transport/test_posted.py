@@ -1,4 +1,4 @@
-"""The edge sees at least what the SDK will see: what it could not read would pass it unbounded and unchecked."""
+"""The edge parses every message that the SDK parses: an unread one would pass unbounded and unchecked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LENIENT = {
 
 
 @cases("body", LENIENT.values(), ids=LENIENT.keys())
-def test_whatever_the_sdk_can_read_is_admitted_by_its_method(body: bytes) -> None:
+def test_any_message_the_sdk_can_parse_is_admitted_by_its_method(body: bytes) -> None:
     json.loads(body)  # which is what the SDK reads the 2026 era with
     posted = Posted.from_body(body)
     assert posted is not None
@@ -30,24 +30,24 @@ def test_whatever_the_sdk_can_read_is_admitted_by_its_method(body: bytes) -> Non
     assert refused.status_code == 413
 
 
-def test_an_introduction_that_only_one_parser_reads_is_cut_too() -> None:
+def test_initialize_with_a_lone_surrogate_is_trimmed_too() -> None:
     body = json.dumps({**INITIALIZE, "more": "x"}).replace('"x"', '"\\ud800"').encode("utf-8-sig")
     assert json.loads(trim_initialize(read_message(body))) == INITIALIZE
 
 
 @cases("body", [b"", b"{", b"[]", b"\xff", b"9" * 5000, b"[" * 100_000])
-def test_what_nobody_can_read_is_no_message(body: bytes) -> None:
+def test_unparsable_body_is_no_message(body: bytes) -> None:
     assert Posted.from_body(body) is None
 
 
-def test_of_what_a_client_can_be_asked_the_names_are_kept() -> None:
+def test_names_of_client_capabilities_are_kept_without_their_contents() -> None:
     declared = {"elicitation": {"form": {"x": "y" * 1000}}, "sampling": {}, "roots": None, "experimental": {"z": {}}}
     params = {**INITIALIZE["params"], "capabilities": declared}
     kept = json.loads(trim_initialize({**INITIALIZE, "params": params}))
     assert kept["params"]["capabilities"] == {"elicitation": {}, "sampling": {}}
 
 
-def test_of_extensions_what_is_understood_is_kept_and_nothing_else() -> None:
+def test_only_understood_extensions_are_kept() -> None:
     spoken = Extensions(
         [Extension(name="org.example/pages", understood=lambda said: {"yes": True} if said == "yes" else None)]
     )
@@ -62,6 +62,6 @@ def test_of_extensions_what_is_understood_is_kept_and_nothing_else() -> None:
 
 
 @cases("declared", [None, [], "x", 7, {}, {"org.example/pages": 7}], ids=repr)
-def test_extensions_that_are_none_are_none(declared: object) -> None:
+def test_malformed_extensions_are_ignored(declared: object) -> None:
     spoken = Extensions([Extension(name="org.example/pages", understood=lambda said: None)])
     assert spoken.read_settings(declared) == {}

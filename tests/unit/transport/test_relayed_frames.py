@@ -1,4 +1,4 @@
-"""What processes say to each other is read as it was written, whatever comes in its place; and an answer is put together again."""
+"""Relayed frames are decoded as encoded, malformed ones are ignored, and responses are put together again."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def part(order: int, body: bytes = b"x", *, more: bool = True) -> Part:
 
 
 @given(body=st.binary(), query=st.binary(), said=headers, user=st.none() | st.text(st.characters(codec="utf-8")))
-def test_a_request_is_read_as_it_was_written(
+def test_relayed_request_is_decoded_as_it_was_encoded(
     body: bytes, query: bytes, said: list[tuple[bytes, bytes]], user: str | None
 ) -> None:
-    """Whatever is in its body, its query, its headers and the name of who asks."""
+    """Body, query, headers and the principal's name may hold anything."""
     ask = Ask(
         OWNER, 1, SESSIONS, "POST", "/mcp", query, "https", said, ("::1", 80), user, 12, body, True, {"a": {"user": "u"}}
     )
@@ -39,7 +39,9 @@ def test_a_request_is_read_as_it_was_written(
 
 
 @given(body=st.binary(), said=headers, more=st.booleans())
-def test_a_part_is_read_as_it_was_written(body: bytes, said: list[tuple[bytes, bytes]], more: bool) -> None:
+def test_relayed_response_frames_are_decoded_as_they_were_encoded(
+    body: bytes, said: list[tuple[bytes, bytes]], more: bool
+) -> None:
     first = Part(OWNER, 3, 0, body, more, 404, said)
     assert decode(first.encode()) == first
     assert decode(Left(OWNER, 3, MESSAGES).encode()) == Left(OWNER, 3, MESSAGES)
@@ -68,11 +70,11 @@ def test_a_part_is_read_as_it_was_written(body: bytes, said: list[tuple[bytes, b
         b"[" * 9999,
     ],
 )
-def test_anything_else_is_nothing(message: bytes) -> None:
+def test_malformed_frame_is_decoded_as_none(message: bytes) -> None:
     assert decode(message) is None
 
 
-def test_a_name_says_whose_it_is() -> None:
+def test_process_name_is_split_from_a_relayed_id() -> None:
     own = new_name()
     assert NAME.fullmatch(own)
     assert split_name(f"{own}.inner.with.dots") == (own, "inner.with.dots")
@@ -80,7 +82,7 @@ def test_a_name_says_whose_it_is() -> None:
         assert split_name(name) == (None, name)
 
 
-async def test_parts_come_in_their_order_and_each_once() -> None:
+async def test_response_parts_are_delivered_in_order_and_once() -> None:
     answer = Answer(OWNER)
     for each in (part(0), part(0), part(1, b"y"), part(0), part(2, b"z", more=False), part(2, b"z", more=False)):
         answer.add(each)
@@ -88,7 +90,7 @@ async def test_parts_come_in_their_order_and_each_once() -> None:
     assert answer.is_whole
 
 
-async def test_a_part_that_is_missing_loses_the_rest() -> None:
+async def test_missing_part_loses_the_rest_of_the_response() -> None:
     answer = Answer(OWNER)
     answer.add(part(0))
     answer.add(part(2))
@@ -98,7 +100,7 @@ async def test_a_part_that_is_missing_loses_the_rest() -> None:
     assert not answer.is_whole
 
 
-async def test_who_does_not_read_loses_the_rest_and_who_reads_does_not() -> None:
+async def test_unread_response_beyond_the_limit_is_lost() -> None:
     large = b"x" * (MOST_UNREAD_BYTES // 2 + 1)
     slow, quick = Answer(OWNER), Answer(OWNER)
     for order in range(3):
@@ -110,7 +112,7 @@ async def test_who_does_not_read_loses_the_rest_and_who_reads_does_not() -> None
         await slow.next_part()
 
 
-async def test_who_waits_is_told_of_the_end() -> None:
+async def test_waiting_reader_is_told_that_the_response_is_lost() -> None:
     answer = Answer(OWNER)
     waiting = asyncio.create_task(answer.next_part())
     await asyncio.sleep(0)
@@ -119,7 +121,7 @@ async def test_who_waits_is_told_of_the_end() -> None:
         await waiting
 
 
-def test_a_request_is_answered_by_an_error_of_its_own() -> None:
+def test_unanswered_request_gets_a_json_rpc_error_with_its_id() -> None:
     told = unavailable(SESSIONS, PINGED, "gone")
     assert (told.status_code, told.media_type) == (200, "application/json")
     assert json.loads(told.body)["id"] == 7
@@ -130,7 +132,7 @@ def test_a_request_is_answered_by_an_error_of_its_own() -> None:
 
 
 @cases("asked", [b"", b"{", b"[]", b'{"method":"x"}', b'{"id":1,"result":{}}', b'{"id":[],"method":"x"}'])
-def test_what_is_no_request_is_told_to_come_back(asked: bytes) -> None:
+def test_unanswered_notification_gets_503(asked: bytes) -> None:
     for to in (SESSIONS, MESSAGES):
         told = unavailable(to, asked, "gone")
         assert (told.status_code, told.headers["retry-after"]) == (503, "1")
@@ -138,8 +140,8 @@ def test_what_is_no_request_is_told_to_come_back(asked: bytes) -> None:
     assert unavailable(MESSAGES, PINGED, "gone").status_code == 503  # whose answer comes on the stream, if anywhere
 
 
-def test_each_request_of_a_batch_that_has_no_whole_answer_is_told_so() -> None:
-    """Wherever the stream was cut, within an event or its first bytes."""
+def test_each_request_of_a_batch_without_a_whole_answer_gets_an_error() -> None:
+    """The stream may be cut anywhere, even within an event or its first bytes."""
     asked = b'[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":"1","method":"ping"},{"method":"n"}]'
     event = b'event: message\r\ndata: {"jsonrpc":"2.0","id":1,"result":{"text":"%b"}}\r\n\r\n' % (b"x" * 5000)
     for size in (1, 7, 1023, 4096, len(event)):
@@ -153,8 +155,8 @@ def test_each_request_of_a_batch_that_has_no_whole_answer_is_told_so() -> None:
 
 
 @cases("first", [b"\x00" * 32, b"\xff" * 32])
-def test_messages_are_sealed_with_the_key_that_the_fleet_has_now(first: bytes) -> None:
-    """Whichever of two keys is the greater: the ciphers follow the ring."""
+def test_frames_are_sealed_with_the_newest_key_of_the_fleet(first: bytes) -> None:
+    """The newest key is used whichever of two keys is the greater."""
     key, other = FleetKey("a secret"), FleetKey("a secret")
     seal = Seal(key)
     key.ring = [first]

@@ -1,4 +1,4 @@
-"""What stdio keeps of a parent that asks and takes no answers."""
+"""Stdio limits what it keeps for a parent that sends calls and takes no answers."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def answer(number: int) -> SessionMessage:
     return SessionMessage(types.JSONRPCResponse(jsonrpc="2.0", id=number, result={}))
 
 
-async def test_no_more_is_read_until_some_answers_are_taken() -> None:
-    """Each call that is read and not answered takes memory."""
+async def test_reading_stops_at_the_limit_of_open_calls_until_answers_are_taken() -> None:
+    """Each unanswered call takes memory."""
     calls = OpenCalls()
     reading = ReadStream(questions(), calls, 3.0, asyncio.Event())
     for _ in range(MOST_OPEN):
@@ -37,7 +37,7 @@ async def test_no_more_is_read_until_some_answers_are_taken() -> None:
     assert (await waiting).message.id == MOST_OPEN + 1  # type: ignore[union-attr]
 
 
-async def test_a_parent_that_takes_none_for_long_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_parent_that_takes_no_answers_ends_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "UNREAD_SECONDS", 0.0)
     monkeypatch.setattr(module, "FAREWELL_SECONDS", 0.0)
     calls, stop = OpenCalls(), asyncio.Event()

@@ -1,4 +1,4 @@
-"""What `tools/list` says beside the tools: whether everybody is answered the same, which is what caches go by."""
+"""`tools/list` states whether everybody gets the same list, which caches go by."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ def listing(flag: Any) -> ToolListing:
 
 
 @cases("flag", SAME)
-def test_a_list_that_is_the_same_for_everybody_is_public(flag: Any) -> None:
+def test_tool_list_equal_for_everybody_is_public(flag: Any) -> None:
     own = listing(flag)
     assert own.result(ALICE)["cacheScope"] == "public"
     assert own.digest(ALICE) == own.digest(BOB) == own.digest(Principal())
 
 
 @cases("flag", DIFFERENT)
-def test_a_list_that_flags_make_depend_on_the_user_is_private(flag: Any) -> None:
-    """For everybody, those included who have what all have."""
+def test_tool_list_that_depends_on_the_user_by_flags_is_private(flag: Any) -> None:
+    """It is private even for users whose list is the common one."""
     own = listing(flag)
     for who in (ALICE, BOB, Principal()):
         assert own.result(who)["cacheScope"] == "private"
 
 
-def test_a_list_by_the_scopes_of_a_token_is_private() -> None:
+def test_tool_list_restricted_by_scopes_is_private() -> None:
     granted = Principal(user="alice", scopes=frozenset({registered("lookup_order").tool.scope}))
     own = listing({})
     assert own.result(granted)["cacheScope"] == "private"
@@ -47,7 +47,7 @@ def test_a_list_by_the_scopes_of_a_token_is_private() -> None:
     assert own.digest(granted) != own.digest(ALICE)
 
 
-def test_digests_differ_exactly_where_lists_do() -> None:
+def test_list_digests_differ_exactly_where_lists_do() -> None:
     own = listing(FOR_ALICE)
     assert own.digest(ALICE) != own.digest(BOB)
     assert own.digest(BOB) == own.digest(Principal())

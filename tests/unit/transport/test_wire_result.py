@@ -1,4 +1,4 @@
-"""What is written of a result is what the SDK makes of it, for every version."""
+"""A serialized result equals that of the SDK in every protocol version."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ META = {"com.mangaassist/call": {"callId": "1", "degraded": [], "budget": {"turn
 @cases("version", [*HANDSHAKE_PROTOCOL_VERSIONS, *MODERN_PROTOCOL_VERSIONS])
 @cases("beside", [[], [BESIDE]])
 @cases("value", VALUES)
-def test_it_is_what_the_sdk_writes(version: str, value: dict[str, Any], beside: list[dict[str, Any]]) -> None:
+def test_serialized_result_equals_that_of_the_sdk(version: str, value: dict[str, Any], beside: list[dict[str, Any]]) -> None:
     failed = "error" in value
     block = {"type": "text", "text": compact(value)} | ({} if failed else FROM_ELSEWHERE)
     result = {

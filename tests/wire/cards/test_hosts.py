@@ -1,4 +1,4 @@
-"""Hosts that show cards, made with the official clients: each is told the same of them, over each transport and era."""
+"""Hosts that show cards, on the official clients, get the same metadata over each transport and era."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def check(seen: dict[str, Any]) -> None:
 
 
 @cases("name", [name for name, transport in TRANSPORTS.items() if not transport.strands])
-async def test_a_host_on_sdk_2_x_sees_card_metadata_in_tools_resources_and_results(
+async def test_host_on_sdk_2_x_sees_card_metadata_in_tools_resources_and_results(
     name: str, whole: Serving, fresh: Connections
 ) -> None:
     host = fresh.open(name, whole.url, extensions=[advertise(NAME, DECLARED)])
@@ -61,7 +61,7 @@ async def test_a_host_on_sdk_2_x_sees_card_metadata_in_tools_resources_and_resul
     check({"tools": tools, "resources": metas, "read": read, "beside": stock.meta})
 
 
-async def test_a_host_is_listed_its_tools_in_as_few_bytes_as_everybody(whole: Serving, fresh: Connections) -> None:
+async def test_tool_list_for_a_card_host_stays_within_the_size_limit(whole: Serving, fresh: Connections) -> None:
     host = fresh.open("http-2026", whole.url, extensions=[advertise(NAME, DECLARED)])
     assert isinstance(host, OfSdk)
     assert len(json.dumps(await host.listed(), ensure_ascii=False, separators=(",", ":")).encode()) <= MOST_BYTES
@@ -76,15 +76,15 @@ def printed(command: list[str], cache: Path, folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", ["sse", "http"])
-def test_a_host_of_the_1_x_line_is_told_the_same(kind: str, whole: Serving, cache: Path, tmp_path: Path) -> None:
+def test_host_on_sdk_1_x_sees_the_same_card_metadata(kind: str, whole: Serving, cache: Path, tmp_path: Path) -> None:
     path = {"sse": "/sse", "http": "/mcp"}[kind]
     program = [str(python_of("clients/mcp-1")), "-W", "ignore", str(installed.CLIENTS / "mcp1_cards.py")]
     check(printed([*program, kind, whole.url + path], cache, tmp_path))
 
 
 @pytest.mark.parametrize("kind", ["sse", "http"])
-def test_a_host_in_typescript_is_told_the_same(kind: str, whole: Serving, cache: Path, tmp_path: Path) -> None:
-    """And finds a tool's page by the specification's own library."""
+def test_typescript_host_sees_the_same_card_metadata(kind: str, whole: Serving, cache: Path, tmp_path: Path) -> None:
+    """The specification's own library finds a tool's page in it."""
     path = {"sse": "/sse", "http": "/mcp"}[kind]
     program = installed.node().beside(installed.CLIENTS / "typescript_cards.mjs")
     seen = printed([*program, kind, whole.url + path], cache, tmp_path)
@@ -92,8 +92,8 @@ def test_a_host_in_typescript_is_told_the_same(kind: str, whole: Serving, cache:
     assert seen["found"] == TOLD
 
 
-def test_the_specifications_own_schema_takes_what_is_said() -> None:
-    """As the reference implementation has written it down, beside the facts in this repository's own words."""
+def test_card_metadata_is_valid_by_the_reference_schema() -> None:
+    """The schema is that of the reference implementation, beside this repository's own checks."""
     library = installed.node().folder / "node_modules/@modelcontextprotocol/ext-apps/dist/src/generated/schema.json"
     schema = json.loads(library.read_text("utf-8"))
 

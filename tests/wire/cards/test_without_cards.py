@@ -1,4 +1,4 @@
-"""Who has not declared cards is sent the bytes that a server sends which has none; and such a server is one."""
+"""A client without cards gets the same bytes as from a server that has no cards."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def fixed(answer: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("name", list(OVER))
-async def test_who_declares_nothing_is_sent_the_same_bytes(
+async def test_client_without_cards_gets_the_same_bytes_as_from_a_server_without_cards(
     name: str, whole: Serving, bare: Serving, bare_tree: Path, cache: Path
 ) -> None:
     now, before = await OVER[name](whole, (ROOT, cache), {}, ASKED), await OVER[name](bare, (bare_tree, cache), {}, ASKED)
@@ -48,7 +48,7 @@ async def test_who_declares_nothing_is_sent_the_same_bytes(
 
 
 @pytest.mark.parametrize("name", [name for name in OVER if name != "stdio"])
-async def test_a_server_without_the_room_tells_hosts_of_no_cards(
+async def test_server_without_the_cards_folder_ignores_declared_cards(
     name: str, bare: Serving, bare_tree: Path, cache: Path
 ) -> None:
     told = await OVER[name](bare, (bare_tree, cache), {"extensions": {NAME: DECLARED}}, ASKED)
@@ -58,8 +58,8 @@ async def test_a_server_without_the_room_tells_hosts_of_no_cards(
 
 @pytest.mark.parametrize("name", ["http-2025", "sse", "websocket"])
 @pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK.keys())
-async def test_junk_is_as_good_as_nothing(name: str, junk: Any, whole: Serving, cache: Path) -> None:
-    """What a handshake says is cut to what is understood of it before anything else reads it."""
+async def test_malformed_card_declaration_is_ignored(name: str, junk: Any, whole: Serving, cache: Path) -> None:
+    """A handshake's capabilities are trimmed to the understood ones before anything reads them."""
     told, plain = (
         await OVER[name](whole, (ROOT, cache), {"extensions": {NAME: junk}}, ASKED),
         await OVER[name](whole, (ROOT, cache), {}, ASKED),
@@ -68,10 +68,10 @@ async def test_junk_is_as_good_as_nothing(name: str, junk: Any, whole: Serving, 
 
 
 @pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK.keys())
-async def test_junk_with_each_request_is_nothing_or_refused_as_the_protocol_refuses_it(
+async def test_malformed_card_declaration_of_2026_is_ignored_or_refused_by_the_protocol(
     junk: Any, whole: Serving, cache: Path
 ) -> None:
-    """The 2026 era has a form for what is declared: settings of an extension are an object."""
+    """In the 2026 era the settings of an extension have to be an object."""
     told, plain = (
         await OVER["http-2026"](whole, (ROOT, cache), {"extensions": {NAME: junk}}, ASKED),
         await OVER["http-2026"](whole, (ROOT, cache), {}, ASKED),

@@ -1,5 +1,5 @@
-"""Two servers in this process on one Redis, or one folder of sockets: what reaches either is answered by the one with the
-session, as if it had come there."""
+"""Two servers in this process share one Redis or one folder of sockets: a message that reaches either is answered by the
+one that holds the session."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ async def opened(port: int) -> str:
     return session
 
 
-async def test_a_message_to_the_other_replica_is_answered_on_the_stream(each_way: Settings) -> None:
+async def test_message_posted_to_the_other_replica_is_answered_on_the_stream(each_way: Settings) -> None:
     async with two_of(each_way) as (one, two, _), SseClient.to(one.port, proof()) as client:
         client.port = two.port
         for number in range(5):
@@ -100,8 +100,8 @@ async def test_a_message_to_the_other_replica_is_answered_on_the_stream(each_way
         assert len([each for each in client.heard if "result" in each]) == 6  # each once
 
 
-async def test_the_other_replica_serves_from_the_first_moment(settings: Settings) -> None:
-    """Whoever has read the name of its stream may post to it wherever they like."""
+async def test_other_replica_accepts_messages_as_soon_as_the_stream_is_announced(settings: Settings) -> None:
+    """A client that has read its stream's name may post to either replica."""
     async with two_of(settings) as (one, two, _):
         for _ in range(20):
             async with Connection.to(one.port) as stream, Connection.to(two.port) as posts:
@@ -114,7 +114,7 @@ async def test_the_other_replica_serves_from_the_first_moment(settings: Settings
                 assert json.loads(event.partition("data: ")[2])["id"] == "init"
 
 
-async def test_a_call_runs_in_a_session_of_the_other_replica(each_way: Settings) -> None:
+async def test_call_runs_in_a_session_held_by_the_other_replica(each_way: Settings) -> None:
     async with two_of(each_way) as (one, two, _):
         session = await opened(one.port)
         answer = await post(two.port, session, call("get_manga_details", {"title_id": "manga-001001"}, number=7))
@@ -125,8 +125,8 @@ async def test_a_call_runs_in_a_session_of_the_other_replica(each_way: Settings)
 
 
 @pytest.mark.parametrize("wrong", ["another principal", "no such session"])
-async def test_who_did_not_open_a_session_learns_nothing_of_it_on_any_replica(wrong: str, settings: Settings) -> None:
-    """Word for word what is said where the session is."""
+async def test_foreign_session_is_not_revealed_on_any_replica(wrong: str, settings: Settings) -> None:
+    """The answer is word for word that of the replica with the session."""
     async with two_of(settings) as (one, two, _):
         session, secret = await opened(one.port), OTHER
         async with SseClient.to(one.port, proof()) as client:
@@ -142,8 +142,8 @@ async def test_who_did_not_open_a_session_learns_nothing_of_it_on_any_replica(wr
         assert (await post(two.port, await opened(one.port), message("ping"))).status == 200
 
 
-async def test_a_refusal_is_said_where_it_was_asked_for(settings: Settings) -> None:
-    """Before it is passed on, and by the one that holds the session."""
+async def test_refusals_are_returned_by_the_replica_that_was_asked(settings: Settings) -> None:
+    """A request may be refused before it is relayed, or by the replica that holds the session."""
     async with two_of(settings) as (one, two, held), SseClient.to(one.port, proof()) as client:
         client.port = two.port
         held.gate.clear()
@@ -157,8 +157,8 @@ async def test_a_refusal_is_said_where_it_was_asked_for(settings: Settings) -> N
         assert "result" in await client.answer_to(number)
 
 
-async def test_large_arguments_are_passed_on_whole(each_way: Settings) -> None:
-    """As large as a message may be, beyond what goes through a channel."""
+async def test_large_arguments_are_relayed_whole(each_way: Settings) -> None:
+    """They are as large as a message may be, and larger than a pub/sub message of the relay."""
     async with two_of(each_way) as (one, two, _):
         async with SseClient.to(one.port, proof()) as client:
             client.port = two.port
@@ -169,7 +169,7 @@ async def test_large_arguments_are_passed_on_whole(each_way: Settings) -> None:
         assert "structuredContent" in said.json()["result"]
 
 
-async def test_a_cancellation_on_one_replica_stops_the_call_that_another_passed_on(
+async def test_cancellation_via_one_replica_stops_a_call_relayed_by_another(
     settings: Settings,
 ) -> None:
     async with two_of(settings) as (one, two, held):
@@ -199,10 +199,10 @@ async def test_delete_ends_a_session_from_any_replica(settings: Settings) -> Non
         assert len(one.http.endpoint.sessions) == 0
 
 
-async def test_the_stream_of_a_session_is_opened_and_left_through_the_other_replica(
+async def test_stream_of_a_session_is_opened_and_reopened_via_the_other_replica(
     each_way: Settings,
 ) -> None:
-    """And opened again: the first one's end is known where the session is."""
+    """The session's replica learns of the end of the first stream."""
     async with two_of(each_way) as (one, two, _):
         session = await opened(one.port)
         headers = {"accept": "text/event-stream", **proof(), "mcp-session-id": session, "mcp-protocol-version": VERSION_2025}
@@ -223,7 +223,7 @@ async def test_the_stream_of_a_session_is_opened_and_left_through_the_other_repl
                     assert status == 409  # until the last one's end has come there
 
 
-async def test_a_client_that_goes_away_ends_what_was_passed_on_for_it(settings: Settings) -> None:
+async def test_disconnected_client_ends_its_relayed_requests(settings: Settings) -> None:
     async with two_of(settings) as (one, two, held):
         session = await opened(one.port)
         assert isinstance(one.app.reach, RelayReach)
@@ -236,7 +236,7 @@ async def test_a_client_that_goes_away_ends_what_was_passed_on_for_it(settings: 
         await eventually(lambda: not len(one.app.reach._served) and not len(two.app.reach._forwarder))
 
 
-async def test_without_another_process_to_reach_nothing_is_opened(valkey: RedisAddress) -> None:
+async def test_relay_is_not_opened_for_a_single_process(valkey: RedisAddress) -> None:
     for settings in (Settings(), Settings(redis_url=f"unix://{valkey.path}", relay="off")):
         async with in_process(settings=settings) as own:
             assert type(own.app.reach) is Reach
@@ -244,7 +244,7 @@ async def test_without_another_process_to_reach_nothing_is_opened(valkey: RedisA
                 assert "." not in client.messages
 
 
-async def test_without_redis_a_replica_serves_its_own_and_says_so_of_others() -> None:
+async def test_replica_without_redis_serves_its_own_sessions_and_refuses_others_with_503() -> None:
     with private_valkey() as redis:
         settings = Settings(redis_url=f"redis://127.0.0.1:{redis.port}")
         async with two_of(settings) as (one, two, _), SseClient.to(one.port) as client:
@@ -270,8 +270,8 @@ async def test_without_redis_a_replica_serves_its_own_and_says_so_of_others() ->
             assert not (await client.call("get_manga_details", {"title_id": "manga-001002"}))["isError"]
 
 
-async def test_no_token_passes_through_redis_and_nobody_outside_the_fleet_speaks_there() -> None:
-    """Not the bearer, nor a customer's words; what somebody else publishes is heard by nobody."""
+async def test_no_token_passes_through_redis_and_foreign_messages_are_ignored() -> None:
+    """Neither bearer nor customer text is readable there, and messages published by others have no effect."""
     said, word = call("search_manga_catalog", {"query": "a word of a customer"}), b"a word of a customer"
     with private_valkey() as redis:
         settings = Settings(redis_url=f"redis://127.0.0.1:{redis.port}", auth="token", auth_tokens=(ONE, OTHER))
@@ -304,8 +304,8 @@ def _headers(session: str) -> list[tuple[bytes, bytes]]:
     return [(name.encode(), value.encode()) for name, value in named.items()]
 
 
-async def test_a_customers_own_token_is_proven_where_it_came_in() -> None:
-    """In each message of a batch; what has none is passed on to the byte."""
+async def test_user_tokens_are_replaced_by_placeholders_in_relayed_messages() -> None:
+    """Each message of a batch is handled; a message without a token is relayed unchanged."""
     one = {"jsonrpc": "2.0", "id": 1, "params": {"_meta": {"com.mangaassist/userToken": "a.b.c", "x": 1}, "name": "é"}}
     for body in (
         json.dumps(one),
@@ -320,7 +320,7 @@ async def test_a_customers_own_token_is_proven_where_it_came_in() -> None:
         assert strip_tokens(body) == (body, {})
 
 
-async def test_a_stream_is_open_again_at_once_after_a_restart_of_redis() -> None:
+async def test_stream_is_reopened_at_once_after_a_restart_of_redis() -> None:
     """Its owner ends what it cannot tell to be alive: the client's next one was refused with 409 for 13 seconds, and the
     SDK's clients give up after two."""
     with private_valkey() as redis:
@@ -351,8 +351,8 @@ async def test_a_stream_is_open_again_at_once_after_a_restart_of_redis() -> None
                             pass
 
 
-async def test_what_one_replica_has_asked_a_client_another_hears_the_answer_to(valkey: RedisAddress) -> None:
-    """The state that a client of 2026 carries is sealed by a key of the fleet: forty questions, each answered elsewhere."""
+async def test_answer_to_a_question_of_one_replica_is_accepted_by_another(valkey: RedisAddress) -> None:
+    """The state that a 2026 client carries is sealed by the fleet's key; forty answers go to the other replica."""
     question = elicitation("Your name?", name={"type": "string"})
     asks = tool("asks", "Asks.", asking("Told", user=question), asks=True)
     capable = {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {}}}

@@ -1,4 +1,4 @@
-"""Another process sends an answer no faster than its client takes it."""
+"""A relayed answer is sent no faster than its client reads."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def scope() -> Scope:
     return {**own, "client": ("127.0.0.1", 1), "manga.arrived": time.monotonic()}
 
 
-async def test_nothing_is_sent_ahead_of_a_reader_but_a_window(tmp_path: Path) -> None:
+async def test_owner_sends_at_most_one_window_ahead_of_the_reader(tmp_path: Path) -> None:
     app, client = Owner(), Client()
     async with joined(tmp_path, app) as (forwarder, served, owner):
         asking = asyncio.create_task(forwarder.forward(owner, SESSIONS, b"{}", scope(), client.receive, client.send))
@@ -100,7 +100,7 @@ async def test_nothing_is_sent_ahead_of_a_reader_but_a_window(tmp_path: Path) ->
         assert client.body == b"".join(bytes([number % 256]) * LARGEST_PART for number in range(PARTS))
 
 
-async def test_an_owner_waits_for_nobody_who_has_left_or_takes_nothing_for_long(
+async def test_owner_stops_waiting_for_a_client_that_left_or_reads_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app, client = Owner(), Client()
@@ -118,8 +118,10 @@ async def test_an_owner_waits_for_nobody_who_has_left_or_takes_nothing_for_long(
         await asyncio.gather(again, return_exceptions=True)
 
 
-async def test_a_process_that_states_no_window_is_sent_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the last release does, whose answers are bounded where they are read."""
+async def test_answer_is_sent_without_flow_control_to_a_process_without_a_window(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The previous release states no window; it bounds answers where it reads them."""
     monkeypatch.setattr(forwarding, "WINDOW", 0)
     monkeypatch.setattr(forwarding, "MOST_UNREAD_BYTES", PARTS * LARGEST_PART)
     app, client = Owner(), Client()

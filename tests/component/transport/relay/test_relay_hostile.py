@@ -1,4 +1,4 @@
-"""What goes wrong between two processes, and what is said there by somebody who should not: nothing waits for ever for it."""
+"""Failures and hostile messages between two processes: no client waits for ever."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ async def process(
             await own.aclose()
 
 
-async def test_a_large_answer_arrives_whole(valkey: RedisAddress) -> None:
-    """Of which no part overtakes another, however large each is."""
+async def test_large_answer_arrives_whole(valkey: RedisAddress) -> None:
+    """Its parts arrive in order, however large each is."""
     answer = os.urandom(300_001)
 
     async def own(scope: Scope, receive: Receive, send: Send) -> None:
@@ -104,8 +104,8 @@ async def test_a_large_answer_arrives_whole(valkey: RedisAddress) -> None:
 
 
 @cases("to", [MESSAGES, SESSIONS])
-async def test_a_request_that_was_taken_and_then_lost_is_not_waited_for_for_ever(to: str, valkey: RedisAddress) -> None:
-    """As when its owner lost the channel with the request in it; here nobody there knows what it is for."""
+async def test_request_lost_by_its_owner_is_answered_with_an_error_in_time(to: str, valkey: RedisAddress) -> None:
+    """The owner may have lost its channel with the request in it; here it does not know the request."""
     told = CollectorRegistry()
     async with process(valkey) as one, process(valkey, 0.2, told) as two:
         client = Client()
@@ -119,7 +119,7 @@ async def test_a_request_that_was_taken_and_then_lost_is_not_waited_for_for_ever
 
 
 @cases("garbage", [b"", b"\xff", b"{}", b"@", b"@nothing", b"[" * 99_999, b'{"k":"part","from":"a","n":1}'])
-async def test_who_hears_garbage_goes_on(garbage: bytes, valkey: RedisAddress) -> None:
+async def test_malformed_relay_messages_do_not_stop_the_receiver(garbage: bytes, valkey: RedisAddress) -> None:
     heard: list[str] = []
 
     async def own(scope: Scope, receive: Receive, send: Send) -> None:
@@ -136,7 +136,7 @@ async def test_who_hears_garbage_goes_on(garbage: bytes, valkey: RedisAddress) -
         assert (client.status, client.body, heard) == (202, b"Accepted", ["/"])
 
 
-async def test_a_part_of_an_answer_counts_only_from_who_was_asked(valkey: RedisAddress) -> None:
+async def test_response_part_from_another_process_than_the_owner_is_ignored(valkey: RedisAddress) -> None:
     async def own(scope: Scope, receive: Receive, send: Send) -> None:
         forged = Part("f" * 12, 1, 0, b"forged", False, 200, [])
         await one._relay.send(two._relay.own, forged.encode())
@@ -163,8 +163,8 @@ async def _failure(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 @cases("ends", [_nothing, _failure])
-async def test_a_request_whose_owner_ends_without_an_answer_gets_one(ends: ASGIApp, valkey: RedisAddress) -> None:
-    """An error of its own: a client waits for ever for a stream that has ended, and for a POST that has failed."""
+async def test_owner_that_ends_without_an_answer_gives_the_client_an_error(ends: ASGIApp, valkey: RedisAddress) -> None:
+    """Without an error a client waits for ever for an ended stream and for a failed POST."""
     async with process(valkey) as one, process(valkey) as two:
         one._apps[SESSIONS] = ends
         client = Client()
@@ -194,8 +194,8 @@ async def passed_on(asker: RelayReach, owner: RelayReach, to: str, body: bytes =
     return client
 
 
-async def test_what_its_owner_is_at_is_waited_for_however_long_it_takes(valkey: RedisAddress) -> None:
-    """It says that it has taken it: under load an answer begins later than anybody would wait without a sign."""
+async def test_acknowledged_request_is_waited_for_without_a_limit(valkey: RedisAddress) -> None:
+    """Under load an answer begins later than the limit for unacknowledged requests."""
     gate, ran = asyncio.Event(), list[bytes]()
     async with process(valkey) as one, process(valkey, 0.5) as two:
         one._apps[SESSIONS] = gated(gate, ran, 200)
@@ -208,8 +208,8 @@ async def test_what_its_owner_is_at_is_waited_for_however_long_it_takes(valkey: 
 
 
 @pytest.mark.parametrize("to", [MESSAGES, SESSIONS])
-async def test_what_redis_passes_on_too_late_to_say_so_is_asked_once_and_answered(to: str) -> None:
-    """Whoever asks was told that nobody had it, while its owner was at it."""
+async def test_request_delayed_in_redis_runs_once_and_is_answered(to: str) -> None:
+    """The asking process was told that nobody had the request, while its owner worked on it."""
     gate, ran = asyncio.Event(), list[bytes]()
     gate.set()
     with private_valkey() as redis:
@@ -220,8 +220,8 @@ async def test_what_redis_passes_on_too_late_to_say_so_is_asked_once_and_answere
             assert (client.status, client.body, ran) == (202, b"answered", [PING])
 
 
-async def test_a_message_whose_client_was_told_to_come_back_runs_once(valkey: RedisAddress) -> None:
-    """Its owner was at it all the while, and the client says it again, wherever that leads; another runs for itself."""
+async def test_message_repeated_after_a_503_runs_once(valkey: RedisAddress) -> None:
+    """The owner works on the first while the client repeats it to either replica; another message runs by itself."""
     gate, ran = asyncio.Event(), list[bytes]()
     async with process(valkey) as one, process(valkey, 0.05) as two, process(valkey) as three:
         one._apps[MESSAGES] = gated(gate, ran)
@@ -235,7 +235,7 @@ async def test_a_message_whose_client_was_told_to_come_back_runs_once(valkey: Re
         assert ran == [PING, PING], "what comes a third time is another"
 
 
-async def test_every_call_of_a_batch_whose_owner_dies_gets_its_error(valkey: RedisAddress) -> None:
+async def test_every_unanswered_call_of_a_batch_gets_an_error_when_its_owner_dies(valkey: RedisAddress) -> None:
     batch = json.dumps([{"jsonrpc": "2.0", "id": number, "method": "ping"} for number in range(20)]).encode()
     answers = [b'event: message\r\ndata: {"jsonrpc":"2.0","id":%d,"result":{}}\r\n\r\n' % number for number in range(6)]
     told, hold = asyncio.Event(), asyncio.Event()
@@ -265,8 +265,8 @@ async def test_every_call_of_a_batch_whose_owner_dies_gets_its_error(valkey: Red
     assert [each["id"] for each in events if "error" in each] == list(range(6, 20))
 
 
-async def test_a_request_that_is_published_once_more_runs_no_second_time(valkey: RedisAddress) -> None:
-    """While it runs, and after it is answered."""
+async def test_replayed_relay_request_does_not_run_again(valkey: RedisAddress) -> None:
+    """It is replayed while the first runs, and after the answer."""
     gate, ran = asyncio.Event(), list[bytes]()
     async with process(valkey) as one, process(valkey) as two:
         one._apps[MESSAGES] = gated(gate, ran)

@@ -1,4 +1,4 @@
-"""Calls that go past the SDK's dispatcher on an SSE stream: what is told, asked, cancelled and cut off is as beside it."""
+"""Direct calls on an SSE stream, past the SDK's dispatcher, behave like those through it."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ async def opened(own: Talk) -> None:
     own.post(INITIALIZED)
 
 
-async def test_a_plain_call_takes_the_short_way() -> None:
+async def test_plain_tool_call_bypasses_the_sdk_dispatcher() -> None:
     async with talk() as own:
         await opened(own)
         own.post(call(arguments={"a": 1}))
@@ -147,7 +147,7 @@ async def test_a_plain_call_takes_the_short_way() -> None:
         {"_meta": None},
     ],
 )
-async def test_whatever_else_there_is_takes_the_long_way(params: dict[str, Any]) -> None:
+async def test_call_with_unusual_parameters_goes_through_the_sdk_dispatcher(params: dict[str, Any]) -> None:
     async with talk() as own:
         await opened(own)
         own.post(call(**params))
@@ -156,7 +156,7 @@ async def test_whatever_else_there_is_takes_the_long_way(params: dict[str, Any])
 
 
 @cases("params", [{"arguments": []}, {"_meta": {"progressToken": 1.5}}, {"name": 5}, {"_meta": []}])
-async def test_what_is_malformed_is_refused_as_ever(params: dict[str, Any]) -> None:
+async def test_malformed_call_is_refused_with_invalid_params(params: dict[str, Any]) -> None:
     async with talk() as own:
         await opened(own)
         own.post(call(**params))
@@ -164,7 +164,7 @@ async def test_what_is_malformed_is_refused_as_ever(params: dict[str, Any]) -> N
         assert own.direct == own.long == []
 
 
-async def test_before_the_handshake_nothing_is_called() -> None:
+async def test_call_before_the_handshake_is_refused() -> None:
     async with talk(call(0)) as own:
         assert "error" in await own.answer(0)
         own.post(call(1))
@@ -172,7 +172,7 @@ async def test_before_the_handshake_nothing_is_called() -> None:
         assert own.direct == own.long == []
 
 
-async def test_the_other_era_is_refused_after_a_handshake() -> None:
+async def test_call_of_the_2026_era_is_refused_after_a_2025_handshake() -> None:
     async with talk() as own:
         await opened(own)
         own.post(call(_meta=ENVELOPE))
@@ -180,7 +180,7 @@ async def test_the_other_era_is_refused_after_a_handshake() -> None:
         assert own.direct == own.long == []
 
 
-async def test_progress_is_told_to_whom_asked_for_it() -> None:
+async def test_progress_is_sent_only_to_a_call_with_a_progress_token() -> None:
     async with talk() as own:
         await opened(own)
         own.post(call(1))
@@ -190,14 +190,14 @@ async def test_progress_is_told_to_whom_asked_for_it() -> None:
         assert told == [{"progressToken": 0, "progress": 1, "total": 2, "message": "on it"}]
 
 
-async def test_an_error_of_the_protocol_is_answered_as_one() -> None:
+async def test_protocol_error_is_answered_as_a_json_rpc_error() -> None:
     async with talk() as own:
         await opened(own)
         own.post(call(arguments={"wrong": True}))
         assert (await own.answer(1))["error"] == {"code": types.INTERNAL_ERROR, "message": "no"}
 
 
-async def test_a_call_may_ask_its_client() -> None:
+async def test_call_may_send_a_request_to_its_client() -> None:
     async with talk() as own:
         await opened(own)
         own.post(call(7, arguments={"ask": True}))
@@ -208,7 +208,7 @@ async def test_a_call_may_ask_its_client() -> None:
 
 
 @cases("written", [lambda number: number, str])
-async def test_a_cancelled_call_is_not_answered(written: Callable[[int], Any]) -> None:
+async def test_cancelled_call_is_not_answered(written: Callable[[int], Any]) -> None:
     async with talk() as own:
         await opened(own)
         own.post(call(5, arguments={"wait": True}))
@@ -221,7 +221,7 @@ async def test_a_cancelled_call_is_not_answered(written: Callable[[int], Any]) -
         assert all(each.get("id") != 5 for each in own.said)
 
 
-async def test_a_call_that_is_cancelled_before_it_has_begun_is_over() -> None:
+async def test_call_cancelled_before_it_has_begun_ends() -> None:
     async with talk() as own:
         await opened(own)
         own.post(call(5, arguments={"wait": True}))
@@ -230,7 +230,7 @@ async def test_a_call_that_is_cancelled_before_it_has_begun_is_over() -> None:
 
 
 @cases("begun", [False, True])
-async def test_the_end_of_a_stream_cancels_its_calls(begun: bool) -> None:
+async def test_end_of_a_stream_cancels_its_calls_with_connection_closed(begun: bool) -> None:
     async with talk() as own:
         await opened(own)
         own.post(call("7", arguments={"wait": True}))
@@ -241,7 +241,7 @@ async def test_the_end_of_a_stream_cancels_its_calls(begun: bool) -> None:
     assert ended == {"7": types.CONNECTION_CLOSED, "07": types.CONNECTION_CLOSED}
 
 
-async def test_a_call_whose_answer_is_not_read_ends_with_its_stream() -> None:
+async def test_call_whose_answer_is_not_read_ends_with_its_stream() -> None:
     async with talk() as own:
         await opened(own)
         own.post(call(99))
@@ -249,7 +249,7 @@ async def test_a_call_whose_answer_is_not_read_ends_with_its_stream() -> None:
     assert [each for each in asyncio.all_tasks() if each.get_name() == "direct call"] == []
 
 
-async def test_a_conversation_that_is_cancelled_tells_what_it_cuts_off() -> None:
+async def test_cancelled_conversation_answers_its_calls_with_connection_closed() -> None:
     async with talk() as own:
         await opened(own)
         own.post(call(5, arguments={"wait": True}))
@@ -260,7 +260,7 @@ async def test_a_conversation_that_is_cancelled_tells_what_it_cuts_off() -> None
     assert [each["error"]["code"] for each in own.said if each.get("id") == 5] == [types.CONNECTION_CLOSED]
 
 
-async def test_messages_before_the_first_request_are_read_in_order_and_bounded() -> None:
+async def test_messages_before_the_first_request_are_kept_in_order_and_bounded() -> None:
     incoming = Incoming()
     opening = asyncio.create_task(incoming.opening())
     notification = types.JSONRPCNotification(jsonrpc="2.0", method="notifications/initialized")
@@ -274,7 +274,9 @@ async def test_messages_before_the_first_request_are_read_in_order_and_bounded()
     assert read == [*[notification] * 8, request]
 
 
-async def test_a_result_that_cannot_be_written_is_answered_without_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_result_that_cannot_be_serialized_is_an_internal_error_without_details(
+    monkeypatch: pytest.MonkeyPatch
+) -> None:
     def no_result(*_: object) -> bytes:
         raise ValueError("secret")
 

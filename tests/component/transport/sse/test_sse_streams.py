@@ -1,4 +1,4 @@
-"""The SSE streams of the edge over a real socket, with a server behind them that only knows how to wait and to echo."""
+"""SSE streams over a real socket, with an application behind them that only waits and echoes."""
 
 from __future__ import annotations
 
@@ -180,8 +180,8 @@ def call(name: str, number: int, **arguments: str) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
 
 
-async def test_a_stream_says_where_to_post_and_answers_what_is_posted(edge: Edge) -> None:
-    """The whole of the transport: an endpoint event, a 202 for each message, the answers as events."""
+async def test_stream_announces_its_post_address_and_answers_posted_messages(edge: Edge) -> None:
+    """An endpoint event, a 202 per message and answers as events are the whole transport."""
     async with opened(edge) as stream:
         assert b"content-type: text/event-stream" in stream.head.lower()
         assert stream.path.startswith("/messages/?session_id=")
@@ -191,16 +191,16 @@ async def test_a_stream_says_where_to_post_and_answers_what_is_posted(edge: Edge
         assert answer["result"]["content"][0]["text"] == said, "no line end of a text ends an event"
 
 
-async def test_answers_come_as_they_are_ready(edge: Edge) -> None:
-    """A slow call holds up no other of its stream."""
+async def test_answers_are_sent_as_they_become_ready(edge: Edge) -> None:
+    """A slow call delays no other call of its stream."""
     async with opened(edge) as stream:
         await stream.asked(INITIALIZE)
         assert (await stream.post(call("wait", 2)))[0] == 202
         assert (await stream.asked(call("echo", 3, say="first")))["id"] == 3
 
 
-async def test_a_client_that_goes_away_cancels_its_calls(edge: Edge) -> None:
-    """Nobody waits for the answer any more."""
+async def test_client_disconnect_cancels_its_calls(edge: Edge) -> None:
+    """Their answers could no longer be delivered."""
     async with opened(edge) as stream:
         await stream.asked(INITIALIZE)
         await stream.post(call("wait", 2))
@@ -221,10 +221,10 @@ async def test_a_client_that_goes_away_cancels_its_calls(edge: Edge) -> None:
         (b" " * (MOST_BYTES + 1), {}, 413),
     ],
 )
-async def test_what_is_no_message_is_refused_and_the_stream_goes_on(
+async def test_malformed_message_is_refused_and_the_stream_goes_on(
     body: bytes, headers: dict[str, str], status: int, edge: Edge, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """And nothing of it is said back or logged."""
+    """Neither the answer nor the log repeats its content."""
     async with opened(edge) as stream:
         await stream.asked(INITIALIZE)
         answer = await stream.post(body, **headers)
@@ -234,19 +234,19 @@ async def test_what_is_no_message_is_refused_and_the_stream_goes_on(
         assert (await stream.asked(call("echo", 2, say="still here")))["id"] == 2
 
 
-async def test_only_post_brings_messages(edge: Edge) -> None:
-    """405, whatever the session."""
+async def test_get_on_the_message_address_is_405(edge: Edge) -> None:
+    """The session does not matter."""
     assert (await request(edge.port, "GET", "/messages/?session_id=x"))[0] == 405
 
 
-async def test_head_is_answered_and_opens_nothing(edge: Edge) -> None:
-    """A probe that asks for the headers of the stream gets them and no stream."""
+async def test_head_request_opens_no_stream(edge: Edge) -> None:
+    """The probe gets the headers of a stream only."""
     assert await request(edge.port, "HEAD", "/sse") == (200, b"")
     assert open_streams(edge) == 0
 
 
-async def test_one_stream_too_many_is_told_to_come_back(edge: Edge) -> None:
-    """And a place that is free again is given away again."""
+async def test_stream_beyond_the_limit_gets_503_until_one_ends(edge: Edge) -> None:
+    """The freed slot is used again."""
     async with opened(edge):
         async with opened(edge):
             assert (await request(edge.port, "GET", "/sse"))[0] == 503
@@ -255,22 +255,22 @@ async def test_one_stream_too_many_is_told_to_come_back(edge: Edge) -> None:
             assert open_streams(edge) == 2
 
 
-async def test_a_flood_of_messages_is_refused(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What one stream may have waiting is bounded."""
+async def test_post_beyond_the_limit_of_unread_messages_gets_503(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The messages waiting for one stream are bounded."""
     monkeypatch.setattr(messages, "MOST_UNREAD", 0)
     async with opened(edge) as stream:
         assert (await stream.post(INITIALIZE))[0] == 503
 
 
-async def test_a_silent_stream_says_that_it_lives(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Proxies close connections that say nothing."""
+async def test_silent_stream_sends_ping_comments(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Proxies close silent connections."""
     monkeypatch.setattr(streams, "PING_SECONDS", 0.02)
     async with opened(edge) as stream:
         assert (await stream.event())[0] == "comment"
 
 
-async def test_a_stream_that_nobody_uses_gives_its_place(edge: Edge) -> None:
-    """Only when there is no room, and first the one that nothing was ever posted to."""
+async def test_unused_stream_yields_to_a_newcomer_after_its_timeout(edge: Edge) -> None:
+    """It yields only when no slot is free, and a stream without any posted message yields first."""
     async with opened(edge) as used, opened(edge) as unused:
         await used.asked(INITIALIZE)
         edge.clock.advance(UNUSED_SECONDS)
@@ -282,8 +282,8 @@ async def test_a_stream_that_nobody_uses_gives_its_place(edge: Edge) -> None:
             assert (await request(edge.port, "GET", "/sse"))[0] == 503
 
 
-async def test_a_stream_that_was_idle_for_long_gives_its_place(edge: Edge) -> None:
-    """The one that was last used the longest ago."""
+async def test_longest_idle_stream_yields_to_a_newcomer(edge: Edge) -> None:
+    """It is the stream whose last use is the longest ago."""
     async with opened(edge) as first, opened(edge) as second:
         await first.asked(INITIALIZE)
         await second.asked(INITIALIZE)
@@ -294,8 +294,8 @@ async def test_a_stream_that_was_idle_for_long_gives_its_place(edge: Edge) -> No
             assert (await first.asked(call("echo", 3, say="still here")))["id"] == 3
 
 
-async def test_whoever_holds_every_stream_gives_one_to_a_newcomer(edge: Edge) -> None:
-    """At once, the longest unused of theirs; to another one of their own they need not, and each keeps a fair share."""
+async def test_holder_of_every_stream_yields_one_to_another_principal(edge: Edge) -> None:
+    """The least recently used yields at once, but not to its own holder; each keeps a fair share."""
     async with opened(edge, "a") as first, opened(edge, "a") as second:
         for stream in (first, second):
             await stream.asked(INITIALIZE)
@@ -310,7 +310,7 @@ async def test_whoever_holds_every_stream_gives_one_to_a_newcomer(edge: Edge) ->
                 assert (await request(edge.port, "GET", "/sse", headers={"X-Principal": principal}))[0] == 503
 
 
-async def test_head_ends_no_stream_however_full_it_is(edge: Edge) -> None:
+async def test_head_request_ends_no_stream_when_all_slots_are_taken(edge: Edge) -> None:
     """It opens none either."""
     async with opened(edge, "a") as first, opened(edge, "a") as second:
         edge.clock.advance(IDLE_SECONDS)
@@ -319,8 +319,8 @@ async def test_head_ends_no_stream_however_full_it_is(edge: Edge) -> None:
             assert (await stream.asked(INITIALIZE))["id"] == 1
 
 
-async def test_an_id_is_taken_while_its_request_is_under_way(edge: Edge) -> None:
-    """And free again once that is answered or was cancelled; as a number and as a text it is another one."""
+async def test_request_id_is_refused_while_a_request_with_it_is_under_way(edge: Edge) -> None:
+    """It is free again after the answer or a cancellation; the number 1 and the text "1" are two ids."""
     async with opened(edge) as stream:
         await stream.asked(INITIALIZE)
         assert (await stream.post(call("wait", 7)))[0] == 202
@@ -336,16 +336,16 @@ async def test_an_id_is_taken_while_its_request_is_under_way(edge: Edge) -> None
         assert (await stream.asked({**call("echo", 0, say="as text"), "id": "7"}))["id"] == "7"
 
 
-async def test_so_many_requests_may_be_under_way_on_a_stream(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each holds a task."""
+async def test_requests_under_way_on_a_stream_are_limited(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each request holds a task."""
     monkeypatch.setattr(messages, "MOST_UNREAD", 2)
     async with opened(edge) as stream:
         await stream.asked(INITIALIZE)
         assert [(await stream.post(call("wait", number)))[0] for number in (2, 3, 4)] == [202, 202, 503]
 
 
-async def test_of_a_client_only_its_name_is_kept(edge: Edge) -> None:
-    """A stream may last for days, and what it was opened with would be kept as long."""
+async def test_client_name_is_kept_truncated_and_its_other_data_dropped(edge: Edge) -> None:
+    """A stream may last for days, and its opening message would be kept as long."""
     fat = {"experimental": {"x": {"y": "z" * 1000}}}
     client = {"name": "n" * 1000, "version": "1", "description": "d" * 1000}
     message = {**INITIALIZE, "params": {"protocolVersion": "2025-06-18", "capabilities": fat, "clientInfo": client}}
@@ -354,8 +354,8 @@ async def test_of_a_client_only_its_name_is_kept(edge: Edge) -> None:
         assert (await stream.asked(call("who", 2)))["result"]["content"][0]["text"] == f"{'n' * 128} None {{}}"
 
 
-async def test_closing_all_ends_every_stream_as_a_response_should(edge: Edge) -> None:
-    """The last chunk is there, calls under way are told that the connection closes, and no new stream is opened."""
+async def test_close_all_ends_every_stream_properly_and_refuses_new_ones(edge: Edge) -> None:
+    """The last chunk is sent, and calls under way are told that the connection closes."""
     async with opened(edge) as stream:
         await stream.asked(INITIALIZE)
         await stream.post(call("wait", 2))
@@ -366,8 +366,8 @@ async def test_closing_all_ends_every_stream_as_a_response_should(edge: Edge) ->
         assert (await request(edge.port, "GET", "/sse"))[0] == 503
 
 
-async def test_what_is_still_being_posted_when_all_are_closed_is_refused_and_not_taken(edge: Edge) -> None:
-    """Nobody would answer it: its stream has ended while its body was on the way."""
+async def test_message_still_being_posted_during_close_all_is_refused(edge: Edge) -> None:
+    """Its stream ended while its body was arriving, so it would get no answer."""
     async with opened(edge) as stream:
         await stream.asked(INITIALIZE)
         content = json.dumps(call("who", 2)).encode()

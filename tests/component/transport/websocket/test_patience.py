@@ -1,4 +1,4 @@
-"""WebSockets whose clients are slow, silent, or gone without a word: each bound that HTTP has, by a clock in the test's hand."""
+"""WebSocket clients that are slow, silent or gone: the bounds of HTTP hold, by the test's clock."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ async def waiting(own: Edge, client: WebSocket) -> None:
     await asyncio.wait_for(own.waiting.wait(), SECONDS)
 
 
-async def test_a_message_that_was_begun_has_to_be_whole_as_soon_as_a_request() -> None:
+async def test_message_that_was_begun_has_to_be_whole_within_the_request_timeout() -> None:
     async with edge() as own, websocket(own.port) as client:
         await waiting(own, client)
         own.connections.begun_by_one.clear()
@@ -119,8 +119,8 @@ async def test_a_message_that_was_begun_has_to_be_whole_as_soon_as_a_request() -
         await asyncio.wait_for(own.over.wait(), SECONDS)
 
 
-async def test_a_client_that_says_nothing_may_stay() -> None:
-    """As on an SSE stream: it is asked whether it lives, and need not do more."""
+async def test_silent_websocket_client_stays_connected() -> None:
+    """As on an SSE stream, it only has to answer pings."""
     async with edge() as own, websocket(own.port) as client:
         await client.introduced()
         own.clock.advance(10 * (REQUEST_SECONDS + ANSWER_SECONDS))
@@ -129,8 +129,8 @@ async def test_a_client_that_says_nothing_may_stay() -> None:
         await asyncio.wait_for(own.waiting.wait(), SECONDS)
 
 
-async def test_a_client_that_reads_nothing_is_let_go(caplog: pytest.LogCaptureFixture) -> None:
-    """With its calls, and without a word in the log, which is not for clients to fill."""
+async def test_websocket_client_that_reads_nothing_is_dropped_without_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    """Its calls are cancelled, and clients cannot fill the log."""
     async with edge() as own, websocket(own.port) as client:
         await waiting(own, client)
         for number in range(2, 32):
@@ -143,8 +143,8 @@ async def test_a_client_that_reads_nothing_is_let_go(caplog: pytest.LogCaptureFi
     assert len(own.sockets) == 0
 
 
-async def test_pongs_do_not_pile_up_for_a_client_that_reads_none() -> None:
-    """Who reads again has the answer to its last ping alone."""
+async def test_unread_pongs_do_not_pile_up() -> None:
+    """A client that reads again gets the answer to its last ping alone."""
     async with edge() as own, websocket(own.port) as client:
         (served,) = own.connections.open()
         served.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
@@ -168,8 +168,8 @@ FLOODS: dict[str, tuple[Event, type[Event], float]] = {
 }
 
 
-async def test_however_many_frames_a_client_sends_it_is_heard_at_a_rate_and_others_all_the_while() -> None:
-    """Hundreds of thousands at once: what is answered of them is a burst, and so many a second."""
+async def test_flood_of_frames_is_read_at_a_bounded_rate_and_others_are_served() -> None:
+    """Of hundreds of thousands of frames a burst and a fixed rate are answered."""
     for frame, answer, seconds in FLOODS.values():
         async with edge() as own, websocket(own.port) as greedy, websocket(own.port) as other:
             await other.introduced()
@@ -188,8 +188,8 @@ async def test_however_many_frames_a_client_sends_it_is_heard_at_a_rate_and_othe
             assert answered <= most
 
 
-async def test_a_client_that_answers_no_ping_is_taken_for_gone() -> None:
-    """And one that does is not."""
+async def test_client_that_answers_no_ping_is_closed_with_1011() -> None:
+    """A client that answers stays connected."""
     async with edge(ws_ping_interval=0.05, ws_ping_timeout=3.0) as own, websocket(own.port) as client:
         await waiting(own, client)
         for _ in range(3):

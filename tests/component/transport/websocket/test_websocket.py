@@ -1,4 +1,4 @@
-"""MCP over WebSocket: the gate, the bounds, who is calling and how it ends, over real sockets and the whole application."""
+"""MCP over WebSocket: checks, limits, identity and shutdown, over real sockets and the whole application."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ async def refused(own: InProcess, **asked: object) -> Refused:
     return raised.value
 
 
-async def test_a_conversation() -> None:
-    """The handshake, the list, a call, and the stock of what was found last: the connection is a session."""
+async def test_websocket_conversation_shares_a_session() -> None:
+    """The handshake, the list, a call and a stock check of the last search use one session, the connection."""
     async with in_process(settings=ON) as served:
         async with websocket(served.port) as client:
             assert client.subprotocol == "mcp"
@@ -57,8 +57,8 @@ async def test_a_conversation() -> None:
         assert b'manga_answer_seconds_count{transport="websocket"} 2.0' in served.app.metrics.text_for("")[0]
 
 
-async def test_who_calls_is_told_by_the_upgrade_or_by_the_call() -> None:
-    """And those two may not disagree."""
+async def test_user_is_taken_from_the_upgrade_and_must_not_differ_in_a_call() -> None:
+    """A call that states another user is refused."""
     async with in_process(settings=ON) as served, websocket(served.port, X_User_ID="demo-user-1") as client:
         await client.introduced()
         order = await client.asked(call(1, "lookup_order", order_id=ORDER))
@@ -68,8 +68,8 @@ async def test_who_calls_is_told_by_the_upgrade_or_by_the_call() -> None:
         assert (await client.asked(other))["result"]["structuredContent"]["error"]["name"] == "FORBIDDEN"
 
 
-async def test_the_gate_is_that_of_http() -> None:
-    """A foreign Host, a foreign Origin, another subprotocol, another path, too long a head."""
+async def test_upgrade_passes_the_same_checks_as_http() -> None:
+    """A foreign Host or Origin, another subprotocol or path, and a too long head are refused."""
     async with in_process(settings=ON) as served:
         assert (await refused(served, host="evil.example")).status == 421
         assert (await refused(served, Origin="https://evil.example")).status == 403
@@ -80,7 +80,7 @@ async def test_the_gate_is_that_of_http() -> None:
         assert b'manga_refusals_total{kind="http_421"} 1.0' in served.app.metrics.text_for("")[0]
 
 
-async def test_without_an_upgrade_there_is_nothing() -> None:
+async def test_request_without_an_upgrade_gets_426() -> None:
     async with in_process(settings=ON) as served:
         reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
         writer.write(b"GET /ws HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -88,8 +88,8 @@ async def test_without_an_upgrade_there_is_nothing() -> None:
         writer.close()
 
 
-async def test_off_it_is_no_path_and_its_library_is_not_imported() -> None:
-    """An upgrade that nobody serves is an ordinary GET."""
+async def test_disabled_websocket_answers_404_and_is_not_imported() -> None:
+    """Without WebSockets an upgrade is an ordinary GET."""
     kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name.startswith("server.transport.websocket.conn")}
     try:
         async with in_process(settings=replace(ON, websocket=False)) as own:
@@ -99,8 +99,8 @@ async def test_off_it_is_no_path_and_its_library_is_not_imported() -> None:
         sys.modules.update(kept)
 
 
-async def test_a_bearer_is_asked_for_at_the_upgrade() -> None:
-    """And a call is made by whoever it proves."""
+async def test_upgrade_without_a_bearer_gets_401() -> None:
+    """Calls are made by the principal that the bearer proves."""
     secret = "s" * 32
     async with in_process(settings=replace(ON, auth="token", auth_tokens=(secret,))) as own:
         answer = await refused(own)
@@ -111,8 +111,8 @@ async def test_a_bearer_is_asked_for_at_the_upgrade() -> None:
 
 
 @pytest.mark.parametrize("says", [False, True], ids=["silent", "that says something"])
-async def test_a_bearer_that_proves_nobody_any_more_ends_it(says: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No other can be shown on it. What was asked for before is answered."""
+async def test_websocket_is_closed_when_its_bearer_becomes_invalid(says: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A WebSocket cannot present another bearer. Earlier requests are answered."""
     monkeypatch.setattr(proof, "LOOK_SECONDS", 3600.0 if says else 0.01)
     secret = "s" * 32
     async with in_process(settings=replace(ON, auth="token", auth_tokens=(secret,))) as own:
@@ -127,8 +127,8 @@ async def test_a_bearer_that_proves_nobody_any_more_ends_it(says: bool, monkeypa
         assert (await refused(own, Authorization=f"Bearer {secret}")).status == 401
 
 
-async def test_one_more_than_there_is_room_for_is_503() -> None:
-    """And a place that was left is free."""
+async def test_websocket_beyond_the_limit_gets_503_until_one_ends() -> None:
+    """The freed slot is used again."""
     async with in_process(settings=ON) as served, websocket(served.port) as first:
         async with websocket(served.port) as second:
             await first.introduced()
@@ -142,8 +142,8 @@ async def test_one_more_than_there_is_room_for_is_503() -> None:
             await third.introduced()
 
 
-async def test_what_is_no_message_is_answered_and_the_rest_goes_on() -> None:
-    """Each with the id that it has."""
+async def test_malformed_message_is_answered_with_an_error_and_the_next_one_served() -> None:
+    """The error has the message's id where it has one."""
     async with in_process(settings=ON) as served, websocket(served.port) as client:
         await client.introduced()
         assert (await client.asked("{"))["error"]["code"] == -32600
@@ -155,8 +155,8 @@ async def test_what_is_no_message_is_answered_and_the_rest_goes_on() -> None:
         assert (await client.asked(request(9, "ping")))["result"] == {}
 
 
-async def test_too_long_a_message_ends_it() -> None:
-    """Before more of it than may be is kept."""
+async def test_oversized_message_closes_with_1009_and_a_binary_one_with_1003() -> None:
+    """No more than the limit is buffered."""
     async with in_process(settings=ON) as served:
         async with websocket(served.port) as client:
             await client.introduced()
@@ -167,8 +167,8 @@ async def test_too_long_a_message_ends_it() -> None:
             assert await client.closed() == 1003
 
 
-async def test_a_message_of_very_many_pieces_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They are read no faster than a hundred a second: with the shipped bound it takes half a minute."""
+async def test_message_of_too_many_fragments_closes_the_websocket(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fragments are read at a hundred a second at most: with the shipped bound it takes half a minute."""
     monkeypatch.setattr(connection, "MOST_PIECES", 500)
     async with in_process(settings=ON) as served, websocket(served.port) as client:
         for _ in range(501):
@@ -176,7 +176,7 @@ async def test_a_message_of_very_many_pieces_ends_it(monkeypatch: pytest.MonkeyP
         assert await client.closed() == 1008
 
 
-async def test_many_unfinished_messages_have_a_bound_together(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unfinished_messages_share_a_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "TOGETHER", 1)
     async with in_process(settings=ON) as own, websocket(own.port) as client:
         client.write(Message("x" * 3000, message_finished=False))
@@ -221,8 +221,8 @@ async def waiting_edge() -> AsyncIterator[Waiting]:
 
 
 @cases("politely", [True, False])
-async def test_a_client_that_goes_away_cancels_its_calls(politely: bool) -> None:
-    """With a word of farewell, and without one, as when it is killed."""
+async def test_client_disconnect_cancels_its_calls(politely: bool) -> None:
+    """The client sends a close frame, or none as when it is killed."""
     async with waiting_edge() as own, websocket(own.port) as client:
         await client.introduced()
         client.say(call(1, "wait"))
@@ -235,8 +235,8 @@ async def test_a_client_that_goes_away_cancels_its_calls(politely: bool) -> None
         await asyncio.wait_for(own.cancelled.wait(), SECONDS)
 
 
-async def test_a_call_is_cancelled_by_name() -> None:
-    """And its id is free again."""
+async def test_call_is_cancelled_by_a_notification() -> None:
+    """Its request id is free again."""
     async with waiting_edge() as own, websocket(own.port) as client:
         await client.introduced()
         client.say(call(1, "wait"))
@@ -246,8 +246,8 @@ async def test_a_call_is_cancelled_by_name() -> None:
         assert (await client.asked(request(1, "ping")))["result"] == {}
 
 
-async def test_two_requests_with_one_id_are_told_apart() -> None:
-    """The second is refused without the id, which the first is still to be answered by."""
+async def test_request_id_in_use_is_refused_with_a_null_id() -> None:
+    """The id itself belongs to the answer of the first request."""
     async with waiting_edge() as own, websocket(own.port) as client:
         await client.introduced()
         client.say(call(1, "wait"))
@@ -256,8 +256,8 @@ async def test_two_requests_with_one_id_are_told_apart() -> None:
         assert (await client.asked(request("1", "ping")))["id"] == "1"
 
 
-async def test_the_end_of_the_server_is_1001() -> None:
-    """And nobody gets in any more."""
+async def test_server_shutdown_closes_with_1001_and_refuses_upgrades() -> None:
+    """No further client can connect."""
     async with in_process(settings=ON) as served:
         async with websocket(served.port) as client:
             await client.introduced()
@@ -266,7 +266,7 @@ async def test_the_end_of_the_server_is_1001() -> None:
         assert (await refused(served)).status == 503
 
 
-async def test_a_batch_is_served_where_the_version_has_them() -> None:
+async def test_batch_is_served_only_in_versions_with_batches() -> None:
     async with in_process(settings=ON) as served:
         async with websocket(served.port) as client:
             await client.introduced("2025-03-26")

@@ -1,4 +1,4 @@
-"""What both catalogues say of the titles that they recalled: the ranking is told the same by either."""
+"""Both catalogues give the ranking the same evidence of the titles they recalled."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def statistics(query: str) -> Statistics:
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_recalled_titles_get_the_evidence_that_the_whole_catalogue_gets(query: str) -> None:
+def test_recalled_titles_get_the_same_evidence_as_in_the_whole_catalogue(query: str) -> None:
     parsed = PARSER.parse(query)
     one, other = (evidence_of(parsed, each, WEIGHTS) for each in (whole(), recalled(query)))
     for kind in ("people", "words", "tags", "prior", "in_vocabulary"):
@@ -85,14 +85,14 @@ def test_recalled_titles_get_the_evidence_that_the_whole_catalogue_gets(query: s
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_recalled_titles_are_ranked_as_the_whole_catalogue_is(query: str) -> None:
+def test_recalled_titles_are_ranked_as_in_the_whole_catalogue(query: str) -> None:
     one, other = (rank(PARSER.parse(query), each, WEIGHTS) for each in (whole(), recalled(query)))
     assert np.allclose(one.scores, other.scores, atol=1e-5)
     assert replace(one, scores=other.scores, evidence=other.evidence) == other
 
 
 @pytest.mark.parametrize("candidates", [whole(), recalled("")], ids=["embedded", "opensearch"])
-def test_a_series_is_what_begins_with_a_name_and_what_is_related(candidates: Candidates) -> None:
+def test_series_contains_titles_that_begin_with_the_name_and_related_ones(candidates: Candidates) -> None:
     assert np.flatnonzero(series_of(0, candidates, WEIGHTS)).tolist() == [0, 2]
     assert np.flatnonzero(series_of(3, candidates, WEIGHTS)).tolist() == [1]
     assert series_of(3, candidates, WEIGHTS)[1] == pytest.approx(WEIGHTS.related)
@@ -103,15 +103,15 @@ def test_a_series_is_what_begins_with_a_name_and_what_is_related(candidates: Can
     ("name", "row"),
     [("blue harbour", 0), ("monster ferry", 1), ("サラリーマン", 6), ("harbour", None), ("nobody", None)],
 )
-def test_a_query_points_from_the_title_that_is_surely_called_so(name: str, row: int | None, candidates: Candidates) -> None:
+def test_name_points_to_the_title_that_is_surely_called_so(name: str, row: int | None, candidates: Candidates) -> None:
     assert pointed_from(name, (), candidates, WEIGHTS) == row
 
 
 @pytest.mark.parametrize("candidates", [whole(), recalled("")], ids=["embedded", "opensearch"])
-def test_a_nickname_points_from_the_title_it_stands_for(candidates: Candidates) -> None:
+def test_nickname_points_to_its_title(candidates: Candidates) -> None:
     assert pointed_from("bh", [sound_key("blue harbour")], candidates, WEIGHTS) == 0
 
 
 @pytest.mark.parametrize("candidates", [whole(), recalled("X")], ids=["embedded", "opensearch"])
-def test_a_title_of_one_letter_is_found_by_it(candidates: Candidates) -> None:
+def test_one_letter_title_is_found_by_its_letter(candidates: Candidates) -> None:
     assert rank(PARSER.parse("X"), candidates, WEIGHTS).best(3) == [4]

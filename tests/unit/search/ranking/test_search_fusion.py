@@ -1,4 +1,4 @@
-"""The order that the legs' evidence makes."""
+"""The ranking combines the evidence of names, tags, words and vectors."""
 
 from __future__ import annotations
 
@@ -39,52 +39,52 @@ def kept_to_order(query: str, found: Evidence) -> list[int]:
     return np.flatnonzero(to_order(parsed, fuse(parsed, found, WEIGHTS), found, WEIGHTS)).tolist()
 
 
-def test_what_fits_loosely_is_not_put_in_another_order() -> None:
-    """It is an answer behind the good ones, and would be the first where it is cheap. Fame makes it fit no better."""
+def test_loosely_fitting_titles_are_left_out_of_a_requested_ordering() -> None:
+    """A loose match may follow good ones, but would come first by its price. Popularity does not improve the match."""
     found = evidence(words=floats(1, 0.7, 0.9, 0.1), prior=floats(0, 1, 0, 1))
     assert sorted(ranked("a lonely boy who plays drums", found)) == [0, 1, 2]
     assert kept_to_order("a lonely boy who plays drums", found) == [0, 2]
 
 
-def test_what_has_the_themes_or_the_author_is_all_put_in_order() -> None:
+def test_all_titles_with_the_theme_or_author_stay_in_a_requested_ordering() -> None:
     assert kept_to_order("romance", evidence(tags=floats(1, 1, 0), words=floats(1, 0, 0.2))) == [0, 1]
     assert kept_to_order("urasawa", evidence(people=floats(1, 1, 0), words=floats(1, 0, 0.9))) == [0, 1]
 
 
-def test_a_name_beats_a_story_that_mentions_it() -> None:
+def test_title_called_so_ranks_before_a_story_that_mentions_the_word() -> None:
     assert ranked("monster", evidence(names=floats(0, 1), words=floats(1, 0.2)))[0] == 1
 
 
-def test_fame_decides_between_equal_names() -> None:
+def test_popularity_decides_between_equal_names() -> None:
     assert ranked("naruto", evidence(names=floats(1, 1), prior=floats(0.1, 0.9))) == [1, 0]
 
 
-def test_fame_does_not_carry_a_title_past_a_better_name() -> None:
+def test_popularity_does_not_outrank_a_better_name() -> None:
     assert ranked("naruto", evidence(names=floats(1, 0.8), prior=floats(0, 1)))[0] == 0
 
 
-def test_chance_likeness_and_weak_stories_are_no_answer() -> None:
+def test_weak_name_and_text_matches_give_no_answer() -> None:
     assert (
         ranked("zxqv flurble", evidence(names=floats(0.5), words=floats(0.05), meaning=floats(0.1), headline=floats(0.1)))
         == []
     )
 
 
-def test_words_nobody_has_and_nothing_that_means_them_is_no_answer() -> None:
+def test_unknown_words_without_a_near_meaning_give_no_answer() -> None:
     foreign = evidence(words=floats(0.45), meaning=floats(0.3), headline=floats(0.6), prior=floats(1.0), in_vocabulary=0.4)
     assert ranked("goblin market of rossetti", foreign) == []
 
 
-def test_without_the_vector_leg_words_still_rank() -> None:
+def test_words_rank_without_vector_scores() -> None:
     assert ranked("boy eats a cursed finger", evidence(words=floats(0.2, 0.7))) == [1]
 
 
-def test_tags_decide_when_the_query_is_a_theme() -> None:
+def test_tags_outrank_words_when_the_query_is_a_theme() -> None:
     found = evidence(words=floats(1.0, 0.3), tags=floats(0, 1), names=floats(0.85, 0))
     assert ranked("samurai", found)[0] == 1
 
 
-def test_the_series_of_a_described_story_follows_it() -> None:
+def test_series_of_the_best_described_title_follows_it() -> None:
     found = evidence(words=floats(0.9, 0.5, 0), meaning=floats(0.6, 0.1, 0), headline=floats(0.3, 0, 0))
     scores = fuse(PARSER.parse("giants eat people behind walls"), found, WEIGHTS)
     assert leader_of(scores, found, WEIGHTS) == 0
@@ -103,11 +103,11 @@ def test_the_series_of_a_described_story_follows_it() -> None:
     ],
     ids=["a name", "an author", "hardly described", "one of many with all the themes", "nothing"],
 )
-def test_what_needs_no_series_leads_none(found: Evidence) -> None:
+def test_matches_by_name_author_or_weak_evidence_bring_in_no_series(found: Evidence) -> None:
     assert leader_of(fuse(PARSER.parse("giants eat people behind walls"), found, WEIGHTS), found, WEIGHTS) is None
 
 
-def test_fame_is_from_ratings_else_from_rank() -> None:
+def test_popularity_is_from_ratings_else_from_rank() -> None:
     assert prior(Title("t", rating_count=400_000)) == 1.0
     assert prior(Title("t", popularity_rank=1)) == 1.0
     assert prior(Title("t")) == 0.0
@@ -119,26 +119,26 @@ def test_equal_scores_keep_the_order_of_the_candidates() -> None:
 
 
 @pytest.mark.parametrize("leg", ["names", "people", "words", "tags"])
-def test_of_what_fits_alike_the_better_known_comes_first(leg: str) -> None:
+def test_popularity_decides_between_equally_matching_titles(leg: str) -> None:
     found = evidence(**{leg: floats(0.95, 0.95, 0.95), "prior": floats(0.2, 0.9, 0.5)})
     assert ranked("ninja" if leg == "tags" else "naruto", found) == [1, 2, 0]
 
 
-def test_the_share_of_themes_decides_how_much_the_tags_do() -> None:
-    """With none of the query a theme the words rank, with all of it the tags do; in between by the square of the share."""
+def test_weight_of_tags_grows_with_the_share_of_themes_in_the_query() -> None:
+    """Words rank a query without themes and tags one of themes alone; the weight is the square of the share."""
     found = evidence(words=floats(1.0, 0.4), tags=floats(0.0, 1.0))
     firsts = [ranked_with(share, found)[0] for share in (0.0, 0.3, 0.6, 0.95, 1.0)]
     assert firsts == [0, 0, 1, 1, 1]
 
 
 @pytest.mark.parametrize(("share", "answers"), [(0.9, [0]), (0.91, [])])
-def test_a_query_that_is_a_theme_is_hardly_a_name(share: float, answers: list[int]) -> None:
-    """Up to nine tenths a name may be merely alike."""
+def test_name_match_is_dropped_when_over_nine_tenths_of_the_query_are_a_theme(share: float, answers: list[int]) -> None:
+    """Up to nine tenths an approximate name match counts."""
     assert ranked_with(share, evidence(names=floats(0.9))) == answers
 
 
 @pytest.mark.parametrize(("share", "answers"), [(0.29, []), (0.3, [0])])
-def test_a_query_with_a_theme_is_not_of_another_world(share: float, answers: list[int]) -> None:
+def test_query_with_a_theme_is_answered_though_its_other_words_are_unknown(share: float, answers: list[int]) -> None:
     assert ranked_with(share, evidence(words=floats(0.9), in_vocabulary=0.1)) == answers
 
 
@@ -148,23 +148,23 @@ def ranked_with(theme_share: float, found: Evidence) -> list[int]:
 
 
 @pytest.mark.parametrize("between", [": ", " : ", " - ", " ~", " (", " Part 2 "])
-def test_a_name_goes_by_what_stands_before_its_subtitle(between: str) -> None:
+def test_main_name_is_the_part_before_the_subtitle(between: str) -> None:
     assert NameKeys.of(Title("t", en=f"Blue Harbour{between}Winter")).main == (sound_key("Blue Harbour"),)
 
 
 @pytest.mark.parametrize("name", ["Blue-Harbour", "Party 2", "X: Winter", "Go - Winter", "Blue Harbour"])
-def test_what_is_no_subtitle_or_leaves_too_little_separates_nothing(name: str) -> None:
+def test_name_without_a_subtitle_or_with_a_short_first_part_has_no_main_name(name: str) -> None:
     assert NameKeys.of(Title("t", en=name)).main == ()
 
 
-def test_one_letter_begins_a_name_by_its_share_alone() -> None:
+def test_prefix_of_one_letter_scores_by_its_share_alone() -> None:
     """Two letters may be a name that is still being typed."""
     assert begun_likeness("x", "xholic") == pytest.approx(1 / 6)
     assert begun_likeness("xh", "xholic") == pytest.approx(0.78 + 0.15 / 3)
     assert begun_likeness("x", "x") == 1.0
 
 
-def test_a_synopsis_is_cut_at_sentences() -> None:
+def test_synopsis_is_split_at_sentences() -> None:
     text = "One sentence. " * 60
     pieces = passages(Title("t", synopsis_en=text, synopsis_ja="短い話。"))
     assert len(pieces) > 2

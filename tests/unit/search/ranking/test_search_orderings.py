@@ -1,4 +1,4 @@
-"""Orderings in the words of a query, and what titles are ordered by."""
+"""Orderings are read from the words of a query, and titles are ordered by them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ POPULAR, RATED, NEWEST = Ordering.POPULARITY, Ordering.RATING, Ordering.NEWEST
         ("newest, best rated", NEWEST, ", best rated"),
     ],
 )
-def test_the_words_of_an_ordering_are_read_and_taken_out(text: str, ordering: Ordering, rest: str) -> None:
+def test_ordering_words_are_read_and_removed_from_the_query(text: str, ordering: Ordering, rest: str) -> None:
     assert read_ordering(text) == (ordering, rest)
 
 
@@ -51,25 +51,25 @@ def test_the_words_of_an_ordering_are_read_and_taken_out(text: str, ordering: Or
         "top of the rated",
     ],
 )
-def test_other_words_are_left_alone(text: str) -> None:
+def test_query_without_ordering_words_stays_unchanged(text: str) -> None:
     assert read_ordering(text) == (None, text)
 
 
-def test_the_whole_query_may_still_be_a_name() -> None:
+def test_query_with_ordering_words_is_still_tried_as_a_name() -> None:
     """A title that is called "The Newest" is found by its name."""
     parsed = QueryParser.load().parse("the newest gate")
     assert parsed.ordering is NEWEST
     assert sound_key("the newest gate") in parsed.names
 
 
-def test_a_rating_by_few_is_drawn_to_the_usual_one() -> None:
+def test_rating_by_few_readers_is_drawn_to_the_average() -> None:
     few, many = Title("a", rating=5.0, rating_count=2), Title("b", rating=4.5, rating_count=100_000)
     assert weighted_rating(few) < 3.6 < weighted_rating(many) < 4.5
     assert weighted_rating(Title("c", rating=4.5)) == 4.0
     assert weighted_rating(Title("d")) == UNKNOWN
 
 
-def test_what_is_not_known_comes_last_and_equals_by_fame() -> None:
+def test_titles_of_unknown_value_come_last_and_popularity_breaks_ties() -> None:
     titles = [
         Title("unknown", rating_count=9000),
         Title("old", start_year=1990),
@@ -94,5 +94,5 @@ def test_what_is_not_known_comes_last_and_equals_by_fame() -> None:
         ("…", "Oda", True),
     ],
 )
-def test_a_query_that_only_names_the_author_again_asks_for_nothing_more(query: str, author: str | None, empty: bool) -> None:
+def test_query_that_repeats_the_author_argument_is_empty(query: str, author: str | None, empty: bool) -> None:
     assert QueryParser.load().parse(query, author).empty is empty

@@ -1,4 +1,4 @@
-"""How far a title is about a theme for which the catalogue has a narrow and a broad tag."""
+"""How much a title counts for a theme that the catalogue has a narrow and a broad tag for."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ class Shelf:
     ],
     ids=["a kind of it", "not in the catalogue", "beside one another", "one tag", "none"],
 )
-def test_a_broader_tag_counts_less_where_there_is_a_narrower_one(shelf: Shelf, tags: list[str], found: list[float]) -> None:
+def test_broader_tag_counts_less_beside_a_narrower_one(shelf: Shelf, tags: list[str], found: list[float]) -> None:
     assert theme_met(tags, shelf).astype(float).tolist() == [float(each) for each in found]

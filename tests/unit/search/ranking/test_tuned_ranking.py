@@ -1,4 +1,4 @@
-"""The numbers of the ranking as they were tuned: whoever changes one sees it."""
+"""The tuned numbers of the ranking: a changed one fails here."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ def score(theme_share: float = 0.0, **legs: float | None) -> float:
         ({"words": 1.0, "tags": 0.5}, 0.544),
     ],
 )
-def test_a_title_has_the_score_that_was_tuned(legs: dict[str, float], expected: float) -> None:
+def test_combined_evidence_has_the_tuned_score(legs: dict[str, float], expected: float) -> None:
     assert score(**legs) == expected
 
 
 @pytest.mark.parametrize(
     ("share", "tags", "expected"), [(0.5, 1.0, 0.659), (1.0, 1.0, 0.811), (1.0, 0.5, 0.468), (0.5, 0.0, 0.48)]
 )
-def test_the_more_of_a_query_is_a_theme_the_more_its_tags_count(share: float, tags: float, expected: float) -> None:
+def test_tags_count_more_with_the_share_of_themes(share: float, tags: float, expected: float) -> None:
     assert score(share, words=1.0, tags=tags) == expected
 
 
@@ -77,18 +77,18 @@ def test_the_more_of_a_query_is_a_theme_the_more_its_tags_count(share: float, ta
         ({"in_vocabulary": 0.0, "people": 0.5}, False),
     ],
 )
-def test_what_a_catalogue_does_not_know_the_words_of_is_not_answered(legs: dict[str, float], answered: bool) -> None:
+def test_query_of_words_unknown_to_the_catalogue_has_no_answer(legs: dict[str, float], answered: bool) -> None:
     assert (score(words=1.0, **legs) > 0) is answered
 
 
-def test_beside_a_title_that_is_called_so_names_merely_alike_are_none() -> None:
+def test_names_merely_alike_are_dropped_beside_an_exact_name() -> None:
     both = {name: floats(0, 0) for name in ("people", "words", "tags", "prior")}
     for exact, alike, left in ((0.97, 0.69, 1), (0.97, 0.7, 2), (0.96, 0.69, 2)):
         found = fuse(NOTHING, Evidence(names=floats(exact, alike), meaning=None, headline=None, **both), WEIGHTS)
         assert np.count_nonzero(found) == left
 
 
-def test_what_has_less_than_three_fifths_of_the_best_is_no_answer() -> None:
+def test_titles_below_three_fifths_of_the_best_score_are_dropped() -> None:
     both = {name: floats(0, 0) for name in ("people", "names", "tags", "prior")}
     for second, left in ((0.59, 1), (0.61, 2)):
         loud = replace(WEIGHTS, words=0.9)
@@ -104,7 +104,7 @@ def with_its_series(scores: Floats, **legs: Floats) -> list[float]:
     return [round(float(each), 3) for each in scores]
 
 
-def test_a_series_follows_at_nine_tenths_and_by_fame_and_never_overtakes() -> None:
+def test_series_follows_a_sure_title_at_nine_tenths_and_never_overtakes_it() -> None:
     assert with_its_series(floats(0.5, 0.0, 0.47), prior=floats(0, 1, 0)) == [0.5, 0.46, 0.47]
     assert with_its_series(floats(0.4, 0.0)) == [0.4, 0.36]
     assert with_its_series(floats(0.39, 0.0)) == [0.39, 0.0], "not sure enough"
@@ -113,12 +113,12 @@ def test_a_series_follows_at_nine_tenths_and_by_fame_and_never_overtakes() -> No
 
 
 @pytest.mark.parametrize(("many", "followed"), [(2, True), (50, True), (51, False)])
-def test_where_more_than_fifty_carry_all_the_themes_nobody_leads(many: int, followed: bool) -> None:
+def test_no_series_follows_when_more_than_fifty_titles_carry_all_themes(many: int, followed: bool) -> None:
     scores = floats(0.5, *[0.45] * (many - 1), 0.0)
     assert (with_its_series(scores, tags=floats(*[1.0] * many, 0.0))[-1] > 0) is followed
 
 
-def test_the_weights_are_the_tuned_ones() -> None:
+def test_weights_are_the_tuned_ones() -> None:
     """A snapshot: a change has to be judged anew (`make quality`)."""
     assert asdict(Weights()) == {
         "name_threshold": 0.66, "theme_name_threshold": 0.94, "theme_only": 0.9, "exact": 0.97, "name_prior": 0.06,
@@ -148,26 +148,26 @@ def test_the_weights_are_the_tuned_ones() -> None:
         (0.8, 0.8, 0.0, False),  # that name with a slip
     ],
 )
-def test_a_guess_is_a_name_that_is_only_somewhat_like_the_query(
+def test_guess_is_a_title_whose_name_is_only_somewhat_alike(
     likeness: float, scored: float, fame: float, guess: bool
 ) -> None:
     assert is_guess(floats(scored), evidence(names=likeness, prior=fame), WEIGHTS) is guess
 
 
-def test_near_names_are_the_three_nearest_from_a_half_on() -> None:
+def test_near_names_are_the_three_nearest_with_likeness_of_half_or_more() -> None:
     empty = floats(0, 0, 0, 0, 0)
     found = Evidence(floats(0.5, 0.49, 0.7, 0.6, 0.55), empty, empty, empty, None, None, empty)
     assert near_names(found, WEIGHTS) == [2, 3, 4]
     assert near_names(Evidence(floats(0.5, 0.49), *[floats(0, 0)] * 3, None, None, floats(0, 0)), WEIGHTS) == [0]
 
 
-def test_an_ordering_is_kept_unless_a_title_is_called_so() -> None:
+def test_ordering_is_dropped_when_a_title_is_called_so() -> None:
     query = PARSER.parse("most popular zxqv")
     for likeness, ordering in ((0.65, Ordering.POPULARITY), (0.66, None)):
         assert ordering_of(query, floats(0.5), evidence(names=likeness), WEIGHTS) is ordering
 
 
-def test_where_no_title_has_all_the_themes_the_words_count_more() -> None:
+def test_words_count_more_where_no_title_has_all_the_themes() -> None:
     """ "ninja farm": both are themes, and no title is tagged with both, or with either."""
     both = {name: floats(0, 0) for name in ("people", "names", "prior")}
     nowhere = Evidence(words=floats(0.9, 0.1), tags=floats(0, 0), meaning=None, headline=None, **both)
@@ -175,7 +175,7 @@ def test_where_no_title_has_all_the_themes_the_words_count_more() -> None:
 
 
 @pytest.mark.parametrize(("meaning", "words", "answers"), [(0.31, 2, 1), (0.29, 2, 0), (None, 2, 1), (0.29, 1, 1)])
-def test_a_query_of_several_translated_words_finds_nothing_if_no_title_is_near_in_meaning(
+def test_translated_query_finds_nothing_if_no_title_is_near_in_meaning(
     meaning: float | None, words: int, answers: int
 ) -> None:
     """A passage alone counts for two thirds. One word means little to an encoder, and may still be a good one."""

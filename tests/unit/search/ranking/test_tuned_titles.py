@@ -1,4 +1,4 @@
-"""What a title is searched by and how near a name comes to it, in the numbers that were tuned."""
+"""The searched texts of a title and the closeness of names, in the tuned numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tools.store.search.titles.names import NameKeys, NameTable, begun_likeness,
 PARSER = QueryParser.load()
 
 
-def test_fame_is_a_logarithm_of_ratings_or_of_rank() -> None:
+def test_popularity_is_a_logarithm_of_ratings_or_of_rank() -> None:
     known = {"ratings": Title("t", rating_count=632), "rank": Title("t", popularity_rank=316)}
     assert {name: round(prior(title), 3) for name, title in known.items()} == {"ratings": 0.5, "rank": 0.5}
     assert prior(Title("t", rating_count=4_000_000)) == 1.0
@@ -28,12 +28,12 @@ def test_fame_is_a_logarithm_of_ratings_or_of_rank() -> None:
     assert prior(Title("t", rating_count=0, popularity_rank=1)) == 1.0
 
 
-def test_terms_weigh_by_where_they_stand() -> None:
+def test_prose_terms_weigh_more_in_names_and_tags_than_in_the_synopsis() -> None:
     title = Title("t", en="Blue", romaji="Blue", tags=("Sea",), synopsis_en="Blue sea waves.", synopsis_ja="青い海")
     assert prose_terms(title) == {"sea": 3.0, "blu": 4.0, "wav": 1.0, "青い": 1.0, "い海": 1.0}
 
 
-def test_a_headline_is_a_name_and_the_tags() -> None:
+def test_headline_is_the_name_and_the_tags() -> None:
     assert headline(Title("t", en="Blue", tags=("Sea", "Drama"))) == "Blue. Sea, Drama"
 
 
@@ -47,7 +47,7 @@ def test_a_headline_is_a_name_and_the_tags() -> None:
         (" . ", ["."]),
     ],
 )
-def test_a_passage_is_made_of_sentences(text: str, sentences: list[str]) -> None:
+def test_passage_is_split_at_sentence_ends(text: str, sentences: list[str]) -> None:
     assert " ".join(passages(Title("t", synopsis_en=text))) == " ".join(sentences)
     stretched = text
     for sentence in sentences:  # over half a passage each, so that no two of them share one
@@ -56,11 +56,11 @@ def test_a_passage_is_made_of_sentences(text: str, sentences: list[str]) -> None
 
 
 @pytest.mark.parametrize(("first", "second", "pieces"), [(165, 165, 1), (165, 166, 2), (330, 1, 2)])
-def test_a_passage_holds_330_characters(first: int, second: int, pieces: int) -> None:
+def test_passage_holds_330_characters(first: int, second: int, pieces: int) -> None:
     assert len(passages(Title("t", synopsis_en=f"{'x' * (first - 1)}!{'x' * second}"))) == pieces
 
 
-def test_japanese_counts_threefold() -> None:
+def test_japanese_characters_count_threefold_in_a_passage() -> None:
     assert len(passages(Title("t", synopsis_ja="海" * 54 + "。" + "海" * 55))) == 1
     assert len(passages(Title("t", synopsis_ja="海" * 54 + "。" + "海" * 56))) == 2
 
@@ -68,22 +68,22 @@ def test_japanese_counts_threefold() -> None:
 # -- names
 
 
-def test_a_name_that_is_begun_counts_by_its_share_from_two_letters_on() -> None:
+def test_begun_name_counts_by_its_share_from_two_letters_on() -> None:
     shares = [round(begun_likeness("narutoshippuden"[:n], "narutoshippuden"), 3) for n in (1, 2, 3, 14, 15)]
     assert shares == [0.067, 0.8, 0.81, 0.933, 1.0]
 
 
-def test_a_typo_costs_one_edit_divided_by_the_longer_length() -> None:
+def test_typo_costs_one_edit_divided_by_the_longer_length() -> None:
     assert one_likeness("narutp", "naruto") == pytest.approx(5 / 6)
     assert one_likeness("nartuo", "naruto") == pytest.approx(5 / 6), "two letters that changed places"
     assert one_likeness("naruto", "naruto") == 1.0
 
 
-def test_a_loan_is_as_near_as_its_sound_from_a_third_on() -> None:
+def test_loanword_is_as_near_as_its_sound_from_a_third_on() -> None:
     assert [round(loanword_likeness(near), 3) for near in (0.34, 0.35, 0.5, 1.0)] == [0.0, 0.82, 0.85, 0.95]
 
 
-def test_names_are_those_of_all_scripts_once_and_readings_that_are_kana() -> None:
+def test_names_are_listed_once_across_scripts_with_kana_readings_only() -> None:
     title = Title("t", en="Naruto", romaji="Naruto", ja="NARUTO", kana="ＮＡＲＵＴＯナルト", alt_titles=("N", ""))
     assert names_of(title) == ("Naruto", "NARUTO", "N")
     assert names_of(replace(title, kana="なると")) == ("Naruto", "NARUTO", "なると", "N")
@@ -92,11 +92,11 @@ def test_names_are_those_of_all_scripts_once_and_readings_that_are_kana() -> Non
 @pytest.mark.parametrize(
     ("name", "main"), [("Abc: Winter", ("abc",)), ("Ab: Winter", ()), ("Abc Part 2 x", ("abc",)), ("Abc", ())]
 )
-def test_what_stands_before_a_subtitle_is_a_name_of_three_letters_or_more(name: str, main: tuple[str, ...]) -> None:
+def test_main_name_before_a_subtitle_has_at_least_three_letters(name: str, main: tuple[str, ...]) -> None:
     assert NameKeys.of(Title("t", en=name)).main == main
 
 
-def test_a_nickname_counts_by_its_factor_and_a_main_name_a_little_less() -> None:
+def test_nickname_counts_by_its_factor_and_a_main_name_slightly_less() -> None:
     table = NameTable([NameKeys(("abcdef",), ()), NameKeys(("uvwxyz",), ("abcdef",)), NameKeys(("zzzzzz",), ())])
     for asked, found in (
         ([("abcdef", 1.0)], [1.0, 0.95, 0.0]),
@@ -132,18 +132,18 @@ MIURA = AuthorKeys.from_author(Author("Miura, Kentarou", "三浦建太郎", "み
         ("sword", 0.0),
     ],
 )
-def test_how_surely_a_query_names_an_author(asked: str, sure: float) -> None:
+def test_query_names_an_author_with_the_tuned_sureness(asked: str, sure: float) -> None:
     assert round(AskedAuthor(PARSER.parse(asked)).sureness(MIURA), 3) == sure
 
 
-def test_a_name_of_one_word_may_be_anybodys_family() -> None:
+def test_author_of_one_word_is_less_sure_and_needs_three_letters() -> None:
     assert AskedAuthor(PARSER.parse("CLAMP")).sureness(AuthorKeys.from_author(Author("CLAMP"))) == 0.95
     assert AskedAuthor(PARSER.parse("io")).sureness(AuthorKeys.from_author(Author("Io, Sakisaka"))) == 0.0, "too short"
     assert AskedAuthor(PARSER.parse("oda")).sureness(AuthorKeys.from_author(Author("Oda, Eiichiro"))) == 0.85
 
 
 @pytest.mark.parametrize(("letters", "sure"), [(8, True), (40, True), (41, False)])
-def test_a_typo_is_looked_for_in_names_of_up_to_forty_letters(letters: int, sure: bool) -> None:
+def test_author_typo_is_found_in_names_of_up_to_forty_letters(letters: int, sure: bool) -> None:
     name = ("kasamerona" * 5)[:letters]
     keys = AuthorKeys(frozenset(), (AskedName(name).key,))
     assert (AskedAuthor(PARSER.parse(name[:-1] + "p")).sureness(keys) > 0.8) is sure
@@ -165,11 +165,11 @@ def test_a_typo_is_looked_for_in_names_of_up_to_forty_letters(letters: int, sure
         (Conditions(genres=("josei",), min_rating=3.0, author="Mori"), False),
     ],
 )
-def test_a_title_meets_every_filter_or_is_left_out(conditions: Conditions, met: bool) -> None:
+def test_title_has_to_satisfy_every_filter(conditions: Conditions, met: bool) -> None:
     title = Title("t", genre="josei", rating=4.0, authors=(Author("Kai, Jo"), Author("Sato, Rin")))
     assert satisfies(title, conditions) is met
 
 
-def test_an_unrated_title_meets_a_least_rating_of_zero_or_none_only() -> None:
+def test_unrated_title_satisfies_only_a_minimum_rating_of_zero_or_none() -> None:
     title = Title("t")
     assert [satisfies(title, Conditions(min_rating=least)) for least in (None, 0.0, -1.0, 0.1)] == [True, True, True, False]

@@ -1,4 +1,4 @@
-"""Where a series appeared, in whatever spelling."""
+"""The magazine of a series is read from a query in any spelling."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LARGE = {
         ("なかよし掲載のファンタジー", "ファンタジー", "Nakayoshi"),
     ],
 )
-def test_a_magazine_is_read(text: str, subject: str, magazine: str) -> None:
+def test_magazine_is_read_from_the_wording(text: str, subject: str, magazine: str) -> None:
     found = read(text)
 
     assert found.conditions.magazines == (magazine,)
@@ -51,7 +51,7 @@ def test_a_magazine_is_read(text: str, subject: str, magazine: str) -> None:
 @pytest.mark.parametrize(
     "text", ["a girl who sings in opera", "スポーツの漫画", "jumping from a roof", "an afternoon in the park"]
 )
-def test_words_of_a_story_are_no_magazine(text: str) -> None:
+def test_story_words_are_read_as_no_magazine(text: str) -> None:
     assert read(text).conditions.magazines == ()
 
 
@@ -74,11 +74,11 @@ def test_words_of_a_story_are_no_magazine(text: str) -> None:
         ("naruto", None),
     ],
 )
-def test_spellings_of_one_name_meet(name: str, magazine: str | None) -> None:
+def test_spellings_of_one_magazine_are_matched(name: str, magazine: str | None) -> None:
     assert MagazineNames(LARGE).named(name) == ((magazine,) if magazine else ())
 
 
-def test_a_publisher_is_its_magazines() -> None:
+def test_publisher_is_read_as_its_magazines() -> None:
     found = read("集英社のスポーツ漫画")
 
     assert found.conditions.magazines == ("Weekly Shonen Jump", "Shonen Jump+", "Weekly Young Jump")
@@ -86,7 +86,7 @@ def test_a_publisher_is_its_magazines() -> None:
 
 
 @pytest.mark.parametrize("text", ["not from Viz", "from Viz", "ビズメディア以外", "VIZはいらない"])
-def test_a_publisher_that_no_record_names_is_said_so(text: str) -> None:
+def test_publisher_unknown_to_the_records_is_reported_and_not_obeyed(text: str) -> None:
     found = read(text)
 
     assert (found.conditions, [each.obeyed for each in found.understood]) == (Conditions(), [False])
@@ -111,7 +111,7 @@ PUBLISHERS = ("Yen Press", "VIZ Media", "Seven Seas Entertainment", "Pelican & M
         ("no Kodansha please", "", None, "講談社"),
     ],
 )
-def test_a_publisher_of_the_records_is_asked_for_and_refused(
+def test_publisher_of_the_records_is_wanted_or_excluded(
     text: str, subject: str, wanted: str | None, refused: str | None
 ) -> None:
     found = read(text, a_reader([Title(f"p-{number}", publisher=name) for number, name in enumerate(PUBLISHERS)]))
@@ -124,5 +124,5 @@ def test_a_publisher_of_the_records_is_asked_for_and_refused(
 
 
 @pytest.mark.parametrize("text", ["horror, the publisher doesn't matter", "ホラー、出版社は問わない"])
-def test_which_publisher_may_be_no_requirement(text: str) -> None:
+def test_indifference_to_the_publisher_is_read_as_no_requirement(text: str) -> None:
     assert [each.matters for each in read(text).freedoms] == [("magazines", "without_magazines")]

@@ -1,4 +1,4 @@
-"""Money in a wish: amounts of the shop's own currency, and of others."""
+"""Amounts in a query: in the shop's currency, and in others."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def reader_of(currency: Currency) -> Reader:
         (YEN, "romance under 700", 699),
     ],
 )
-def test_a_most_is_read_in_the_shops_currency(currency: Currency, text: str, most: int) -> None:
+def test_price_limit_is_read_in_the_shop_currency(currency: Currency, text: str, most: int) -> None:
     assert read(text, reader_of(currency)).conditions.price == Range(None, most)
 
 
@@ -50,7 +50,7 @@ def test_a_most_is_read_in_the_shops_currency(currency: Currency, text: str, mos
         (YEN, "7ドル以内の恋愛漫画"),
     ],
 )
-def test_money_of_another_currency_is_understood_and_not_obeyed(currency: Currency, text: str) -> None:
+def test_amount_in_another_currency_is_reported_and_not_obeyed(currency: Currency, text: str) -> None:
     found = read(text, reader_of(currency))
     assert found.conditions.price == found.conditions.series_price == Range()
     assert any(not each.obeyed for each in found.understood)
@@ -61,13 +61,13 @@ def test_money_of_another_currency_is_understood_and_not_obeyed(currency: Curren
     "text",
     ["romance volumes 3 to 7", "spend 2 hours with a romance", "a romance that won an award", "the idol アイドル romance"],
 )
-def test_what_is_no_money_is_none(text: str) -> None:
+def test_number_that_is_no_amount_sets_no_price(text: str) -> None:
     found = read(text, reader_of(USD))
     assert found.conditions.price == found.conditions.series_price == Range()
     assert all(each.obeyed for each in found.understood)
 
 
-def test_dear_sums_are_for_the_series() -> None:
+def test_large_amount_limits_the_series_price() -> None:
     assert read("romance for under $80", reader_of(USD)).conditions.series_price == Range(None, 7999)
     assert read("romance, the whole series under $40", reader_of(USD)).conditions.series_price == Range(None, 3999)
 
@@ -76,7 +76,7 @@ def test_dear_sums_are_for_the_series() -> None:
     "text",
     ["heist, between $7 and $8", "heist, $7 to $8", "heist from $7 to $8", "heist, $7-$8", "heist, between 7 and 8 dollars"],
 )
-def test_a_sum_from_one_to_another_is_both_and_said_in_the_currency(text: str) -> None:
+def test_price_range_is_read_and_told_in_the_shop_currency(text: str) -> None:
     found = read(text, reader_of(USD))
     assert found.conditions.price == Range(700, 800)
     assert "$7 to $8 a volume" in [each.condition for each in found.understood]

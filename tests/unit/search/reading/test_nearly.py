@@ -1,4 +1,4 @@
-"""Names that nothing goes by exactly: nicknames, slips and katakana."""
+"""Inexact names find their title: nicknames, typos and katakana."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def read(text: str, catalog: NamedCatalog | None = None) -> Reading:
     ("name", "title"),
     [("snk", 0), ("attack on titen", 0), ("スラムダンク", 1), ("vinland", 2), ("ワンピース", 3), ("ワンピ", 3)],
 )
-def test_a_title_may_be_called_so(name: str, title: int) -> None:
+def test_title_is_matched_by_nickname_typo_or_katakana(name: str, title: int) -> None:
     assert fits(name, TITLES[title])
 
 
 @pytest.mark.parametrize(
     ("name", "title"), [("the office", 0), ("slam", 1), ("saga", 2), ("ワイン", 3), ("horor", 4), ("", 0)]
 )
-def test_a_title_is_not_called_so(name: str, title: int) -> None:
+def test_title_is_not_matched_by_an_unrelated_or_partial_name(name: str, title: int) -> None:
     assert not fits(name, TITLES[title])
 
 
@@ -55,19 +55,19 @@ def test_a_title_is_not_called_so(name: str, title: int) -> None:
     ("text", "title_id"),
     [("something like snk", "t-1"), ("スラムダンクっぽい漫画", "t-2"), ("ワンピースは好きだけど", "t-4")],
 )
-def test_what_is_compared_with_by_such_a_name_is_known(text: str, title_id: str) -> None:
+def test_title_compared_with_by_an_inexact_name_is_found(text: str, title_id: str) -> None:
     assert read(text).like == (title_id,)
 
 
-def test_what_is_excluded_by_such_a_name_is_left_out() -> None:
+def test_title_excluded_by_an_inexact_name_is_left_out() -> None:
     assert read("adventure except ワンピース").conditions.without_titles == ("t-4",)
 
 
-def test_what_means_nothing_near_states_nothing() -> None:
+def test_comparison_with_no_known_title_sets_no_condition() -> None:
     assert read("something like the office").like == ()
 
 
-def test_an_exclusion_that_nobody_could_check_is_understood_and_not_obeyed() -> None:
+def test_exclusion_that_could_not_be_looked_up_is_reported_and_not_obeyed() -> None:
     found = read("adventure except one piece", Silent(TITLES))
 
     assert found.unnamed
@@ -75,7 +75,7 @@ def test_an_exclusion_that_nobody_could_check_is_understood_and_not_obeyed() -> 
     assert found.subject == "adventure"
 
 
-def test_a_comparison_that_nobody_could_check_stays_in_the_subject() -> None:
+def test_comparison_that_could_not_be_looked_up_stays_in_the_search_words() -> None:
     found = read("finished, something like one piece", Silent(TITLES))
 
     assert found.unnamed

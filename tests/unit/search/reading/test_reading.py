@@ -1,4 +1,4 @@
-"""What a shopper says is read by one rule: whatever the operator, the fact and the language, never the opposite."""
+"""The query reader handles every operator, fact and language by one rule, and never inverts the meaning."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def asks_for(found: Reading, fact: str) -> bool:
     return wanted.get(fact, False)
 
 
-def test_no_refusing_word_of_the_tables_asks_for_what_it_refuses() -> None:
+def test_no_refusing_word_of_the_tables_asks_for_the_fact_it_refuses() -> None:
     turned = [said for said, fact in refusals() if asks_for(read(said, READER), fact)]
     assert not turned
 
@@ -90,14 +90,14 @@ def test_no_refusing_word_of_the_tables_asks_for_what_it_refuses() -> None:
         ("小5の娘に", Conditions(audience=Audience.ALL_AGES)),
     ],
 )
-def test_a_bound_or_a_fact_is_turned_round_by_what_refuses_it(said: str, conditions: Conditions) -> None:
+def test_negated_bound_or_fact_is_inverted(said: str, conditions: Conditions) -> None:
     assert read(said, READER).conditions == conditions
 
 
 @pytest.mark.parametrize(
     "said", ["not unfinished", "終わってない漫画は買わない", "nothing unfinished", "完結してないのは嫌"]
 )
-def test_two_refusals_cancel(said: str) -> None:
+def test_two_negations_cancel(said: str) -> None:
     assert read(said, READER).conditions.statuses == (Status.FINISHED,)
 
 
@@ -137,24 +137,24 @@ def test_comma_before_a_stressing_word_does_not_end_a_refusal() -> None:
 @cases(
     "said", ["nothing except horror", "we hate everything other than horror", "ホラー以外いらない", "ホラー以外は読まない"]
 )
-def test_all_but_one_refused_is_a_wish_for_that_one(said: str) -> None:
+def test_excluding_all_but_one_tag_asks_for_that_tag(said: str) -> None:
     found = read(said, READER)
     assert found.conditions.tags == (("Horror",),)
     assert not found.conditions.without_tags
 
 
 @cases("said", ["ホラー以外は何でもいい", "ホラーじゃなければ何でもいい", "ホラー以外はOK", "it must not be horror"])
-def test_a_refusal_is_not_lifted_by_what_is_said_of_all_else(said: str) -> None:
+def test_exclusion_stays_despite_a_statement_about_everything_else(said: str) -> None:
     assert "Horror" in read(said, READER).conditions.without_tags
 
 
 @cases("said", ["he has read plenty of shonen already, something else", "we already own heaps of shonen"])
-def test_a_readership_of_which_somebody_has_enough_is_not_asked_for(said: str) -> None:
+def test_readership_somebody_has_had_enough_of_is_not_asked_for(said: str) -> None:
     assert not read(said, READER).conditions.genres
 
 
 @cases("said", ["もう養蜂ものはいい", "beekeeping is so last year", "養蜂ものは置いといて"])
-def test_an_unknown_word_that_is_heard_refused_is_not_searched_by(said: str) -> None:
+def test_unknown_refused_word_is_reported_and_not_searched_for(said: str) -> None:
     found = read(said, READER)
     assert "beekeeping" not in found.subject
     assert "養蜂" not in found.subject
@@ -162,7 +162,7 @@ def test_an_unknown_word_that_is_heard_refused_is_not_searched_by(said: str) -> 
 
 
 @cases("said", ["she isn't allowed to read horror", "horror isn't appealing to me"])
-def test_a_word_of_feeling_takes_what_it_leads_on_to_and_no_pronoun(said: str) -> None:
+def test_word_of_dislike_excludes_the_tag_behind_it_across_pronouns(said: str) -> None:
     assert "Horror" in read(said, READER).conditions.without_tags
 
 
@@ -170,39 +170,39 @@ def test_a_word_of_feeling_takes_what_it_leads_on_to_and_no_pronoun(said: str) -
     "said",
     ["I take anything over horror", "mystery, but I get bored if it goes past 15 volumes", "no need for it to be horror"],
 )
-def test_what_no_word_asks_for_is_not_asked_for(said: str) -> None:
+def test_tag_without_a_wishing_word_is_not_asked_for(said: str) -> None:
     conditions = read(said, READER).conditions
     assert ("Horror",) not in conditions.tags
     assert not conditions.volumes
 
 
 @cases("said", ["for a girl of 8", "my daughter of eight", "something for kids of 7"])
-def test_an_age_is_read_behind_a_child(said: str) -> None:
+def test_age_of_a_child_sets_the_audience_to_all_ages(said: str) -> None:
     assert read(said, READER).conditions.audience is Audience.ALL_AGES
 
 
 @pytest.mark.parametrize("said", ["I don't mind horror", "ホラーも嫌いじゃない", "horror is fine by me", "ホラーでも大丈夫"])
-def test_what_is_not_minded_is_no_condition_and_is_welcome(said: str) -> None:
+def test_tag_not_minded_is_welcome_and_no_condition(said: str) -> None:
     found = read(said, READER)
     assert not found.conditions.stated
     assert "Horror" in found.welcome
 
 
-def test_a_list_behind_a_colon_is_refused_to_its_end() -> None:
+def test_list_behind_a_colon_is_excluded_to_its_end() -> None:
     refused = read("comedy, exclude: horror, sports", READER).conditions
     assert {"Horror", "Sports"} <= set(refused.without_tags)
     assert ("Comedy",) in refused.tags
 
 
 @pytest.mark.parametrize("said", ["no tentacles", "without the usual nonsense", "触手抜き"])
-def test_what_is_refused_by_words_nobody_knows_is_named_and_not_searched_by(said: str) -> None:
+def test_exclusion_in_unknown_words_is_reported_and_not_searched_for(said: str) -> None:
     found = read(said, READER)
     assert [each.obeyed for each in found.understood] == [False]
     assert found.remarks
     assert not found.subject
 
 
-def test_liked_titles_are_compared_with_and_what_was_too_much_is_refused() -> None:
+def test_liked_titles_are_compared_with_and_hated_titles_and_traits_are_excluded() -> None:
     titles = (Title("m", en="Monster"), Title("p", en="Pluto"), Title("c", en="20th Century Boys"), Title("b", en="Berserk"))
     reader: Reader = a_reader(titles)
 
@@ -215,7 +215,7 @@ def test_liked_titles_are_compared_with_and_what_was_too_much_is_refused() -> No
     assert "Horror" in gory.conditions.without_tags
 
 
-def test_a_common_phrase_is_no_title_and_a_title_states_nothing() -> None:
+def test_common_phrase_names_no_title_and_a_title_states_no_condition() -> None:
     reader = a_reader((Title("h", en="I Am a Hero"), Title("n", en="No Longer Human"), Title("s", en="Not Simple")))
     assert not read("I am a beginner", reader).named
     assert not read("no longer human", reader).conditions.stated
@@ -227,7 +227,7 @@ def test_a_common_phrase_is_no_title_and_a_title_states_nothing() -> None:
     st.text(max_size=LONGEST)
     | st.lists(st.sampled_from((*ENGLISH, *JAPANESE, " not ", "、", "以外", " no ")), max_size=60).map("".join)
 )
-def test_anything_is_read(text: str) -> None:
+def test_any_text_is_read_into_a_bounded_subject(text: str) -> None:
     found = read(text, READER)
     assert len(found.subject) <= 2 * len(text) + 200
 
@@ -235,8 +235,8 @@ def test_anything_is_read(text: str) -> None:
 @pytest.mark.parametrize(
     "unit", ["a", "no ", "ホラー", "の", "5巻", "under 5 volumes ", "like ", "x" * 9 + " ", "以外", "compleeted "]
 )
-def test_a_long_text_costs_little(unit: str) -> None:
-    """Function calls of the scanner, the binder and the meaning: a time would tell of the machine as well."""
+def test_reading_a_long_text_takes_a_bounded_number_of_function_calls(unit: str) -> None:
+    """Function calls of scanner, binder and meaning are counted, since a time would depend on the machine."""
     text = (unit * LONGEST)[:LONGEST]
     read(text, READER)
     assert _calls(text) < 600 * LONGEST
@@ -248,8 +248,8 @@ def _calls(text: str) -> int:
     return sum(each.callcount for each in profile.getstats())
 
 
-def test_a_fact_in_a_complaint_is_refused_or_doubted() -> None:
-    """A clause that tells of the customer in unknown words is no wish: nothing is searched by its facts."""
+def test_fact_in_a_complaint_is_excluded_or_reported_and_never_asked_for() -> None:
+    """A clause about the customer in unknown words is no wish, and no search uses its facts."""
     for text in (
         "sports manga are the bane of my existence",
         "if there's a harem i'm closing the tab",
@@ -267,17 +267,17 @@ def test_a_fact_in_a_complaint_is_refused_or_doubted() -> None:
         assert all(each.obeyed for each in read(text).understood), text
 
 
-def test_an_amount_that_is_called_too_much_of_its_measure_is_refused() -> None:
+def test_amount_called_too_short_or_too_old_becomes_a_lower_bound() -> None:
     assert read("less than five volumes is too short for me").conditions.volumes.least == 5
     assert read("2000年より前のは古すぎる").conditions.years.least == 2000
 
 
-def test_only_with_a_negation_asks_for_each_fact() -> None:
+def test_only_with_a_negated_verb_asks_for_the_fact() -> None:
     assert [fact for fact in JAPANESE[:4] if not asks_for(read(f"{fact}しか読まない", READER), fact)] == []
     assert read("10巻以内しか買いません", READER).conditions == Conditions(volumes=Range(None, 10))
 
 
-def test_what_precedes_a_refusal_of_anything_is_not_refused() -> None:
+def test_fact_before_a_refusal_of_anything_with_a_tag_is_still_asked_for() -> None:
     for fact in ("shonen", "ongoing", "digital"):
         found = read(f"{fact}, I don't want anything with gore", READER)
         assert asks_for(found, fact)
@@ -285,7 +285,7 @@ def test_what_precedes_a_refusal_of_anything_is_not_refused() -> None:
 
 
 @pytest.mark.parametrize("said", ["mystery by a woman", "女性作家のミステリー"])
-def test_a_wish_that_no_record_tells_of_is_named_and_not_obeyed(said: str) -> None:
+def test_wish_about_the_author_that_no_record_answers_is_reported_and_not_obeyed(said: str) -> None:
     found = read(said, READER)
     assert found.doubted
     assert any("Mystery" in each for each in found.conditions.tags)
@@ -294,7 +294,7 @@ def test_a_wish_that_no_record_tells_of_is_named_and_not_obeyed(said: str) -> No
 @pytest.mark.parametrize(
     ("said", "asks"), [("a birthday present", True), ("誕生日プレゼント", True), ("horror for a friend", False)]
 )
-def test_a_present_of_which_nothing_is_known_is_a_question(said: str, asks: bool) -> None:
+def test_present_for_an_undescribed_person_prompts_a_question(said: str, asks: bool) -> None:
     assert any("somebody else" in each for each in read(said, READER).remarks) == asks
 
 
@@ -306,17 +306,17 @@ def test_a_present_of_which_nothing_is_known_is_a_question(said: str, asks: bool
         ("something cosy for a ten-year-old", []),
     ],
 )
-def test_what_was_told_of_somebody_is_not_asked_again(said: str, asked: list[str]) -> None:
+def test_facts_told_about_the_recipient_are_not_asked_again(said: str, asked: list[str]) -> None:
     remarks = " ".join(read(said, READER).remarks)
     assert [each for each in ("that", "how old") if f"ask {each}" in remarks or f"and {each}" in remarks] == asked
 
 
 @cases("said", ["do you gift wrap", "gift wrapping", "wraps"])
-def test_wrapping_a_present_is_no_state_of_a_series(said: str) -> None:
+def test_wrapping_a_present_is_read_as_no_series_status(said: str) -> None:
     assert not read(said, READER).conditions.statuses
 
 
-def test_a_mood_that_the_shop_calls_a_tag_is_a_condition(tmp_path: Path) -> None:
+def test_mood_that_the_shop_has_as_a_tag_is_a_condition(tmp_path: Path) -> None:
     file = tmp_path / "tags.toml"
     file.write_text('[tags]\n"Cosy" = {}\n', "utf-8")
     titles = NamedCatalog((Title("a-1", en="Qwxz", tags=("Iyashikei",)),))
@@ -341,7 +341,7 @@ def test_a_mood_that_the_shop_calls_a_tag_is_a_condition(tmp_path: Path) -> None
         ("under ten volumes", Conditions(volumes=Range(None, 9))),
     ],
 )
-def test_an_amount_or_a_fact_keeps_to_its_clause(said: str, conditions: Conditions) -> None:
+def test_amounts_and_facts_apply_within_their_clause(said: str, conditions: Conditions) -> None:
     assert read(said, READER).conditions == conditions
 
 
@@ -354,7 +354,7 @@ def test_an_amount_or_a_fact_keeps_to_its_clause(said: str, conditions: Conditio
         ("異世界はうんざり。普通のファンタジーない?", "Fantasy", "Isekai"),
     ],
 )
-def test_a_refusal_takes_no_more_than_it_says(said: str, wanted: str, refused: str) -> None:
+def test_exclusion_is_no_wider_than_its_words(said: str, wanted: str, refused: str) -> None:
     found = read(said, READER)
     assert wanted in found.welcome
     left_out = " ".join(each.condition for each in found.understood if each.condition.startswith("without"))
@@ -362,12 +362,12 @@ def test_a_refusal_takes_no_more_than_it_says(said: str, wanted: str, refused: s
     assert wanted not in left_out
 
 
-def test_what_points_back_refuses_what_was_named() -> None:
+def test_back_reference_excludes_the_magazine_named_before() -> None:
     assert read("花とゆめに載ってたのは姉が全部持ってる。それ以外の少女漫画", READER).conditions.without_magazines
 
 
 @pytest.mark.parametrize("said", ["-romance horror", "-romance, horror, finished", "horror -romance"])
-def test_a_sign_refuses_the_one_that_it_stands_before(said: str) -> None:
+def test_minus_sign_excludes_only_the_word_it_precedes(said: str) -> None:
     found = read(said, READER).conditions
     assert ("Horror",) in found.tags
     assert "Romance" in found.without_tags
@@ -377,7 +377,7 @@ def test_a_sign_refuses_the_one_that_it_stands_before(said: str) -> None:
 @pytest.mark.parametrize(
     "said", ["what should I read after Berserk?", "what can I read next after Berserk", "Berserkの次に読む漫画"]
 )
-def test_a_title_after_which_something_is_read_is_one_to_be_like(said: str) -> None:
+def test_title_to_read_something_after_is_a_title_to_be_like(said: str) -> None:
     found = read(said, a_reader((Title("b", en="Berserk"),)))
     assert found.like == ("b",)
     assert found.conditions.without_titles == ("b",)

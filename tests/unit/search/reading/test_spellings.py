@@ -1,4 +1,4 @@
-"""Words with a slip are read as what they are meant for, and words that are right as what they are."""
+"""Misspelled words are read as the word they are meant for, and correct ones as themselves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FINISHED, RUNNING = Conditions(statuses=(Status.FINISHED,)), Conditions(statuses
         ("ongoin", RUNNING),
     ],
 )
-def test_a_status_is_read_in_spite_of_a_slip(said: str, conditions: Conditions) -> None:
+def test_misspelled_status_is_read(said: str, conditions: Conditions) -> None:
     assert read(said, READER).conditions == conditions
 
 
@@ -42,18 +42,18 @@ def test_a_status_is_read_in_spite_of_a_slip(said: str, conditions: Conditions) 
         ("romanse", "Romance"),
     ],
 )
-def test_a_theme_is_read_in_spite_of_a_slip(said: str, tag: str) -> None:
+def test_misspelled_theme_is_read(said: str, tag: str) -> None:
     assert any(tag in group for group in read(said, READER).conditions.tags) == bool(tag)
 
 
 @pytest.mark.parametrize("said", ["簡潔な話", "楽園の話", "シリーズ", "ホテル", "hence", "action bar none"])
-def test_a_word_that_is_right_is_no_slip_of_another(said: str) -> None:
+def test_correctly_spelled_word_is_not_read_as_a_typo_of_a_condition(said: str) -> None:
     found = read(said, READER).conditions
     assert not found.statuses
     assert not {"Romance", "Mystery", "Horror"}.intersection(tag for group in found.tags for tag in group)
 
 
-def test_two_decades_of_which_either_will_do_are_one_range() -> None:
+def test_either_of_two_decades_is_read_as_one_range() -> None:
     assert read("from the sixties or seventies", READER).conditions.years == Range(1960, 1979)
 
 
@@ -67,13 +67,13 @@ def test_two_decades_of_which_either_will_do_are_one_range() -> None:
         ("noooo horror", ("Horror",)),
     ],
 )
-def test_a_refusal_takes_its_whole_list(said: str, refused: tuple[str, ...]) -> None:
+def test_exclusion_applies_to_its_whole_list(said: str, refused: tuple[str, ...]) -> None:
     found = read(said, READER).conditions
     assert set(refused) <= set(found.without_tags)
     assert not found.tags
 
 
-def test_what_stands_before_a_bracket_is_not_of_the_list_in_it() -> None:
+def test_word_before_a_bracket_is_not_part_of_the_list_inside_it() -> None:
     found = read("恋愛（ホラー・ミステリー除外）", READER).conditions
     assert "Romance" not in found.without_tags
     assert {"Horror", "Mystery"} <= set(found.without_tags)

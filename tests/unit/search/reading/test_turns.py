@@ -1,4 +1,4 @@
-"""Long texts are read in turns: however many there are, others are served between one piece of work and the next."""
+"""Long texts are read piece by piece: between two pieces the event loop serves other callers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_LINES = 75_000
 """As in `tests/component/tools/test_loop_work.py`."""
 
 
-async def test_of_many_long_texts_one_piece_is_read_in_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_concurrent_long_texts_are_read_one_piece_per_loop_iteration(monkeypatch: pytest.MonkeyPatch) -> None:
     reader, rounds, began = a_reader(), 0, list[int]()
     await reader.read("warm", Deadline.after(30))
 
@@ -51,8 +51,8 @@ async def test_of_many_long_texts_one_piece_is_read_in_a_round(monkeypatch: pyte
     assert len(set(began)) == len(began), "two pieces in one round"
 
 
-async def test_those_who_read_first_make_one_scanner_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many they are, and once more only where the words of the catalogue are others."""
+async def test_concurrent_first_readers_build_one_scanner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another scanner is built only where the catalogue's words differ."""
     made, making = list[Any](), reading._scanner_of
 
     def noted(*given: Any) -> Scanner:
@@ -68,7 +68,7 @@ async def test_those_who_read_first_make_one_scanner_together(monkeypatch: pytes
     assert len(made) == 1
 
 
-async def test_a_text_of_nothing_but_beginnings_of_magazines_is_read_at_once() -> None:
+async def test_text_of_magazine_name_beginnings_is_read_in_bounded_steps() -> None:
     reader = a_reader()
     for text in ("少年" * 250, "weekly young jump " * 28):
         await reader.read("warm", Deadline.after(30))
@@ -77,8 +77,8 @@ async def test_a_text_of_nothing_but_beginnings_of_magazines_is_read_at_once() -
         assert work.longest <= MOST_LINES, f"{text[:8]}: {work.told()}"
 
 
-async def test_a_text_of_katakana_parted_by_signs_is_read_at_once() -> None:
-    """Each part may begin a magazine's name: none of them looks through the rest of the text."""
+async def test_text_of_katakana_separated_by_signs_is_read_in_bounded_steps() -> None:
+    """Each part may begin a magazine's name, and none of them scans the rest of the text."""
     reader = a_reader()
     await reader.read("warm", Deadline.after(30))
     for text in ("ア・+" * 166, "一" * 320):
@@ -91,5 +91,5 @@ async def test_a_text_of_katakana_parted_by_signs_is_read_at_once() -> None:
 
 
 @pytest.mark.parametrize("said", [f"at least {'9' * 309} volumes", f"about {'9' * 309} volumes", f"{'一' * 320}巻"])
-async def test_a_number_that_nobody_means_is_none(said: str) -> None:
+async def test_absurdly_large_number_sets_no_volume_condition(said: str) -> None:
     assert not (await a_reader().read(said, Deadline.after(30))).conditions.volumes

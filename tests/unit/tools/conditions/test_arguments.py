@@ -1,4 +1,4 @@
-"""The conditions as arguments: what they come to, how they may be written, and which of them nothing can satisfy."""
+"""Condition arguments: the condition each sets, its spellings, and bounds that nothing can satisfy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def validated(**arguments: Any) -> dict[str, Any]:
     return SEARCH.validator.validate({"query": "x", **arguments})
 
 
-def test_each_argument_is_a_condition() -> None:
+def test_each_condition_argument_sets_its_condition() -> None:
     asked = validated(
         status="finished",
         min_volumes=2,
@@ -44,11 +44,11 @@ def test_each_argument_is_a_condition() -> None:
 
 
 @cases("nothing", [None, ""])
-def test_who_has_to_name_every_argument_can_say_nothing_by_it(nothing: object) -> None:
+def test_placeholder_value_in_every_argument_sets_no_condition(nothing: object) -> None:
     assert conditions_of(validated(**dict.fromkeys(CONDITIONS, nothing))) == Conditions()
 
 
-def test_numbers_of_zero_false_and_an_empty_list_ask_for_nothing() -> None:
+def test_zero_false_and_empty_list_set_no_condition() -> None:
     zero = {"integer": 0, "boolean": False, "array": []}
     asked = {name: zero[rule["type"]] for name, rule in CONDITIONS.items() if rule["type"] in zero}
     assert conditions_of(validated(**asked)) == Conditions()
@@ -74,17 +74,17 @@ def test_numbers_of_zero_false_and_an_empty_list_ask_for_nothing() -> None:
         ("without", "Oda", ["Oda"]),
     ],
 )
-def test_an_argument_counts_however_it_is_written(name: str, written: str, meant: object) -> None:
+def test_condition_argument_is_normalised_from_common_spellings(name: str, written: str, meant: object) -> None:
     assert validated(**{name: written})[name] == meant
 
 
 @cases(("name", "written"), [("status", "unfinished"), ("audience", "somebody"), ("sort", "random")])
-def test_another_word_is_refused_with_those_that_there_are(name: str, written: str) -> None:
+def test_unknown_word_is_refused_with_the_allowed_ones(name: str, written: str) -> None:
     with pytest.raises(InvalidArguments, match=rf"\$\.{name}.*use one of"):
         validated(**{name: written})
 
 
-def test_bounds_that_nothing_lies_between_are_refused() -> None:
+def test_contradictory_bounds_are_refused() -> None:
     with pytest.raises(InvalidArguments, match="use at most 3"):
         validated(min_volumes=5, max_volumes=3)
     with pytest.raises(InvalidArguments, match="use at most 1980"):
@@ -107,12 +107,12 @@ def test_bounds_that_nothing_lies_between_are_refused() -> None:
         (Conditions(min_rating=4.5), "rated at least 4.5"),
     ],
 )
-def test_a_condition_is_said_in_a_few_words(conditions: Conditions, words: str) -> None:
+def test_condition_is_described_in_a_few_words(conditions: Conditions, words: str) -> None:
     (name,) = conditions.stated
     assert describe_condition(name, conditions) == words
 
 
-def test_every_condition_has_words() -> None:
+def test_every_condition_has_a_description() -> None:
     every = Conditions(
         ("seinen",),
         "Oda",

@@ -1,4 +1,4 @@
-"""What is said beside a title that is compared with comes to conditions."""
+"""Words beside a compared title become conditions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KNOWN = ("Romance", "Comedy", "School", "Gore", "Horror")
         ("", (), ()),
     ],
 )
-def test_themes_and_moods_are_tags_that_the_catalogue_has(
+def test_themes_and_moods_beside_a_compared_title_become_tag_conditions(
     text: str, groups: tuple[tuple[str, ...], ...], without: tuple[str, ...]
 ) -> None:
     beside = conditions_beside(text, KNOWN)

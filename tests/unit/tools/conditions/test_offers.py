@@ -1,4 +1,4 @@
-"""What live stock makes of what the catalogue found by its recorded offers."""
+"""Live stock decides which of the titles found by recorded offers stay in the result."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ HERE, SOLD_OUT, DEAR = Offer(PAPER, 500, 3), Offer(PAPER, 500, 0), Offer(PAPER, 
 IN_STOCK = Conditions(in_stock=True)
 
 
-def test_nothing_is_pending_where_nothing_is_asked_of_the_sale() -> None:
+def test_nothing_is_pending_without_conditions_on_price_or_stock() -> None:
     assert Pending.from_conditions(Conditions(genres=("josei",), without_tags=("Gore",)), 5) is None
 
 
-def test_what_is_pending_survives_the_cache() -> None:
+def test_pending_conditions_survive_serialization() -> None:
     asked = Conditions(price=Range(None, 600), format=DIGITAL, in_stock=True, all_volumes=True, years=Range(1980))
     pending = Pending.from_conditions(asked, 5, 10, recorded=False)
     assert pending is not None
@@ -39,7 +39,7 @@ def test_what_is_pending_survives_the_cache() -> None:
     assert pending.conditions.stated == ("price", "format", "in_stock", "all_volumes")
 
 
-def test_what_was_sold_out_since_is_dropped_and_the_next_takes_its_place() -> None:
+def test_title_sold_out_in_live_stock_is_replaced_by_the_next() -> None:
     reading = StockReading({"a": row("a", SOLD_OUT), "b": row("b", HERE), "c": row("c", HERE), "d": row("d", HERE)})
     settled = settle(Pending(IN_STOCK, 2), [card(each) for each in "abcd"], reading)
     assert [each["title_id"] for each in settled.cards] == ["b", "c"]
@@ -47,13 +47,13 @@ def test_what_was_sold_out_since_is_dropped_and_the_next_takes_its_place() -> No
     assert settled.cards[0] | {"price_jpy": 500, "in_stock": True} == settled.cards[0]
 
 
-def test_what_is_not_sold_any_more_is_dropped() -> None:
+def test_title_no_longer_sold_is_dropped() -> None:
     settled = settle(Pending(IN_STOCK, 5), [card("a")], StockReading({}, unknown=("a",)))
     assert (settled.cards, settled.dropped) == ([], 1)
 
 
 @cases(("recorded", "shown"), [(True, 1), (False, 0)])
-def test_what_could_not_be_checked_stays_by_the_records_word_alone(*, recorded: bool, shown: int) -> None:
+def test_unchecked_title_stays_only_if_its_recorded_offer_satisfied_the_conditions(*, recorded: bool, shown: int) -> None:
     pending = Pending(IN_STOCK, 5, recorded=recorded)
     settled = settle(pending, [card("a")], StockReading({}, unanswered=("a",)))
     assert (len(settled.cards), settled.unchecked) == (shown, recorded)
@@ -70,16 +70,16 @@ def test_what_could_not_be_checked_stays_by_the_records_word_alone(*, recorded: 
         (Conditions(format=PAPER, in_stock=True), True),
     ],
 )
-def test_price_and_format_are_those_of_the_moment(asked: Conditions, *, had: bool) -> None:
+def test_live_price_and_format_decide_whether_a_title_can_be_had(asked: Conditions, *, had: bool) -> None:
     assert can_be_had(row("a", HERE), 3, asked) is had
 
 
-def test_a_series_of_unknown_length_has_no_price() -> None:
+def test_series_of_unknown_length_satisfies_no_series_price() -> None:
     assert not can_be_had(row("a", HERE), None, Conditions(series_price=Range(None, 10**6)))
 
 
-def test_a_set_is_no_volume() -> None:
-    """Its price is that of all of them, and says nothing of what one costs."""
+def test_price_of_a_set_is_not_taken_for_that_of_a_volume() -> None:
+    """The set's price is that of all its volumes together."""
     sold = row("a", Offer(SET, 1_500, 1), Offer(USED_SET, 400, 1), HERE)
     assert sold_so(sold, None) == {"price_jpy": 500, "in_stock": True}
     assert not can_be_had(sold, 3, Conditions(price=Range(None, 499)))
@@ -88,13 +88,13 @@ def test_a_set_is_no_volume() -> None:
     assert not can_be_had(sold, 3, Conditions(series_price=Range(None, 400), format=SET))
 
 
-def test_all_volumes_are_those_that_have_come_out() -> None:
+def test_all_volumes_condition_counts_released_volumes_only() -> None:
     asked = Conditions(all_volumes=True)
     assert can_be_had(row("a", HERE, volumes=(volume(1, 2), volume(2, 1), volume(3, 0, "2027-01-01"))), 2, asked)
     assert not can_be_had(row("a", HERE, volumes=(volume(1, 2), volume(2, 0))), 2, asked)
 
 
-def test_a_card_shows_the_format_that_was_asked_for() -> None:
+def test_card_shows_price_and_stock_of_the_requested_format() -> None:
     both = row("a", DEAR, Offer(DIGITAL, 400))
     assert sold_so(both, DIGITAL) == {"price_jpy": 400, "in_stock": True}
     assert sold_so(both, None) == {"price_jpy": 900, "in_stock": True}

@@ -1,4 +1,4 @@
-"""Which condition is let go where nothing is left, in which order, and which never is."""
+"""Which condition is relaxed where no title is left, in which order, and which never is."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def let_go(catalog: ScriptedCatalog, of: Conditions) -> list[tuple[str, ...]]:
     return [tuple(name for name in of.stated if name not in query.conditions.stated) for query in catalog.asked]
 
 
-async def test_the_cheapest_goes_first_and_the_first_that_brings_anything_is_named() -> None:
+async def test_conditions_are_relaxed_in_order_until_a_title_is_found() -> None:
     asked = Conditions(statuses=DONE, volumes=SHORT, years=OLD)
     catalog = having_only_without("volumes")
     found = await relax_conditions(context_of(catalog), Want("cooking", asked), 5)
@@ -39,7 +39,7 @@ async def test_the_cheapest_goes_first_and_the_first_that_brings_anything_is_nam
     assert let_go(catalog, asked) == [("years",), ("volumes",)]
 
 
-async def test_two_go_only_where_neither_alone_is_enough() -> None:
+async def test_two_conditions_are_relaxed_only_where_neither_alone_is_enough() -> None:
     asked = Conditions(volumes=SHORT, years=OLD)
     catalog = having_only_without("volumes", "years")
     found = await relax_conditions(context_of(catalog), Want("cooking", asked), 5)
@@ -48,20 +48,20 @@ async def test_two_go_only_where_neither_alone_is_enough() -> None:
     assert let_go(catalog, asked) == [("years",), ("volumes",), ("volumes", "years")]
 
 
-async def test_no_more_than_three_searches_are_spent_on_it() -> None:
+async def test_relaxing_spends_at_most_three_searches() -> None:
     asked = Conditions(min_rating=4.5, magazines=("Jump",), years=OLD, volumes=SHORT, statuses=DONE)
     catalog = ScriptedCatalog(lambda _: NOTHING)
     assert await relax_conditions(context_of(catalog), Want("cooking", asked), 5) is None
     assert len(catalog.asked) == MOST_SEARCHES
 
 
-async def test_nothing_is_searched_twice_where_no_words_are_left() -> None:
+async def test_search_without_words_is_followed_by_at_most_three_relaxed_ones() -> None:
     catalog = ScriptedCatalog(lambda _: NOTHING)
     await find(context_of(catalog), Want("", Conditions(tags=(("Horror",), ("Baseball",)))), 5)
     assert len(catalog.asked) == 1 + MOST_SEARCHES
 
 
-async def test_what_is_hard_or_an_exact_filter_or_a_named_author_stays() -> None:
+async def test_exclusions_exact_filters_and_the_author_are_never_relaxed() -> None:
     asked = Conditions(
         genres=("josei",),
         author="Oda",
@@ -79,25 +79,25 @@ async def test_what_is_hard_or_an_exact_filter_or_a_named_author_stays() -> None
     assert catalog.asked == []
 
 
-def test_each_condition_may_go_or_is_hard_but_the_author() -> None:
+def test_every_condition_but_the_author_is_either_relaxable_or_hard() -> None:
     assert {*CHEAPEST_FIRST, *HARD, "author", "day"} == {each.name for each in fields(Conditions)}
     assert not set(CHEAPEST_FIRST).intersection(HARD)
 
 
-async def test_a_guess_is_no_answer() -> None:
+async def test_guessed_title_does_not_count_as_a_result_of_relaxing() -> None:
     guess = CatalogPage(ONE.titles, 1, guessed=True)
     assert await relax_conditions(context_of(ScriptedCatalog(lambda _: guess)), Want("x", Conditions(years=OLD)), 5) is None
 
 
 @cases("failure", [TimedOut("late"), BackendFailure("away")])
-async def test_a_catalogue_that_fails_is_not_asked_again(failure: BackendFailure) -> None:
+async def test_failing_catalogue_ends_relaxing_after_one_search(failure: BackendFailure) -> None:
     catalog = ScriptedCatalog(lambda _: failure)
     assert await relax_conditions(context_of(catalog), Want("x", Conditions(years=OLD, volumes=SHORT)), 5) is None
     assert len(catalog.asked) == 1
 
 
-async def test_a_page_further_on_of_what_was_relaxed_goes_on_with_it() -> None:
-    """Beyond the end nothing is shown, and the condition was let go all the same."""
+async def test_later_page_of_a_relaxed_search_stays_relaxed() -> None:
+    """A page beyond the end shows no title, and still names the relaxed condition."""
     catalog = ScriptedCatalog(lambda query: CatalogPage((), 3) if not query.conditions.years else NOTHING)
     found = await relax_conditions(context_of(catalog), Want("x", Conditions(years=OLD), offset=5), 5)
     assert found is not None

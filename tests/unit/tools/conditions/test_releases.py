@@ -1,4 +1,4 @@
-"""What a question of what comes out asks for besides."""
+"""The subject of a question about releases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tools.store.search.text.characters import normalise
         "来月の新刊一覧",
     ],
 )
-def test_who_asks_for_nothing_else_asks_for_no_title(text: str) -> None:
+def test_question_about_releases_alone_leaves_no_subject(text: str) -> None:
     assert beside_releases(normalise(text)) == ""
 
 
@@ -46,7 +46,7 @@ def test_who_asks_for_nothing_else_asks_for_no_title(text: str) -> None:
         ("フリーレンの最新刊の発売日はいつ?", "フリーレン"),
     ],
 )
-def test_a_subject_is_left(text: str, subject: str) -> None:
+def test_subject_of_a_question_about_releases_is_kept(text: str, subject: str) -> None:
     assert beside_releases(normalise(text)) == subject
 
 
@@ -70,5 +70,5 @@ def test_a_subject_is_left(text: str, subject: str) -> None:
         "出版社で働く話",
     ],
 )
-def test_other_texts_are_left_as_they_are(text: str) -> None:
+def test_text_about_something_else_is_no_question_about_releases(text: str) -> None:
     assert beside_releases(normalise(text)) is None

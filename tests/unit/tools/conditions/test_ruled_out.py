@@ -1,4 +1,4 @@
-"""What a call asks for and rules out as well is named, and nothing else is."""
+"""A contradiction between wanted and excluded conditions is named, and nothing else is."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from tools.store.models import Conditions
         ("One Piece", Conditions(without_titles=("t-1",)), ("one piece",), "one piece"),
     ],
 )
-def test_it_is_named(text: str, conditions: Conditions, without: tuple[str, ...], named: str) -> None:
+def test_contradiction_of_wanted_and_excluded_is_named(
+    text: str, conditions: Conditions, without: tuple[str, ...], named: str
+) -> None:
     assert ruled_out(text, conditions, without) == (RULED_OUT.format(named),)
 
 
@@ -33,5 +35,7 @@ def test_it_is_named(text: str, conditions: Conditions, without: tuple[str, ...]
         ("One Piece", Conditions(without_titles=("t-2",)), ("Naruto",)),
     ],
 )
-def test_what_can_be_is_not(text: str, conditions: Conditions, without: tuple[str, ...]) -> None:
+def test_compatible_conditions_are_reported_as_no_contradiction(
+    text: str, conditions: Conditions, without: tuple[str, ...]
+) -> None:
     assert ruled_out(text, conditions, without) == ()

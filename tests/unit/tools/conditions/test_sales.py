@@ -1,4 +1,4 @@
-"""What a title costs on a day, with campaigns that come, go and come back."""
+"""The price of a title on a day, with campaigns that begin, end and return."""
 
 from __future__ import annotations
 
@@ -20,22 +20,20 @@ days = st.dates(date(2024, 1, 1), date(2030, 12, 31)).map(date.isoformat)
 
 
 @given(day=days, campaign=st.sampled_from(CAMPAIGNS))
-def test_a_campaign_runs_on_its_days_and_the_price_of_all_others_on_theirs(day: str, campaign: Campaign) -> None:
+def test_campaign_price_applies_on_campaign_days_and_the_list_price_on_others(day: str, campaign: Campaign) -> None:
     own, others = running(campaign)
     runs = campaign.end(day) is not None
     assert (is_one_of(day, own), is_one_of(day, others)) == (runs, not runs)
 
 
 @cases("campaign", CAMPAIGNS)
-def test_on_no_day_in_particular_none_runs(campaign: Campaign) -> None:
+def test_no_campaign_runs_without_a_day(campaign: Campaign) -> None:
     own, others = running(campaign)
     assert (is_one_of(None, own), is_one_of(None, others)) == (False, True)
 
 
 @given(day=days, campaign=st.sampled_from([None, *CAMPAIGNS]), other=st.sampled_from([None, 350, 500, 700]))
-def test_what_is_on_record_costs_on_a_day_what_live_stock_says(
-    day: str, campaign: Campaign | None, other: int | None
-) -> None:
+def test_recorded_price_of_a_day_equals_that_of_live_stock(day: str, campaign: Campaign | None, other: int | None) -> None:
     offers = [Offer("digital", 400, None, 600, campaign)] + ([] if other is None else [Offer("digital", other)])
     sold = price_for_day(Availability("t", tuple(offers), (), as_of="2026-01-01T00:00:00Z"), day)
     sale = sale_in(sales_on(day, sales_of(offers)), "digital")
@@ -43,7 +41,7 @@ def test_what_is_on_record_costs_on_a_day_what_live_stock_says(
     assert sale.price == min(offer.price_jpy for offer in sold.offers)
 
 
-def test_a_campaign_that_is_over_makes_no_title_cheap() -> None:
+def test_title_is_cheap_only_on_the_days_of_its_campaign() -> None:
     title, offers = Title("t-1", en="One"), (Offer("digital", 400, None, 600, ONCE),)
     first = date(2026, 11, 14)
     cheap = []
@@ -56,5 +54,5 @@ def test_a_campaign_that_is_over_makes_no_title_cheap() -> None:
 
 
 @cases("format_", ["physical", "set"])
-def test_a_campaign_lowers_no_price_that_a_publisher_has_fixed(format_: str) -> None:
+def test_campaign_does_not_lower_a_fixed_price(format_: str) -> None:
     assert [sale.price for sale in sales_of([Offer(format_, 400, 1, 600, ONCE)])] == [600]

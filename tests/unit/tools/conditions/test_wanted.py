@@ -1,4 +1,4 @@
-"""Words and arguments to one want: an argument goes before the words, and says so where they differ."""
+"""Words and arguments are merged: an argument precedes the words, and a difference is reported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ READING = Reading(
 )
 
 
-def test_words_alone_are_the_want() -> None:
+def test_words_without_arguments_set_conditions_and_ordering() -> None:
     want = merge_arguments(READING, {})
     assert (want.text, want.conditions, want.ordering) == ("romance", READING.conditions, Ordering.RATING)
     assert describe_understood(want) == {
@@ -28,7 +28,7 @@ def test_words_alone_are_the_want() -> None:
     }
 
 
-def test_an_argument_goes_before_the_words_and_says_what_they_said() -> None:
+def test_argument_overrides_the_words_and_reports_what_they_said() -> None:
     want = merge_arguments(READING, {"max_volumes": 20})
     assert want.conditions.volumes == Range(None, 20)
     assert describe_understood(want)["understood"] == [
@@ -37,17 +37,17 @@ def test_an_argument_goes_before_the_words_and_says_what_they_said() -> None:
     ]
 
 
-def test_a_bound_that_the_words_do_not_state_joins_theirs() -> None:
+def test_lower_bound_of_an_argument_joins_the_upper_bound_of_the_words() -> None:
     want = merge_arguments(READING, {"min_volumes": 3})
     assert want.conditions.volumes == Range(3, 9)
     assert {"condition": "at most 9 volumes", "from": "under ten volumes"} in describe_understood(want)["understood"]
 
 
-def test_a_bound_beyond_that_of_the_words_leaves_nothing_of_theirs() -> None:
+def test_argument_that_contradicts_the_bound_of_the_words_replaces_it() -> None:
     assert merge_arguments(READING, {"min_volumes": 20}).conditions.volumes == Range(20, None)
 
 
-def test_a_narrower_bound_does_not_contradict() -> None:
+def test_narrower_argument_keeps_both_bounds_in_the_report() -> None:
     want = merge_arguments(READING, {"max_volumes": 5})
     assert want.conditions.volumes == Range(None, 5)
     assert [each["condition"] for each in describe_understood(want)["understood"]] == [
@@ -57,25 +57,25 @@ def test_a_narrower_bound_does_not_contradict() -> None:
     ]
 
 
-def test_only_the_references_own_arguments_are_exact_filters() -> None:
+def test_only_genre_author_and_rating_arguments_are_exact_filters() -> None:
     want = merge_arguments(READING, {"genre": "josei", "author": " Oda ", "min_rating": 4, "status": "publishing"})
     assert want.firm == {"genres", "author", "min_rating"}
     assert want.conditions.author == "Oda"
     assert want.conditions.statuses == (Status.PUBLISHING,)
 
 
-def test_relevance_is_an_order_too() -> None:
+def test_sort_by_relevance_overrides_the_ordering_of_the_words() -> None:
     assert merge_arguments(READING, {"sort": "relevance"}).ordering is None
     assert merge_arguments(READING, {"sort": "newest"}).ordering is Ordering.NEWEST
     assert merge_arguments(READING, {}).ordering is Ordering.RATING
 
 
-def test_what_cannot_be_judged_is_said_not_to_be_obeyed() -> None:
+def test_condition_that_cannot_be_judged_is_reported_as_not_obeyed() -> None:
     reading = Reading("x by Friday", "x", understood=(Understood("here by Friday", "by friday", obeyed=False),))
     assert describe_understood(merge_arguments(reading, {}))["understood"] == [
         {"condition": "here by Friday (not obeyed)", "from": "by friday"}
     ]
 
 
-def test_an_answer_without_conditions_says_nothing_of_them() -> None:
+def test_search_without_conditions_reports_none() -> None:
     assert describe_understood(merge_arguments(Reading("Berserk", "Berserk"), {})) == {}

@@ -1,4 +1,4 @@
-"""What a title costs in each format, and what a set saves."""
+"""The price of a title in each format, and the savings of a set."""
 
 from __future__ import annotations
 
@@ -39,38 +39,38 @@ def saving(*offers: Offer, volumes: int | None = 10) -> Saving | None:
     return next(price.saving for price in format_prices(row(*offers), volumes) if price.format in WHOLE)
 
 
-def test_a_series_costs_its_volumes() -> None:
+def test_series_price_is_the_volume_price_times_the_volumes() -> None:
     prices = priced(row(PAPER_528, EBOOK), 10)
     assert (prices[PAPER].per_volume, prices[PAPER].series) == (528, 5_280)
     assert (prices[DIGITAL].per_volume, prices[DIGITAL].series) == (480, 4_800)
 
 
-def test_a_series_of_unknown_length_has_no_price() -> None:
+def test_series_of_unknown_length_has_no_series_price() -> None:
     prices = priced(row(PAPER_528, EBOOK, Offer(SET, 5_280, 1)), None)
     assert {name: price.series for name, price in prices.items()} == {PAPER: None, DIGITAL: None, SET: 5_280}
     assert prices[SET].saving is None
 
 
-def test_volumes_that_cost_differently_are_added_up() -> None:
+def test_volumes_with_different_prices_are_added_up() -> None:
     shelf = (volume(1, 2, 500), volume(2, 0, 528), volume(3, 4, 600), volume(4, 0, 600, release="2027-01-04"))
     price = priced(row(Offer(PAPER, 500, 6), volumes=shelf))[PAPER]
     assert (price.per_volume, price.first, price.series, price.volumes) == (500, 500, 1_628, 2)
     assert (price.available, price.begins, price.whole) == (True, True, False)
 
 
-def test_a_volume_that_has_come_out_counts_whenever_that_was() -> None:
+def test_volume_counts_from_its_release_date_on() -> None:
     shelf = (volume(1, 2), volume(2, 1, release="2026-11-22"), volume(3, 0, release="2026-11-23"))
     price = priced(row(PAPER_528, volumes=shelf), 2)[PAPER]
     assert (price.series, price.whole, price.volumes) == (1_056, True, 2)
 
 
-def test_what_a_shelf_lacks_costs_what_the_rest_does_or_nobody_knows() -> None:
+def test_volume_missing_from_the_shelf_costs_what_equally_priced_ones_do() -> None:
     assert priced(row(PAPER_528, volumes=(volume(1, 1), volume(2, 1))))[PAPER].series == 3 * 528
     assert priced(row(PAPER_528, volumes=(volume(1, 1), volume(2, 1, 600))))[PAPER].series is None
     assert not priced(row(PAPER_528, volumes=(volume(1, 1), volume(2, 1))))[PAPER].whole, "a third has come out"
 
 
-def test_a_free_first_volume_says_nothing_of_the_others() -> None:
+def test_free_first_volume_does_not_make_the_series_free() -> None:
     assert priced(row(Offer(DIGITAL, 0)), 3)[DIGITAL].series is None
     assert priced(row(Offer(DIGITAL, 0)), 1)[DIGITAL].series == 0
     counted = tuple(volume(n, 9, 0 if n == 1 else 450, DIGITAL) for n in (1, 2, 3))
@@ -78,25 +78,25 @@ def test_a_free_first_volume_says_nothing_of_the_others() -> None:
     assert (price.per_volume, price.first, price.series) == (450, 0, 900)
 
 
-def test_a_set_of_new_volumes_saves_nothing_whatever_is_on_record() -> None:
+def test_set_of_new_volumes_saves_nothing_at_a_fixed_price() -> None:
     assert saving(PAPER_528, Offer(SET, 5_280, 1)) == Saving(0, 0, FIXED_PRICE)
     assert saving(PAPER_528, Offer(SET, 3_000, 1)) == Saving(0, 0, FIXED_PRICE)
     assert priced(row(PAPER_528, Offer(SET, 3_000, 1)), 10)[SET].series == 5_280, "the volumes have a fixed price"
     assert saving(PAPER_528, Offer(SET, 6_000, 1)) == Saving(0, 0, FIXED_PRICE)
 
 
-def test_a_set_saves_where_its_publisher_prices_it_or_where_it_is_used() -> None:
+def test_set_priced_by_its_publisher_or_used_saves_money() -> None:
     assert saving(PAPER_528, Offer(SET, 4_800, 1, 4_800)) == Saving(480, 9, PUBLISHERS)
     assert saving(PAPER_528, Offer(USED_SET, 2_000, 1)) == Saving(3_280, 62, USED)
     assert saving(PAPER_528, Offer(USED_SET, 9_000, 1)) == Saving(0, 0, USED), "rare"
 
 
-def test_a_set_saves_nothing_against_an_e_book_or_an_unknown_number_of_volumes() -> None:
+def test_set_has_no_saving_against_an_e_book_or_an_unknown_number_of_volumes() -> None:
     assert saving(EBOOK, Offer(USED_SET, 2_000, 1)) is None
     assert saving(PAPER_528, Offer(USED_SET, 2_000, 1), volumes=None) is None
 
 
-def test_the_cheapest_is_of_what_can_be_had_now() -> None:
+def test_cheapest_format_is_chosen_among_those_in_stock() -> None:
     shelf = (volume(1, 0), volume(2, 4), volume(3, 4))
     prices = format_prices(row(PAPER_528, Offer(DIGITAL, 600), Offer(SET, 1_584, 0), volumes=shelf), 3)
     assert [buy for each in (cheapest_volume, cheapest_start, cheapest_whole) if (buy := each(prices))] == [
@@ -107,14 +107,14 @@ def test_the_cheapest_is_of_what_can_be_had_now() -> None:
     assert cheapest_whole(format_prices(row(Offer(PAPER, 528, 0)), 3)) is None
 
 
-def test_of_equally_cheap_formats_paper_comes_first() -> None:
+def test_paper_comes_first_among_equally_cheap_formats() -> None:
     buy = cheapest_whole(format_prices(row(Offer(DIGITAL, 528), Offer(SET, 1_584, 1), PAPER_528), 3))
     assert buy is not None
     assert buy[0] == PAPER
 
 
 @given(AVAILABILITIES, DAYS, st.none() | st.integers(1, 60))
-def test_no_number_is_made_up(known: Availability, day: str, volumes: int | None) -> None:
+def test_prices_and_savings_follow_from_the_recorded_offers(known: Availability, day: str, volumes: int | None) -> None:
     """Whatever is on record: savings are never below nothing and never of new books, totals follow from the volumes, and the
     cheapest is."""
     sold = price_for_day(known, day)

@@ -1,4 +1,4 @@
-"""What clients are told of results: less than the whole schema says, and nothing that it does not say."""
+"""The outline of a result schema in the tool list says less than the schema and never contradicts it."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ OUTLINED_ROW = {
 EVERY_TOOL = cases("tool", TOOLS, ids=lambda tool: tool.name)
 
 
-def test_names_stay_at_the_root_and_in_its_rows() -> None:
+def test_outline_keeps_the_names_of_the_root_and_of_its_rows() -> None:
     told = outline(WHOLE)
     assert told["properties"]["rows"] == {"type": "array", "items": OUTLINED_ROW}
     assert told["properties"]["row"] == OUTLINED_ROW
     assert told["properties"]["total"] == INTEGER
 
 
-def test_what_tells_a_success_from_a_failure_stays() -> None:
+def test_outline_keeps_the_required_fields_of_success_and_failure() -> None:
     assert outline(WHOLE)["anyOf"] == [{"required": ["rows", "total"]}, {"required": ["error"]}]
 
 
-def test_the_schema_itself_is_left_as_it_was() -> None:
+def test_outline_does_not_modify_the_schema() -> None:
     before = repr(WHOLE)
     outline(WHOLE)
     assert repr(WHOLE) == before
@@ -61,12 +61,12 @@ VALID, VALID_OUTLINE = Draft202012Validator(WHOLE), Draft202012Validator(outline
 @given(
     st.fixed_dictionaries({"rows": JSON | st.just([]), "total": st.integers() | JSON}, optional={"row": JSON, "note": JSON})
 )
-def test_what_satisfies_the_whole_schema_satisfies_its_outline(value: Any) -> None:
+def test_value_valid_by_the_schema_is_valid_by_its_outline(value: Any) -> None:
     assert VALID_OUTLINE.is_valid(value) or not VALID.is_valid(value)
 
 
 @EVERY_TOOL
-def test_clients_are_told_every_name_of_the_root_and_refuse_an_answer_without_what_is_required(tool: Tool) -> None:
+def test_listed_output_schema_has_every_root_field_and_requires_the_required_ones(tool: Tool) -> None:
     told = listed_tool(tool)["outputSchema"]
     assert told["properties"].keys() == tool.output_schema["properties"].keys()
     result, judge = least_result(tool), Draft202012Validator(told)

@@ -1,4 +1,4 @@
-"""Whether a value looks as its schema says: what passes there is safe to work with, and what every tool answers passes."""
+"""The quick check of results: a value that passes is safe to use, and every tool's answer passes."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ REGISTRY = Registry()
         ({"cards": [], "total": 1, "extra": []}, False),
     ],
 )
-def test_a_success_has_what_is_required_of_the_types_that_are_said(value: Any, fits: bool) -> None:
+def test_success_check_requires_the_fields_and_types_of_the_schema(value: Any, fits: bool) -> None:
     assert compile_success_check(SCHEMA)(value) is fits
 
 
-def test_of_several_branches_one_has_to_fit() -> None:
+def test_shape_check_needs_one_matching_branch_of_any_of() -> None:
     either = compile_shape_check({"anyOf": [record({"a": STRING}, ["a"]), {"type": "null"}]})
     assert [either(value) for value in ({"a": "x"}, None, {"a": 1}, {}, 5)] == [True, True, False, False, False]
     both = compile_shape_check(
@@ -66,8 +66,8 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_what_the_validator_takes_for_a_success_fits(value: Any) -> None:
-    """But 1.0, an integer to JSON Schema that no tool writes."""
+def test_value_valid_by_the_validator_passes_the_success_check(value: Any) -> None:
+    """The exception is 1.0, an integer to JSON Schema that no tool writes."""
     strict = {**SCHEMA, "anyOf": SCHEMA["anyOf"][:1]}
     if Draft202012Validator(strict).is_valid(value) and "." not in repr(value):
         assert compile_success_check(SCHEMA)(value)
@@ -77,7 +77,7 @@ def forms_of(registry: Registry) -> list[str]:
     return [registered.form for tool in registry if (registered := registry.get(tool.name))]
 
 
-def test_each_tools_results_have_a_form_of_their_own() -> None:
+def test_every_tool_has_a_result_form_of_its_own_equal_in_every_process() -> None:
     forms = forms_of(REGISTRY)
     assert forms
     assert len(set(forms)) == len(forms)

@@ -1,4 +1,4 @@
-"""Who says that arguments are surely valid is never wrong, and not silent on what callers commonly send."""
+"""The quick check of arguments never passes invalid ones, and passes common ones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ VALUES = st.recursive(
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 @given(data=st.data())
-def test_what_is_surely_valid_is_valid(tool: Tool, data: st.DataObject) -> None:
+def test_arguments_that_pass_the_quick_check_are_valid(tool: Tool, data: st.DataObject) -> None:
     names = st.sampled_from([*tool.input_schema["properties"], "unheard"])
     arguments = data.draw(st.dictionaries(names, VALUES, max_size=4))
     if compile_quick_check(tool.input_schema)(arguments):
@@ -38,7 +38,7 @@ def test_what_is_surely_valid_is_valid(tool: Tool, data: st.DataObject) -> None:
 
 
 @cases(("name", "arguments"), COMMON.items())
-def test_what_is_commonly_sent_is_surely_valid(name: str, arguments: dict[str, Any]) -> None:
+def test_common_arguments_pass_the_quick_check(name: str, arguments: dict[str, Any]) -> None:
     schema = next(tool.input_schema for tool in TOOLS if tool.name == name)
     assert compile_quick_check(schema)(arguments)
 
@@ -59,5 +59,5 @@ def test_what_is_commonly_sent_is_surely_valid(name: str, arguments: dict[str, A
         ({"type": "array", "items": {"type": "string"}, "maxItems": 1}, ["a", "b"]),
     ],
 )
-def test_where_it_is_not_sure_it_says_no(schema: dict[str, Any], value: Any) -> None:
+def test_quick_check_refuses_what_it_cannot_judge(schema: dict[str, Any], value: Any) -> None:
     assert not compile_quick_check(schema)(value)

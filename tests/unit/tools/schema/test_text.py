@@ -1,4 +1,4 @@
-"""Text from elsewhere, as a model gets it."""
+"""Text from elsewhere is cleaned before a model gets it."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ REGISTRY = Registry()
         ("no\ufdd0\uffff\U0001fffe\U0010ffffcharacters", "nocharacters"),
     ],
 )
-def test_what_no_reader_sees_is_taken_out(given_text: str, shown: str) -> None:
-    """Each of these has carried instructions past a reader somewhere."""
+def test_hidden_characters_are_removed(given_text: str, shown: str) -> None:
+    """Each of these characters has been used to hide instructions from readers."""
     assert remove_hidden(given_text) == shown
 
 
@@ -58,14 +58,14 @@ def test_what_no_reader_sees_is_taken_out(given_text: str, shown: str) -> None:
         "ゲゲゲの鬼太郎（１）",
     ],
 )
-def test_what_readers_see_stays_as_it_is(text: str) -> None:
+def test_visible_characters_are_kept(text: str) -> None:
     """Full-width signs, marks of kana and letters, ideographs and emoji belong to titles."""
     assert remove_hidden(text) == text
 
 
 @given(st.text())
-def test_taking_out_twice_is_taking_out_once(text: str) -> None:
-    """Nothing hidden appears by what was taken out around it."""
+def test_removing_hidden_characters_is_idempotent(text: str) -> None:
+    """A removal creates no new hidden sequence."""
     assert remove_hidden(remove_hidden(text)) == remove_hidden(text)
 
 
@@ -86,8 +86,8 @@ SEEN_FORMATS = set(range(0x600, 0x606)) | {0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x
 """Signs of Arabic, Syriac and Kaithi: formats by their category, and shown."""
 
 
-def test_nothing_that_unicode_calls_ignorable_and_no_control_is_left() -> None:
-    """Also after what NFKC makes of a character, since that is what a tool is given."""
+def test_no_ignorable_or_control_character_is_left_even_after_nfkc() -> None:
+    """NFKC is applied afterwards, because tools get normalised text."""
     shown = remove_hidden("a".join(map(chr, range(sys.maxunicode + 1))))
     composed = unicodedata.normalize("NFKC", shown)
     assert remove_hidden(composed) == composed
@@ -108,16 +108,16 @@ def hidden_in(value: object) -> set[str]:
 
 
 @given(value=ANYTHING)
-def test_nothing_hidden_goes_out(value: object) -> None:
-    """Names of fields included."""
+def test_output_contains_no_hidden_characters(value: object) -> None:
+    """Names of fields are cleaned too."""
     assert hidden_in(limit_json(value)) == set()
 
 
 @given(tool=st.sampled_from(list(REGISTRY)), given_arguments=st.dictionaries(HIDING, ANYTHING), query=HIDING)
-def test_nothing_hidden_comes_in_nor_back_in_what_was_refused(
+def test_validated_arguments_and_refusals_contain_no_hidden_characters(
     tool: Tool, given_arguments: dict[str, Any], query: str
 ) -> None:
-    """Every argument of every tool, by its own name and by names that nobody knows."""
+    """Every argument of every tool is tried, by its own name and by unknown names."""
     registered = REGISTRY.get(tool.name)
     assert registered is not None
     for arguments in (dict.fromkeys(tool.input_schema["properties"], query), given_arguments):
@@ -128,8 +128,8 @@ def test_nothing_hidden_comes_in_nor_back_in_what_was_refused(
         assert hidden_in(seen) == set()
 
 
-def test_long_text_long_lists_and_deep_nesting_end() -> None:
-    """No catalogue fills a model's context."""
+def test_text_length_list_length_and_nesting_of_output_are_bounded() -> None:
+    """A catalogue must not fill a model's context."""
     deep: object = "end"
     for _ in range(DEEPEST + 5):
         deep = [deep]
@@ -140,7 +140,7 @@ def test_long_text_long_lists_and_deep_nesting_end() -> None:
     assert "end" not in str(shown["deep"])
 
 
-def test_numbers_truth_and_absence_are_untouched() -> None:
-    """Only text can speak to a model."""
+def test_numbers_booleans_and_null_are_output_unchanged() -> None:
+    """Only text can carry instructions to a model."""
     value = {"n": 1.5, "i": 3, "b": True, "none": None}
     assert limit_json(value) == value

@@ -1,4 +1,4 @@
-"""Arguments: every violation is told at once, with its path, its rule and what to do."""
+"""Validation of arguments reports every violation at once, with its path, its rule and the remedy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def violations(name: str, arguments: dict[str, Any]) -> list[tuple[str, str]]:
     return [(each.path, each.rule) for each in caught.value.violations]
 
 
-def test_every_violation_is_told_at_once_with_its_path_and_rule() -> None:
+def test_every_violation_is_reported_at_once_with_path_and_rule() -> None:
     arguments = {"max_results": 99, "genre": "horror", "min_rating": "high", "colour": 1, "author": "x" * 201}
     assert violations("search_manga_catalog", arguments) == [
         ("$.author", "maxLength"),
@@ -53,22 +53,24 @@ def test_every_violation_is_told_at_once_with_its_path_and_rule() -> None:
         ("get_manga_details", {"title_id": "manga/000001"}, [("$.title_id", "pattern")]),
     ],
 )  # fmt: skip
-def test_each_rule_is_named(name: str, arguments: dict[str, Any], expected: list[tuple[str, str]]) -> None:
+def test_violation_names_the_rule_of_the_schema(
+    name: str, arguments: dict[str, Any], expected: list[tuple[str, str]]
+) -> None:
     assert violations(name, arguments) == expected
 
 
-def test_text_is_normalised_and_free_of_what_cannot_be_seen() -> None:
+def test_text_argument_is_normalised_and_free_of_invisible_characters() -> None:
     asked = validated(TOOLS[0], {"query": "\u202eＯｎｅ\u200b Ｐiece\x07 ｶﾞ", "max_results": 3.0})
     assert asked["query"] == "One Piece ガ"
     assert (asked["max_results"], type(asked["max_results"])) == (3, int)
 
 
-def test_what_an_invisible_character_kept_apart_is_composed() -> None:
+def test_characters_separated_by_an_invisible_one_are_composed() -> None:
     assert validated(TOOLS[0], {"query": "cafe\u200b\u0301"})["query"] == "café"
 
 
-def test_the_operators_freshness_is_that_of_text_about_titles_and_of_nothing_else() -> None:
-    """By what a result is, and not by a number that happens to be the same."""
+def test_freshness_setting_applies_only_to_tools_with_text_about_titles() -> None:
+    """It goes by the kind of result, and not by an equal lifetime."""
     chosen = {tool.name for tool in TOOLS if tool.cache and tool.cache.text}
     assert chosen >= {"search_manga_catalog", "get_manga_details"}
     assert "get_recommendations" not in chosen
@@ -99,31 +101,31 @@ def fix_of(name: str, arguments: dict[str, Any]) -> str:
         ("lookup_order", {"order_id": "the manga one"}, "ask the customer"),
     ],
 )
-def test_a_refusal_says_what_was_probably_meant(name: str, arguments: dict[str, Any], said: str) -> None:
+def test_refusal_suggests_what_was_probably_meant(name: str, arguments: dict[str, Any], said: str) -> None:
     assert said in fix_of(name, arguments)
 
 
-def test_a_name_that_is_near_none_is_not_guessed_at_and_many_cost_no_more_than_a_few() -> None:
+def test_unknown_argument_name_gets_a_suggestion_only_if_near_and_five_at_most() -> None:
     assert "did you mean" not in fix_of("search_manga_catalog", {"query": "x", "zzzz": 1})
     with pytest.raises(InvalidArguments) as caught:
         validated(registered("search_manga_catalog").tool, {"query": "x", **{f"author{n}": 1 for n in range(200)}})
     assert sum("did you mean" in each.fix for each in caught.value.violations) == 5
 
 
-def test_a_guess_at_a_name_is_never_who_calls() -> None:
+def test_suggested_argument_name_is_never_an_identity() -> None:
     assert "did you mean" not in fix_of("get_recommendations", {"criteria": "x", "query": "x"})
 
 
 @EVERY_TOOL
 @cases("nothing", [None, ""])
-def test_an_optional_argument_that_says_nothing_is_one_that_was_left_out(tool: Tool, nothing: str | None) -> None:
+def test_empty_optional_argument_counts_as_left_out(tool: Tool, nothing: str | None) -> None:
     least = least_arguments(tool)
     optional = dict.fromkeys(tool.input_schema["properties"].keys() - least.keys(), nothing)
     assert validated(tool, {**least, **optional}) == validated(tool, least)
 
 
 @EVERY_TOOL
-def test_an_argument_that_is_needed_has_to_say_something(tool: Tool) -> None:
+def test_null_is_refused_for_a_required_argument(tool: Tool) -> None:
     for name in tool.input_schema["required"]:
         with pytest.raises(InvalidArguments):
             validated(tool, {**least_arguments(tool), name: None})
@@ -133,14 +135,14 @@ def test_an_argument_that_is_needed_has_to_say_something(tool: Tool) -> None:
 @cases(
     "name", ["session_id", "sessionId", "X-Session-ID", "turn_id", "turnId", "conversation_id", "customer_id", "userToken"]
 )
-def test_who_calls_is_no_argument_and_no_reason_to_refuse(tool: Tool, name: str) -> None:
+def test_identity_argument_is_ignored_and_not_refused(tool: Tool, name: str) -> None:
     arguments = {**least_arguments(tool), name: {"any": ["value"]}}
     assert validated(tool, arguments) == validated(tool, least_arguments(tool))
     assert registered(tool.name).validator.list_ignored(arguments) == [name]
 
 
 @EVERY_TOOL
-def test_an_argument_that_a_tool_has_is_never_ignored(tool: Tool) -> None:
+def test_declared_argument_is_never_ignored(tool: Tool) -> None:
     assert registered(tool.name).validator.list_ignored(tool.input_schema["properties"]) == []
 
 
@@ -149,26 +151,26 @@ def test_an_argument_that_a_tool_has_is_never_ignored(tool: Tool) -> None:
     ["MNG-DEMO1001", "mng-demo1001", "DEMO1001", "demo1001", " MNG DEMO 1001 ", "#MNG-DEMO1001", "MNGDEMO1001", "ＭＮＧ－ＤＥＭＯ１００１",
      "ＭＮＧーＤＥＭＯ１００１", "MNG\u2010DEMO1001", "mng_demo1001", "MNG\u3000DEMO1001"],
 )  # fmt: skip
-def test_an_order_number_counts_however_it_was_said(said: str) -> None:
+def test_order_number_is_accepted_in_common_spellings(said: str) -> None:
     assert validated(registered("lookup_order").tool, {"order_id": said}) == {"order_id": "MNG-DEMO1001"}
 
 
 @cases(("said", "meant"), [("Seinen", "seinen"), ("shounen", "shonen"), ("Shōjo", "shojo"), ("少女漫画", "shojo"), ("", "")])
-def test_a_readership_counts_however_it_is_spelled(said: str, meant: str) -> None:
+def test_genre_is_accepted_in_common_spellings(said: str, meant: str) -> None:
     assert validated(registered("search_manga_catalog").tool, {"query": "x", "genre": said})["genre"] == meant
 
 
-def test_a_number_that_begins_like_the_prefix_is_not_taken_for_it() -> None:
+def test_order_number_that_begins_like_its_prefix_is_kept() -> None:
     for said, meant in (("MNGA0001", "MNG-MNGA0001"), ("mng-mnga0001", "MNG-MNGA0001")):
         assert validated(registered("lookup_order").tool, {"order_id": said}) == {"order_id": meant}
 
 
 @cases("said", ["MNG-", "MNG-DEMO100", "MNG-DEMO10011", "ABC-DEMO1001", "MNG-DEMO1001\n", "MNG-DEMO100é", "no number"])
-def test_what_is_no_order_number_is_still_refused(said: str) -> None:
+def test_malformed_order_number_is_refused(said: str) -> None:
     assert violations("lookup_order", {"order_id": said}) == [("$.order_id", "pattern")]
 
 
-def test_no_titles_are_no_argument() -> None:
+def test_empty_list_of_titles_counts_as_no_argument() -> None:
     """A model that fills in every field means the last search."""
     check = registered("check_inventory").tool
     assert validated(check, {"title_ids": [], "result_set": "rs_" + "a" * 16})["result_set"]

@@ -57,16 +57,16 @@ MANY: dict[str, Callable[[int], tuple[str, dict[str, Any]]]] = {
 
 
 @cases("kind", MANY)
-def test_far_too_many_values_are_refused_before_they_are_looked_at(kind: str) -> None:
-    """Sixty times as many cost hardly more: the counting stops."""
+def test_too_many_values_are_refused_in_bounded_steps(kind: str) -> None:
+    """Sixty times as many values cost hardly more steps, because counting stops at the limit."""
     few, many = (MANY[kind](number) for number in (1000, 60_000))
     failure = refused(*many)
     assert [(each.path, each.rule) for each in failure.violations] == [("$", "maxProperties")]
     assert steps(lambda: refused(*many)) < 2 * steps(lambda: refused(*few)) + 100
 
 
-def test_arguments_as_large_as_any_schema_admits_are_checked_one_by_one() -> None:
-    """The bound on the whole never comes before the bounds on its parts."""
+def test_largest_arguments_of_every_schema_stay_below_the_value_limit() -> None:
+    """The bound on all values never applies before the bounds on single arguments."""
     for tool in TOOLS:
         assert _largest(tool.input_schema["properties"]) < MOST_VALUES
 
@@ -84,8 +84,8 @@ MARKS = ["\u0301\u0316", "\u0f73", "\uff9e\u0301", "\u0344\u0316", "\U0001d16d\u
 
 
 @cases("marks", MARKS, ids=[ascii(each) for each in MARKS])
-def test_marks_without_end_are_cut_before_they_are_normalised(marks: str) -> None:
-    """Normalising sorts a run of them in the square of its length: a body of marks alone would take minutes."""
+def test_run_of_combining_marks_is_cut_before_normalising(marks: str) -> None:
+    """Normalising sorts a run of marks in quadratic time: a body of marks alone would take minutes."""
     longest = 0
     for run in _runs(limit_marks("a" + marks * 5000)):
         longest = max(longest, len(run))
@@ -98,30 +98,30 @@ def _runs(text: str) -> Iterator[str]:
     yield from re.findall(r"1+", "".join("1" if unicodedata.combining(each) else "0" for each in decomposed))
 
 
-def test_every_mark_that_normalising_sorts_is_known() -> None:
-    """Whatever version of Unicode this Python has."""
+def test_every_combining_mark_of_unicode_is_limited() -> None:
+    """The marks are those of this Python's version of Unicode."""
     for number in range(sys.maxunicode + 1):
         character = chr(number)
         if unicodedata.combining(unicodedata.normalize("NFKD", character)[0]):
             assert len(limit_marks(character * 100)) == MOST_MARKS, hex(number)
 
 
-def test_text_of_real_languages_is_left_alone() -> None:
-    """Vietnamese, Devanagari, Thai, Hebrew with all its points, Japanese in halfwidth letters."""
+def test_text_of_real_languages_keeps_its_marks() -> None:
+    """Vietnamese, Devanagari, Thai, Hebrew with all its points and halfwidth Japanese are tried."""
     for text in ("Tiếng Việt", "कार्टूनिस्ट", "การ์ตูนญี่ปุ่นที่ดีที่สุด", "בְּרֵאשִׁית", "ﾍﾞﾙｾﾙｸ ﾜﾝﾋﾟｰｽ") * 3:
         assert limit_marks(text * 4) == text * 4
 
 
-def test_text_beyond_any_schema_is_not_normalised_but_still_refused_for_its_length() -> None:
-    """Its path and its length are told, as for any."""
+def test_text_beyond_the_length_limit_is_refused_without_normalising() -> None:
+    """The refusal states its path and its length like any other."""
     text = "ﷺ" * (LONGEST_TEXT + 1)
     assert clean_text(text) == text
     failure = refused("search_manga_catalog", {"query": text})
     assert [(each.path, each.rule) for each in failure.violations] == [("$.query", "maxLength")]
 
 
-def test_every_text_of_every_schema_has_a_bound() -> None:
-    """A length, a pattern or a list of words, in the schema that clients see."""
+def test_every_text_argument_has_a_bounded_length_pattern_or_enum() -> None:
+    """The bound stands in the schema that clients see."""
     for tool in TOOLS:
         rules = tool.input_schema["properties"].items()
         for name, rule in ((name, each) for name, either in rules for each in either.get("anyOf", [either])):
@@ -140,6 +140,6 @@ def patterns() -> list[str]:
 
 
 @cases("pattern", patterns())
-def test_every_pattern_reads_its_text_once(pattern: str) -> None:
+def test_every_argument_pattern_is_anchored_and_without_nested_repetition(pattern: str) -> None:
     """Anchored at both ends, with no repetition inside a repetition and no choice: there is nothing to try twice."""
     assert re.fullmatch(r"\^[A-Za-z_-]*(\[[^\]]+\])?(\[[^\]]+\]\{\d+(,\d+)?\})\$", pattern)

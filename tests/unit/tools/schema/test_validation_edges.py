@@ -1,4 +1,4 @@
-"""Arguments at the very edge of what is taken, and what is said of those beyond it."""
+"""Arguments at the limits of validation, and the messages for those beyond."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ def violations(given: dict[str, Any], validator: ArgumentsValidator = VALIDATOR)
         ({"either": []}, ("$.either", "type", "[] is not of type integer or string", "give an integer or string")),
     ],
 )
-def test_each_rule_says_what_is_wrong_and_what_to_do(given: dict[str, Any], told: tuple[str, ...]) -> None:
+def test_each_rule_reports_what_is_wrong_and_how_to_fix_it(given: dict[str, Any], told: tuple[str, ...]) -> None:
     assert violations({"text": "ok", **given}) == [told]
 
 
-def test_what_is_missing_is_told_with_what_it_is_about() -> None:
+def test_missing_argument_is_reported_with_its_description() -> None:
     assert violations({}) == [("$.text", "required", "text is missing", "add it: What to look for")]
     bare = ArgumentsValidator(arguments({"a": {}, "b": {}}, ["a", "b"]))
     assert violations({}, bare) == [
@@ -67,7 +67,7 @@ def test_what_is_missing_is_told_with_what_it_is_about() -> None:
     ]
 
 
-def test_an_unknown_name_is_told_with_the_nearest_and_with_all_others() -> None:
+def test_unknown_argument_is_reported_with_the_nearest_and_all_names() -> None:
     ((path, rule, message, fix),) = violations({"text": "ok", "txt": 1})
     assert (path, rule, message) == ("$.txt", "additionalProperties", "there is no argument 'txt'")
     assert fix == "did you mean text? use only: text, code, number, ids, kind, form, either, several, thing"
@@ -75,38 +75,38 @@ def test_an_unknown_name_is_told_with_the_nearest_and_with_all_others() -> None:
     assert (path, fix) == ('$["q z!"]', "use only: text, code, number, ids, kind, form, either, several, thing")
 
 
-def test_what_a_schema_does_not_name_is_refused() -> None:
+def test_undeclared_argument_is_refused() -> None:
     own = ArgumentsValidator(arguments({"a": {}}))
     assert [each[:2] for each in violations({"a": 1, "b": 2}, own)] == [("$.b", "additionalProperties")]
 
 
-def test_what_is_at_its_limits_is_taken_and_completed_with_defaults() -> None:
+def test_values_at_their_limits_are_accepted_and_defaults_added() -> None:
     given = {"text": "12345", "code": "123", "ids": ["1", "2"], "kind": "b", "form": "xx", "either": "a"}
     assert VALIDATOR.validate({**given, "number": 9}) == {**given, "number": 9}
     assert VALIDATOR.validate({"text": "1", "ids": ["1"], "number": 1.0}) == {"text": "1", "ids": ["1"], "number": 1}
     assert VALIDATOR.validate({"text": "1"}) == {"text": "1", "number": 5}
 
 
-def test_null_and_empty_text_leave_an_optional_argument_out_and_not_one_that_is_needed() -> None:
+def test_null_or_empty_text_omits_an_optional_argument_and_not_a_required_one() -> None:
     assert VALIDATOR.validate({"text": "1", "kind": None, "code": "", "number": None}) == {"text": "1", "number": 5}
     assert violations({"text": None}) == [("$.text", "type", "null is not of type string", "give a string")]
 
 
-def test_what_says_who_calls_is_left_out_and_named() -> None:
+def test_identity_arguments_are_left_out_and_listed_as_ignored() -> None:
     given = {"text": "1", "X-Session-ID": "s", "user_id": "u", "userToken": "t"}
     assert VALIDATOR.validate(given) == {"text": "1", "number": 5}
     assert VALIDATOR.list_ignored(given) == ["X-Session-ID", "user_id", "userToken"]
     assert [each[0] for each in violations({"text": "1", "user id": "u"})] == ['$["user id"]']
 
 
-def test_what_a_tool_checks_itself_is_told_beside_the_rest_in_the_order_of_paths() -> None:
+def test_violations_of_the_tools_own_check_are_sorted_among_the_others() -> None:
     own = Violation("$.a", "own", "message", "fix")
     validator = ArgumentsValidator(arguments({"a": {}, "b": {"type": "string"}}), lambda given: [own] if given else [])
     assert [each[0] for each in violations({"b": 1}, validator)] == ["$.a", "$.b"]
     assert validator.validate({}) == {}
 
 
-def test_a_long_value_is_echoed_by_its_beginning() -> None:
+def test_long_value_is_echoed_by_its_first_sixty_characters() -> None:
     for length, echo in ((58, '"' + "y" * 58 + '"'), (59, '"' + "y" * 59 + "…")):
         ((_, _, message, _),) = violations({"text": "ok", "kind": "y" * length})
         assert message == f"{echo} is not allowed"
@@ -123,7 +123,7 @@ def test_a_long_value_is_echoed_by_its_beginning() -> None:
         (lambda n: {"ids": [[[1] * n]]}, 508),
     ],
 )
-def test_so_many_values_are_looked_at_one_by_one(given: Any, most: int) -> None:
+def test_number_of_values_checked_one_by_one_is_bounded(given: Any, most: int) -> None:
     def is_too_many(number: int) -> bool:
         try:
             VALIDATOR.validate({"text": "ok"} | given(number))
@@ -134,14 +134,14 @@ def test_so_many_values_are_looked_at_one_by_one(given: Any, most: int) -> None:
     assert [is_too_many(number) for number in (1, most, most + 1, most * 100)] == [False, False, True, True]
 
 
-def test_numbers_are_as_json_means_them() -> None:
+def test_integral_floats_become_integers_and_huge_numbers_infinite() -> None:
     assert repr([clean(each) for each in (5.0, 5.5, -0.0, 7)]) == "[5, 5.5, 0, 7]"
     assert clean(2**1023 - 1) == 2**1023 - 1
     assert (clean(2**1023), clean(-(2**1023))) == (math.inf, -math.inf)
     assert clean({"a": [True, None]}) == {"a": [True, None]}
 
 
-def test_what_lies_too_deep_is_cut_off() -> None:
+def test_nesting_beyond_32_levels_is_cut_off() -> None:
     def nested(depth: int) -> Any:
         return [nested(depth - 1)] if depth else [7]
 
@@ -155,7 +155,7 @@ def test_what_lies_too_deep_is_cut_off() -> None:
     assert str(clean(by_name)).count("{") == 32
 
 
-def test_text_is_brought_into_one_form_up_to_a_length() -> None:
+def test_text_is_nfkc_normalised_up_to_4000_characters() -> None:
     assert clean_text("ｎａｒｕｔｏ\u200b") == "naruto"
     assert clean_text("ｎ" * 4000) == "n" * 4000
     assert clean_text("ｎ" * 4001) == "ｎ" * 4001
@@ -166,7 +166,7 @@ def test_text_is_brought_into_one_form_up_to_a_length() -> None:
 
 
 @cases("mark", ["\u0301", "\uff9e"])
-def test_thirty_marks_in_a_row_stay_and_no_more(mark: str) -> None:
+def test_at_most_thirty_combining_marks_in_a_row_are_kept(mark: str) -> None:
     for marks, left in ((MOST_MARKS, 30), (31, 30), (32, 30), (500, 30)):
         assert limit_marks("a" + mark * marks + "b") == "a" + mark * left + "b"
     assert limit_marks("ab" + mark * 29 + "cd") == "ab" + mark * 29 + "cd"
@@ -174,7 +174,7 @@ def test_thirty_marks_in_a_row_stay_and_no_more(mark: str) -> None:
     assert limit_marks(twice) == "a" + mark * 30 + "b" + mark * 30 + "c"
 
 
-def test_a_result_is_bounded_by_sixteen_levels_and_counts() -> None:
+def test_output_is_bounded_by_16_levels_4000_characters_and_500_items() -> None:
     def nested(depth: int) -> Any:
         return [nested(depth - 1)] if depth else ["x"]
 
@@ -190,7 +190,7 @@ def test_a_result_is_bounded_by_sixteen_levels_and_counts() -> None:
     assert (len(limit_json([0] * 500)), len(limit_json([0] * 501))) == (500, 500)
 
 
-def test_names_of_fields_are_made_visible_too() -> None:
+def test_hidden_characters_are_removed_from_field_names() -> None:
     assert limit_json({"a\u200bb": {"c\u202e": ["d\u200b", 1]}}) == {"ab": {"c": ["d", 1]}}
 
 
@@ -232,13 +232,13 @@ EITHER = {"anyOf": [{"required": ["b"]}, {"required": ["c"]}]}
         ({"description": "anything"}, [1, None], []),
     ],
 )
-def test_a_quick_look_tells_what_is_written_by_something_else(schema: Any, fits: list[Any], does_not: list[Any]) -> None:
+def test_shape_check_detects_values_of_another_shape(schema: Any, fits: list[Any], does_not: list[Any]) -> None:
     check = compile_shape_check(schema)
     assert [check(each) for each in fits] == [True] * len(fits)
     assert [check(each) for each in does_not] == [False] * len(does_not)
 
 
-def test_an_error_is_no_success_though_the_schema_admits_it() -> None:
+def test_error_value_is_no_success_though_the_schema_admits_it() -> None:
     schema = {
         "properties": {"a": {"type": "string"}, "error": {"type": "object"}},
         "anyOf": [{"required": ["a"]}, {"required": ["error"]}],

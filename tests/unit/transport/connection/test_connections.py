@@ -1,4 +1,4 @@
-"""Which connections are given up, and when, on a clock of the test's own."""
+"""Which connections are closed, and when, by the test's clock."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def opened(connections: Connections, number: int = 1) -> list[Client]:
     return clients
 
 
-def test_a_request_that_is_not_whole_in_time_is_given_up(connections: Connections, clock: Clock) -> None:
-    """However often a byte of it comes."""
+def test_incomplete_request_times_out(connections: Connections, clock: Clock) -> None:
+    """Single bytes that arrive meanwhile do not extend its time."""
     (client,) = opened(connections)
     for _ in range(9):
         clock.now += REQUEST_SECONDS / 10
@@ -63,8 +63,8 @@ def test_a_request_that_is_not_whole_in_time_is_given_up(connections: Connection
     assert client.fate == "timed out"
 
 
-def test_a_request_that_is_whole_may_take_its_time_to_be_answered(connections: Connections, clock: Clock) -> None:
-    """An event stream is a request that is being answered for hours."""
+def test_complete_request_may_wait_long_for_its_answer(connections: Connections, clock: Clock) -> None:
+    """An event stream is a request whose answer takes hours."""
     (client,) = opened(connections)
     connections.mark_complete(client)
     clock.now += 10_000
@@ -72,8 +72,8 @@ def test_a_request_that_is_whole_may_take_its_time_to_be_answered(connections: C
     assert client.fate == ""
 
 
-def test_each_request_has_its_own_time(connections: Connections, clock: Clock) -> None:
-    """What came before on the connection does not count, nor does the pause between."""
+def test_each_request_on_a_connection_has_its_own_timeout(connections: Connections, clock: Clock) -> None:
+    """Earlier requests and the pauses between requests do not count."""
     (client,) = opened(connections)
     connections.mark_complete(client)
     connections.mark_idle(client)
@@ -87,8 +87,8 @@ def test_each_request_has_its_own_time(connections: Connections, clock: Clock) -
     assert client.fate == "timed out"
 
 
-def test_whoever_takes_no_answer_is_dropped(connections: Connections, clock: Clock) -> None:
-    """But not one that was slow and has caught up since."""
+def test_connection_that_reads_no_answer_is_dropped(connections: Connections, clock: Clock) -> None:
+    """A connection that was slow and has caught up is kept."""
     stuck, slow = opened(connections, 2)
     for client in (stuck, slow):
         connections.mark_complete(client)
@@ -102,8 +102,8 @@ def test_whoever_takes_no_answer_is_dropped(connections: Connections, clock: Clo
     assert (stuck.fate, slow.fate) == ("dropped", "")
 
 
-def test_whoever_does_not_read_that_it_was_too_slow_is_dropped(connections: Connections, clock: Clock) -> None:
-    """Closing waits until the last bytes are taken."""
+def test_connection_that_does_not_read_the_timeout_answer_is_dropped(connections: Connections, clock: Clock) -> None:
+    """Closing waits until the last bytes are read."""
     (client,) = opened(connections)
     clock.now += REQUEST_SECONDS + 1
     connections.close_overdue()
@@ -112,8 +112,8 @@ def test_whoever_does_not_read_that_it_was_too_slow_is_dropped(connections: Conn
     assert client.fate == "dropped"
 
 
-def test_a_newcomer_takes_the_place_of_the_longest_idle(connections: Connections) -> None:
-    """Before that of one whose request is on its way."""
+def test_new_connection_replaces_the_longest_idle_one(connections: Connections) -> None:
+    """An idle connection is replaced before one with an incomplete request."""
     owing, first, second = opened(connections, 3)
     for client in (first, second):
         connections.mark_complete(client)
@@ -123,16 +123,16 @@ def test_a_newcomer_takes_the_place_of_the_longest_idle(connections: Connections
     assert len(connections) == 3
 
 
-def test_a_newcomer_takes_the_place_of_the_slowest(connections: Connections, clock: Clock) -> None:
-    """Connecting and saying nothing keeps nobody out."""
+def test_new_connection_replaces_the_slowest_incomplete_one(connections: Connections, clock: Clock) -> None:
+    """Connections that send nothing keep no client out."""
     slowest, slow, asking = opened(connections, 3)
     connections.mark_complete(asking)
     (newcomer,) = opened(connections)
     assert [each.fate for each in (slowest, slow, asking, newcomer)] == ["dropped", "", "", ""]
 
 
-def test_nobody_who_waits_for_an_answer_is_given_up_for_a_newcomer(connections: Connections) -> None:
-    """It may ask whether the server lives. Where that takes too many it is refused, and takes no place."""
+def test_connection_that_waits_for_an_answer_is_never_replaced(connections: Connections) -> None:
+    """When all wait for answers a new connection is refused, except for a health probe."""
     for client in opened(connections, 3):
         connections.mark_complete(client)
     assert connections.count_held() == 3
@@ -145,8 +145,8 @@ def test_nobody_who_waits_for_an_answer_is_given_up_for_a_newcomer(connections: 
     assert len(connections) == 3 + FOR_PROBES
 
 
-def test_what_has_closed_is_forgotten(connections: Connections, clock: Clock) -> None:
-    """Nothing is done to it, and its place is free."""
+def test_closed_connection_is_forgotten_and_frees_its_slot(connections: Connections, clock: Clock) -> None:
+    """The sweep does nothing to it."""
     clients = opened(connections, 3)
     connections.mark_unread(clients[0])
     for client in clients:
@@ -157,8 +157,8 @@ def test_what_has_closed_is_forgotten(connections: Connections, clock: Clock) ->
     assert {client.fate for client in clients} == {""}
 
 
-def test_who_takes_no_answer_yields_to_a_newcomer(connections: Connections) -> None:
-    """Before anybody is refused; and whoever is being answered keeps its place."""
+def test_connection_that_reads_no_answer_is_replaced_first(connections: Connections) -> None:
+    """It goes before any newcomer is refused; connections being answered keep their slots."""
     served, first, second = opened(connections, 3)
     for client in (served, first, second):
         connections.mark_complete(client)
@@ -168,7 +168,7 @@ def test_who_takes_no_answer_yields_to_a_newcomer(connections: Connections) -> N
     assert (served.fate, first.fate, second.fate) == ("", "dropped", "")
 
 
-def test_who_was_just_answered_keeps_its_place_before_those_who_never_asked(connections: Connections, clock: Clock) -> None:
+def test_recently_answered_connection_is_replaced_after_silent_ones(connections: Connections, clock: Clock) -> None:
     opened(connections, 2)
     clock.now += 1
     (served,) = opened(connections)

@@ -1,4 +1,4 @@
-"""What is read in C is read as h11 with our bounds reads it, byte for byte, and what h11 refuses is refused."""
+"""The fast C parser and h11 with our bounds read the same requests, and refuse the same."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ async def heard(made: type[PlainRequests] | type[HttpConnection], pieces: list[b
 
 
 @cases("case", [*PLAIN, *OTHERS])
-async def test_both_ways_hear_the_same(case: str) -> None:
+async def test_fast_and_strict_parser_read_the_same_requests(case: str) -> None:
     pieces = (PLAIN | OTHERS)[case]
     quick, slow = await heard(PlainRequests, pieces), await heard(HttpConnection, pieces)
     assert quick.requests == slow.requests
@@ -132,8 +132,8 @@ async def test_both_ways_hear_the_same(case: str) -> None:
     assert quick.plain == (case in PLAIN)
 
 
-async def test_both_ways_hear_the_same_of_what_was_damaged() -> None:
-    """Bytes of good requests that were taken out, put in, changed or doubled, in two pieces."""
+async def test_fast_and_strict_parser_agree_on_damaged_requests() -> None:
+    """Bytes of valid requests are removed, inserted, changed or doubled, and sent in two pieces."""
     chance = random.Random(15)  # noqa: S311
     plain = 0
     for _ in range(1500):

@@ -1,4 +1,4 @@
-"""What is read in C waits, and is waited for, as what h11 reads: for answers, for readers, for the rest of a request."""
+"""The fast C parser waits like h11: for answers, for readers, for the rest of a request."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ async def answer(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b"x" * 100})
 
 
-async def test_what_comes_behind_a_request_waits_for_its_answer() -> None:
-    """It is held, and no more is read meanwhile."""
+async def test_pipelined_request_waits_for_the_answer_to_the_first() -> None:
+    """The request is held, and reading is paused meanwhile."""
     may_answer, order = asyncio.Event(), []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -69,8 +69,8 @@ async def test_what_comes_behind_a_request_waits_for_its_answer() -> None:
 
 
 @cases("begun", [b"", WHOLE[:30], WHOLE[:-1], CHUNKED + b"3\r\na"])
-async def test_a_request_has_its_time_from_the_connection_on(begun: bytes) -> None:
-    """Whichever way it is read: to be handed over is no new beginning."""
+async def test_request_timeout_counts_from_the_connection_on_either_parser(begun: bytes) -> None:
+    """Handing the connection to the other parser does not restart the timeout."""
     clock = HandClock()
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -92,8 +92,8 @@ async def test_a_request_has_its_time_from_the_connection_on(begun: bytes) -> No
 
 
 @cases("behind", [GET * 30, CHUNKED + b"0\r\n\r\n" + GET * 30])
-async def test_whoever_reads_nothing_is_written_no_more_after_a_hand_over(behind: bytes) -> None:
-    """The answers to what was sent behind it would pile up, some hundred times as large; and its time goes on."""
+async def test_unread_connection_gets_no_further_answers_after_a_parser_hand_over(behind: bytes) -> None:
+    """Answers to pipelined requests, some hundred times as large, would pile up; its timeout goes on."""
     clock = HandClock()
     connections = Connections(10, clock)
     wire = Unread(room=100)  # full with the body of the first answer

@@ -1,4 +1,4 @@
-"""What uvicorn and h11 would let pass, on one connection as bytes: no socket, so that all of it comes in one piece."""
+"""Bounds that uvicorn and h11 lack, on one connection fed with bytes in one piece and without a socket."""
 
 from __future__ import annotations
 
@@ -56,23 +56,25 @@ async def told(data: bytes, answers: bool = False) -> tuple[Written, list[str]]:
     [(b"content-length: 5\r\n", b"transfer-encoding: chunked\r\n")] * 1
     + [(b"transfer-encoding: chunked\r\n", b"Content-Length: 5\r\n")],
 )
-async def test_a_body_whose_length_is_said_twice_is_refused_and_the_connection_closed(order: tuple[bytes, bytes]) -> None:
-    """Somebody on the way may believe the other one of them (RFC 9112, section 6.3: request smuggling)."""
+async def test_body_with_both_length_and_chunked_encoding_is_refused_and_the_connection_closed(
+    order: tuple[bytes, bytes]
+) -> None:
+    """A proxy may go by the other of the two headers (RFC 9112, section 6.3: request smuggling)."""
     wire, heard = await told(POST + b"".join(order) + b"\r\n0\r\n\r\n")
     assert (wire.status, wire.closed, heard) == (400, True, [])
     assert b"exclude each other" in wire.written
 
 
-async def test_a_body_comes_in_so_many_chunks() -> None:
-    """A chunk of a byte costs what two hundred bytes do otherwise. Who works on the request learns that it is over."""
+async def test_chunked_body_beyond_the_chunk_limit_is_refused() -> None:
+    """A chunk of one byte costs as much as two hundred bytes. The handler learns that the request is over."""
     wire, heard = await told(CHUNKED + b"1\r\nx\r\n" * MOST_CHUNKS + b"0\r\n\r\n")
     assert (wire.closed, heard) == (False, ["http", "http.request"])
     wire, heard = await told(CHUNKED + b"1\r\nx\r\n" * 40_000)
     assert (wire.status, wire.closed, heard) == (400, True, ["http", "http.disconnect"])
 
 
-async def test_no_more_chunks_are_read_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many come at once."""
+async def test_chunks_beyond_the_limit_are_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All the chunks arrive in one piece."""
     events = 0
     read = StrictParser.next_event
 
@@ -87,8 +89,8 @@ async def test_no_more_chunks_are_read_than_that(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("end", [b"\r\n", b"\n"])
-async def test_a_head_of_too_many_lines_is_not_read(end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """h11 takes three microseconds a line, and whatever comes in one piece."""
+async def test_head_with_too_many_lines_is_refused_unparsed(end: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """h11 takes three microseconds a line, and has no bound on lines that come in one piece."""
     head = b"GET / HTTP/1.1" + end + b"host: x" + end
     wire, heard = await told(head + (b"a: b" + end) * (MOST_HEADERS - 1) + end)
     assert heard[:1] == ["http"]
@@ -98,21 +100,21 @@ async def test_a_head_of_too_many_lines_is_not_read(end: bytes, monkeypatch: pyt
     await told(head + (b"a:" + end) * 2000 + end)
 
 
-async def test_requests_behind_each_other_have_heads_of_their_own() -> None:
-    """Lines are counted for each."""
+async def test_header_lines_are_counted_per_pipelined_request() -> None:
+    """The count starts anew for each request."""
     wire, heard = await told(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n" * 200)
     assert (wire.closed, heard[0]) == (False, "http")
 
 
 @cases("data", [POST + b"x: " + b"y" * (MOST_HEAD_BYTES * 2), CHUNKED + b"0\r\n" + b"a: b\r\n" * 10_000])
-async def test_heads_and_trailers_are_bounded_in_one_piece_too(data: bytes) -> None:
-    """h11 alone bounds only what is not whole yet."""
+async def test_oversized_head_or_trailer_in_one_piece_is_refused(data: bytes) -> None:
+    """h11 alone bounds only incomplete heads."""
     wire, _ = await told(data + b"\r\n\r\n")
     assert (wire.status, wire.closed) == (400, True)
 
 
-async def test_nothing_is_said_after_an_answer() -> None:
-    """What is wrong behind it only ends the connection."""
+async def test_error_after_an_answer_only_closes_the_connection() -> None:
+    """A malformed request behind an answered one gets no answer of its own."""
     wire, _ = await told(CHUNKED + b"1\r\nx\r\n", answers=True)
     assert wire.status == 401
     assert wire.written.count(b"HTTP/1.1") == 1
