@@ -64,7 +64,7 @@ def test_grafana_and_prometheus_use_exported_metrics_only(told: tuple[set[str], 
 
 
 def test_cloudwatch_dashboard_and_alarms_use_exactly_the_published_metrics(
-    told: tuple[set[str], list[dict[str, Any]]]
+    told: tuple[set[str], list[dict[str, Any]]],
 ) -> None:
     """Dashboard and alarms are taken together; a breaker that never changed has no metric yet."""
     lines = {metric["Name"] for line in told[1] for metric in line["_aws"]["CloudWatchMetrics"][0]["Metrics"]}

@@ -44,7 +44,7 @@ async def test_shortened_answer_names_what_is_missing_and_the_next_offset(tmp_pa
 
 
 async def test_follow_up_on_a_shortened_search_covers_only_the_titles_shown(tmp_path: Path) -> None:
-    """"The second one" is the second title that the customer saw, not one that was cut off."""
+    """ "The second one" is the second title that the customer saw, not one that was cut off."""
     async with opened(tmp_path, result_tokens=500) as app:
         found = await called(app, "search_manga_catalog", SEARCH)
         by_set = {"result_set": found["structuredContent"]["result_set"]}

@@ -90,7 +90,7 @@ def same(value: Any) -> Any:
 
 
 async def test_result_that_cannot_be_serialized_is_an_internal_error_without_details(
-    monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def no_result(*_: object) -> bytes:
         raise ValueError("secret")

@@ -11,7 +11,7 @@ from tests.support.clocks import HandClock
 
 
 def test_outage_starts_after_three_failures_in_a_row_and_is_logged_at_start_and_end(
-    caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock = HandClock(0.0)
     outage = Outage(logging.getLogger("test"), "It", after=3, clock=clock)

@@ -31,7 +31,7 @@ def test_profile_item_stays_below_3000_bytes() -> None:
 
 
 async def test_embedded_profiles_keep_a_bounded_number_of_events_and_evict_the_oldest(
-    monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A long run of the server takes no more memory than a short one."""
     monkeypatch.setattr(customers, "MOST_EVENTS", 2 * RECALLED)

@@ -275,7 +275,7 @@ async def test_messages_before_the_first_request_are_kept_in_order_and_bounded()
 
 
 async def test_result_that_cannot_be_serialized_is_an_internal_error_without_details(
-    monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def no_result(*_: object) -> bytes:
         raise ValueError("secret")

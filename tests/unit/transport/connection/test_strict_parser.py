@@ -57,7 +57,7 @@ async def told(data: bytes, answers: bool = False) -> tuple[Written, list[str]]:
     + [(b"transfer-encoding: chunked\r\n", b"Content-Length: 5\r\n")],
 )
 async def test_body_with_both_length_and_chunked_encoding_is_refused_and_the_connection_closed(
-    order: tuple[bytes, bytes]
+    order: tuple[bytes, bytes],
 ) -> None:
     """A proxy may go by the other of the two headers (RFC 9112, section 6.3: request smuggling)."""
     wire, heard = await told(POST + b"".join(order) + b"\r\n0\r\n\r\n")
