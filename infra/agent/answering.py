@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
@@ -110,12 +110,16 @@ class Answering:
             span.set_attribute(OUTCOME, speech.outcome)
 
     def _conversation(self, session: str, user: str | None) -> Conversation:
-        """Returns the conversation of a session. Beyond `MOST_CONVERSATIONS` those unused the longest are dropped, except
-        those in use."""
+        """Returns the conversation of a session. Beyond `MOST_CONVERSATIONS`, of those that are not in use the customer with
+        the most loses the one unused the longest."""
         found = self._conversations.setdefault((session, user), Conversation())
         self._conversations.move_to_end((session, user))
         quiet = [name for name, each in self._conversations.items() if not each.lock.locked() and each is not found]
-        for name in quiet[: max(0, len(self._conversations) - MOST_CONVERSATIONS)]:
+        held = Counter(user or session for session, user in self._conversations)
+        while quiet and len(self._conversations) > MOST_CONVERSATIONS:
+            name = max(quiet, key=lambda name: held[name[1] or name[0]])
+            held[name[1] or name[0]] -= 1
+            quiet.remove(name)
             del self._conversations[name]
         return found
 

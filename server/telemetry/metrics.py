@@ -20,6 +20,7 @@ from server.telemetry.service_levels import BAD, GOOD, IN_TIME, LEVELS, USABLE, 
 from server.version import VERSION
 from session.resilience.breaker import BreakerState, CircuitBreaker, Outage
 from session.resilience.clocks import Clock
+from session.resilience.rate_limit import LocalLimits, Rate
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +44,8 @@ LATE_SECONDS = 0.02
 """Seconds after a call's deadline for its last fallback, its record, and writing the answer to the socket."""
 MOST_VARIANTS = 50
 STATES = {BreakerState.CLOSED: 0, BreakerState.HALF_OPEN: 1, BreakerState.OPEN: 2}
+SCRAPES = Rate(20, 100)
+"""Times that the metrics are written anew."""
 
 
 class Metrics:
@@ -77,6 +80,7 @@ class Metrics:
         ProcessCollector(registry=self.registry)
         self._series_by_labels: dict[tuple[str, str, str | None, str], tuple[Counter, Histogram]] = {}
         self._variants: set[str] = set()
+        self._scrapes, self._texts = LocalLimits(SCRAPES), dict[str, bytes]()
 
     def __call__(self, event: CallFinished) -> None:
         calls, seconds = self._series(event)
@@ -150,9 +154,12 @@ class Metrics:
         self.registry.register(_Counted("manga_audit_lines_dropped", "Lines of the audit that were not written.", audit))
 
     def text_for(self, accept: str) -> tuple[bytes, str]:
-        """Returns the metrics and the content type that the Accept header asks for: OpenMetrics (with exemplars) or text."""
+        """Returns the metrics and the content type that the Accept header asks for: OpenMetrics (with exemplars) or text.
+        Over the rate `SCRAPES` they are the last ones: writing them keeps the event loop for several ms."""
         encode, content_type = choose_encoder(accept)
-        return encode(self.registry), content_type
+        if content_type not in self._texts or self._scrapes.wait_ms("") == 0:
+            self._texts[content_type] = encode(self.registry)
+        return self._texts[content_type], content_type
 
 
 def _number(breaker: CircuitBreaker) -> int:

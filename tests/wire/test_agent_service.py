@@ -177,3 +177,22 @@ def test_japanese_question_is_answered_in_japanese(agent: Service) -> None:
     assert agent.chat("注文 MNG-DEMO1001 はどこですか", "ja")["answer"].startswith(
         "見つかったのは次のとおりです。MNG-DEMO1001"
     )
+
+
+MANY_CONVERSATIONS = """
+from infra.agent.answering import MOST_CONVERSATIONS, Answering
+answering = Answering(None, None, 1000)
+kept = answering._conversation("first", "modest")
+for number in range(MOST_CONVERSATIONS + 5):
+    answering._conversation(f"greedy-{number}", "greedy")
+assert answering._conversation("first", "modest") is kept
+for number in range(MOST_CONVERSATIONS):
+    answering._conversation(f"anonymous-{number}", None)
+assert answering._conversation("first", "modest") is not kept
+assert len(answering._conversations) == MOST_CONVERSATIONS
+"""
+
+
+def test_customer_with_many_conversations_loses_the_own_ones_first() -> None:
+    done = run_where_the_agent_runs("-c", MANY_CONVERSATIONS)
+    assert done.returncode == 0, done.stderr

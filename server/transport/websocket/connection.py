@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from uvicorn._types import WebSocketEvent
 from uvicorn.protocols.websockets.wsproto_impl import WSProtocol
-from wsproto.events import BytesMessage, CloseConnection, Ping, Pong, TextMessage
+from wsproto.events import BytesMessage, CloseConnection, Ping, Pong, Request, TextMessage
 
 from server.transport.http.connection import CountedConnection
+from session.resilience.lru import Lru
 
 if TYPE_CHECKING:
     from server.transport.http.bodies import UnfinishedMessages
@@ -24,16 +25,22 @@ MESSAGE_SECONDS, FRAME_SECONDS = 0.002, 0.01
 """Seconds added to the leaky bucket by each message, and by each control frame or non-final frame of a message."""
 BURST_SECONDS = 4.0
 """Level of the leaky bucket at which reading pauses: a message of many frames, or a burst (ITU-T I.371)."""
+MOST_CALLERS = 10_000
+"""Client addresses whose leaky bucket outlives its connection."""
 TOO_MUCH, TRY_LATER = 1008, 1013
 LOGGER = "uvicorn.websocket"
 
 
 class WebSocketConnection(CountedConnection, WSProtocol):
     """A WebSocket whose messages have to be complete, and answers read, within the time limits of requests. Bytes are parsed
-    in slices, one per round of the event loop, and no faster than the leaky bucket allows (backpressure)."""
+    in slices, one per round of the event loop, and no faster than the leaky bucket allows (backpressure). A client that
+    connects again goes on with the bucket of the connection before."""
 
-    def __init__(self, *args: Any, unfinished: UnfinishedMessages, **named: Any) -> None:
+    def __init__(self, *args: Any, unfinished: UnfinishedMessages, buckets: Lru[str, float], **named: Any) -> None:
         super().__init__(*args, **named)
+        self._buckets = buckets
+        """By client address, the time at which the fullest connection's bucket is empty."""
+        self._caller = ""
         self.logger = logging.getLogger(LOGGER)
         self._unfinished = unfinished
         self._pieces = 0
@@ -46,6 +53,11 @@ class WebSocketConnection(CountedConnection, WSProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self._all.mark_complete(self)
+
+    def handle_connect(self, event: Request) -> None:
+        self._caller = self.client[0] if self.client else ""
+        self._empty_at = self._buckets.use(self._caller) or 0.0
+        super().handle_connect(event)
 
     def data_received(self, data: bytes) -> None:
         self._unread += data
@@ -75,6 +87,7 @@ class WebSocketConnection(CountedConnection, WSProtocol):
 
     def _fill_bucket(self, seconds: float) -> None:
         self._empty_at = max(self._empty_at, self.loop.time()) + seconds
+        self._buckets.put(self._caller, max(self._empty_at, self._buckets.peek(self._caller) or 0.0))
 
     async def receive(self) -> WebSocketEvent:
         """Receives as uvicorn does, but parses the bytes held here first."""

@@ -29,6 +29,7 @@ from server.transport.http.responses import busy, plain, wait_until_idle
 from server.transport.http.slots import NoRoom, customer_of, holder_of, owner_of
 from server.transport.http.sse import FINISH_SECONDS, PING_SECONDS, Streams
 from server.transport.http.streams import STREAM, TRANSPORT, Incoming, Outgoing, Refused, Stream, admit
+from session.resilience.lru import Lru
 
 if TYPE_CHECKING:
     from server.application import Application
@@ -207,11 +208,13 @@ class WebSocketUpgrades(Upgrades):
 
     def options(self, connections: Connections) -> dict[str, Any]:
         # Imported here: a server without WebSockets does without the library.
-        from server.transport.websocket.connection import LOGGER, WebSocketConnection
+        from server.transport.websocket.connection import LOGGER, MOST_CALLERS, WebSocketConnection
 
         logging.getLogger(LOGGER).setLevel(logging.ERROR)  # uvicorn logs each connection with its address
         return {
-            "ws": partial(WebSocketConnection, all_connections=connections, unfinished=self._unfinished),
+            "ws": partial(
+                WebSocketConnection, all_connections=connections, unfinished=self._unfinished, buckets=Lru(MOST_CALLERS)
+            ),
             "ws_max_size": self._most_bytes,
             "ws_ping_interval": PING_SECONDS,
             "ws_ping_timeout": 20.0,

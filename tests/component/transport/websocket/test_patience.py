@@ -30,6 +30,7 @@ from server.transport.websocket.connection import (
     WebSocketConnection,
 )
 from server.transport.websocket.websockets import Gate, WebSockets
+from session.resilience.lru import Lru
 from tests.support.clocks import HandClock
 from tests.support.websocket import SECONDS, WebSocket, call, request, websocket
 
@@ -83,7 +84,9 @@ async def edge(**options: Any) -> AsyncIterator[Edge]:
     gauge, clock = Gauge("sockets", "Open.", registry=None), HandClock()
     sockets = WebSockets(server, 9, Bodies(4096), Admission(Subscriptions()), gauge)
     own = Edge(clock, Heard(clock), sockets)
-    upgraded = partial(WebSocketConnection, all_connections=own.connections, unfinished=UnfinishedMessages(4096))
+    upgraded = partial(
+        WebSocketConnection, all_connections=own.connections, unfinished=UnfinishedMessages(4096), buckets=Lru(9)
+    )
     with socket.create_server(("127.0.0.1", 0)) as listener:
         own.port = listener.getsockname()[1]
         http = uvicorn.Server(uvicorn.Config(Gate(sockets), ws=upgraded, lifespan="off", log_level="error", **options))
@@ -186,6 +189,24 @@ async def test_flood_of_frames_is_read_at_a_bounded_rate_and_others_are_served()
             assert answered >= BURST_SECONDS / seconds / 2
             most = (BURST_SECONDS + time.monotonic() - began) / seconds + SLICE_BYTES / 6
             assert answered <= most
+
+
+async def test_client_that_connects_again_goes_on_with_its_empty_bucket() -> None:
+    """Of pings over one connection after the other no more are answered than over one."""
+    answered, began = 0, time.monotonic()
+    async with edge() as own:
+        for _ in range(4):
+            async with websocket(own.port) as greedy:
+                await greedy.introduced()
+                greedy.writer.write(greedy.frames.send(Ping(b"")) * 20_000)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(0.5):
+                        while isinstance(await greedy.next(), Pong):
+                            answered += 1
+        slices = 4 * SLICE_BYTES / 6
+        assert answered <= (BURST_SECONDS + time.monotonic() - began) / FRAME_SECONDS + slices
+        async with websocket(own.port) as later:
+            await later.introduced()
 
 
 async def test_client_that_answers_no_ping_is_closed_with_1011() -> None:

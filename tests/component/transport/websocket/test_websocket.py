@@ -28,6 +28,7 @@ from server.transport.websocket import websockets as opening
 from server.transport.websocket import websockets as proof
 from server.transport.websocket.connection import WebSocketConnection
 from server.transport.websocket.websockets import Gate, WebSockets
+from session.resilience.lru import Lru
 from tests.support.cases import cases
 from tests.support.inprocess import InProcess, in_process
 from tests.support.websocket import SECONDS, Refused, call, request, websocket
@@ -206,7 +207,9 @@ async def waiting_edge() -> AsyncIterator[Waiting]:
     server: Server[object] = Server("edge", on_call_tool=own.call_tool)
     gauge = Gauge("sockets", "Open.", registry=None)
     sockets = WebSockets(server, 9, Bodies(4096), Admission(Subscriptions()), gauge)
-    upgraded = partial(WebSocketConnection, all_connections=Connections(9), unfinished=UnfinishedMessages(4096))
+    upgraded = partial(
+        WebSocketConnection, all_connections=Connections(9), unfinished=UnfinishedMessages(4096), buckets=Lru(9)
+    )
     with socket.create_server(("127.0.0.1", 0)) as listener:
         own.port = listener.getsockname()[1]
         http = uvicorn.Server(uvicorn.Config(Gate(sockets), ws=upgraded, lifespan="off", log_level="error"))
