@@ -38,8 +38,8 @@ IMPORTED = (
 )  # fmt: skip
 PYTHONS_OWN = ("PYTHON", "OTEL_", "LD_", "COV_", "OPENBLAS_", "MALLOC_")
 """Beginnings of variables that are read while Python starts or the server is imported."""
-_ADOPT, _END_WITH_PARENT = 36, 1
-"""PR_SET_CHILD_SUBREAPER and PR_SET_PDEATHSIG of prctl(2)."""
+_ADOPT = 36
+"""PR_SET_CHILD_SUBREAPER of prctl(2): what loses its parent becomes a child of this process."""
 _MOST_BYTES = 2**18
 """Of an order: arguments and environment."""
 
@@ -61,7 +61,8 @@ class Forks:
             return int(self._orders.recv(32))
 
     def _open(self) -> socket.socket:
-        _prctl(_ADOPT, 1)
+        if ctypes.CDLL(None, use_errno=True).prctl(_ADOPT, 1) != 0:
+            raise OSError(ctypes.get_errno(), "prctl")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         for each in (ours, theirs):
             each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _MOST_BYTES)
@@ -93,7 +94,8 @@ def forked_servers() -> Iterator[None]:
             plainly(popen, args, executable, preexec_fn, *rest)
             return
         own = rest[18]  # start_new_session
-        order = {"arguments": args[3:], "environment": environment, "session": bool(own)}
+        hangs_up = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+        order = {"arguments": args[3:], "environment": environment, "session": bool(own), "hangs_up": hangs_up}
         given = (pipes[0], pipes[3], pipes[5])
         popen.pid = forks.start(order, tuple(each if each != -1 else i for i, each in enumerate(given)))  # type: ignore[arg-type]
         popen._child_created = True
@@ -119,14 +121,8 @@ def _of_python(environment: Mapping[str, str]) -> Mapping[str, str]:
     return {name: value for name, value in environment.items() if name.startswith(PYTHONS_OWN)}
 
 
-def _prctl(option: int, value: int) -> None:
-    if ctypes.CDLL(None, use_errno=True).prctl(option, value) != 0:
-        raise OSError(ctypes.get_errno(), "prctl")
-
-
 def fork_at_orders(orders: socket.socket) -> bool:
     """Imports the server, and forks at each order. Returns True in each child, and False at the end of the orders."""
-    _prctl(_END_WITH_PARENT, signal.SIGKILL)
     os.environ |= OPENTELEMETRY
     for name in IMPORTED:
         import_module(name)
@@ -172,6 +168,7 @@ def _become(order: Mapping[str, Any], files: list[int]) -> None:
     if order["session"]:
         os.setsid()
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL if order["hangs_up"] else signal.SIG_IGN)
     os.environ.clear()
     os.environ |= order["environment"]
     for i, each in enumerate(files):
