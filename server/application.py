@@ -25,7 +25,7 @@ from session.memory import SessionMemory
 from session.redis.keyvalue import KeyValue
 from session.resilience.clocks import Clocks
 from session.resilience.rate_limit import Rate
-from session.turn import TurnShadows
+from session.turn import LocalTurns
 from tools.primitive_registry import PrimitiveRegistry
 from tools.primitives.resource import Extension
 from tools.registry import Registry
@@ -80,7 +80,7 @@ class Application:
     identifier: Identifier
     caller_limits: CallerLimits
     memory: SessionMemory
-    turns: TurnShadows
+    turns: LocalTurns
     backends: Mapping[str, Backend]
     inventory: StockSnapshot
     dependencies: Dependencies

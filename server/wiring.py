@@ -42,7 +42,7 @@ from server.version import VERSION
 from session.memory import SessionMemory
 from session.resilience.breaker import CircuitBreaker
 from session.resilience.rate_limit import LocalLimits, Rate
-from session.turn import TurnArithmetic, TurnShadows
+from session.turn import LocalTurns, TurnArithmetic
 from tools.cards.extension import cards
 from tools.primitive_registry import PRIMITIVES, PrimitiveRegistry
 from tools.primitives.resource import Extension, Prompt
@@ -206,7 +206,7 @@ def wire(settings: Settings, env: Environment) -> Application:
     backends = {name: Backend(name, policy, clock, on_change=on_change) for name, policy in POLICIES.items()}
     breakers = {name: backend.breaker for name, backend in backends.items()}
     breakers["redis"] = CircuitBreaker("redis", REDIS, clock, on_change=on_change)
-    turns = TurnShadows(clock, counts=settings.turn_clock)
+    turns = LocalTurns(clock, counts=settings.turn_clock)
     arithmetic = TurnArithmetic(settings.turn_budget_ms, turns, clock, budget_tokens=settings.turn_tokens)
     rate = env.rate if settings.rate_limit else None
     memory = SessionMemory(env.redis, breakers["redis"], arithmetic, rate, LocalLimits(rate or Rate(), clock), clock)

@@ -138,7 +138,7 @@ class BeginRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class BeginAnswer:
     """The answers of a call's first round trip. `retry_after_ms` > 0 means rate limited. `last` is the titles shown last;
     `shared` the values that tools share, by key; `listened` is True if the session has listeners. `history` has the latest
     call first; it and `preferences` are None if unknown. `said` is the session hash's fields as Redis returned them at

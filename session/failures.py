@@ -33,7 +33,7 @@ class NodeUnanswered(NodeUnavailable, Unanswered):
     """A cluster node was lost during a round trip, while another primary is connected."""
 
 
-OF_REDIS_ITSELF = frozenset(
+SERVER_STATE_ERRORS = frozenset(
     ("LOADING", "MASTERDOWN", "READONLY", "OOM", "BUSY", "MISCONF", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "NOAUTH")
 )
 """Codes of errors about the state of Redis, not about one command (Redis, `src/server.c`, `createSharedObjects`)."""
@@ -46,4 +46,4 @@ class MemoryRefused(SessionFailure):
     def of_redis_itself(self) -> bool:
         """True for errors about the state of Redis; the others concern one command or its keys (WRONGTYPE, CROSSSLOT,
         NOSCRIPT, NOPERM, ERR)."""
-        return str(self).partition(" ")[0] in OF_REDIS_ITSELF
+        return str(self).partition(" ")[0] in SERVER_STATE_ERRORS

@@ -76,7 +76,7 @@ def decode(copy: object) -> tuple[Preference, ...] | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredPreferences:
     """A customer's stored preferences, the oldest first, and their revision; the revision is None if nothing is stored."""
 
     preferences: tuple[Preference, ...] = ()
@@ -86,11 +86,11 @@ class Kept:
 class PreferenceStore(Protocol):
     """The store of preferences. Each method answers by the deadline or raises its backend's failure, named "profile"."""
 
-    async def stated(self, user: str, deadline: Deadline) -> Kept:
+    async def stated(self, user: str, deadline: Deadline) -> StoredPreferences:
         """Reads the customer's preferences with a consistent read."""
         ...
 
-    async def keep(self, user: str, kept: Kept, in_place_of: str | None, deadline: Deadline) -> bool:
+    async def keep(self, user: str, kept: StoredPreferences, in_place_of: str | None, deadline: Deadline) -> bool:
         """Replaces the preferences if the stored revision is still `in_place_of`; with none left, removes the record. False,
         without a change, if another write has changed the revision."""
         ...

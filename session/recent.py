@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from sys import getsizeof
 
-from session.begin import BeginRequest, Begun
+from session.begin import BeginAnswer, BeginRequest
 from session.history import STATE, LastShown, by_groups, read_shared
 from session.resilience.clocks import Clock
 from session.resilience.lru import Lru
@@ -69,7 +69,7 @@ class RecentState:
     def forget(self, session: str, user: str | None) -> None:
         self.left.pop((session, user))
 
-    def fill(self, request: BeginRequest, begun: Begun, asked_at: float = math.inf) -> Begun:
+    def fill(self, request: BeginRequest, begun: BeginAnswer, asked_at: float = math.inf) -> BeginAnswer:
         """Completes `begun` with this process's state where Redis returned none, and records the state that Redis did
         return. `asked_at` is when Redis was asked, in monotonic seconds: state written before that time and missing from the
         answer has been lost by Redis."""
@@ -123,7 +123,7 @@ class RecentState:
         return self._clock() - left.made_at <= SECONDS
 
 
-def is_over(left: StateWrite, begun: Begun, asked_at: float) -> bool:
+def is_over(left: StateWrite, begun: BeginAnswer, asked_at: float) -> bool:
     """True if any process ended the session after this write. `asked_at` is when Redis was asked, in monotonic seconds."""
     ended, clock_ms = begun.said.get(b"ended"), begun.clock_ms
     return ended is not None and clock_ms is not None and clock_ms - (asked_at - left.made_at) * 1000 < int(ended)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from session import keys
 from session.failures import MemoryUnavailable
 from session.memory import SessionMemory
-from session.preferences import Kept, Preference, PreferenceStore, encode, still_kept
+from session.preferences import Preference, PreferenceStore, StoredPreferences, encode, still_kept
 from session.redis.keyvalue import TRIP_SECONDS, Command, Evaluation, Step
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
@@ -70,7 +70,7 @@ class StatedPreferences:
             before = self.current(kept.preferences)
             after = await change(before)
             if after == kept.preferences or await self._store.keep(
-                user, Kept(after, uuid.uuid4().hex if after else None), kept.revision, deadline
+                user, StoredPreferences(after, uuid.uuid4().hex if after else None), kept.revision, deadline
             ):
                 put = (mark, encode(after), COPY_SECONDS, MARK_SECONDS)
                 told = await self._trip(Evaluation(self._replace, (keys.preferences(user),), put))

@@ -160,7 +160,7 @@ class TurnRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Shadow:
+class LocalTurn:
     """This process's copy of a turn: when first seen, and the earliest end ever computed, in monotonic seconds. `ahead_ms`
     is Redis's clock minus this one at Redis's first answer about the turn; None before."""
 
@@ -180,7 +180,7 @@ class _Activity:
     between: float = 0.0
 
 
-class TurnShadows:
+class LocalTurns:
     """This process's copies of its turns. A Redis that is lost, fails over or changes its clock can only shorten a turn.
     Holds at most `capacity` turns, each until `FORGET_MS` after its end."""
 
@@ -188,7 +188,7 @@ class TurnShadows:
         self._clock = clock
         self.counts = counts
         self._activities: Lru[str, _Activity] = Lru(capacity)
-        self._shadows: Lru[str, Shadow] = Lru(capacity)
+        self._shadows: Lru[str, LocalTurn] = Lru(capacity)
 
     def __len__(self) -> int:
         return max(len(self._shadows), len(self._activities))
@@ -229,7 +229,7 @@ class TurnShadows:
         activity = self._activities.peek(key)
         return round(activity.between * 1000) if activity else 0
 
-    def live(self, key: str, name: TurnName) -> Shadow | None:
+    def live(self, key: str, name: TurnName) -> LocalTurn | None:
         """Returns this process's copy of the turn; None if it is unknown, expired, or unnamed and used up."""
         shadow = self._shadows.peek(key)
         if shadow is None:
@@ -242,7 +242,7 @@ class TurnShadows:
             return None
         return shadow
 
-    def keep(self, key: str, shadow: Shadow) -> None:
+    def keep(self, key: str, shadow: LocalTurn) -> None:
         self._shadows.put(key, shadow)
         oldest_end = self._clock() - FORGET_MS / 1000
         while (
@@ -282,7 +282,7 @@ class TurnArithmetic:
     """Combines Redis's view of a turn with this process's own; the shorter one counts."""
 
     def __init__(
-        self, budget_ms: int, shadows: TurnShadows, clock: Clock = time.monotonic, *, budget_tokens: int = 0
+        self, budget_ms: int, shadows: LocalTurns, clock: Clock = time.monotonic, *, budget_tokens: int = 0
     ) -> None:
         """Takes the configured budgets; `budget_tokens` is for turns that state none, and 0 means not counted."""
         self.budget_ms = budget_ms
@@ -334,7 +334,7 @@ class TurnArithmetic:
         self.shadows.renew(request.key)
         return self._start_turn(request, None, self._clock())
 
-    def _start_turn(self, request: TurnRequest, shadow: Shadow | None, now: float) -> Turn:
+    def _start_turn(self, request: TurnRequest, shadow: LocalTurn | None, now: float) -> Turn:
         first_seen = min(request.arrived, shadow.first_seen if shadow else now)
         total_ms = shadow.total_ms if shadow else self.budget_ms
         if request.stated_ms is not None:
@@ -352,7 +352,7 @@ class TurnArithmetic:
     def _settle(
         self,
         request: TurnRequest,
-        shadow: Shadow | None,
+        shadow: LocalTurn | None,
         first_seen: float,
         ends: float,
         total_ms: int,
@@ -368,6 +368,6 @@ class TurnArithmetic:
         ends = min(ends, first_seen + total_ms / 1000)  # ms were rounded above
         if ahead_ms is None and shadow is not None:
             ahead_ms = shadow.ahead_ms
-        self.shadows.keep(request.key, Shadow(first_seen, ends, total_ms, ahead_ms, tokens))
+        self.shadows.keep(request.key, LocalTurn(first_seen, ends, total_ms, ahead_ms, tokens))
         between_ms = self.shadows.between_ms(request.key)
         return Turn(request.name, total_ms, Deadline(ends, self._clock), tokens, between_ms)

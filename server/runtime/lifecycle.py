@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from session.resilience.deadline import Deadline
 from session.resilience.tasks import end_task
-from session.turn import TurnShadows
+from session.turn import LocalTurns
 from tools.store.models import Health
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Lifecycle:
             self.wired = False
 
 
-async def drain(lifecycle: Lifecycle, shed: ShedStage, turns: TurnShadows, budget_seconds: float) -> None:
+async def drain(lifecycle: Lifecycle, shed: ShedStage, turns: LocalTurns, budget_seconds: float) -> None:
     """Keeps serving until all turns have ended and no call is running, for at most one turn's budget."""
     lifecycle.draining = True
     try:

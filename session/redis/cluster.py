@@ -40,10 +40,10 @@ ATTEMPTS = 5
 """Most times that a step is sent; MOVED, ASK and an unknown script together take four."""
 FAILURES = 3
 """Failures in a row to learn the topology before the outage is logged."""
-INFORMANTS = 3
+TOPOLOGY_NODES = 3
 ANSWER_SECONDS = 0.5
 REDIRECTIONS = {"MOVED": MovedError, "ASK": AskError}
-NOT_NOW = ("CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "LOADING")
+RETRYABLE_CODES = ("CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "LOADING")
 ASKING = Command(("ASKING",))
 PING = Command(("PING",))
 STATE = Command(("CLUSTER", "INFO"))
@@ -52,7 +52,7 @@ _UNKNOWN = (None, "", "?")
 """Host names of a node that does not know its own; the cluster's configured host is used instead."""
 
 
-class Informant(ClusterNode):
+class TopologyNode(ClusterNode):
     """A node that redis-py asks for the topology, over this client's shared connection."""
 
     __slots__ = ("_redis",)
@@ -210,7 +210,7 @@ class ClusteredRedis:
         elif code in REDIRECTIONS:
             refused.asking = code == "ASK"
             refused.node = await self._follow(REDIRECTIONS[code](where), refused.node)
-        elif code in NOT_NOW:
+        elif code in RETRYABLE_CODES:
             self._mend()
             raise MemoryUnavailable("the cluster does not serve this key now")
         else:
@@ -270,8 +270,8 @@ class ClusteredRedis:
     async def _learn(self) -> bool:
         """Learns the topology from a few connected nodes or, last, the configured address. False if it failed."""
         there = self._there()
-        seed = Informant(self.connection_to(self._seed))
-        asked = [*map(Informant, random.sample(there, min(INFORMANTS, len(there)))), seed]
+        seed = TopologyNode(self.connection_to(self._seed))
+        asked = [*map(TopologyNode, random.sample(there, min(TOPOLOGY_NODES, len(there)))), seed]
         self.nodes.startup_nodes = {node.name: node for node in asked}
         try:
             await self.nodes.initialize(last_failed_node_name=seed.name)

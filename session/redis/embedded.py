@@ -33,7 +33,7 @@ MEMORY = "256mb"
 SOCKET = "valkey.sock"
 FOLDER = "manga-valkey-"
 LOCK, UNLOCKED = "lock", "lock.new"
-APART: dict[str, Any] = {**dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL), "start_new_session": True}
+CHILD_ARGS: dict[str, Any] = {**dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL), "start_new_session": True}
 """The child has no standard streams, and is in a new session: Ctrl-C must not stop it before this process."""
 
 # Runs in a new interpreter, then execs Valkey. Linux kills it with its parent (prctl(2), PR_SET_PDEATHSIG); the script exits
@@ -54,7 +54,7 @@ async def embedded_redis() -> AsyncIterator[MultiplexedRedis]:
     """Runs Valkey within the block and yields a connection. Raises `MemoryUnavailable` if it does not start. On disk there
     are only a socket and a lock, in a private folder that is removed at the end."""
     with own_folder(FOLDER) as folder:
-        process = await asyncio.create_subprocess_exec(*launch_command(folder), **APART)
+        process = await asyncio.create_subprocess_exec(*launch_command(folder), **CHILD_ARGS)
         watching = start_task(_watch(process), "embedded Valkey")
         try:
             path = folder / SOCKET

@@ -28,7 +28,7 @@ from session.resilience.tasks import end_task, start_task
 CONNECT_SECONDS = 1.0
 SILENCE_SECONDS = 1.0
 """A connection with replies due is closed after this long a silence (a stopped process, a lost link)."""
-LOOKS = 2
+LATE_READS = 2
 """Iterations of the event loop after a timeout before it counts: one finds data that has arrived, one reads it."""
 BACKLOG = 20_000
 """Most replies due on a connection, so that memory stays bounded while Redis hangs."""
@@ -54,7 +54,7 @@ class Trip:
         self.done: asyncio.Future[list[Reply | Exception]] = loop.create_future()
 
     def start_timer(self) -> None:
-        self._timer = self._loop.call_later(self._allowed, self._late, LOOKS)
+        self._timer = self._loop.call_later(self._allowed, self._late, LATE_READS)
 
     def take(self, reply: Reply | Exception) -> None:
         self._replies.append(reply)

@@ -8,7 +8,7 @@ import socket
 from datetime import UTC, datetime, timedelta
 
 from session.keys import preferences
-from session.preferences import Kept, Preference, encode
+from session.preferences import Preference, StoredPreferences, encode
 from session.profile import RECALLED, Event, EventKind, Profile
 from session.resilience.deadline import Deadline
 from tests.stack.dynamodb import REGION
@@ -36,7 +36,7 @@ async def test_forget_removes_the_whole_profile_of_one_customer_only(dynamodb_ad
     url = f"dynamodb://{REGION}?endpoint={dynamodb_address.endpoint}&table_prefix={dynamodb_address.prefix}"
     soon, now = Deadline.after(BOUND_SECONDS), datetime.now(UTC)
     events = [Event.make_event(EventKind.VIEWED, f"manga-{n:06}", now - timedelta(hours=n)) for n in range(RECALLED + 10)]
-    stated = Kept((Preference.from_text("I don't like gore", now),), "a")
+    stated = StoredPreferences((Preference.from_text("I don't like gore", now),), "a")
     async with DynamoStore.open(dynamodb_address) as store:
         await store.profiles.remember([*((USER, each) for each in events), ("another", events[0])], soon)
         for user in (USER, "another"):
@@ -46,7 +46,7 @@ async def test_forget_removes_the_whole_profile_of_one_customer_only(dynamodb_ad
         others = await store.profiles.recall("another", soon), await store.preferences.stated("another", soon)
         scanned = json.dumps(await store.connection.call("scan", TableName=PROFILE.full_name(dynamodb_address.prefix)))
     assert first[0] == second[0] == 0, first[2] + second[2]
-    assert left == (Profile(), Kept())
+    assert left == (Profile(), StoredPreferences())
     assert others == (Profile((events[0],)), stated)
     assert owner_key("another") in scanned
     assert owner_key(USER) not in scanned

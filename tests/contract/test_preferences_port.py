@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from session.preferences import LONGEST, MOST_KEPT, Kept, Preference
+from session.preferences import LONGEST, MOST_KEPT, Preference, StoredPreferences
 from session.profile import Event, EventKind
 from session.resilience.deadline import Deadline
 from tools.store.backends.dynamodb.store import DynamoStore
@@ -22,8 +22,8 @@ NOW = datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
 USERS = ["reader", "Reader", "reader ", "読者・太郎 🐟", "r" * 255, "caf\u00e9", "cafe\u0301", "\ud800", "anonymous"]
 
 
-def kept(*texts: str, revision: str = "a") -> Kept:
-    return Kept(tuple(Preference.from_text(text, NOW) for text in texts), revision)
+def kept(*texts: str, revision: str = "a") -> StoredPreferences:
+    return StoredPreferences(tuple(Preference.from_text(text, NOW) for text in texts), revision)
 
 
 @pytest.fixture(params=["embedded", "shared", "dynamodb"])
@@ -40,7 +40,7 @@ async def preferences(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIt
 
 
 async def test_new_user_has_no_preferences(preferences: PreferencesPort, soon: Deadline) -> None:
-    assert await preferences.stated("reader", soon) == Kept()
+    assert await preferences.stated("reader", soon) == StoredPreferences()
 
 
 async def test_preferences_are_kept_word_for_word_in_order(preferences: PreferencesPort, soon: Deadline) -> None:
@@ -71,16 +71,16 @@ async def test_one_of_several_concurrent_writes_succeeds(preferences: Preference
 
 async def test_empty_preferences_leave_no_record(preferences: PreferencesPort, soon: Deadline) -> None:
     assert await preferences.keep("reader", kept("no gore"), None, soon)
-    assert not await preferences.keep("reader", Kept(), "another", soon)
-    assert await preferences.keep("reader", Kept(), "a", soon)
-    assert await preferences.stated("reader", soon) == Kept()
-    assert await preferences.keep("reader", Kept(), None, soon), "who has none may be forgotten again"
+    assert not await preferences.keep("reader", StoredPreferences(), "another", soon)
+    assert await preferences.keep("reader", StoredPreferences(), "a", soon)
+    assert await preferences.stated("reader", soon) == StoredPreferences()
+    assert await preferences.keep("reader", StoredPreferences(), None, soon), "who has none may be forgotten again"
 
 
 async def test_preferences_of_users_are_kept_apart(preferences: PreferencesPort, soon: Deadline) -> None:
     for number, user in enumerate(USERS):
         assert await preferences.keep(user, kept(f"note {number}"), None, soon)
-    assert await preferences.keep(USERS[0], Kept(), "a", soon)
+    assert await preferences.keep(USERS[0], StoredPreferences(), "a", soon)
     for number, user in enumerate(USERS[1:], start=1):
         assert await preferences.stated(user, soon) == kept(f"note {number}")
 
@@ -105,4 +105,4 @@ async def test_preferences_are_no_events_of_the_profile_and_are_forgotten_with_i
         assert await store.preferences.keep("reader", kept("no gore"), None, soon)
         assert (await store.profiles.recall("reader", soon)).events == (event,)
         await store.profiles.forget("reader", soon)
-        assert await store.preferences.stated("reader", soon) == Kept()
+        assert await store.preferences.stated("reader", soon) == StoredPreferences()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from session import keys
-from session.begin import BeginRequest, Begun, ClaimRequest, ClaimState, encode
+from session.begin import BeginAnswer, BeginRequest, ClaimRequest, ClaimState, encode
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.history import RECOMMENDATIONS, HistoryEntry, LastShown, as_fields, own_fields
 from session.memory import IDEMPOTENCY_TTL_MS, SESSION_TTL_MS, SessionMemory
@@ -20,7 +20,7 @@ from session.redis.keyvalue import Command, KeyValue, Step
 from session.resilience.breaker import BreakerPolicy, BreakerState, CircuitBreaker
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
-from session.turn import IMPLICIT, TurnArithmetic, TurnKind, TurnName, TurnRequest, TurnShadows
+from session.turn import IMPLICIT, LocalTurns, TurnArithmetic, TurnKind, TurnName, TurnRequest
 from tests.support.breakers import mend, trip
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
@@ -39,7 +39,9 @@ class Memory:
     clock: HandClock
     breaker: CircuitBreaker
 
-    async def begin(self, session: str | None = "s", user: str | None = "u", turn: str | None = None, **more: Any) -> Begun:
+    async def begin(
+        self, session: str | None = "s", user: str | None = "u", turn: str | None = None, **more: Any
+    ) -> BeginAnswer:
         return await self.memory.begin(self.request(session, user, turn, **more))
 
     def request(
@@ -80,7 +82,7 @@ def process(redis: KeyValue, hand: HandClock) -> Callable[..., Memory]:
     def make(rate: Rate | None = None, over: KeyValue | None = None) -> Memory:
         recorded = Recorded(over or Clocked(redis, hand))
         breaker = CircuitBreaker("redis", BreakerPolicy(0.04), hand)
-        arithmetic = TurnArithmetic(BUDGET, TurnShadows(hand), hand)
+        arithmetic = TurnArithmetic(BUDGET, LocalTurns(hand), hand)
         limits = LocalLimits(rate or Rate(), hand)
         return Memory(SessionMemory(recorded, breaker, arithmetic, rate, limits, hand), recorded, hand, breaker)
 
@@ -373,9 +375,7 @@ async def test_every_written_key_expires(redis: KeyValue, own: Memory, process: 
     left = {name.decode(): await ask(redis, "PTTL", name) for name in await all_keys(redis)}
     assert len(left) == 8
     for name, ttl in left.items():
-        most = (
-            SESSION_TTL_MS if ":session:" in name else 15_000 if ":once:" in name else 63_000 if ":turn:" in name else 4_000
-        )
+        most = SESSION_TTL_MS if ":session:" in name else 15000 if ":once:" in name else 63000 if ":turn:" in name else 4000
         assert most * 0.9 < ttl <= most, name
 
 
@@ -797,7 +797,7 @@ async def test_restarted_redis_is_used_again_and_no_turn_is_extended() -> None:
 def real_memory(redis: KeyValue, breaker: CircuitBreaker | None = None) -> SessionMemory:
     """With real clocks, as it is wired."""
     breaker = breaker or CircuitBreaker("redis", BreakerPolicy(0.04))
-    return SessionMemory(redis, breaker, TurnArithmetic(BUDGET, TurnShadows()), None, LocalLimits(Rate()))
+    return SessionMemory(redis, breaker, TurnArithmetic(BUDGET, LocalTurns()), None, LocalLimits(Rate()))
 
 
 def real_request(arrived: float = 0.0) -> BeginRequest:

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from session.begin import BeginRequest, Begun
+from session.begin import BeginAnswer, BeginRequest
 from session.memory import SessionMemory
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import KeyValue
@@ -28,12 +28,12 @@ from session.turn import (
     FORGET_MS,
     IMPLICIT,
     RESERVE_MS,
+    LocalTurns,
     TurnArithmetic,
     TurnClock,
     TurnKind,
     TurnName,
     TurnRequest,
-    TurnShadows,
 )
 from tests.support.clocks import HandClock
 from tests.support.redis_kinds import cluster_address, forget_everything, reached
@@ -62,7 +62,7 @@ class Process:
 
     def restart(self) -> None:
         breaker = CircuitBreaker("redis", BreakerPolicy(0.04), self.clock)
-        turns = TurnArithmetic(BUDGET_MS, TurnShadows(self.clock, counts=self.counts), self.clock)
+        turns = TurnArithmetic(BUDGET_MS, LocalTurns(self.clock, counts=self.counts), self.clock)
         self.memory = SessionMemory(self.redis, breaker, turns, None, LocalLimits(Rate(), self.clock), self.clock)
 
     async def begin(
@@ -74,7 +74,7 @@ class Process:
         stated: int | None = None,
         age: float = 0,
         tokens: int | None = None,
-    ) -> Begun:
+    ) -> BeginAnswer:
         key = f"{session}|{user}|{name.field}"
         request = TurnRequest(key, name, self.clock() - age, stated, tokens)
         return await self.memory.begin(BeginRequest(session, user, request, limited=False))
@@ -83,7 +83,7 @@ class Process:
         request = TurnRequest(f"{session}|{user}|{name.field}", name, self.clock())
         await self.memory.end(self.memory.spend(BeginRequest(session, user, request, limited=False), tokens))
 
-    def ends(self, begun: Begun) -> float:
+    def ends(self, begun: BeginAnswer) -> float:
         """When the turn is over, in the world's time."""
         return begun.turn.ends.at - self.origin
 
@@ -506,7 +506,7 @@ def machine_over(address: RedisAddress, runner: asyncio.Runner) -> type[RuleBase
             for seen in self.seen.values():
                 seen.disturbed = True
 
-        def _judge(self, seen: Seen, caller: int, begun: Begun, arrived: float, stated: int | None) -> None:
+        def _judge(self, seen: Seen, caller: int, begun: BeginAnswer, arrived: float, stated: int | None) -> None:
             process = self.processes[caller]
             self._bounds(process, begun, arrived, stated)
             ends = process.ends(begun)
@@ -521,7 +521,7 @@ def machine_over(address: RedisAddress, runner: asyncio.Runner) -> type[RuleBase
                 asked = seen.ends if stated is None else min(seen.ends, arrived + stated / 1000)
                 assert abs(ends - min(asked, earlier)) <= ROUNDING, "not what the design says"
 
-        def _bounds(self, process: Process, begun: Begun, arrived: float, stated: int | None) -> None:
+        def _bounds(self, process: Process, begun: BeginAnswer, arrived: float, stated: int | None) -> None:
             turn, ends = begun.turn, process.ends(begun)
             assert turn.remaining_ms() >= 0
             assert turn.total_ms >= 0

@@ -13,7 +13,7 @@ from session.memory import SessionMemory
 from session.redis.keyvalue import Command, KeyValue, Step
 from session.resilience.breaker import BreakerPolicy, CircuitBreaker
 from session.resilience.rate_limit import LocalLimits, Rate
-from session.turn import TurnArithmetic, TurnKind, TurnName, TurnRequest, TurnShadows
+from session.turn import LocalTurns, TurnArithmetic, TurnKind, TurnName, TurnRequest
 from tests.support.valkey import Recorded
 
 SESSIONS = 500
@@ -37,7 +37,7 @@ class Operations:
         sent = Recorded(redis)
         rate = Rate(per_second=1_000_000, burst=1_000_000)
         breaker = CircuitBreaker("redis", BreakerPolicy(5.0))
-        memory = SessionMemory(sent, breaker, TurnArithmetic(3000, TurnShadows()), rate, LocalLimits(rate))
+        memory = SessionMemory(sent, breaker, TurnArithmetic(3000, LocalTurns()), rate, LocalLimits(rate))
         for n in range(SESSIONS):
             await memory.begin(_request(n, None, None))
         for n in range(SESSIONS):

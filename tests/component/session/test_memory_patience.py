@@ -10,7 +10,7 @@ from session.redis.keyvalue import Command, Reply, Step
 from session.resilience.breaker import BreakerPolicy, BreakerState, CircuitBreaker
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import LocalLimits, Rate
-from session.turn import TurnArithmetic, TurnShadows
+from session.turn import LocalTurns, TurnArithmetic
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
 
@@ -42,7 +42,7 @@ async def test_only_a_trip_that_had_its_whole_timeout_counts_as_slow_redis(
 ) -> None:
     clock = HandClock(0.0)
     breaker = CircuitBreaker("redis", BreakerPolicy(slow_seconds=10), clock)
-    turns = TurnArithmetic(3000, TurnShadows(clock), clock)
+    turns = TurnArithmetic(3000, LocalTurns(clock), clock)
     memory = SessionMemory(Silent(clock), breaker, turns, None, LocalLimits(Rate(), clock), clock)
     for _ in range(breaker.policy.in_a_row):
         assert not await memory.end(STEPS, seconds)

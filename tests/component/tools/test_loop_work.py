@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from server.results import call_tool_result
-from session.preferences import LONGEST, MOST_KEPT, Kept, Preference
+from session.preferences import LONGEST, MOST_KEPT, Preference, StoredPreferences
 from session.profile import Event, EventKind
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
@@ -106,7 +106,7 @@ async def state_much(kit: Kit, count: int) -> None:
     """So many preferences of `u`, as long as they get, whatever was kept before."""
     said = ["グロいのと怖いのは苦手で予算は一冊700円まで、", "no gore and no romance, at most 700 yen a volume, "]
     texts = [f"{n:02} {said[n % 2] * LONGEST}"[:LONGEST] for n in range(count)]
-    stated = Kept(tuple(Preference(text, kit.store.now().date().isoformat()) for text in texts), "a")
+    stated = StoredPreferences(tuple(Preference(text, kit.store.now().date().isoformat()) for text in texts), "a")
     kit.backends.preferences.inner = EmbeddedPreferences()
     await kit.backends.preferences.inner.keep("u", stated, None, Deadline.after(5))
 

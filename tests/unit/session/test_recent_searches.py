@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from session import recent
-from session.begin import BeginRequest, Begun
+from session.begin import BeginAnswer, BeginRequest
 from session.history import RECOMMENDATIONS, LastShown, read_shared
 from session.recent import RecentState
 from session.resilience.deadline import Deadline
@@ -21,13 +21,13 @@ def asked(
     return BeginRequest(session, user, TurnRequest(turn, name, 0.0), limited=False, result_set=result_set)
 
 
-def begun(*ids: str, degraded: bool = False, shown: LastShown | None = None, **shared: str) -> Begun:
+def begun(*ids: str, degraded: bool = False, shown: LastShown | None = None, **shared: str) -> BeginAnswer:
     """What Redis says: it has shown these `ids`, and knows `shared` of SHARED."""
     last = shown or (LastShown(ids, (), "q") if ids else None)
     said = {**(last.fields if last else {}), **shared}
     fields: dict[bytes, bytes | None] = {name.encode(): value.encode() for name, value in said.items()}
     turn = Turn(TurnName(TurnKind.NAMED, "t1"), 3000, Deadline.after(3))
-    return Begun(asked(), turn, last=last, shared=read_shared(fields), degraded=degraded, said=fields)
+    return BeginAnswer(asked(), turn, last=last, shared=read_shared(fields), degraded=degraded, said=fields)
 
 
 def kept(known: RecentState, request: BeginRequest | None = None, *, written: bool = True) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from session.resilience.deadline import Deadline
-from session.turn import IMPLICIT, Shadow, Turn, TurnArithmetic, TurnKind, TurnName, TurnRequest, TurnShadows
+from session.turn import IMPLICIT, LocalTurn, LocalTurns, Turn, TurnArithmetic, TurnKind, TurnName, TurnRequest
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
 
@@ -53,9 +53,9 @@ def test_turn_with_100_ms_or_less_left_is_exhausted(left: int, exhausted: bool) 
 
 def test_turn_shadows_expire_and_are_bounded() -> None:
     clock = HandClock(0.0)
-    shadows = TurnShadows(clock, capacity=2)
+    shadows = LocalTurns(clock, capacity=2)
     for key in ("a", "b", "c"):
-        shadows.keep(key, Shadow(0.0, 3.0, 3000))
+        shadows.keep(key, LocalTurn(0.0, 3.0, 3000))
     assert shadows.live("a", NAMED) is None
     assert shadows.live("b", NAMED) is not None
     assert shadows.latest_end() == 3.0
@@ -67,7 +67,7 @@ def test_turn_shadows_expire_and_are_bounded() -> None:
 
 def test_latest_end_of_the_turns_under_way_is_known() -> None:
     clock = HandClock(10.0)
-    shadows = TurnShadows(clock)
+    shadows = LocalTurns(clock)
     arithmetic = TurnArithmetic(3000, shadows, clock)
     arithmetic.alone(TurnRequest("a", NAMED, clock()), clock())
     clock.advance(1)
@@ -78,7 +78,7 @@ def test_latest_end_of_the_turns_under_way_is_known() -> None:
 
 def test_call_that_arrived_before_the_first_one_seen_moves_the_start_of_the_turn() -> None:
     clock = HandClock(10.0)
-    arithmetic = TurnArithmetic(3000, TurnShadows(clock), clock)
+    arithmetic = TurnArithmetic(3000, LocalTurns(clock), clock)
     arithmetic.alone(TurnRequest("a", NAMED, 10.0), 10.0)
     assert arithmetic.alone(TurnRequest("a", NAMED, 9.5), 10.0).ends.at == 12.5
     assert arithmetic.ages_ms(TurnRequest("a", NAMED, 9.9), 10.0) == (500, 100)
@@ -86,6 +86,6 @@ def test_call_that_arrived_before_the_first_one_seen_moves_the_start_of_the_turn
 
 def test_call_arriving_in_the_future_counts_as_arriving_now() -> None:
     clock = HandClock(10.0)
-    arithmetic = TurnArithmetic(3000, TurnShadows(clock), clock)
+    arithmetic = TurnArithmetic(3000, LocalTurns(clock), clock)
     assert arithmetic.ages_ms(TurnRequest("a", NAMED, 11.0), 10.0) == (0, 0)
     assert arithmetic.alone(TurnRequest("a", NAMED, 11.0), 10.0).ends.at == 13.0

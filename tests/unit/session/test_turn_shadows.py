@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session.turn import FORGET_MS, Shadow, TurnKind, TurnName, TurnRequest, TurnShadows
+from session.turn import FORGET_MS, LocalTurn, LocalTurns, TurnKind, TurnName, TurnRequest
 from tests.support.clocks import HandClock
 
 TURN_SECONDS = 3.0
@@ -12,11 +12,11 @@ NAMED = TurnName(TurnKind.NAMED, "t")
 def test_finished_turns_are_removed_from_memory_within_a_minute() -> None:
     """They are removed without being asked for, and long before the limit is reached."""
     clock = HandClock()
-    shadows = TurnShadows(clock)
+    shadows = LocalTurns(clock)
     for number in range(1000):
         key = f"turn {number}"
         shadows.enter(TurnRequest(key, NAMED, clock.now))
-        shadows.keep(key, Shadow(clock.now, clock.now + TURN_SECONDS, 3000))
+        shadows.keep(key, LocalTurn(clock.now, clock.now + TURN_SECONDS, 3000))
         shadows.leave(key)
         clock.advance(1.0)
     assert len(shadows) <= TURN_SECONDS + FORGET_MS / 1000 + 1
@@ -27,6 +27,6 @@ def test_finished_turns_are_removed_from_memory_within_a_minute() -> None:
 def test_turn_that_ended_before_it_was_seen_is_not_kept() -> None:
     """Its call waited so long that the turn was over."""
     clock = HandClock()
-    shadows = TurnShadows(clock)
-    shadows.keep("old", Shadow(clock.now - 100, clock.now - 97, 3000))
+    shadows = LocalTurns(clock)
+    shadows.keep("old", LocalTurn(clock.now - 100, clock.now - 97, 3000))
     assert len(shadows) == 0

@@ -27,7 +27,7 @@ from decimal import Decimal
 from operator import itemgetter
 from typing import Any
 
-from session.preferences import MOST_KEPT, Kept, Preference
+from session.preferences import MOST_KEPT, Preference, StoredPreferences
 from session.profile import KEPT_DAYS, Event, EventKind
 from tools.store.currency import Currency
 from tools.store.models import Availability, Offer, Order, Ordering, OrderLine, Release, Title, VolumeStock
@@ -258,7 +258,7 @@ def preferences_key(owner: str) -> Item:
     return {"owner": {"S": owner_key(owner)}, "moment": {"S": MOMENT}}
 
 
-def preferences_item(owner: str, kept: Kept) -> Item:
+def preferences_item(owner: str, kept: StoredPreferences) -> Item:
     """Makes the item of a customer's preferences, which expires with the last of them."""
     last = max(each.last_day for each in kept.preferences)
     expires = datetime.combine(last + timedelta(days=1), time(), UTC)
@@ -267,14 +267,14 @@ def preferences_item(owner: str, kept: Kept) -> Item:
     return preferences_key(owner) | make_item(record)
 
 
-def preferences_of(item: Mapping[str, Any], owner: str) -> Kept:
+def preferences_of(item: Mapping[str, Any], owner: str) -> StoredPreferences:
     _check_owner(item, owner)
     stated = plain(item.get("stated"), "$.stated")
     try:
         preferences = tuple(Preference(each["text"], each["at"]) for each in stated[:MOST_KEPT])
     except (ValueError, TypeError, LookupError) as error:
         raise ShapeError("$.stated are no preferences") from error
-    return Kept(preferences, text(item, "revision"))
+    return StoredPreferences(preferences, text(item, "revision"))
 
 
 RELEASE_FIELDS = tuple(field.name for field in fields(Release))

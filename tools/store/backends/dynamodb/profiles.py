@@ -15,7 +15,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 from botocore.exceptions import ConnectionError as NotConnected
 
-from session.preferences import Kept
+from session.preferences import StoredPreferences
 from session.profile import KEPT_DAYS, RECALLED, Event, Profile, format_moment, latest
 from session.resilience.deadline import Deadline, RetryPolicy
 from tools.store.backends.aws_client import answering, code_of, failure_of
@@ -164,13 +164,13 @@ class DynamoPreferences(TableAdapter):
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection, PROFILE)
 
-    async def stated(self, user: str, deadline: Deadline) -> Kept:
+    async def stated(self, user: str, deadline: Deadline) -> StoredPreferences:
         """Returns the preferences by a consistent read: customers expect one of a moment ago to be known."""
         async with answering("profile", deadline):
             item = await self._get(preferences_key(user), PREFERENCES_FIELDS, deadline)
-            return Kept() if item is None else preferences_of(item, user)
+            return StoredPreferences() if item is None else preferences_of(item, user)
 
-    async def keep(self, user: str, kept: Kept, in_place_of: str | None, deadline: Deadline) -> bool:
+    async def keep(self, user: str, kept: StoredPreferences, in_place_of: str | None, deadline: Deadline) -> bool:
         """Replaces the preferences of the revision `in_place_of`, or deletes the item if there are none (optimistic
         locking). Returns False if another revision is stored."""
         unchanged: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(revision)"}

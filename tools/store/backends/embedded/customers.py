@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from session.keys import user_hash
-from session.preferences import Kept, decode, encode
+from session.preferences import StoredPreferences, decode, encode
 from session.profile import KEPT_DAYS, RECALLED, Event, EventKind, Profile, format_moment, sort_key
 from session.resilience.clocks import Now, utc_now
 from session.resilience.deadline import Deadline
@@ -108,12 +108,12 @@ class EmbeddedPreferences:
 
     database: CustomerDatabase = field(default_factory=CustomerDatabase)
 
-    async def stated(self, user: str, deadline: Deadline) -> Kept:
+    async def stated(self, user: str, deadline: Deadline) -> StoredPreferences:
         sql, owner = "SELECT document, revision FROM stated WHERE owner = ?", user_hash(user)
         row = await self.database.run(lambda db: db.execute(sql, (owner,)).fetchone(), deadline)
-        return Kept(decode(row[0]) or (), row[1]) if row else Kept()
+        return StoredPreferences(decode(row[0]) or (), row[1]) if row else StoredPreferences()
 
-    async def keep(self, user: str, kept: Kept, in_place_of: str | None, deadline: Deadline) -> bool:
+    async def keep(self, user: str, kept: StoredPreferences, in_place_of: str | None, deadline: Deadline) -> bool:
         """Replaces the preferences of the revision `in_place_of`. Returns False if another revision is stored."""
         owner, row = user_hash(user), (kept.revision, encode(kept.preferences))
 
