@@ -20,7 +20,7 @@ from server.config.parsing import SettingError
 from server.config.settings import Settings, read_policies, read_vocabulary
 from server.flags.follower import Follower, open_flags
 from server.identity.caller_limits import CallerLimits
-from server.identity.request_metadata import Identifier, TrustEverybody, TrustTokens
+from server.identity.request_metadata import Identifier, TrustStated, TrustTokens
 from server.identity.tool_access import ToolAccess
 from server.packages.packages import Packages, Reloads
 from server.pipeline import Parts, build_pipeline
@@ -96,9 +96,9 @@ def open_audit(settings: Settings, stack: AsyncExitStack) -> AuditLog:
 async def open_identifier(settings: Settings, stack: AsyncExitStack, background: Background, *, local: bool) -> Identifier:
     """Opens the identifier for MANGA_AUTH; an unreachable issuer neither delays nor stops it. Raises `SettingError`."""
     if local:
-        return TrustEverybody(settings.user)
+        return TrustStated(settings.user)
     if settings.auth == "none":
-        return TrustEverybody()
+        return TrustStated()
     if settings.auth == "token":
         tokens = TrustTokens(settings.tokens())
         if settings.auth_tokens_file is not None:

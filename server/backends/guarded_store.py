@@ -40,9 +40,9 @@ POLICIES = {
     "classifier": BackendPolicy(slow_seconds=1.2, attempt_seconds=1.4, places=16, retry=RetryPolicy(attempts=1)),
 }
 # Look-ups of names only help to parse a search: one short attempt, with a circuit breaker of their own.
-BESIDE = {"names": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2, retry=RetryPolicy(attempts=1))}
+NAME_LOOKUP_POLICIES = {"names": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2, retry=RetryPolicy(attempts=1))}
 # Background reads may take longer, run one at a time, and do not count for the circuit breakers of calls.
-BEHIND = {
+BACKGROUND_POLICIES = {
     "catalog": BackendPolicy(slow_seconds=5.0, attempt_seconds=5.0, places=1, retry=RetryPolicy(attempts=1)),
     "titles": BackendPolicy(slow_seconds=5.0, attempt_seconds=5.0, places=1, retry=RetryPolicy(attempts=1)),
     "stock": BackendPolicy(slow_seconds=1.0, attempt_seconds=1.0, places=1, retry=RetryPolicy(attempts=1)),
@@ -67,7 +67,7 @@ def guarded_store(
     """Builds the store with a guard around every port. Without `cache` every read goes to the backend, but copies for
     outages are still kept. With `Adult.OFF` no port returns adult titles."""
     clock = clocks.monotonic
-    names = Backend("names", BESIDE["names"], clock)
+    names = Backend("names", NAME_LOOKUP_POLICIES["names"], clock)
     guarded = guard_port(ports.catalog, backends["catalog"], names)
     unhurried = StoreCatalog(guard_port(ports.catalog, _guard_background("catalog", clock), names), clocks.now, adult)
     catalog = StoreCatalog(guarded, clocks.now, adult, AbsentIds(clock) if cache else None)
@@ -117,4 +117,4 @@ def _variant(adult: Adult) -> str:
 def _guard_background(name: str, clock: Clock) -> Backend:
     """Makes a guard for background work: its failures do not open the breaker of calls, and it uses none of their bulkhead's
     places."""
-    return Backend(name, BEHIND[name], clock)
+    return Backend(name, BACKGROUND_POLICIES[name], clock)

@@ -68,7 +68,7 @@ def log_listening(settings: Settings, port: int) -> None:
 
 
 logger = logging.getLogger(__name__)
-ROOMS: Sequence[Callable[[Settings, Application, int | None], Addon]] = [
+ADDONS: Sequence[Callable[[Settings, Application, int | None], Addon]] = [
     open_ops,
 ]
 """Functions that open paths served in addition to MCP."""
@@ -136,7 +136,7 @@ async def serve_on(listening: Listening, stop: asyncio.Event) -> None:
     sys.setswitchinterval(SWITCH_SECONDS)
     async with open_app(settings, ports=listening.ports, reloads=listening.reloads) as app:
         _freeze_objects()
-        rooms = [opened(settings, app, listening.number) for opened in ROOMS]
+        rooms = [opened(settings, app, listening.number) for opened in ADDONS]
         http = http_app(settings, app, listening.port, listening.probes(app), open_websockets(settings, app), rooms)
         async with http.endpoint.manager.run():
             server = _uvicorn(settings, http)

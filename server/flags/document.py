@@ -190,7 +190,7 @@ def kind(principal: Principal) -> str:
     return "agent" if principal.is_proven else "stated"
 
 
-def facts(about: str, principal: Principal) -> frozenset[str]:
+def caller_values(about: str, principal: Principal) -> frozenset[str]:
     """Returns the values of a property of the caller, empty if unknown. Only tokens (JWT) have scopes."""
     if about == "scopes":
         return principal.scopes or frozenset()
@@ -246,7 +246,7 @@ def decide(tool: str, flag: Flag, principal: Principal, session: str | None) -> 
 
 def _holds(condition: Condition, principal: Principal) -> bool:
     """True if the caller meets the condition; a property without values meets none, not even a negated one."""
-    known = facts(condition.about, principal)
+    known = caller_values(condition.about, principal)
     return bool(known) and known.isdisjoint(condition.values) is condition.negated
 
 

@@ -15,7 +15,7 @@ from session.resilience.clocks import Clock
 from session.resilience.rate_limit import LocalLimits, Rate
 from tools.store.failures import RateLimited
 
-CROWD = 10
+SHARED_LIMIT_FACTOR = 10
 """All unverified names of one address share a limit of this many callers: otherwise a caller could get a new limit by a new
 name."""
 
@@ -41,7 +41,7 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatedIdentity:
     """The identity that a call states, unverified: `customer` is a hash of the user, else the session, else ""; `origin` is
     the transport's principal or the IP address. Limits are per origin, so that nobody can exhaust another's."""
 
@@ -49,7 +49,7 @@ class Stated:
     customer: str
 
     @classmethod
-    def from_call(cls, call: Call) -> Stated:
+    def from_call(cls, call: Call) -> StatedIdentity:
         said = call.metadata
         who = said.user or said.user_token or said.session or call.transport_session or ""
         hashed = hashlib.blake2b(who.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest() if who else ""
@@ -66,11 +66,11 @@ class CallerLimits:
     def __init__(self, rate: Rate | None, *, by_address: bool = False, clock: Clock = time.monotonic) -> None:
         self._refusals = LocalLimits(rate, clock) if rate else None
         self._lists = LocalLimits(rate, clock) if rate else None
-        self._lists_of_many = LocalLimits(rate.times(CROWD), clock) if rate else None
+        self._lists_of_many = LocalLimits(rate.times(SHARED_LIMIT_FACTOR), clock) if rate else None
         self._stated = LocalLimits(rate, clock) if rate else None
         addressed = rate if by_address else None
         self._addresses = LocalLimits(addressed, clock) if addressed else None
-        self._crowds = LocalLimits(addressed.times(CROWD), clock) if addressed else None
+        self._crowds = LocalLimits(addressed.times(SHARED_LIMIT_FACTOR), clock) if addressed else None
 
     def admit(self, caller: Caller) -> None:
         """Raises `RateLimited` if the address calls too often, or the caller's refused calls have exhausted the caller's
@@ -80,12 +80,12 @@ class CallerLimits:
         if self._refusals and caller.name and (wait_ms := self._refusals.next_ms(caller.name)):
             raise RateLimited("Too many calls. Wait a moment.", retry_after_ms=wait_ms)
 
-    def hear(self, stated: Stated) -> None:
+    def hear(self, stated: StatedIdentity) -> None:
         """Raises `RateLimited`, before other work, for a customer with too many refused calls (see `note_refusal`)."""
         if self._stated and stated.customer and (wait_ms := self._stated.next_ms(stated.name)):
             raise RateLimited("Too many calls were refused. Wait a moment.", retry_after_ms=wait_ms)
 
-    def note_refusal(self, stated: Stated) -> None:
+    def note_refusal(self, stated: StatedIdentity) -> None:
         """Counts a call that was refused for overload or a rate limit."""
         if self._stated and stated.customer:
             self._stated.wait_ms(stated.name)

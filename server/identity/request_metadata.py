@@ -173,11 +173,11 @@ def _baggage_session(value: Any) -> str | None:
     return None
 
 
-class Unproven(Exception):
+class InvalidToken(Exception):
     """The bearer token is missing or invalid. The message is for the sender and contains nothing of the token."""
 
 
-class CannotTell(Exception):
+class KeysUnavailable(Exception):
     """Tokens cannot be verified at the moment, since the issuer's keys are not loaded."""
 
 
@@ -186,7 +186,7 @@ class Identifier(Protocol):
 
     async def admit(self, bearer: str | None) -> str | None:
         """Verifies a request's bearer token. Returns an id of the principal that is no secret, or None with MANGA_AUTH=none.
-        Raises `Unproven` or `CannotTell`."""
+        Raises `InvalidToken` or `KeysUnavailable`."""
         ...
 
     async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
@@ -199,7 +199,7 @@ class Identifier(Protocol):
         ...
 
 
-class TrustEverybody:
+class TrustStated:
     """Accepts every stated identity: on loopback from the agent, over stdio from the parent process. `user` is the customer
     if a call states none."""
 
@@ -225,7 +225,7 @@ class TrustTokens:
 
     async def admit(self, bearer: str | None) -> str | None:
         if bearer is None or not self._is_valid(bearer):
-            raise Unproven("A valid bearer token is needed.")
+            raise InvalidToken("A valid bearer token is needed.")
         return user_hash(bearer)
 
     async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from server.application import Application
 from server.call import RequestMetadata
 from server.config.settings import Settings
-from server.identity import CannotTell, Identifier, Unproven
+from server.identity import Identifier, InvalidToken, KeysUnavailable
 from server.identity.request_metadata import bearer_of
 from server.identity.tool_access import SERVER
 from server.ops.observation import Observation, Process
@@ -171,9 +171,9 @@ class Visitors:
         headers = Headers(scope=scope)
         try:
             await self._identifier.admit(bearer_of(headers))
-        except Unproven:
+        except InvalidToken:
             return False
-        except CannotTell:
+        except KeysUnavailable:
             return True
         return not self._scoped or await self._refuse_unscoped(headers) is None
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from server.call import Call, Handler, Outcome
-from server.identity.caller_limits import CallerLimits, Stated
+from server.identity.caller_limits import CallerLimits, StatedIdentity
 from session.resilience.clocks import Clock
 from tools.store.failures import Failure, RateLimited, ServerBusy, TimedOut
 
@@ -52,11 +52,11 @@ class Places:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._held: Counter[Stated] = Counter()
+        self._held: Counter[StatedIdentity] = Counter()
         self._of_origin: Counter[str] = Counter()
         self.taken = 0
 
-    def has_room_for(self, holder: Stated) -> bool:
+    def has_room_for(self, holder: StatedIdentity) -> bool:
         if self.taken < self._most:
             return True
         share, held = self._most // len({*self._of_origin, holder.origin}), self._of_origin[holder.origin]
@@ -66,7 +66,7 @@ class Places:
         return held < 2 * share and self._held[holder] < share // len(theirs)
 
     @contextmanager
-    def held_by(self, holder: Stated) -> Iterator[None]:
+    def held_by(self, holder: StatedIdentity) -> Iterator[None]:
         """Holds a place during the block."""
         self._count(holder, 1)
         try:
@@ -74,7 +74,7 @@ class Places:
         finally:
             self._count(holder, -1)
 
-    def _count(self, holder: Stated, number: int) -> None:
+    def _count(self, holder: StatedIdentity, number: int) -> None:
         self.taken += number
         self._held[holder] += number
         self._of_origin[holder.origin] += number
@@ -101,7 +101,7 @@ class ShedStage:
         return self._places.taken + self._look_ups.taken
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
-        stated = Stated.from_call(call)
+        stated = StatedIdentity.from_call(call)
         self._limits.hear(stated)
         places = self._find_room(stated, call)
         if places is None:
@@ -118,7 +118,7 @@ class ShedStage:
             if not self.under_way:
                 self.idle.set()
 
-    def _find_room(self, stated: Stated, call: Call) -> Places | None:
+    def _find_room(self, stated: StatedIdentity, call: Call) -> Places | None:
         if self._queue.stands_before(call.elapsed_ms()):
             return None
         if self._places.has_room_for(stated):

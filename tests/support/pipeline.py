@@ -16,7 +16,7 @@ from server.backends import Ports
 from server.call import Call, Outcome, RequestMetadata
 from server.config.settings import Settings, read_policies
 from server.flags.document import Flags, parse
-from server.identity import Identifier, TrustEverybody
+from server.identity import Identifier, TrustStated
 from server.pipeline import Pipeline
 from server.results import call_tool_result
 from server.stages.answer import StandbyLookup, no_standby
@@ -223,7 +223,7 @@ async def open_kit(
     are those of the server."""
     clock, metrics, events = running_clock(), CountedMetrics(), list[CallFinished]()
     recorded = Recorded(Clocked(redis, clock))
-    believed, clocks = identifier or TrustEverybody(), clocks_of(clock)
+    believed, clocks = identifier or TrustStated(), clocks_of(clock)
     read = Settings(rate_limit=rate is not None, **settings)
     policies = read_policies(read)
     ports = replace(_ports(backends), classifier=classifier)

@@ -218,7 +218,7 @@ TOGETHER_SECONDS = 1.0
 """Within this time a second stop signal is taken for the first: make repeats a signal to the process group."""
 CLOSE_SECONDS = 1.4
 """A stopping worker is killed this many seconds after the turn budget."""
-NO_ROOM = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+OVERLOADED_ANSWER = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
 class Supervisor:
@@ -362,7 +362,7 @@ class Supervisor:
                 return
         with suppress(OSError):
             connection.setblocking(False)
-            connection.send(NO_ROOM)
+            connection.send(OVERLOADED_ANSWER)
 
     def _close(self) -> None:
         """Closes the supervisor's own files: at its end, and in each child."""

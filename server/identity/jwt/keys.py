@@ -25,19 +25,19 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 from jwt.utils import base64url_decode
 
 from server.config.parsing import is_loopback
-from server.identity.request_metadata import CannotTell, Unproven
+from server.identity.request_metadata import InvalidToken, KeysUnavailable
 
 Json = dict[str, Any]
 
 
 def strict_json(data: bytes) -> Json:
-    """Parses a JSON object in UTF-8 without repeated names, NaN and infinities. Raises `Unproven`."""
+    """Parses a JSON object in UTF-8 without repeated names, NaN and infinities. Raises `InvalidToken`."""
     try:
         value = json.loads(data.decode("utf-8"), object_pairs_hook=_each_name_once, parse_constant=_refuse)
     except (ValueError, RecursionError):
-        raise Unproven("The token's JSON is malformed.") from None
+        raise InvalidToken("The token's JSON is malformed.") from None
     if not isinstance(value, dict):
-        raise Unproven("The token's JSON is not an object.")
+        raise InvalidToken("The token's JSON is not an object.")
     return value
 
 
@@ -71,23 +71,23 @@ class TokenHeader:
 
 def token_header(token: str) -> TokenHeader:
     """Parses the header of a signed compact JWT. Keys that it contains or links to (jku, jwk, x5u, x5c) are ignored. Raises
-    `Unproven`."""
+    `InvalidToken`."""
     compact = COMPACT.fullmatch(token) if len(token) <= LONGEST_TOKEN else None
     if compact is None:
-        raise Unproven("The token is not a signed JWT, or too long.")
+        raise InvalidToken("The token is not a signed JWT, or too long.")
     try:
         header = strict_json(base64url_decode(compact[1]))
     except ValueError:
-        raise Unproven("The token is not a signed JWT.") from None
+        raise InvalidToken("The token is not a signed JWT.") from None
     kid, alg, typ = header.get("kid"), header.get("alg"), header.get("typ")
     if alg not in ALGORITHMS:
-        raise Unproven(f"The token has to be signed with {' or '.join(ALGORITHMS)}.")
+        raise InvalidToken(f"The token has to be signed with {' or '.join(ALGORITHMS)}.")
     if not isinstance(kid, str) or not 1 <= len(kid) <= LONGEST_KID:
-        raise Unproven("The token does not name its key (kid).")
+        raise InvalidToken("The token does not name its key (kid).")
     if "crit" in header or "b64" in header:
-        raise Unproven("The token asks for an extension that is not served here (crit).")
+        raise InvalidToken("The token asks for an extension that is not served here (crit).")
     if (typ.lower() if isinstance(typ, str) else typ) not in TYPES:
-        raise Unproven("The token is of another type than an access token (typ).")
+        raise InvalidToken("The token is of another type than an access token (typ).")
     return TokenHeader(kid, alg)
 
 
@@ -260,13 +260,13 @@ class IssuerKeys:
         return self._keys
 
     async def key_of(self, header: TokenHeader) -> Key | None:
-        """Returns a token's key, or None if the issuer has no such key. Raises `CannotTell` if no keys are loaded."""
+        """Returns a token's key, or None if the issuer has no such key. Raises `KeysUnavailable` if no keys are loaded."""
         keys = self.current
         if keys is None and not self._failures:
             await self._next_look()  # the first read is still under way
             keys = self.current
         if keys is None:
-            raise CannotTell
+            raise KeysUnavailable
         if found := keys.key_of(header):
             return found
         if not self._may_look_again():

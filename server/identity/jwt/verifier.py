@@ -26,7 +26,7 @@ from server.identity.jwt.keys import (
     strict_json,
     token_header,
 )
-from server.identity.request_metadata import CannotTell, Unproven, checked_user
+from server.identity.request_metadata import InvalidToken, KeysUnavailable, checked_user
 from server.identity.tool_access import granted_scopes
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, network_problem
@@ -51,7 +51,7 @@ class StrictJwt(jwt.PyJWT):
         claims = strict_json(decoded["payload"])
         for name in TIMES:
             if not _is_time(claims.get(name, 0)):
-                raise Unproven("The token's times are malformed.")
+                raise InvalidToken("The token's times are malformed.")
         claims.setdefault("aud", claims.get("client_id"))
         return claims
 
@@ -65,7 +65,7 @@ class AccessTokens:
     _jwt: StrictJwt = field(default_factory=StrictJwt, repr=False)
 
     def claims(self, token: str, key: Key) -> Json:
-        """Verifies a token with its key and this machine's clock, and returns its claims. Raises `Unproven`."""
+        """Verifies a token with its key and this machine's clock, and returns its claims. Raises `InvalidToken`."""
         try:
             return self._jwt.decode(
                 token,
@@ -77,7 +77,7 @@ class AccessTokens:
                 options=OPTIONS,
             )
         except jwt.PyJWTError as error:
-            raise Unproven(_reason(error)) from None
+            raise InvalidToken(_reason(error)) from None
 
 
 def _is_time(value: Any) -> bool:
@@ -147,7 +147,7 @@ Claims = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Proven:
+class TokenHolder:
     """The holder of a verified token. `user` is None for an agent's own token; `principal` is a hash of client and subject;
     an `id_token` grants no scopes. Valid until the epoch second `until`."""
 
@@ -162,21 +162,21 @@ class Proven:
         return {**asdict(self), "scopes": sorted(self.scopes)}
 
     @classmethod
-    def of_json(cls, told: Any) -> Proven:
-        """Parses another process's result of a verification. Raises `Unproven` or `CannotTell` if that process did."""
+    def of_json(cls, told: Any) -> TokenHolder:
+        """Parses another process's result of a verification. Raises `InvalidToken` or `KeysUnavailable` if that process did."""
         if not isinstance(told, dict) or "unproven" in told:
             why = told.get("unproven", "") if isinstance(told, dict) else "The token is not a signed JWT."
-            raise CannotTell if why is None else Unproven(why)
+            raise KeysUnavailable if why is None else InvalidToken(why)
         return cls(**{**told, "scopes": frozenset(told["scopes"])})
 
 
-def prove_user(claims: Claims, audiences: Collection[str]) -> Proven:
-    """Returns the holder of a token by its verified claims. Raises `Unproven`."""
+def prove_user(claims: Claims, audiences: Collection[str]) -> TokenHolder:
+    """Returns the holder of a token by its verified claims. Raises `InvalidToken`."""
     if "cnf" in claims:
         # RFC 7800: the holder must prove possession of the key (DPoP, RFC 9449; mTLS, RFC 8705): not supported here.
-        raise Unproven("The token is bound to a key (cnf), so it is not a bearer token.")
+        raise InvalidToken("The token is bound to a key (cnf), so it is not a bearer token.")
     subject, client = _subject(claims), _client(claims)
-    return Proven(
+    return TokenHolder(
         principal=hashlib.sha256(json.dumps([client, subject]).encode()).hexdigest()[:32],
         client=client,
         user=None if _is_agents(claims, subject, client) else subject,
@@ -189,7 +189,7 @@ def prove_user(claims: Claims, audiences: Collection[str]) -> Proven:
 def _subject(claims: Claims) -> str:
     subject = claims.get("sub")
     if not isinstance(subject, str) or not 1 <= len(subject) <= LONGEST_USER or not _is_text(subject):
-        raise Unproven("The token does not name its subject.")
+        raise InvalidToken("The token does not name its subject.")
     return subject
 
 
@@ -223,9 +223,9 @@ class Verified:
 
     def __init__(self, most: int = MOST_REMEMBERED) -> None:
         self._keys: KeySet | None = None
-        self._by_digest: Lru[bytes, Proven] = Lru(most)
+        self._by_digest: Lru[bytes, TokenHolder] = Lru(most)
 
-    def find(self, digest: bytes, keys: KeySet | None, now: float) -> Proven | None:
+    def find(self, digest: bytes, keys: KeySet | None, now: float) -> TokenHolder | None:
         if keys is not self._keys:
             self._keys = keys
             self._by_digest.clear()
@@ -235,7 +235,7 @@ class Verified:
             return None
         return known
 
-    def add(self, digest: bytes, keys: KeySet | None, known: Proven) -> None:
+    def add(self, digest: bytes, keys: KeySet | None, known: TokenHolder) -> None:
         if keys is self._keys:
             self._by_digest.put(digest, known)
 
@@ -252,16 +252,16 @@ class Verifier:
         self._clock = clock
         self.verified = Verified()
 
-    async def verify(self, token: str) -> Proven:
-        """Returns the token's holder. Raises `Unproven` or `CannotTell`."""
+    async def verify(self, token: str) -> TokenHolder:
+        """Returns the token's holder. Raises `InvalidToken` or `KeysUnavailable`."""
         if len(token) > LONGEST_TOKEN:
-            raise Unproven("The token is not a signed JWT, or too long.")
+            raise InvalidToken("The token is not a signed JWT, or too long.")
         digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
         if known := self.verified.find(digest, self._keys.current, self._clock()):
             return known
         key = await self._keys.key_of(token_header(token))
         if key is None:
-            raise Unproven("The token is signed with a key that the issuer does not have.")
+            raise InvalidToken("The token is signed with a key that the issuer does not have.")
         holder = prove_user(self._tokens.claims(token, key), self._tokens.audiences)
         self.verified.find(digest, self._keys.current, self._clock())  # clears the cache if the keys have changed
         self.verified.add(digest, self._keys.current, holder)
@@ -280,7 +280,7 @@ class TrustIssuer:
 
     async def admit(self, bearer: str | None) -> str | None:
         if bearer is None:
-            raise Unproven("A bearer token is needed.")
+            raise InvalidToken("A bearer token is needed.")
         return (await self._verifier.verify(bearer)).principal
 
     async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
@@ -312,19 +312,19 @@ class TrustIssuer:
         """Returns a token's holder as JSON, or the reason why it is invalid."""
         try:
             return (await self._verifier.verify(token)).as_json()
-        except Unproven as unproven:
+        except InvalidToken as unproven:
             return {"unproven": str(unproven)}
-        except CannotTell:
+        except KeysUnavailable:
             return {"unproven": None}
 
-    async def _verify(self, token: Any, where: str) -> Proven:
+    async def _verify(self, token: Any, where: str) -> TokenHolder:
         """Returns a token's holder; `token` is a JWT, or the result of another process that verified it."""
         try:
             if isinstance(token, str):
                 return await self._verifier.verify(token)
-            return Proven.of_json(token)
-        except Unproven as unproven:
+            return TokenHolder.of_json(token)
+        except InvalidToken as unproven:
             raise Forbidden(f"{where}: {unproven}") from None
-        except CannotTell:
+        except KeysUnavailable:
             message = "The issuer's keys are not loaded yet, so callers cannot be identified. Try again in a moment."
             raise DependencyFailure(message, dependency="issuer", retry_after_ms=RETRY_AFTER_MS) from None

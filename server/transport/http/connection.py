@@ -152,7 +152,7 @@ def _find_overdue(since: OrderedDict[CountedConnection, float], latest: float) -
 
 UNFINISHED = (h11.IDLE, h11.SEND_BODY)
 """h11 states of a client whose request is incomplete."""
-NO_ROOM = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+OVERLOADED_ANSWER = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 REFUSED = b"HTTP/1.1 %d %b\r\nconnection: close\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\n\r\n%b"
 TOO_SLOW = b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 PROBES = frozenset({"/healthz", "/readyz", "/metrics"})
@@ -202,7 +202,7 @@ class CountedConnection(asyncio.Protocol):
 
     def refuse(self) -> None:
         """Sends a 503 and closes the connection."""
-        self.transport.write(NO_ROOM)
+        self.transport.write(OVERLOADED_ANSWER)
         self.transport.close()
 
     def serve_probes_only(self) -> None:

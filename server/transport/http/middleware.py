@@ -13,7 +13,7 @@ from mcp.server.auth.provider import AccessToken
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from server.identity import CannotTell, Identifier, Unproven
+from server.identity import Identifier, InvalidToken, KeysUnavailable
 from server.identity.request_metadata import bearer_of
 from server.runtime.lifecycle import Lifecycle
 from server.transport.http.authorization import WELL_KNOWN, Challenge
@@ -150,10 +150,10 @@ class Gate:
         its stream's."""
         try:
             principal = await self._identifier.admit(bearer)
-        except Unproven as unproven:
+        except InvalidToken as unproven:
             error = str(unproven) if bearer is not None else None
             return plain(401, str(unproven), {"WWW-Authenticate": self._challenge.for_token(scope, error)})
-        except CannotTell:
+        except KeysUnavailable:
             return busy("The issuer's keys are not loaded yet, so no caller can be admitted.")
         if principal is not None:
             scope["user"] = _user(principal)

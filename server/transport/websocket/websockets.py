@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.utils import ClientDisconnected
 
 from server.config.settings import Settings
-from server.identity import CannotTell, TrustEverybody, Unproven
+from server.identity import InvalidToken, KeysUnavailable, TrustStated
 from server.identity.request_metadata import bearer_of
 from server.transport.http.app import Upgrades
 from server.transport.http.bodies import TOGETHER, Admission, Bodies, UnfinishedMessages, replay_body
@@ -100,7 +100,7 @@ class Gate:
 class WebSockets(Streams):
     """At most `most` open WebSockets; a new one displaces another by the rules of SSE streams."""
 
-    admit_bearer: Admit = field(default_factory=lambda: TrustEverybody().admit)
+    admit_bearer: Admit = field(default_factory=lambda: TrustStated().admit)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves one WebSocket until its client leaves."""
@@ -138,9 +138,9 @@ class WebSockets(Streams):
     async def _is_proven(self, bearer: str | None) -> bool:
         try:
             await self.admit_bearer(bearer)
-        except Unproven:
+        except InvalidToken:
             return False
-        except CannotTell:
+        except KeysUnavailable:
             pass
         return True
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from server.identity import TrustTokens
-from server.identity.caller_limits import CROWD, Caller, CallerLimits
+from server.identity.caller_limits import SHARED_LIMIT_FACTOR, Caller, CallerLimits
 from session.resilience.rate_limit import LocalLimits, Rate
 from tests.support.cases import cases
 from tests.support.clocks import HandClock
@@ -90,7 +90,7 @@ def test_changing_names_from_one_address_do_not_evade_the_limit() -> None:
     """Unproven names of one address share its limit; another address has its own."""
     limits = CallerLimits(RATE, by_address=True, clock=HandClock())
     names = [Caller(session=f"s{n}", address=ADDRESS) for n in range(1000)]
-    assert sum(admitted(limits, each) for each in names) == CROWD * RATE.burst
+    assert sum(admitted(limits, each) for each in names) == SHARED_LIMIT_FACTOR * RATE.burst
     assert not admitted(limits, Caller(user="u", address=ADDRESS))
     assert admitted(limits, Caller(session="s", address="10.1.1.2"))
     assert sum(admitted(limits, Caller(address=ADDRESS)) for _ in range(9)) == RATE.burst

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from server.identity.jwt.keys import IssuerKeys, JwksError, KeySet, TokenHeader
-from server.identity.request_metadata import CannotTell
+from server.identity.request_metadata import KeysUnavailable
 
 pytestmark = pytest.mark.virtual_time
 
@@ -76,7 +76,7 @@ async def test_last_keys_are_used_for_a_day_without_the_issuer() -> None:
         assert own.current is keys
         await asyncio.sleep(1)
         assert own.current is None
-        with pytest.raises(CannotTell):
+        with pytest.raises(KeysUnavailable):
             await own.key_of(UNKNOWN)
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from server.backends.guarded_store import BEHIND
+from server.backends.guarded_store import BACKGROUND_POLICIES
 from session.resilience.deadline import Deadline
 from tests.support.pipeline import Kit, open_kit
 from tests.support.snapshots import Away
@@ -48,8 +48,8 @@ async def test_background_reads_have_the_whole_timeout_they_ask_for(wired: Kit, 
     for port, asked in ((moody.catalog, popular_titles.ASK_SECONDS), (moody.stock, stock_snapshot.ASK_SECONDS)):
         (_, arguments), *_ = port.asked
         assert arguments[-1].at - now == pytest.approx(asked)
-    assert BEHIND["catalog"].attempt_seconds >= popular_titles.ASK_SECONDS
-    assert BEHIND["stock"].attempt_seconds >= stock_snapshot.ASK_SECONDS
+    assert BACKGROUND_POLICIES["catalog"].attempt_seconds >= popular_titles.ASK_SECONDS
+    assert BACKGROUND_POLICIES["stock"].attempt_seconds >= stock_snapshot.ASK_SECONDS
 
 
 async def test_background_reads_use_no_bulkhead_slots_of_the_calls(wired: Kit, moody: Backends) -> None:

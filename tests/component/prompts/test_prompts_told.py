@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from server.call import Principal, RequestMetadata
-from server.identity.request_metadata import TrustEverybody
+from server.identity.request_metadata import TrustStated
 from tests.support.cases import cases
 from tests.support.inmemory import ERAS, LEGACY_WORDS, connected
 from tests.support.pipeline import Kit, Opener
@@ -100,7 +100,7 @@ async def test_prompt_names_a_tool_enabled_for_that_user_only(kit: Kit) -> None:
 
 
 @dataclass
-class Granted(TrustEverybody):
+class Granted(TrustStated):
     """Everybody has a token with this scope and no other."""
 
     scope: str

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from server.call import Principal, RequestMetadata
-from server.identity.request_metadata import TrustEverybody
+from server.identity.request_metadata import TrustStated
 from server.stages.session import MOST_PENDING, REPEATED
 from session.history import HistoryEntry
 from session.redis.keyvalue import Step
@@ -89,7 +89,7 @@ async def test_call_refused_for_load_is_recorded_for_its_caller(opener: Opener, 
     await task
 
 
-class Granted(TrustEverybody):
+class Granted(TrustStated):
     """Everybody has a token with one scope."""
 
     async def identify(self, metadata: RequestMetadata, bearer: Any) -> Principal:

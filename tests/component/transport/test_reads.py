@@ -11,7 +11,7 @@ import pytest
 from mcp.shared.exceptions import MCPError
 
 from server.call import Principal, RequestMetadata
-from server.identity.request_metadata import TrustEverybody
+from server.identity.request_metadata import TrustStated
 from server.telemetry.audit import AuditLog
 from session.resilience.rate_limit import Rate
 from tests.support.cases import cases
@@ -42,7 +42,7 @@ class Sink:
         return True
 
 
-class Granted(TrustEverybody):
+class Granted(TrustStated):
     """Everybody has a token with this scope and no other."""
 
     async def identify(self, metadata: RequestMetadata, bearer: str | None) -> Principal:

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from server.call import Principal
 from server.config.settings import ROOT
-from server.flags.document import MOST_BYTES, SCHEMA, Condition, Document, DocumentError, Segment, facts, parse
+from server.flags.document import MOST_BYTES, SCHEMA, Condition, Document, DocumentError, Segment, caller_values, parse
 from tests.support.cases import cases
 
 SECRET = "reader-hunter2"
@@ -180,4 +180,4 @@ def test_schema_of_flags_is_valid_and_every_property_in_it_can_be_evaluated() ->
     schema = json.loads(SCHEMA.read_text("utf-8"))
     Draft202012Validator.check_schema(schema)
     for about in schema["$defs"]["condition"]["properties"]["property"]["enum"]:
-        assert isinstance(facts(about, Principal(user="u")), frozenset)
+        assert isinstance(caller_values(about, Principal(user="u")), frozenset)

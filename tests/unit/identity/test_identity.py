@@ -11,7 +11,7 @@ import pytest
 from server.call import Principal, RequestMetadata
 from server.config.settings import Settings
 from server.flags.document import Flags, parse
-from server.identity import TrustEverybody, TrustTokens, Unproven
+from server.identity import InvalidToken, TrustStated, TrustTokens
 from server.identity.request_metadata import bearer_of
 from server.identity.tool_access import ToolAccess
 from tests.support.cases import cases
@@ -25,7 +25,7 @@ LONG = "x" * 256
 
 
 async def test_user_on_loopback_is_believed_as_stated() -> None:
-    everybody = TrustEverybody()
+    everybody = TrustStated()
     assert await everybody.admit(None) is None
     assert await everybody.admit("x") is None
     assert await everybody.identify(RequestMetadata(user="u"), None) == Principal(user="u")
@@ -47,12 +47,12 @@ async def test_each_configured_token_proves_the_agent_and_its_stated_user() -> N
 @cases("bearer", [None, "", "ol", "old ", "OLD", "\udcff", "ö"])
 async def test_any_other_token_is_refused(bearer: str | None) -> None:
     tokens = TrustTokens(["old", "new"])
-    with pytest.raises(Unproven):
+    with pytest.raises(InvalidToken):
         await tokens.admit(bearer)
     with pytest.raises(Forbidden) as caught:
         await tokens.identify(RequestMetadata(user="u"), bearer)
     assert "old" not in caught.value.message
-    with pytest.raises(Unproven):
+    with pytest.raises(InvalidToken):
         await TrustTokens([]).admit(bearer)
 
 
@@ -88,7 +88,7 @@ async def test_changed_token_file_is_followed_without_a_restart(
 async def accepted(tokens: TrustTokens, bearer: str) -> bool:
     try:
         return bool(await tokens.admit(bearer))
-    except Unproven:
+    except InvalidToken:
         return False
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from server.identity.jwt.keys import LONGEST_TOKEN, Key, KeySet, parse_jwks, strict_json, token_header
-from server.identity.jwt.verifier import LEEWAY_SECONDS, Proven, Verified, prove_user
-from server.identity.request_metadata import Unproven
+from server.identity.jwt.verifier import LEEWAY_SECONDS, TokenHolder, Verified, prove_user
+from server.identity.request_metadata import InvalidToken
 from tests.support.cases import cases
 from tests.support.issuer import Issuer, b64, compact_json
 from tests.support.verifying import NOW, Verifying, verifying
@@ -26,12 +26,12 @@ async def believing() -> AsyncIterator[Verifying]:
         yield own
 
 
-def holder(**changes: object) -> Proven:
+def holder(**changes: object) -> TokenHolder:
     """Of a token that is known to be the issuer's."""
     return prove_user({**CLAIMS, **changes}, ["shop"])
 
 
-async def verified_holder(own: Verifying, **changes: object) -> Proven:
+async def verified_holder(own: Verifying, **changes: object) -> TokenHolder:
     return await own.verifier.verify(RSA.token({**CLAIMS, **changes}))
 
 
@@ -42,7 +42,7 @@ def test_subject_of_up_to_255_characters_is_accepted(subject: str) -> None:
 
 @cases("subject", ["", "u" * 256, "u" * 257, "\ud800", "a\udfff", 7, None, ["u"]])
 def test_subject_that_is_no_such_text_is_refused(subject: object) -> None:
-    with pytest.raises(Unproven, match="does not name its subject"):
+    with pytest.raises(InvalidToken, match="does not name its subject"):
         holder(sub=subject)
 
 
@@ -53,7 +53,7 @@ async def test_token_is_good_until_thirty_seconds_after_its_expiry(believing: Ve
 @cases("claim", ["exp", "nbf", "iat"])
 @cases("value", [True, "1000060", None, [1], 2**53, -(2**53), 10**400, -(10**400)])
 async def test_time_that_is_no_number_of_seconds_is_refused(claim: str, value: object, believing: Verifying) -> None:
-    with pytest.raises(Unproven, match="times are malformed"):
+    with pytest.raises(InvalidToken, match="times are malformed"):
         await verified_holder(believing, **{claim: value})
 
 
@@ -63,7 +63,7 @@ async def test_latest_representable_expiry_is_accepted(believing: Verifying) -> 
 
 async def test_token_without_expiry_is_refused(believing: Verifying) -> None:
     token = RSA.token({name: CLAIMS[name] for name in CLAIMS if name != "exp"})
-    with pytest.raises(Unproven, match="does not say when it expires"):
+    with pytest.raises(InvalidToken, match="does not say when it expires"):
         await believing.verifier.verify(token)
 
 
@@ -77,7 +77,7 @@ async def test_token_is_accepted_for_any_of_its_audiences_and_no_other(
     if meant:
         assert await verified_holder(believing, aud=aud)
     else:
-        with pytest.raises(Unproven, match="another audience"):
+        with pytest.raises(InvalidToken, match="another audience"):
             await verified_holder(believing, aud=aud, client_id="shop")
 
 
@@ -116,7 +116,7 @@ def test_key_name_of_up_to_256_characters_is_accepted(kid: str) -> None:
 
 @cases("kid", ["", "k" * 257, None, 7])
 def test_malformed_key_name_is_refused(kid: object) -> None:
-    with pytest.raises(Unproven, match="does not name its key"):
+    with pytest.raises(InvalidToken, match="does not name its key"):
         token_header(token({"alg": "RS256", "kid": kid}))
 
 
@@ -133,13 +133,13 @@ async def test_token_with_stray_bits_in_its_last_character_is_refused(stray: int
     at = alphabet.index(only[-1])
     assert at % 16 == 0
     assert await believing.verifier.verify(only)
-    with pytest.raises(Unproven, match="not a signed JWT"):
+    with pytest.raises(InvalidToken, match="not a signed JWT"):
         await believing.verifier.verify(only[:-1] + alphabet[at + stray])
 
 
 @cases("member", ["crit", "b64"])
 def test_header_with_an_extension_is_refused(member: str) -> None:
-    with pytest.raises(Unproven, match="extension"):
+    with pytest.raises(InvalidToken, match="extension"):
         token_header(token({"alg": "RS256", "kid": "k", member: True}))
 
 
@@ -149,13 +149,13 @@ def test_token_of_8192_bytes_is_read_and_a_longer_one_is_refused() -> None:
     longest = token({**header, "x": "x" * lengths[LONGEST_TOKEN]}, b"p" * 6000)
     assert (len(longest), token_header(longest).kid) == (8192, "k")
     longer = min(length for length in lengths if length > 8192)
-    with pytest.raises(Unproven, match="or too long"):
+    with pytest.raises(InvalidToken, match="or too long"):
         token_header(token({**header, "x": "x" * lengths[longer]}, b"p" * 6000))
 
 
 @cases("text", [b'{"a": 1, "a": 2}', b'{"a": NaN}', b'{"a": {"b": 1, "b": 1}}', b"\xff", b"{", b"[" * 100_000])
 def test_ambiguous_json_is_refused(text: bytes) -> None:
-    with pytest.raises(Unproven, match="malformed"):
+    with pytest.raises(InvalidToken, match="malformed"):
         strict_json(text)
 
 

@@ -14,7 +14,7 @@ from pydantic_core import from_json, to_json
 
 from server.call import Principal, RequestMetadata, Vouched
 from server.config.settings import Settings
-from server.identity import TrustEverybody, Unproven
+from server.identity import InvalidToken, TrustStated
 from server.identity.jwt import keys as issuer_keys
 from server.identity.tool_access import as_issued
 from server.runtime.lifecycle import Background
@@ -130,7 +130,7 @@ async def test_wrong_user_token_is_refused_and_not_replaced_by_the_bearer(wrong:
 
 async def test_user_token_without_a_bearer_is_refused(own: Verifying) -> None:
     """Both the edge and the call require a bearer."""
-    with pytest.raises(Unproven):
+    with pytest.raises(InvalidToken):
         await own.identifier.admit(None)
     assert await forbidden(own, None, user_token=token("u"))
     assert (await forbidden(own, "x")).startswith("Authorization: ")
@@ -186,7 +186,7 @@ async def test_cognito_access_tokens_are_accepted_for_their_app_client() -> None
     async with verifying(ISSUER, "web-shop", "manga") as own:
         users = token("u", aud=None, token_use="access", username="u", scope="openid manga/mcp:manga-tools:lookup_order")
         assert await identified(own, users) == Principal("web-shop", "u", ORDERS)
-        with pytest.raises(Unproven):
+        with pytest.raises(InvalidToken):
             await own.identifier.admit(token("u", aud=None, token_use="access", client_id="another-app"))
 
 
@@ -250,7 +250,7 @@ async def test_stdio_trusts_its_parent_process_and_asks_no_issuer(local: bool) -
     before = asyncio.all_tasks()
     async with AsyncExitStack() as stack:
         identifier = await open_identifier(settings, stack, Background(stack, print), local=local)
-        assert isinstance(identifier, TrustEverybody) is local
+        assert isinstance(identifier, TrustStated) is local
         assert (asyncio.all_tasks() == before) is local
     assert asyncio.all_tasks() == before
 

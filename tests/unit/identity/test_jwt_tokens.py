@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from server.identity import Unproven
+from server.identity import InvalidToken
 from server.identity.jwt.keys import LONGEST_TOKEN
 from server.identity.jwt.verifier import LEEWAY_SECONDS, Verified
 from tests.support.cases import cases
@@ -37,7 +37,7 @@ async def believing() -> AsyncIterator[Verifying]:
 
 async def refusal(own: Verifying, token: str) -> str:
     """Why; the reason never holds anything of the token."""
-    with pytest.raises(Unproven) as caught:
+    with pytest.raises(InvalidToken) as caught:
         await own.verifier.verify(token)
     assert not token or token[-20:] not in str(caught.value)
     assert caught.value.__cause__ is None
@@ -343,6 +343,6 @@ async def test_any_signed_claims_are_accepted_or_refused_without_a_crash(changes
         payload = json.dumps(CLAIMS | changes).encode()
         try:
             holder = await own.verifier.verify(RSA.signed({"alg": "RS256", "kid": "rsa-1"}, payload))
-        except Unproven:
+        except InvalidToken:
             return
         assert all(isinstance(each, str) and each.startswith("mcp:manga-tools:") for each in holder.scopes)

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from starlette.types import Message, Receive, Scope, Send
 
-from server.identity import TrustEverybody
+from server.identity import TrustStated
 from server.runtime.lifecycle import Lifecycle
 from server.transport.http.authorization import Challenge
 from server.transport.http.middleware import AllowedOrigins, Gate
@@ -42,7 +42,7 @@ async def statuses(*, draining: bool, begins: bool = False) -> list[int]:
         said.append(message)
 
     gate = Gate(
-        app, Lifecycle(draining=draining), AllowedOrigins("127.0.0.1", 1), TrustEverybody(), Challenge(), {}, lambda _: None
+        app, Lifecycle(draining=draining), AllowedOrigins("127.0.0.1", 1), TrustStated(), Challenge(), {}, lambda _: None
     )
     serving = asyncio.create_task(gate({**REQUEST}, receive, send))
     await served.wait()

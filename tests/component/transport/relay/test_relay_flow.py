@@ -12,7 +12,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 from starlette.types import Message, Receive, Scope, Send
 
-from server.identity.request_metadata import TrustEverybody
+from server.identity.request_metadata import TrustStated
 from server.transport.relay import forwarding, serving
 from server.transport.relay.carriers import SocketRelay
 from server.transport.relay.forwarding import WINDOW, Forwarder
@@ -40,7 +40,7 @@ class Owner:
 async def joined(folder: Path, app: Owner) -> AsyncIterator[tuple[Forwarder, ForwardedRequests, str]]:
     """Two processes' sides of a relay, and the owner's name."""
     near, far = SocketRelay(folder), SocketRelay(folder)
-    forwarder = Forwarder(near, 10.0, RelayMetrics(CollectorRegistry()), TrustEverybody())
+    forwarder = Forwarder(near, 10.0, RelayMetrics(CollectorRegistry()), TrustStated())
     served = ForwardedRequests(far, {SESSIONS: app})
 
     def receive(message: bytes) -> None:

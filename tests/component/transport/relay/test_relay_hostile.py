@@ -15,7 +15,7 @@ from mcp_types import INTERNAL_ERROR
 from prometheus_client import CollectorRegistry
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from server.identity import TrustEverybody
+from server.identity import TrustStated
 from server.transport.relay.carriers import RedisRelay
 from server.transport.relay.port import MESSAGES, SESSIONS, Ask, Part, RelayMetrics
 from server.transport.relay.relayed import RelayReach
@@ -70,7 +70,7 @@ async def process(
             RedisRelay(redis, time.monotonic),
             patience_seconds,
             RelayMetrics(registry or CollectorRegistry()),
-            TrustEverybody(),
+            TrustStated(),
         )
         keeping = asyncio.create_task(own.keep())
         await own.new_name()
