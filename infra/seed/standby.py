@@ -16,7 +16,7 @@ from infra.seed.loads import Done, Progress, SeedError
 from server.backends import EMBEDDED, open_redis
 from server.config.parsing import IN_REDIS, parse_setting, standby_url
 from server.config.settings import Settings
-from server.standby.bundle import FULL, NAMES, RECORDS, BundleError, Manifest, Place, UnreachableError, pack
+from server.standby.bundle import FULL, NAMES, RECORDS, BundleError, BundleStore, Manifest, UnreachableError, pack
 from server.standby.opening import open_place
 from session.resilience.diagnosis import Problem
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
@@ -52,7 +52,12 @@ class StandbyLoad:
     """Makes and publishes one bundle, unless the published one has the same content."""
 
     def __init__(
-        self, wanted: Wanted, records: Sequence[Record], embedder: Embedder | None, place: Place, progress: Progress | None
+        self,
+        wanted: Wanted,
+        records: Sequence[Record],
+        embedder: Embedder | None,
+        place: BundleStore,
+        progress: Progress | None,
     ) -> None:
         self._wanted, self._place, self._progress = wanted, place, progress
         self._embedder = embedder if wanted.kind == FULL else None

@@ -23,7 +23,7 @@ from server.config.settings import Settings
 from server.ops import open_ops
 from server.packages.packages import Reloads, answer_reloads
 from server.runtime.lifecycle import drain, stop_on_signals, wait_for_either
-from server.telemetry.log_output import leave
+from server.telemetry.log_output import exit_now
 from server.transport.http.app import Addon, HttpApp, Probes, http_app
 from server.transport.http.connection import Connections, HttpConnection
 from server.transport.stdio import Lines, OpenCalls, private_stdin, serve_lines
@@ -236,4 +236,4 @@ async def serve_stdio(settings: Settings) -> None:
         elif not calls.has_ended:
             await calls.wait_answered(budget)
     if not talking.done():
-        leave(0)  # a thread still blocks on stdin or stdout, and a normal exit would wait for it
+        exit_now(0)  # a thread still blocks on stdin or stdout, and a normal exit would wait for it

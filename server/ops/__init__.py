@@ -16,6 +16,6 @@ def open_ops(settings: Settings, app: Application, worker: int | None = None) ->
     if not settings.ops:
         return Addon()
     # Imported here, so that a server without the page does not load its modules.
-    from server.ops.room import Room
+    from server.ops.room import OpsAddon
 
-    return Room(settings, app, worker)
+    return OpsAddon(settings, app, worker)

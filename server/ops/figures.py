@@ -147,7 +147,7 @@ class _Tool:
         return row | {"sources": {each: self.sources.total[each] for each in SOURCES}, "errors": dict(self.errors.total)}
 
 
-class Figures:
+class CallStatistics:
     """A sink of call events. `total` and `shed` continue the counts of the metrics since the process started."""
 
     def __init__(self, clock: Clock, wall: WallClock, total: int = 0, shed: int = 0) -> None:

@@ -12,7 +12,7 @@ from server.application import Application
 from server.call import Call
 from server.config.settings import Settings
 from server.flags.document import Flag, Flags
-from server.ops.figures import BUSY, DEPENDENCIES, DOCTOR, Figures
+from server.ops.figures import BUSY, DEPENDENCIES, DOCTOR, CallStatistics
 from server.ops.waterfalls import Waterfalls
 from server.runtime.health import Dependencies
 from server.telemetry.events import CallFinished
@@ -145,7 +145,7 @@ class Observation:
         counted = self._samples("manga_calls_total")
         total = sum(count for _, count in counted)
         shed = sum(count for labels, count in counted if labels["outcome"] == BUSY)
-        self._figures = Figures(clocks.monotonic, clocks.wall, round(total), round(shed))
+        self._figures = CallStatistics(clocks.monotonic, clocks.wall, round(total), round(shed))
         self._waterfalls = Waterfalls(process.key, clocks.monotonic, clocks.wall)
         self._dependencies = DependencyStates(app.dependencies)
         self._replicas = Replicas(process.name, app.reach, clocks.monotonic)

@@ -146,7 +146,7 @@ SCOPE = f"{SERVER}:ops"
 NOT_HERE = "Without MANGA_AUTH this is for callers on this machine; set MANGA_AUTH=token or jwt, or forward a port to it."
 
 
-class Visitors:
+class OpsAccess:
     """Access control, after the checks of Host, Origin and bearer. Its rate limits are separate from those of calls."""
 
     def __init__(self, settings: Settings, identifier: Identifier) -> None:
@@ -190,12 +190,12 @@ class Visitors:
         return plain(403, f"This needs the scope {SCOPE}.", challenge)
 
 
-class Room(Addon):
+class OpsAddon(Addon):
     """The routes of `/ops`. The constructor raises `ValueError` if the page cannot be assembled."""
 
     def __init__(self, settings: Settings, app: Application, worker: int | None = None) -> None:
         self._document, self._policy = page()
-        self._visitors = Visitors(settings, app.identifier)
+        self._visitors = OpsAccess(settings, app.identifier)
         self.subscribers, process = Subscribers(), Process(settings, app, worker)
         clock, lifecycle = app.dependencies.clock, app.lifecycle
         self.publisher = Publisher(self.subscribers, lambda: Observation(app, process), lambda: lifecycle.draining, clock)

@@ -81,7 +81,7 @@ def find_packages() -> list[Package]:
     return packages
 
 
-class FreshImports:
+class ReimportAttempt:
     """One attempt to import modules again. Only modules below its `roots` are replaced, so that the server's classes stay
     the same; other changes of the imported code to `sys.modules` are undone."""
 
@@ -147,14 +147,14 @@ class Loaded:
 
     package: Package
     tools: Sequence[Registered]
-    imports: FreshImports
+    imports: ReimportAttempt
 
     @property
     def names(self) -> list[str]:
         return [each.tool.name for each in self.tools]
 
 
-def load(package: Package, compile_tool: Compile, others: Collection[str], imports: FreshImports) -> Loaded:
+def load(package: Package, compile_tool: Compile, others: Collection[str], imports: ReimportAttempt) -> Loaded:
     """Loads a package; blocks while its code runs. `others` are module names of the server and of other packages. Raises
     `Refused`, with all modules as before."""
     try:

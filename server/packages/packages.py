@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from server.packages.loading import FreshImports, Loaded, Package, Refused, find_packages, load, unload
+from server.packages.loading import Loaded, Package, Refused, ReimportAttempt, find_packages, load, unload
 from server.runtime.lifecycle import run_on_thread
 from session.resilience.deadline import Deadline
 from tools.registry import Registry
@@ -92,7 +92,7 @@ class NoServer(Exception):
 T = TypeVar("T")
 
 
-class Coalesced(Generic[T]):
+class SingleFlight(Generic[T]):
     """Single flight: runs `work` once at a time; requests made during a run share one following run. `tasks` owns the runs,
     so that cancelling a caller does not cancel them."""
 
@@ -186,7 +186,7 @@ def _check_own(folder: Path) -> os.stat_result:
 async def _answer_all(listener: socket.socket, reload: Reload) -> None:
     loop, room = asyncio.get_running_loop(), asyncio.Semaphore(MOST_CLIENTS)
     async with asyncio.TaskGroup() as tasks:
-        shared = Coalesced(reload, tasks)
+        shared = SingleFlight(reload, tasks)
         while True:
             await room.acquire()
             client, _ = await loop.sock_accept(listener)
@@ -265,7 +265,7 @@ class Packages:
         """Loads a package; `others` are other modules in use. Raises `Refused`, with all modules as before."""
         if self._hanging is not None and not self._hanging[1].done():
             raise Refused(f"the import of {self._hanging[0]} has not ended: mend that package and start the server again")
-        imports = FreshImports()
+        imports = ReimportAttempt()
         try:
             with redirect_stdout(sys.stderr):  # stdout is for the protocol, or for a command's output
                 work = run_on_thread(

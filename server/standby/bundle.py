@@ -38,7 +38,7 @@ class BundleError(ValueError):
     """The bundle is unusable; the message is the reason."""
 
 
-class BrokenOffError(BundleError):
+class CutShortError(BundleError):
     """The bundle is truncated: the rest may still be being written."""
 
 
@@ -120,10 +120,10 @@ def unpack(path: Path, folder: Path) -> Manifest:
     with path.open("rb") as bundle:
         line = bundle.readline(LONGEST_LINE)
         if len(line) < LONGEST_LINE and not line.endswith(b"\n"):
-            raise BrokenOffError("it is no standby catalogue: it ends within its first line")
+            raise CutShortError("it is no standby catalogue: it ends within its first line")
         manifest = Manifest.read(line)
         if (size := path.stat().st_size - len(line)) != manifest.size:
-            raise BrokenOffError(f"it has {size:,} bytes of {manifest.size:,}")
+            raise CutShortError(f"it has {size:,} bytes of {manifest.size:,}")
         if _sha256(bundle) != manifest.digest:
             raise BundleError("its digest is wrong")
         try:
@@ -159,7 +159,7 @@ class UnreachableError(Exception):
     """The place cannot be read or written; the message contains no secret."""
 
 
-class Place(Protocol):
+class BundleStore(Protocol):
     """Storage of one bundle. Methods end within a bounded time or raise `UnreachableError`."""
 
     async def fetch(self, since: str | None, into: Path) -> str | None:
@@ -179,7 +179,7 @@ class Place(Protocol):
 T = TypeVar("T")
 
 
-class FilePlace:
+class FileStore:
     """A file as a place. Its mark consists of inode, modification time and size."""
 
     def __init__(self, path: Path) -> None:
@@ -243,7 +243,7 @@ OLD_SECONDS = 600
 """Seconds after which Redis deletes a replaced bundle (fetches may be under way) or an incomplete one."""
 
 
-class RedisPlace:
+class RedisStore:
     """The sessions' Redis as a place; the caller closes the connection."""
 
     def __init__(self, redis: KeyValue) -> None:

@@ -12,7 +12,7 @@ from server.backends import open_redis
 from server.config.parsing import IN_REDIS, file_of
 from server.config.settings import Settings
 from server.runtime.lifecycle import Background
-from server.standby.bundle import FULL, BundleError, FilePlace, Manifest, Place, RedisPlace, UnreachableError
+from server.standby.bundle import FULL, BundleError, BundleStore, FileStore, Manifest, RedisStore, UnreachableError
 from session.redis.keyvalue import KeyValue
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis
@@ -20,18 +20,18 @@ from tools.store.backends.aws_address import S3Address
 from tools.store.ports import Embedder
 
 
-def open_place(url: str, redis: KeyValue | None, stack: AsyncExitStack) -> Place:
+def open_place(url: str, redis: KeyValue | None, stack: AsyncExitStack) -> BundleStore:
     """Opens the place at a URL until the stack closes; it need not answer yet. Raises ValueError for an unusable URL."""
     if file := file_of(url):
-        return FilePlace(file)
+        return FileStore(file)
     if url.startswith("s3:"):
-        from server.standby.s3 import S3Place
+        from server.standby.s3 import S3Store
 
-        place = S3Place(S3Address.parse(url))
+        place = S3Store(S3Address.parse(url))
         stack.push_async_callback(place.aclose)
         return place
     assert redis is not None
-    return RedisPlace(redis)
+    return RedisStore(redis)
 
 
 def open_standby(settings: Settings, env: Environment, stack: AsyncExitStack, background: Background) -> Environment:

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from server.standby.bundle import FULL, RECORDS, BrokenOffError, BundleError, Manifest, Place, UnreachableError, unpack
+from server.standby.bundle import FULL, RECORDS, BundleError, BundleStore, CutShortError, Manifest, UnreachableError, unpack
 from session.resilience.breaker import Outage
 from session.resilience.clocks import Clock
 from session.resilience.tasks import run_periodically
@@ -73,7 +73,7 @@ class Replica:
 
     def __init__(
         self,
-        place: Place,
+        place: BundleStore,
         kind: str,
         embedder: Embedder | None,
         folder: Path | None = None,
@@ -130,7 +130,7 @@ class Replica:
 
     def _refuse(self, mark: str, error: Exception) -> None:
         """Records the refusal and logs it once per bundle. Only a truncated bundle will be fetched again."""
-        if isinstance(error, BrokenOffError):
+        if isinstance(error, CutShortError):
             self._seen = None
         if mark != self._refused:
             self.refused += 1

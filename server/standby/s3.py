@@ -21,7 +21,7 @@ CONNECT_SECONDS, READ_SECONDS, ALL_SECONDS = 1.0, 5.0, 120.0
 NOT_CHANGED, NO_OBJECT = "304", ("NoSuchKey", "404")
 
 
-class S3Place:
+class S3Store:
     """An S3 object; its mark is the ETag, so that an unchanged object is not sent again (If-None-Match, RFC 9110)."""
 
     def __init__(self, where: S3Address) -> None:

@@ -13,12 +13,12 @@ from typing import Any
 from prometheus_client import CollectorRegistry
 from prometheus_client.samples import Sample
 
-from server.telemetry.service_levels import NUMBERS, UNDER_WAY, Kind, Number
+from server.telemetry.service_levels import NUMBERS, UNDER_WAY, CloudWatchMetric, Kind
 from session.resilience.clocks import WallClock
 
-LOOKS = 10
+SAMPLES_PER_LINE = 10
 Run = Callable[[str, Callable[[], Coroutine[Any, Any, None]]], object]
-Row = tuple[Number, float | list[float]]
+Row = tuple[CloudWatchMetric, float | list[float]]
 
 
 class EmfPublisher:
@@ -41,7 +41,7 @@ class EmfPublisher:
         """Publishes every ten seconds until cancelled, then once more."""
         try:
             while True:
-                for _ in range(LOOKS):
+                for _ in range(SAMPLES_PER_LINE):
                     await asyncio.sleep(1.0)  # calls in flight are sampled each second, ten samples a line
                     self._under_way += [sample.value for sample in self._samples([UNDER_WAY.sample])]
                     del self._under_way[100:]  # EMF's limit of values of one metric in a line
@@ -70,7 +70,7 @@ class EmfPublisher:
             dimension = row[0][0].dimension
             yield self._document(milliseconds, row, {dimension: value} if dimension and value else {})
 
-    def _value(self, number: Number, value: float) -> float | list[float]:
+    def _value(self, number: CloudWatchMetric, value: float) -> float | list[float]:
         if number.kind is Kind.EACH_SECOND:
             values, self._under_way = self._under_way or [value], []
             return values

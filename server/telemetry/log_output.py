@@ -238,7 +238,7 @@ def dropped_lines() -> int:
     return sys.stderr.lines.dropped if isinstance(sys.stderr, QueuedStderr) else 0
 
 
-def leave(status: int) -> None:
+def exit_now(status: int) -> None:
     """Ends the process at once, without waiting for its threads, after up to `LAST_SECONDS` for the last lines."""
     sys.stderr.close()
     os._exit(status)

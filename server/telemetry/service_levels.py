@@ -42,7 +42,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class CloudWatchMetric:
     """A CloudWatch metric. `sample` is its name in /metrics, `labels` the labels that a sample must have; `dimension` is the
     CloudWatch dimension for the label `by`. Samples that differ only in other labels are summed."""
 
@@ -61,19 +61,19 @@ class Number:
         return cls(name, "manga_service_level_total", Kind.GROWN, labels=(("level", level), ("verdict", verdict)))
 
 
-UNDER_WAY = Number("CallsUnderWay", "manga_calls_under_way", Kind.EACH_SECOND)
+UNDER_WAY = CloudWatchMetric("CallsUnderWay", "manga_calls_under_way", Kind.EACH_SECOND)
 NUMBERS = (
-    Number.verdicts("AnswersInTime", IN_TIME, GOOD),
-    Number.verdicts("AnswersLate", IN_TIME, BAD),
-    Number.verdicts("AnswersUsable", USABLE, GOOD),
-    Number.verdicts("AnswersUnusable", USABLE, BAD),
-    Number("AnswersSent", "manga_answer_seconds_count", Kind.GROWN),
-    Number("AnswersInTwoSeconds", "manga_answer_seconds_bucket", Kind.GROWN, labels=(("le", "2.0"),)),
+    CloudWatchMetric.verdicts("AnswersInTime", IN_TIME, GOOD),
+    CloudWatchMetric.verdicts("AnswersLate", IN_TIME, BAD),
+    CloudWatchMetric.verdicts("AnswersUsable", USABLE, GOOD),
+    CloudWatchMetric.verdicts("AnswersUnusable", USABLE, BAD),
+    CloudWatchMetric("AnswersSent", "manga_answer_seconds_count", Kind.GROWN),
+    CloudWatchMetric("AnswersInTwoSeconds", "manga_answer_seconds_bucket", Kind.GROWN, labels=(("le", "2.0"),)),
     UNDER_WAY,
-    Number("Ready", "manga_ready", Kind.NOW),
-    Number("RedisAway", "manga_breaker_state", Kind.NOW, labels=(("backend", "redis"),), open_from=1.0),
-    Number("BackendLost", "manga_breaker_state", Kind.NOW, by="backend", dimension="Backend", open_from=1.0),
-    Number("AuditLinesLost", "manga_audit_lines_dropped_total", Kind.GROWN),
-    Number("LogLinesLost", "manga_log_lines_dropped_total", Kind.GROWN),
-    Number("ReplicaLag", "manga_replica_lag_seconds", Kind.NOW, "Seconds", by="replica", dimension="Replica"),
+    CloudWatchMetric("Ready", "manga_ready", Kind.NOW),
+    CloudWatchMetric("RedisAway", "manga_breaker_state", Kind.NOW, labels=(("backend", "redis"),), open_from=1.0),
+    CloudWatchMetric("BackendLost", "manga_breaker_state", Kind.NOW, by="backend", dimension="Backend", open_from=1.0),
+    CloudWatchMetric("AuditLinesLost", "manga_audit_lines_dropped_total", Kind.GROWN),
+    CloudWatchMetric("LogLinesLost", "manga_log_lines_dropped_total", Kind.GROWN),
+    CloudWatchMetric("ReplicaLag", "manga_replica_lag_seconds", Kind.NOW, "Seconds", by="replica", dimension="Replica"),
 )

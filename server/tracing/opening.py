@@ -150,7 +150,7 @@ def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, en
     # Merged so that OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES take precedence.
     own = Resource.create({"service.name": "manga-tools", "service.version": VERSION})
     resource = own.merge(OTELResourceDetector().detect())
-    batches, databases = open_batches(traces.endpoint, MOST_WAITING), systems(settings)
+    batches, databases = open_batches(traces.endpoint, MOST_WAITING), database_systems(settings)
     stack.push_async_callback(close_batches, batches)
 
     def sink(event: CallFinished) -> None:
@@ -162,7 +162,7 @@ def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, en
     return replace(env, sinks=(*env.sinks, sink), observers=(*env.observers, sampler))
 
 
-def systems(settings: Settings) -> dict[str, str]:
+def database_systems(settings: Settings) -> dict[str, str]:
     """Returns the database of each remote backend, as named by OpenTelemetry's semantic conventions."""
     catalog = {} if settings.catalog_url.startswith("embedded") else dict.fromkeys(CATALOG, OPENSEARCH)
     store = dict.fromkeys(STORE, DYNAMODB) if settings.store_url.startswith("dynamodb") else {}

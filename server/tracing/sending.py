@@ -26,7 +26,7 @@ from session.resilience.diagnosis import network_problem
 
 Value = str | int | float | bool | tuple[str, ...]
 Attributes = dict[str, Value]
-READS = {"resource": "resources/read", "prompt": "prompts/get", "completion": "completion/complete"}
+METHODS_BY_KIND = {"resource": "resources/read", "prompt": "prompts/get", "completion": "completion/complete"}
 """MCP methods by the first word of the names of calls that are not a tool's; extensions' names contain their own method."""
 REDIS = "redis"
 
@@ -36,7 +36,7 @@ def method_and_target(name: str) -> tuple[str, str | None]:
     kind, _, rest = name.partition(" ")
     if not rest:
         return "tools/call", name
-    return rest if kind == "method" else READS[kind], rest if kind == "prompt" else None
+    return rest if kind == "method" else METHODS_BY_KIND[kind], rest if kind == "prompt" else None
 
 
 def call_attributes(event: CallFinished) -> Attributes:

@@ -97,7 +97,7 @@ def unreliable_names(path: Path) -> None:
 if __name__ == "__main__":
     told = Samples(Path(os.environ["CHAOS_SAMPLES"]))
     unreliable_names(Path(os.environ["CHAOS_NAMES"]))
-    server.telemetry.emf.LOOKS = 1  # a line a second: a fault lasts no longer than a few
+    server.telemetry.emf.SAMPLES_PER_LINE = 1  # a line a second: a fault lasts no longer than a few
     server.wiring.Metrics = watched(told)  # type: ignore[misc]
     signal.signal(signal.SIGUSR1, told.holdings)
     beat(told.held)

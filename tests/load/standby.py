@@ -19,7 +19,7 @@ from pathlib import Path
 
 from server.commands.serve import GARBAGE
 from server.standby import replica as replicas
-from server.standby.bundle import FULL, FilePlace
+from server.standby.bundle import FULL, FileStore
 from server.standby.replica import Replica
 from session.resilience.deadline import Deadline
 from tests.support.standby import read_manifest
@@ -73,7 +73,7 @@ async def measure(bundle: Path) -> None:
         gc.collect()
         gc.freeze()
         gc.set_threshold(*GARBAGE)
-        kept = Replica(FilePlace(bundle), manifest.kind, embedder)
+        kept = Replica(FileStore(bundle), manifest.kind, embedder)
         async with ticking("idle"):
             await asyncio.sleep(1)
         async with ticking("loading"):

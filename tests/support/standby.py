@@ -10,7 +10,7 @@ from typing import Any
 
 from infra.seed.loads import Done
 from infra.seed.standby import StandbyLoad, Wanted
-from server.standby.bundle import FULL, LONGEST_LINE, FilePlace, Manifest, Place
+from server.standby.bundle import FULL, LONGEST_LINE, BundleStore, FileStore, Manifest
 from server.standby.replica import Loaded, Replica
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
 from tools.store.ports import Embedder
@@ -35,7 +35,7 @@ def opened(catalog: Any) -> Opened:
     return Opened(Loaded(manifest, catalog, AsyncExitStack()))
 
 
-async def seeded(place: Place, records: Sequence[Record], embedder: Embedder | None, kind: str = FULL) -> Done:
+async def seeded(place: BundleStore, records: Sequence[Record], embedder: Embedder | None, kind: str = FULL) -> Done:
     """Puts a bundle there, as `python -m infra.seed --standby` does."""
     load, done = StandbyLoad(Wanted(kind, "file:///nowhere"), records, embedder, place, None), Done()
     await load.look()
@@ -44,14 +44,14 @@ async def seeded(place: Place, records: Sequence[Record], embedder: Embedder | N
 
 
 async def bundle_of(path: Path, records: Sequence[Record], embedder: Embedder | None = None, kind: str = FULL) -> Path:
-    await seeded(FilePlace(path), records, embedder, kind)
+    await seeded(FileStore(path), records, embedder, kind)
     return path
 
 
 @asynccontextmanager
 async def open_standby_bundle(path: Path, embedder: Embedder | None, kind: str = FULL) -> AsyncIterator[EmbeddedCatalog]:
     """As a server opens it, and warm."""
-    replica = Replica(FilePlace(path), kind, embedder)
+    replica = Replica(FileStore(path), kind, embedder)
     assert await replica.look()
     assert replica.current is not None
     try:

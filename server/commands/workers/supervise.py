@@ -27,7 +27,7 @@ from server.commands.workers.worker import Worker
 from server.config.parsing import SettingError
 from server.config.settings import Settings
 from server.runtime.lifecycle import stop_on_signals
-from server.telemetry.log_output import leave, leave_stderr_to_no_thread, log_to_stderr, never_wait_for_stderr
+from server.telemetry.log_output import exit_now, leave_stderr_to_no_thread, log_to_stderr, never_wait_for_stderr
 from session.redis.embedded import CHILD_ARGS, SOCKET, START_SECONDS, launch_command, own_folder
 
 PREFIX = "manga-workers-"
@@ -120,7 +120,7 @@ def supervise(settings: Settings, progress: Progress | None) -> int:
         )
         status = supervisor.run()
     logger.info("stopped")
-    leave(status)  # a normal exit would free all objects, which takes long
+    exit_now(status)  # a normal exit would free all objects, which takes long
     return status
 
 
@@ -136,7 +136,7 @@ def _run_worker(worker: Worker) -> int:
         status = print_error(str(error)) if is_user_error(error) else 1
         if not is_user_error(error):
             traceback.print_exc(file=sys.stderr)
-    leave(status)
+    exit_now(status)
     return status
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from server.config.settings import Settings
 from server.ops import streams
-from server.ops.room import Room
+from server.ops.room import OpsAddon
 from server.ops.streams import FULL, LINGER_SECONDS, MOST_PAGES, MOST_WAITING_BYTES
 from tests.support.inprocess import InProcess, in_process
 from tests.support.ops import EVENTS, watching
@@ -26,8 +26,8 @@ GIVEN_BACK_SECONDS = 5.0
 LARGEST_STATE = 2**17
 
 
-def room_of(own: InProcess) -> Room:
-    (room,) = [each for each in own.http.addons if isinstance(each, Room)]
+def room_of(own: InProcess) -> OpsAddon:
+    (room,) = [each for each in own.http.addons if isinstance(each, OpsAddon)]
     return room
 
 

@@ -16,10 +16,10 @@ import pytest
 
 from server.packages import packages as reload_socket
 from server.packages.packages import (
-    Coalesced,
     NoServer,
     PackageReport,
     ReloadReport,
+    SingleFlight,
     answer_reloads,
     ask_to_reload,
     socket_path,
@@ -212,7 +212,7 @@ async def test_cancelled_reload_request_does_not_cancel_the_shared_reload() -> N
         return ReloadReport([PackageReport("words", "1.0")])
 
     async with asyncio.TaskGroup() as tasks:
-        shared = Coalesced(reload, tasks)
+        shared = SingleFlight(reload, tasks)
         one, other = asyncio.create_task(shared()), asyncio.create_task(shared())
         await asked.wait()
         one.cancel()

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from server.standby import replica as replicas
-from server.standby.bundle import FULL, MOST_BYTES, MOST_TIMES, BundleError, FilePlace, UnreachableError, unpack
+from server.standby.bundle import FULL, MOST_BYTES, MOST_TIMES, BundleError, FileStore, UnreachableError, unpack
 from server.standby.replica import Replica
 from tests.support.standby import bundle_of, read_manifest
 from tests.support.store import RECORDS
@@ -77,7 +77,7 @@ async def test_archive_that_cannot_be_unpacked_is_refused(wrong: str, bundle: Pa
     with_archive(bundle, ARCHIVES[wrong](archive()))
     with pytest.raises(BundleError):
         unpack(bundle, tmp_path / "unpacked")
-    replica = Replica(FilePlace(bundle), FULL, None)
+    replica = Replica(FileStore(bundle), FULL, None)
     assert not await replica.look()
     assert (replica.refused, replica.current) == (1, None)
 
@@ -105,7 +105,7 @@ async def test_pipe_device_or_directory_is_not_read_as_a_bundle(put: Callable[[P
     put(path)
     async with asyncio.timeout(SOON):
         with pytest.raises(UnreachableError):
-            await FilePlace(path).fetch(None, copy)
+            await FileStore(path).fetch(None, copy)
     assert not copy.exists()
 
 
@@ -116,7 +116,7 @@ async def test_bundle_is_retried_after_the_disk_was_full(bundle: Path, monkeypat
     def fails(path: Path, folder: Path) -> None:
         raise full
 
-    replica = Replica(FilePlace(bundle), FULL, None)
+    replica = Replica(FileStore(bundle), FULL, None)
     with monkeypatch.context() as patched:
         patched.setattr(replicas, "unpack", fails)
         assert await replica._poll_place() == replicas.RETRY_SECONDS

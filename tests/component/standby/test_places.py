@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from server.standby.bundle import CHUNK, MARK, FilePlace, Place, RedisPlace, UnreachableError
+from server.standby.bundle import CHUNK, MARK, BundleStore, FileStore, RedisStore, UnreachableError
 from server.standby.opening import open_place
 from session.redis.keyvalue import Command
 from session.redis.multiplexed import MultiplexedRedis
@@ -56,7 +56,7 @@ def _objects(bucket: Bucket):  # type: ignore[no-untyped-def]
 @pytest.fixture(params=["file", "s3", "redis"])
 async def place(
     request: pytest.FixtureRequest, tmp_path: Path, bucket: Bucket, redis: MultiplexedRedis
-) -> AsyncIterator[Place]:
+) -> AsyncIterator[BundleStore]:
     urls = {"file": (tmp_path / "there" / "manga.bundle").as_uri(), "s3": bucket.url(KEY), "redis": "redis:"}
     async with AsyncExitStack() as stack:
         yield open_place(urls[request.param], redis, stack)
@@ -69,7 +69,7 @@ def written(tmp_path: Path) -> Path:
     return path
 
 
-async def test_published_bundle_is_fetched_once_per_version(place: Place, written: Path, tmp_path: Path) -> None:
+async def test_published_bundle_is_fetched_once_per_version(place: BundleStore, written: Path, tmp_path: Path) -> None:
     await place.publish(written)
     mark = await place.fetch(None, tmp_path / "fetched")
     assert mark
@@ -78,7 +78,7 @@ async def test_published_bundle_is_fetched_once_per_version(place: Place, writte
     assert not (tmp_path / "again").exists()
 
 
-async def test_newly_published_bundle_has_another_version_mark(place: Place, written: Path, tmp_path: Path) -> None:
+async def test_newly_published_bundle_has_another_version_mark(place: BundleStore, written: Path, tmp_path: Path) -> None:
     await place.publish(written)
     mark = await place.fetch(None, tmp_path / "fetched")
     written.write_bytes(b"newer")
@@ -87,13 +87,13 @@ async def test_newly_published_bundle_has_another_version_mark(place: Place, wri
     assert (tmp_path / "fetched").read_bytes() == b"newer"
 
 
-async def test_missing_bundle_is_reported(place: Place, tmp_path: Path) -> None:
+async def test_missing_bundle_is_reported(place: BundleStore, tmp_path: Path) -> None:
     assert await place.head() == b""
     with pytest.raises(UnreachableError):
         await place.fetch(None, tmp_path / "fetched")
 
 
-async def test_head_of_a_bundle_is_read_alone(place: Place, written: Path) -> None:
+async def test_head_of_a_bundle_is_read_alone(place: BundleStore, written: Path) -> None:
     await place.publish(written)
     assert await place.head() == CONTENT[:4096]
 
@@ -124,7 +124,7 @@ async def test_unreachable_redis_is_reported(written: Path, tmp_path: Path) -> N
 
     redis = MultiplexedRedis(RedisAddress.parse("redis://127.0.0.1:1"))
     try:
-        for asked in (RedisPlace(redis).fetch(None, tmp_path / "x"), RedisPlace(redis).publish(written)):
+        for asked in (RedisStore(redis).fetch(None, tmp_path / "x"), RedisStore(redis).publish(written)):
             with pytest.raises(UnreachableError, match="Redis does not answer"):
                 await asked
     finally:
@@ -135,7 +135,7 @@ async def test_republishing_a_bundle_in_redis_never_breaks_a_concurrent_reader(
     redis: MultiplexedRedis, written: Path, tmp_path: Path
 ) -> None:
     """The same content is tried too: no key that somebody reads is overwritten."""
-    place, whole = RedisPlace(redis), CONTENT * 12
+    place, whole = RedisStore(redis), CONTENT * 12
     written.write_bytes(whole)
     await place.publish(written)
     publishing = asyncio.create_task(place.publish(written))
@@ -151,12 +151,12 @@ async def test_fetching_from_a_directory_leaks_no_file_descriptor(tmp_path: Path
     open_before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(20):
         with pytest.raises(UnreachableError, match="no file"):
-            await FilePlace(tmp_path).fetch(None, tmp_path / "fetched")
+            await FileStore(tmp_path).fetch(None, tmp_path / "fetched")
     assert len(list(Path("/proc/self/fd").iterdir())) <= open_before + 1
 
 
 async def test_replaced_bundle_in_redis_expires_after_ten_minutes(redis: MultiplexedRedis, written: Path) -> None:
-    place = RedisPlace(redis)
+    place = RedisStore(redis)
     await place.publish(written)
     (old,) = await ask(redis, "KEYS", f"{MARK}:*")
     written.write_bytes(b"newer")

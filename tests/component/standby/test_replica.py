@@ -18,7 +18,7 @@ import pytest
 
 from server.runtime.health import Dependencies
 from server.standby import replica as replicas
-from server.standby.bundle import FULL, MARK, NAMES, FilePlace, RedisPlace, UnreachableError
+from server.standby.bundle import FULL, MARK, NAMES, FileStore, RedisStore, UnreachableError
 from server.standby.replica import Replica
 from server.standby.second import StandbyMetrics, probe_replica
 from session.redis.multiplexed import MultiplexedRedis
@@ -52,7 +52,7 @@ def _no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @asynccontextmanager
 async def kept(bundle: Path, kind: str = FULL) -> AsyncIterator[Replica]:
-    replica = Replica(FilePlace(bundle), kind, None)
+    replica = Replica(FileStore(bundle), kind, None)
     try:
         yield replica
     finally:
@@ -169,7 +169,7 @@ async def test_a_truncated_bundle_is_refused_reported_and_fetched_again_until_co
 ) -> None:
     """Its version mark is unchanged, as from a Redis replica that lags behind its primary."""
     await bundle_of(bundle, records())
-    place = RedisPlace(redis)
+    place = RedisStore(redis)
     await place.publish(bundle)
     whole, (key,) = bundle.read_bytes(), await ask(redis, "KEYS", f"{MARK}:*")
     replica = Replica(place, FULL, None)
@@ -275,7 +275,7 @@ async def test_replica_without_a_bundle_retries_soon(bundle: Path) -> None:
 
 async def test_replica_task_loads_the_bundle_and_closes_it_at_the_end(bundle: Path) -> None:
     await bundle_of(bundle, records())
-    replica = Replica(FilePlace(bundle), FULL, None)
+    replica = Replica(FileStore(bundle), FULL, None)
     task = asyncio.create_task(replica.keep())
     await until(lambda: replica.current is not None, SOON, "a bundle that is loaded")
     assert replica.current is not None
@@ -290,7 +290,7 @@ async def test_loading_restores_interpreter_settings_and_leaves_no_temporary_fil
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     before = sys.getswitchinterval(), gc.get_threshold()
-    replica = Replica(FilePlace(bundle), FULL, None, scratch)
+    replica = Replica(FileStore(bundle), FULL, None, scratch)
     assert await replica.look()
     assert (sys.getswitchinterval(), gc.get_threshold()) == before
     assert list(scratch.iterdir()) == []
@@ -310,7 +310,7 @@ async def test_vectors_of_another_embedder_are_ignored_and_words_are_searched(
             raise AssertionError("nothing is embedded")
 
     await bundle_of(bundle, records())
-    replica = Replica(FilePlace(bundle), FULL, Other())  # type: ignore[arg-type]
+    replica = Replica(FileStore(bundle), FULL, Other())  # type: ignore[arg-type]
     assert await replica.look()
     assert "by words alone" in caplog.text
     assert (await found(replica, "chess ghost"))[0] == "Chess Ghost"
@@ -336,7 +336,7 @@ async def test_lag_is_the_time_since_the_replica_last_matched_its_place(bundle: 
     """An unreachable place and a refused bundle both make the replica old."""
     clock = HandClock()
     await bundle_of(bundle, records())
-    replica = Replica(FilePlace(bundle), FULL, None, clock=clock)
+    replica = Replica(FileStore(bundle), FULL, None, clock=clock)
     clock.advance(5)
     assert replica.lag() == 5
     await replica._poll_place()

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from server.standby.bundle import FULL, FilePlace
+from server.standby.bundle import FULL, FileStore
 from server.standby.replica import Replica
 from session.resilience.deadline import Deadline
 from tests.support.standby import bundle_of
@@ -36,7 +36,7 @@ async def test_loading_task_uses_the_vectors_of_the_bundle_and_leaves_no_file(tm
     records = parse("".join(f"{json.dumps(each)}\n" for each in RECORDS).encode())
     await bundle_of(bundle, records, seed)
     assert len(seed.asked) > len(records)
-    replica = Replica(FilePlace(bundle), FULL, task, scratch)
+    replica = Replica(FileStore(bundle), FULL, task, scratch)
     assert await replica.look()
     assert replica.current is not None
     try:

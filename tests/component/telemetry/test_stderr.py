@@ -71,7 +71,7 @@ def test_tracebacks_at_exit_are_written() -> None:
     assert done.stderr.endswith("RuntimeError: nobody foresaw it\n")
 
 
-@pytest.mark.parametrize("last", ["raise RuntimeError(0)", "import os, server.telemetry.log_output as s; s.leave(0)"])
+@pytest.mark.parametrize("last", ["raise RuntimeError(0)", "import os, server.telemetry.log_output as s; s.exit_now(0)"])
 def test_exit_does_not_wait_for_a_reader_of_stderr(pipe: tuple[int, int], last: str) -> None:
     """The process leaves a megabyte of last lines, of which a pipe takes 64 KiB."""
     begin = "import sys; from server.telemetry.log_output import never_wait_for_stderr; never_wait_for_stderr()"

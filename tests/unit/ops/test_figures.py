@@ -14,7 +14,7 @@ from server.ops.figures import (
     OTHERS,
     SLOT_SECONDS,
     SLOTS,
-    Figures,
+    CallStatistics,
     SlidingCounter,
     bucket,
     percentiles,
@@ -31,8 +31,8 @@ def clock() -> HandClock:
 
 
 @pytest.fixture
-def figures(clock: HandClock) -> Figures:
-    return Figures(clock, clock, total=100, shed=7)
+def figures(clock: HandClock) -> CallStatistics:
+    return CallStatistics(clock, clock, total=100, shed=7)
 
 
 def test_percentiles_are_accurate_to_six_percent() -> None:
@@ -68,7 +68,7 @@ def test_sliding_counter_forgets_after_five_minutes() -> None:
     assert counted.total == {}
 
 
-def test_figures_of_a_tool_list_its_sources_and_failures(figures: Figures, clock: HandClock) -> None:
+def test_figures_of_a_tool_list_its_sources_and_failures(figures: CallStatistics, clock: HandClock) -> None:
     for source in ("live", "live", "cache", "stale", "fallback"):
         figures(an_event(source=source, milliseconds=10.0))
     for outcome in ("TIMEOUT", "TIMEOUT", "SERVER_BUSY", "cancelled", "INPUT_REQUIRED"):
@@ -85,7 +85,7 @@ def test_figures_of_a_tool_list_its_sources_and_failures(figures: Figures, clock
     assert figures.calls(0)["total"] == 110
 
 
-def test_budget_left_of_turns_has_percentiles_and_a_count_of_exhausted_turns(figures: Figures) -> None:
+def test_budget_left_of_turns_has_percentiles_and_a_count_of_exhausted_turns(figures: CallStatistics) -> None:
     for left in (2800, 2500, 2000, 900, 0):
         figures(an_event(budget_left_ms=left))
     figures(an_event(outcome="BUDGET_EXHAUSTED", source=None, budget_left_ms=0))
@@ -95,7 +95,7 @@ def test_budget_left_of_turns_has_percentiles_and_a_count_of_exhausted_turns(fig
     assert (left["p1_ms"], left["exhausted"]) == (0.0, 1)
 
 
-def test_history_has_one_point_per_five_seconds_for_five_minutes(figures: Figures, clock: HandClock) -> None:
+def test_history_has_one_point_per_five_seconds_for_five_minutes(figures: CallStatistics, clock: HandClock) -> None:
     for _ in range(SLOTS + 10):
         for _ in range(20):
             figures(an_event(milliseconds=40.0))
@@ -110,7 +110,7 @@ def test_history_has_one_point_per_five_seconds_for_five_minutes(figures: Figure
     assert points[-1]["p99_ms"] == pytest.approx(900, rel=0.06)
 
 
-def test_figures_after_a_long_sleep_count_new_calls_only(figures: Figures, clock: HandClock) -> None:
+def test_figures_after_a_long_sleep_count_new_calls_only(figures: CallStatistics, clock: HandClock) -> None:
     figures(an_event())
     clock.advance(10 * WINDOW)
     figures.tick()
@@ -119,7 +119,7 @@ def test_figures_after_a_long_sleep_count_new_calls_only(figures: Figures, clock
     assert [each["calls"] for each in figures.tools()] == [1]
 
 
-def test_latest_kinds_of_errors_are_listed_newest_first_with_advice(figures: Figures, clock: HandClock) -> None:
+def test_latest_kinds_of_errors_are_listed_newest_first_with_advice(figures: CallStatistics, clock: HandClock) -> None:
     for number in range(MOST_ERRORS + 5):
         figures(an_event(tool=f"tool-{number}", outcome="TIMEOUT"))
     figures(an_event(tool="tool-10", outcome="TIMEOUT"))
@@ -130,7 +130,7 @@ def test_latest_kinds_of_errors_are_listed_newest_first_with_advice(figures: Fig
     assert all(each["advice"] for each in errors)
 
 
-def test_figures_keep_a_bounded_number_of_tools(figures: Figures) -> None:
+def test_figures_keep_a_bounded_number_of_tools(figures: CallStatistics) -> None:
     for number in range(3 * MOST_TOOLS):
         figures(an_event(tool=f"tool-{number}"))
     figures.tick()
@@ -140,13 +140,13 @@ def test_figures_keep_a_bounded_number_of_tools(figures: Figures) -> None:
     assert OTHERS in {each["name"] for each in told}
 
 
-def test_figures_count_early_when_many_calls_wait_uncounted(figures: Figures) -> None:
+def test_figures_count_early_when_many_calls_wait_uncounted(figures: CallStatistics) -> None:
     for _ in range(MOST_UNCOUNTED):
         figures(an_event())
     assert figures.total == 100 + MOST_UNCOUNTED
 
 
-def test_turns_exhausted_between_calls_are_counted_apart_with_advice(figures: Figures) -> None:
+def test_turns_exhausted_between_calls_are_counted_apart_with_advice(figures: CallStatistics) -> None:
     figures(an_event(turn_over=True, source="fallback"))
     figures.tick()
     left = figures.budget_left()

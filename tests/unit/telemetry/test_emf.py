@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from server.call import Call
-from server.telemetry.emf import LOOKS, EmfPublisher, publish_emf
+from server.telemetry.emf import SAMPLES_PER_LINE, EmfPublisher, publish_emf
 from server.telemetry.metrics import Metrics
 from server.telemetry.service_levels import NUMBERS
 from session.resilience.breaker import BreakerState
@@ -94,8 +94,8 @@ async def test_emf_publishes_calls_under_way_each_second_and_the_rest_at_the_end
     """So that their average is one over time, and a task that is stopped takes no verdict along."""
     metrics, texts = measured(), list[str]()
     keeping = asyncio.create_task(EmfPublisher(SPACE, metrics.registry, texts.append).keep())
-    await asyncio.sleep(LOOKS + 0.5)
-    assert [json.loads(text.splitlines()[0])["CallsUnderWay"] for text in texts] == [[3.0] * LOOKS]
+    await asyncio.sleep(SAMPLES_PER_LINE + 0.5)
+    assert [json.loads(text.splitlines()[0])["CallsUnderWay"] for text in texts] == [[3.0] * SAMPLES_PER_LINE]
     metrics(an_event())
     keeping.cancel()
     await asyncio.gather(keeping, return_exceptions=True)
