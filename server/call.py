@@ -20,9 +20,9 @@ from tools.results.content import Content
 from tools.store.failures import Failure
 
 Json = dict[str, Any]
-PAST_DEADLINE = 0.01
+GRACE_SECONDS = 0.01
 """Seconds past a call's deadline by which fallback and end trip must finish, so that an answer is at most 20 ms late."""
-LEAST_STEP = 0.004
+MIN_STEP_SECONDS = 0.004
 """Minimum seconds for a fallback or the end trip, even if that time has passed."""
 
 
@@ -61,7 +61,7 @@ class Principal:
 
 
 @dataclass(frozen=True, slots=True)
-class Vouched:
+class VerifiedIdentity:
     """Identities that the replica which forwarded the request has verified; it keeps the tokens. `bearer` is the result for
     the Authorization header; `tokens` has the results for the tokens in `_meta`, by the hash that replaces each token."""
 
@@ -69,7 +69,7 @@ class Vouched:
     tokens: Mapping[str, Any] = field(default_factory=dict)
 
 
-Bearer = str | Vouched
+Bearer = str | VerifiedIdentity
 
 
 @dataclass(slots=True)
@@ -141,7 +141,7 @@ class Call:
         end = Deadline.after(seconds, self.clock)
         if self.deadline is None:
             return end
-        return end.sooner_of(Deadline(max(self.deadline.at + PAST_DEADLINE, end.at - seconds + LEAST_STEP), end.clock))
+        return end.sooner_of(Deadline(max(self.deadline.at + GRACE_SECONDS, end.at - seconds + MIN_STEP_SECONDS), end.clock))
 
     def elapsed_ms(self) -> float:
         return (self.clock() - self.arrived) * 1000

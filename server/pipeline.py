@@ -39,7 +39,7 @@ class Stage(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class PipelineDependencies:
     """The dependencies and settings that the stages are built from."""
 
     sinks: Sequence[Sink]
@@ -73,7 +73,7 @@ class Pipeline:
     stages: tuple[str, ...]
 
 
-def build_pipeline(parts: Parts) -> Pipeline:
+def build_pipeline(parts: PipelineDependencies) -> Pipeline:
     """Builds the pipeline: the stages, outermost first, around the tool runner."""
     monotonic, wall = parts.clocks.monotonic, parts.clocks.wall
     shed = ShedStage(parts.max_concurrent_calls, parts.caller_limits, monotonic)

@@ -68,9 +68,9 @@ MOST_CONTENT_BYTES = 640 * 1024
 """Maximum total bytes of a result's content blocks, before base64."""
 UNTRUSTED = "com.mangaassist/untrusted"
 ALT = "com.mangaassist/alt"
-FROM_ELSEWHERE: Json = {"annotations": {"audience": ["assistant"]}, "_meta": {UNTRUSTED: True}}
+UNTRUSTED_TEXT: Json = {"annotations": {"audience": ["assistant"]}, "_meta": {UNTRUSTED: True}}
 """Annotations of third-party text: data for the model, not instructions to an agent."""
-FOR_BOTH: Json = {"annotations": {"audience": ["user", "assistant"]}, "_meta": {UNTRUSTED: True}}
+UNTRUSTED_VISIBLE: Json = {"annotations": {"audience": ["user", "assistant"]}, "_meta": {UNTRUSTED: True}}
 """Annotations of third-party content that the customer sees or hears too."""
 
 
@@ -92,12 +92,12 @@ def content_blocks(content: Sequence[Content]) -> list[Json]:
 def _block(content: Content) -> Json:
     match content:
         case Text(text):
-            return {"type": "text", "text": remove_hidden(text), **FROM_ELSEWHERE}
+            return {"type": "text", "text": remove_hidden(text), **UNTRUSTED_TEXT}
         case Image(data, media_type, alt):
-            image = {"type": "image", "data": _base64(data), "mimeType": media_type, **FOR_BOTH}
-            return image | {"_meta": FOR_BOTH["_meta"] | {ALT: remove_hidden(alt)}}
+            image = {"type": "image", "data": _base64(data), "mimeType": media_type, **UNTRUSTED_VISIBLE}
+            return image | {"_meta": UNTRUSTED_VISIBLE["_meta"] | {ALT: remove_hidden(alt)}}
         case Audio(data, media_type):
-            return {"type": "audio", "data": _base64(data), "mimeType": media_type, **FOR_BOTH}
+            return {"type": "audio", "data": _base64(data), "mimeType": media_type, **UNTRUSTED_VISIBLE}
         case EmbeddedText(uri, text, media_type):
             return _resource({"uri": uri, "mimeType": media_type, "text": remove_hidden(text)})
         case EmbeddedBlob(uri, data, media_type):
@@ -105,7 +105,7 @@ def _block(content: Content) -> Json:
 
 
 def _resource(resource: Json) -> Json:
-    return {"type": "resource", "resource": resource, **FOR_BOTH}
+    return {"type": "resource", "resource": resource, **UNTRUSTED_VISIBLE}
 
 
 def _base64(data: bytes) -> str:
@@ -113,7 +113,7 @@ def _base64(data: bytes) -> str:
 
 
 NEARLY_GONE_MS = 500
-PLAIN_WORDS = {
+SOURCE_NAMES = {
     "catalog": "the catalogue itself (this is the store's own record)",
     "vector": "search by meaning",
     "stock": "some prices and stock",
@@ -126,9 +126,9 @@ PLAIN_WORDS = {
     "pages": "the preview pages",
 }
 SESSION = "session"
-FORGETFUL = "This conversation's earlier results may be missing for the moment: name titles by their ids."
+SESSION_MISSING_NOTE = "This conversation's earlier results may be missing for the moment: name titles by their ids."
 PREFERENCES = "preferences"
-NOT_OBEYED = "Answered without obeying what the customer asked to be remembered: it cannot be read now. Say so."
+NO_PREFERENCES_NOTE = "Answered without obeying what the customer asked to be remembered: it cannot be read now. Say so."
 TIME_NEARLY_GONE = "The time for this turn is nearly used up: answer now with what you have."
 TOKENS_NEARLY_GONE = "No further result can be read in this turn: answer now with what you have."
 
@@ -173,7 +173,7 @@ def _own_note(outcome: Outcome) -> list[str]:
 def _notes(call: Call, outcome: Outcome) -> list[str]:
     notes = [*call.notes]
     if outcome.has_succeeded:
-        notes += [*_source_notes(call, outcome), *([NOT_OBEYED] if PREFERENCES in call.degraded else [])]
+        notes += [*_source_notes(call, outcome), *([NO_PREFERENCES_NOTE] if PREFERENCES in call.degraded else [])]
     if call.turn is not None and not isinstance(outcome.failure, BudgetExhausted):
         notes += [TIME_NEARLY_GONE] if call.turn.remaining_ms() < NEARLY_GONE_MS else []
         tokens = call.turn.tokens
@@ -188,10 +188,10 @@ def _source_notes(call: Call, outcome: Outcome) -> list[str]:
         return [f"This is a fallback ({outcome.fallback}), because {why}."]
     if outcome.source == STALE and outcome.as_of is not None:
         return [f"This was recorded at {iso(outcome.as_of)} and may be out of date."]
-    without = [PLAIN_WORDS.get(what, what) for what in sorted(call.degraded - {SESSION, PREFERENCES})]
+    without = [SOURCE_NAMES.get(what, what) for what in sorted(call.degraded - {SESSION, PREFERENCES})]
     names = " and ".join([", ".join(without[:-1]), *without[-1:]] if len(without) > 1 else without)
     said = [f"Answered without {names}, which did not come in time."] if without else []
-    return [*said, FORGETFUL] if SESSION in call.degraded else said
+    return [*said, SESSION_MISSING_NOTE] if SESSION in call.degraded else said
 
 
 def iso(seconds: float) -> str:
@@ -223,7 +223,7 @@ def call_tool_result(call: Call, outcome: Outcome) -> Json:
     if note := note_for_model(call, outcome):
         # The note goes into text and structure: clients read either, and some show the model only the first block.
         structured, text = structured | {"note": note}, None
-    block = {"type": "text", "text": compact(structured) if text is None else text} | ({} if failed else FROM_ELSEWHERE)
+    block = {"type": "text", "text": compact(structured) if text is None else text} | ({} if failed else UNTRUSTED_TEXT)
     return {
         "resultType": "complete",
         "content": [block, *content_blocks(content)],

@@ -23,7 +23,7 @@ from server.identity.caller_limits import CallerLimits
 from server.identity.request_metadata import Identifier, TrustStated, TrustTokens
 from server.identity.tool_access import ToolAccess
 from server.packages.packages import Packages, Reloads
-from server.pipeline import Parts, build_pipeline
+from server.pipeline import PipelineDependencies, build_pipeline
 from server.runtime.fleet_key import FleetKey
 from server.runtime.health import dependencies
 from server.runtime.lifecycle import Background, Lifecycle
@@ -226,7 +226,7 @@ def wire(settings: Settings, env: Environment) -> Application:
     lifecycle = Lifecycle(knows=lambda: env.flags.known)
     access = ToolAccess(env.registry, env.flags, CORE if settings.tools == "core" else None)
     pipeline = build_pipeline(
-        Parts(
+        PipelineDependencies(
             sinks=(metrics, *env.sinks, env.listeners),
             observers=(*env.observers, env.listeners),
             identifier=env.identifier,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 from urllib.parse import unquote
 
-from server.call import Bearer, Principal, RequestMetadata, Vouched
+from server.call import Bearer, Principal, RequestMetadata, VerifiedIdentity
 from server.config.followed_file import follow_file
 from server.config.parsing import LONGEST_USER, SettingError
 from server.telemetry.events import TRACEPARENT
@@ -194,7 +194,7 @@ class Identifier(Protocol):
         if the issuer's keys are missing."""
         ...
 
-    async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> Vouched:
+    async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> VerifiedIdentity:
         """Verifies the bearer and the named `tokens`, for relaying to another process. The result contains no token."""
         ...
 
@@ -212,8 +212,8 @@ class TrustStated:
     async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
         return Principal(user=checked_user(metadata.user or self._user))
 
-    async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> Vouched:
-        return Vouched()
+    async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> VerifiedIdentity:
+        return VerifiedIdentity()
 
 
 class TrustTokens:
@@ -229,13 +229,13 @@ class TrustTokens:
         return user_hash(bearer)
 
     async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
-        known = bearer.bearer is True if isinstance(bearer, Vouched) else bearer is not None and self._is_valid(bearer)
-        if not known:
+        ok = bearer.bearer is True if isinstance(bearer, VerifiedIdentity) else bearer is not None and self._is_valid(bearer)
+        if not ok:
             raise Forbidden("The agent's token is missing or wrong.")
         return Principal(agent="agent", user=checked_user(metadata.user))
 
-    async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> Vouched:
-        return Vouched(bearer is not None and self._is_valid(bearer))
+    async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> VerifiedIdentity:
+        return VerifiedIdentity(bearer is not None and self._is_valid(bearer))
 
     async def follow(self, read: Callable[[], Sequence[str]]) -> None:
         """Replaces the secrets when their file changes, until cancelled. An unreadable or empty file changes nothing."""

@@ -43,7 +43,7 @@ class StandingQueue:
         return stands
 
 
-class Places:
+class FairBulkhead:
     """A bulkhead of `most` concurrent calls, shared fairly among origins (principals or addresses) and their customers.
 
     A single origin may hold all places. When all are taken, an origin below its equal share is still admitted, and the
@@ -92,7 +92,7 @@ class ShedStage:
     def __init__(self, most: int, limits: CallerLimits, clock: Clock = time.monotonic) -> None:
         self._limits = limits
         self._queue = StandingQueue(clock)
-        self._places, self._look_ups = Places(most), Places(max(1, most // 5))
+        self._places, self._look_ups = FairBulkhead(most), FairBulkhead(max(1, most // 5))
         self.idle = asyncio.Event()
         self.idle.set()
 
@@ -118,7 +118,7 @@ class ShedStage:
             if not self.under_way:
                 self.idle.set()
 
-    def _find_room(self, stated: StatedIdentity, call: Call) -> Places | None:
+    def _find_room(self, stated: StatedIdentity, call: Call) -> FairBulkhead | None:
         if self._queue.stands_before(call.elapsed_ms()):
             return None
         if self._places.has_room_for(stated):

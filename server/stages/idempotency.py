@@ -17,7 +17,7 @@ from session.memory import SessionMemory
 from session.resilience.tasks import Tasks
 from tools.store.failures import Failure, InvalidArguments, ServerBusy, TimedOut, Violation
 
-OWN = frozenset({"session"})
+CALL_ONLY_DEGRADATIONS = frozenset({"session"})
 """Members of `Call.degraded` that concern one call alone and not its result."""
 LINGER_SECONDS = 0.1
 """Seconds for which an ended call can still be joined: until its record has reached Redis for certain."""
@@ -72,7 +72,7 @@ async def join(call: Call, other: KeyedCall) -> Outcome:
     if other.outcome is None:
         call.descended = other.call.descended
         raise ServerBusy("The same call has just failed; try again.")
-    call.degraded |= other.call.degraded - OWN
+    call.degraded |= other.call.degraded - CALL_ONLY_DEGRADATIONS
     return other.outcome
 
 
@@ -128,7 +128,7 @@ class IdempotencyStage:
 def _encode_replay(call: Call, outcome: Outcome) -> bytes | None:
     """Returns the record of a live, undegraded result; None for any other. Calls with content blocks run again, since they
     only read; results that obey preferences are not recorded, since a forgotten preference must not stay stored anywhere."""
-    whole = outcome.source == LIVE and not call.degraded - OWN
+    whole = outcome.source == LIVE and not call.degraded - CALL_ONLY_DEGRADATIONS
     if not whole or outcome.value is None or outcome.as_of is None or outcome.content or call.preferences:
         return None
     kept = call.tool.tool.replayed(outcome.value)

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 MOST_WAITING = 1000
 COLLECT_SECONDS = 1.0
-ENOUGH = 25
+BATCH_SIZE = 25
 """Waiting events that are written at once: the maximum of one DynamoDB request."""
 WRITE_SECONDS = 0.5
 DRAIN_SECONDS = 0.5
@@ -72,7 +72,7 @@ class ProfileQueue:
             self.told(DROPPED)
         else:
             self._waiting[what] = event
-            if len(self._waiting) >= ENOUGH:
+            if len(self._waiting) >= BATCH_SIZE:
                 self._hurry.set()
             if self._writer is None or self._writer.done():
                 self._writer = start_task(self._write(), "profiles")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
-from server.call import CACHE, LEAST_STEP, PAST_DEADLINE, STALE, Call, Handler, Outcome
+from server.call import CACHE, GRACE_SECONDS, MIN_STEP_SECONDS, STALE, Call, Handler, Outcome
 from server.identity import Identifier
 from server.identity.request_metadata import (
     checked_budget_ms,
@@ -246,7 +246,7 @@ def make_entry(call: Call, outcome: Outcome, shown: LastShown | None, shared: Ma
 
 Recorded = Callable[[str, str | None], None]
 """Called with the (session, user) whose history has grown; returns at once and never raises."""
-MOST_WHEN_OVER = 0.04
+EXHAUSTED_RECORD_SECONDS = 0.04
 """Seconds after arrival by which a call of an exhausted turn must be recorded: its answer leaves within 50 ms."""
 
 
@@ -306,8 +306,8 @@ class SessionStage:
         writes, begun = EndWrites(call, outcome, self._memory, self._wall()), call.opened
         if begun.degraded:
             return
-        latest = call.arrived + MOST_WHEN_OVER if begun.turn.exhausted else call.due.at + PAST_DEADLINE
-        if not await self._memory.end(writes.steps, max(LEAST_STEP, latest - call.clock()), call.span):
+        latest = call.arrived + EXHAUSTED_RECORD_SECONDS if begun.turn.exhausted else call.due.at + GRACE_SECONDS
+        if not await self._memory.end(writes.steps, max(MIN_STEP_SECONDS, latest - call.clock()), call.span):
             call.degraded.add("session")
             return
         self._memory.recent.mark_written(writes.state)
@@ -318,7 +318,7 @@ class SessionStage:
 MOST_PENDING = 20
 REPEATED = Rate(1, 1)
 """Rate limit for recording refusals of one kind in a session: a client that retries does not fill its history."""
-FOR_LOAD = (RateLimited.name, ServerBusy.name)
+OVERLOAD_FAILURES = (RateLimited.name, ServerBusy.name)
 
 
 class RefusedCalls:
@@ -348,7 +348,7 @@ class RefusedCalls:
                 return
         if session is None:
             return
-        if failure.name in FOR_LOAD and self._repeated.wait_ms(f"{session}|{keys.user_hash(user)}|{failure.name}"):
+        if failure.name in OVERLOAD_FAILURES and self._repeated.wait_ms(f"{session}|{keys.user_hash(user)}|{failure.name}"):
             return
         entry = make_entry(call, Outcome(failure=failure), None, {}, self._wall())
         with suppress(MemoryUnavailable):

@@ -25,7 +25,7 @@ from server.identity import Identifier
 from server.identity.caller_limits import CallerLimits
 from server.identity.tool_access import ToolAccess
 from server.pipeline import Pipeline
-from server.results import FROM_ELSEWHERE, call_tool_result
+from server.results import UNTRUSTED_TEXT, call_tool_result
 from server.runtime.fleet_key import FleetKey
 from server.transport.changes import OwnUpdates
 from server.transport.http.direct_calls import DirectTools
@@ -155,7 +155,7 @@ def serialize_result(version: str, result: Json) -> bytes:
 @lru_cache(maxsize=32)
 def _frame(version: str, failed: bool) -> tuple[bytes | str, ...]:
     """Returns the constant bytes of all results of a version, with the names of placeholders (str) between them."""
-    block: Json = {"type": "text", "text": TEXT} | ({} if failed else FROM_ELSEWHERE)
+    block: Json = {"type": "text", "text": TEXT} | ({} if failed else UNTRUSTED_TEXT)
     result = {"resultType": "complete", "content": [block], "structuredContent": {STRUCTURE: 0}, "isError": failed}
     frame = to_json(serialize_server_result(METHOD, version, result | {"_meta": {META: 0}}))
     return tuple(part.split(b'"')[1].decode() if MARKS.fullmatch(part) else part for part in MARKS.split(frame))

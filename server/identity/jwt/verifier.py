@@ -13,7 +13,7 @@ from typing import Any
 import jwt
 from jwt.types import Options
 
-from server.call import Bearer, Principal, RequestMetadata, Vouched
+from server.call import Bearer, Principal, RequestMetadata, VerifiedIdentity
 from server.config.parsing import LONGEST_USER
 from server.identity.jwt.keys import (
     LONGEST_TOKEN,
@@ -163,7 +163,7 @@ class TokenHolder:
 
     @classmethod
     def of_json(cls, told: Any) -> TokenHolder:
-        """Parses another process's result of a verification. Raises `InvalidToken` or `KeysUnavailable` if that process did."""
+        """Parses another process's result of verifying. Raises `InvalidToken` or `KeysUnavailable` if that process did."""
         if not isinstance(told, dict) or "unproven" in told:
             why = told.get("unproven", "") if isinstance(told, dict) else "The token is not a signed JWT."
             raise KeysUnavailable if why is None else InvalidToken(why)
@@ -286,10 +286,10 @@ class TrustIssuer:
     async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
         if bearer is None:
             raise Forbidden("A bearer token is needed.")
-        of_bearer = await self._verify(bearer.bearer if isinstance(bearer, Vouched) else bearer, "Authorization")
+        of_bearer = await self._verify(bearer.bearer if isinstance(bearer, VerifiedIdentity) else bearer, "Authorization")
         user, scopes = of_bearer.user, of_bearer.scopes
         if metadata.user_token is not None:
-            known = isinstance(bearer, Vouched) and bearer.tokens.get(metadata.user_token)
+            known = isinstance(bearer, VerifiedIdentity) and bearer.tokens.get(metadata.user_token)
             of_user = await self._verify(known or metadata.user_token, "userToken")
             if of_user.user is None:
                 raise Forbidden("userToken: The token is an agent's own, and names no user.")
@@ -302,8 +302,8 @@ class TrustIssuer:
             raise Forbidden("The user that is stated is not the one whose token came with the call.")
         return Principal(agent=of_bearer.client, user=user, scopes=scopes)
 
-    async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> Vouched:
-        return Vouched(
+    async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> VerifiedIdentity:
+        return VerifiedIdentity(
             bearer and await self._verify_as_json(bearer),
             {name: await self._verify_as_json(token) for name, token in tokens.items()},
         )

@@ -14,7 +14,7 @@ from mcp.server.auth.provider import AccessToken
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Scope
 
-from server.call import Vouched
+from server.call import VerifiedIdentity
 from server.identity.request_metadata import VOUCHED
 from server.transport.http.responses import busy
 from server.transport.relay.forwarding import ACCEPTED, unavailable
@@ -256,7 +256,7 @@ def _scope(ask: Ask) -> Scope:
         "client": ask.client,
         "server": None,
         "manga.arrived": time.monotonic() - ask.waited_ms / 1000,
-        VOUCHED: Vouched(ask.bearer, ask.tokens),
+        VOUCHED: VerifiedIdentity(ask.bearer, ask.tokens),
     }
     if ask.user is not None:
         scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=ask.user, scopes=[]))

@@ -23,7 +23,7 @@ from server.config.parsing import SettingError
 from server.config.settings import DECLARED, REPLACED, ROOT, Settings
 from server.identity import request_metadata
 from server.ops import open_ops
-from server.results import META_KEY, PLAIN_WORDS
+from server.results import META_KEY, SOURCE_NAMES
 from server.transport.http.app import http_app
 from tests.support.calling import called, opened
 from tests.support.cases import cases
@@ -241,7 +241,7 @@ def test_metadata_keys_and_headers_in_the_guide_are_read_by_the_server() -> None
 
 def test_every_word_of_degraded_is_documented() -> None:
     """The words are those that `degraded` can hold."""
-    for word in (*PLAIN_WORDS, "session"):
+    for word in (*SOURCE_NAMES, "session"):
         assert f"`{word}`" in text_of("infra/docs/answers.md"), word
 
 

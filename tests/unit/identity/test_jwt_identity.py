@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pydantic_core import from_json, to_json
 
-from server.call import Principal, RequestMetadata, Vouched
+from server.call import Principal, RequestMetadata, VerifiedIdentity
 from server.config.settings import Settings
 from server.identity import InvalidToken, TrustStated
 from server.identity.jwt import keys as issuer_keys
@@ -56,7 +56,7 @@ async def elsewhere(own: Verifying, bearer: str, **stated: Any) -> Principal:
     told = to_json(asdict(await own.identifier.vouch(bearer, tokens)))
     assert not any(each.encode() in told for each in (bearer, *tokens.values()))
     named = {**stated, "user_token": "a name"} if tokens else stated
-    return await own.identifier.identify(RequestMetadata(**named), Vouched(**from_json(told)))
+    return await own.identifier.identify(RequestMetadata(**named), VerifiedIdentity(**from_json(told)))
 
 
 async def forbidden(own: Verifying, bearer: str | None, **stated: Any) -> str:

@@ -13,7 +13,7 @@ from itertools import count
 import pytest
 
 from server.call import Call, RequestMetadata
-from server.stages.remember import ENOUGH, KNOWN_SECONDS, ProfileQueue
+from server.stages.remember import BATCH_SIZE, KNOWN_SECONDS, ProfileQueue
 from server.telemetry.metrics import Metrics
 from session.profile import Event, EventKind
 from session.resilience.deadline import Deadline
@@ -114,16 +114,16 @@ async def test_events_are_collected_until_there_are_enough_for_one_write(
     patient: ProfileQueue, profiles: Moody, told: Told
 ) -> None:
     """The writer waits until enough events have come to be worth a round trip."""
-    for _ in range(ENOUGH - 1):
+    for _ in range(BATCH_SIZE - 1):
         patient.put("u", event())
         await turns()
     assert (batches(profiles), told) == ([], [])
     patient.put("u", event())
-    await eventually(lambda: told == ["written"] * ENOUGH)
+    await eventually(lambda: told == ["written"] * BATCH_SIZE)
     patient.put("u", event())
     await turns()
     (batch,) = batches(profiles)  # the next second is another
-    assert len(batch) == ENOUGH
+    assert len(batch) == BATCH_SIZE
 
 
 async def test_single_event_is_written_after_the_collection_time(
@@ -197,13 +197,13 @@ async def test_put_never_blocks_and_one_batch_is_written_at_a_time(queue: Profil
     profiles.gate = asyncio.Event()
     queue.put("u", event())
     await eventually(lambda: len(profiles.asked) == 1)
-    for _ in range(3 * ENOUGH):
+    for _ in range(3 * BATCH_SIZE):
         queue.put("u", event())
     await turns()
     assert (len(profiles.asked), told) == (1, [])
     profiles.gate.set()
-    await eventually(lambda: told.of("written") == 3 * ENOUGH + 1)
-    assert [len(batch) for batch in batches(profiles)] == [1, 3 * ENOUGH]
+    await eventually(lambda: told.of("written") == 3 * BATCH_SIZE + 1)
+    assert [len(batch) for batch in batches(profiles)] == [1, 3 * BATCH_SIZE]
 
 
 async def test_event_beyond_the_queue_limit_is_dropped_and_counted(
@@ -256,7 +256,7 @@ async def test_hanging_write_is_cancelled_at_its_timeout(
 async def test_closing_writes_the_waiting_events(patient: ProfileQueue, profiles: Moody, told: Told) -> None:
     """It writes the batch under way and later events, without waiting for more."""
     profiles.gate = asyncio.Event()
-    for _ in range(ENOUGH):
+    for _ in range(BATCH_SIZE):
         patient.put("u", event())
     await eventually(lambda: len(profiles.asked) == 1)
     patient.put("u", event())
@@ -264,8 +264,8 @@ async def test_closing_writes_the_waiting_events(patient: ProfileQueue, profiles
     await turns()
     profiles.gate.set()
     await closing
-    assert told == ["written"] * (ENOUGH + 1)
-    assert len(await known(profiles, "u")) == ENOUGH + 1
+    assert told == ["written"] * (BATCH_SIZE + 1)
+    assert len(await known(profiles, "u")) == BATCH_SIZE + 1
 
 
 async def test_closing_cancels_a_hanging_write_and_drops_the_rest(
@@ -274,14 +274,14 @@ async def test_closing_cancels_a_hanging_write_and_drops_the_rest(
     """Waiting batches are dropped, and new events are no longer taken."""
     monkeypatch.setattr("server.stages.remember.DRAIN_SECONDS", 0.02)
     profiles.mood = Mood.HANGS
-    for _ in range(ENOUGH):
+    for _ in range(BATCH_SIZE):
         patient.put("u", event())
     await eventually(lambda: len(profiles.asked) == 1)
     patient.put("u", event())
     await patient.aclose()
     patient.put("u", event())
     assert (profiles.cancelled, len(profiles.asked)) == (1, 1)
-    assert told == ["dropped"] * (ENOUGH + 2)
+    assert told == ["dropped"] * (BATCH_SIZE + 2)
 
 
 async def test_closing_an_unused_queue_writes_nothing(queue: ProfileQueue, profiles: Moody, told: Told) -> None:

@@ -8,7 +8,7 @@ from mcp_types.methods import serialize_server_result
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 from pydantic_core import to_json
 
-from server.results import FROM_ELSEWHERE, compact
+from server.results import UNTRUSTED_TEXT, compact
 from server.transport.mcp import METHOD, TEXT, serialize_result
 from tests.support.cases import cases
 
@@ -26,7 +26,7 @@ META = {"com.mangaassist/call": {"callId": "1", "degraded": [], "budget": {"turn
 @cases("value", VALUES)
 def test_serialized_result_equals_that_of_the_sdk(version: str, value: dict[str, Any], beside: list[dict[str, Any]]) -> None:
     failed = "error" in value
-    block = {"type": "text", "text": compact(value)} | ({} if failed else FROM_ELSEWHERE)
+    block = {"type": "text", "text": compact(value)} | ({} if failed else UNTRUSTED_TEXT)
     result = {
         "resultType": "complete",
         "content": [block, *beside],
