@@ -19,7 +19,7 @@ from server.stages.answer import StandbyLookup, no_standby
 from server.telemetry.audit import AuditLog
 from server.telemetry.events import Listeners, Observer, Sink
 from server.telemetry.metrics import Metrics
-from server.transport.http.reach import Reach
+from server.transport.http.reach import SessionRouter
 from server.transport.mcp import Protocol
 from session.memory import SessionMemory
 from session.redis.keyvalue import KeyValue
@@ -57,7 +57,7 @@ class Environment:
     policies: Policies = field(default_factory=Policies)
     second: StandbyLookup = no_standby
     bus: SubscriptionBus = field(default_factory=InMemorySubscriptionBus)
-    reach: Reach = field(default_factory=Reach)
+    reach: SessionRouter = field(default_factory=SessionRouter)
     key: FleetKey = field(default_factory=FleetKey)
     clocks: Clocks = field(default_factory=Clocks)
     listeners: Listeners = field(default_factory=Listeners)
@@ -90,4 +90,4 @@ class Application:
     listeners: Listeners
     clocks: Clocks
     prepared: Prepared
-    reach: Reach
+    reach: SessionRouter

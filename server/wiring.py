@@ -35,9 +35,9 @@ from server.telemetry.log_calls import CallLog, ExhaustedTurns
 from server.telemetry.log_output import dropped_lines
 from server.telemetry.metrics import Metrics, log_breaker_changes
 from server.tracing.opening import open_tracing
-from server.transport.changes import OwnUpdates, SharedBus
+from server.transport.changes import SessionUpdates, SharedBus
 from server.transport.mcp import Protocol
-from server.transport.relay.relayed import open_reach
+from server.transport.relay.relayed import open_router
 from server.version import VERSION
 from session.memory import SessionMemory
 from session.resilience.breaker import CircuitBreaker
@@ -194,7 +194,7 @@ async def _open_env(
         extensions=extensions,
         policies=policies,
         bus=bus,
-        reach=open_reach(settings, redis, key, identifier, stack, background, metrics.registry, local=local),
+        reach=open_router(settings, redis, key, identifier, stack, background, metrics.registry, local=local),
         key=key,
     )
 
@@ -221,7 +221,7 @@ def wire(settings: Settings, env: Environment) -> Application:
         identifiers=settings.identifiers,
         vocabulary=read_vocabulary(settings),
     )
-    own_updates = OwnUpdates(env.bus, memory)
+    own_updates = SessionUpdates(env.bus, memory)
     limits = CallerLimits(rate, by_address=not settings.loopback, clock=clock)
     lifecycle = Lifecycle(knows=lambda: env.flags.known)
     access = ToolAccess(env.registry, env.flags, CORE if settings.tools == "core" else None)

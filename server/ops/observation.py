@@ -16,7 +16,7 @@ from server.ops.figures import BUSY, DEPENDENCIES, DOCTOR, CallStatistics
 from server.ops.waterfalls import Waterfalls
 from server.runtime.health import Dependencies
 from server.telemetry.events import CallFinished
-from server.transport.http.reach import Reach
+from server.transport.http.reach import SessionRouter
 from server.version import VERSION
 from session.resilience.breaker import BreakerState, CircuitBreaker
 from session.resilience.clocks import Clock
@@ -56,7 +56,7 @@ def _scheme(url: str | None) -> str | None:
 class Replicas:
     """The replicas seen in the last five minutes, that is, those that exchanged a request with this one."""
 
-    def __init__(self, own: str, reach: Reach, clock: Clock) -> None:
+    def __init__(self, own: str, reach: SessionRouter, clock: Clock) -> None:
         self._own, self._reach, self._clock = own, reach, clock
         self._seen: dict[str, float] = {}
         self._looked_at = float("-inf")

@@ -33,7 +33,7 @@ from tools.resources.built_in import HISTORY
 
 
 @dataclass(frozen=True)
-class OwnUpdated(ResourceUpdated):
+class SessionResourceUpdated(ResourceUpdated):
     """The event that a resource changed for one session and user alone; `owner` is their hash (`session.keys.owner`)."""
 
     owner: str
@@ -41,7 +41,7 @@ class OwnUpdated(ResourceUpdated):
 
 def event_for(event: ServerEvent, owners: AbstractSet[str | None]) -> ServerEvent | None:
     """Returns the event to send to a client that listens as `owners`; None for an update of another owner."""
-    if isinstance(event, OwnUpdated):
+    if isinstance(event, SessionResourceUpdated):
         return ResourceUpdated(event.uri) if event.owner in owners else None
     return event
 
@@ -77,7 +77,7 @@ WINDOW_SECONDS = 1.0
 """Seconds between two notifications of the listeners of a growing session."""
 
 
-class OwnUpdates:
+class SessionUpdates:
     """Publishes updates of a session's own resources, if it has listeners: a mark in its Redis record tells every replica.
     The record expires half an hour after the last call, or ends with the session; then clients have to subscribe again."""
 
@@ -104,7 +104,7 @@ class OwnUpdates:
         """Publishes queued updates until cancelled."""
         while True:
             for each in await self._grown.take():
-                await self._bus.publish(OwnUpdated(HISTORY.uri, each))
+                await self._bus.publish(SessionResourceUpdated(HISTORY.uri, each))
             await asyncio.sleep(WINDOW_SECONDS)
 
 
@@ -123,7 +123,7 @@ def encode_event(event: ServerEvent, sender: str) -> bytes:
     """Encodes an event; `sender` is this process's name, by which it recognises its own messages."""
     fields = {"from": sender}
     if isinstance(event, ResourceUpdated):
-        fields |= {"resource": event.uri} | ({"owner": event.owner} if isinstance(event, OwnUpdated) else {})
+        fields |= {"resource": event.uri} | ({"owner": event.owner} if isinstance(event, SessionResourceUpdated) else {})
     else:
         fields["list"] = next(name for name, each in LISTS.items() if each == event)
     return json.dumps(fields, ensure_ascii=False).encode("utf-8", "replace")
@@ -141,7 +141,7 @@ def decode_event(message: bytes, own: str) -> ServerEvent | None:
         case {"from": sender} if sender == own:
             return None
         case {"resource": str(uri), "owner": event_owner}:
-            return OwnUpdated(uri, event_owner) if isinstance(event_owner, str) else None
+            return SessionResourceUpdated(uri, event_owner) if isinstance(event_owner, str) else None
         case {"resource": str(uri)}:
             return ResourceUpdated(uri)
         case {"list": str(name)}:

@@ -27,7 +27,7 @@ from server.identity.tool_access import ToolAccess
 from server.pipeline import Pipeline
 from server.results import UNTRUSTED_TEXT, call_tool_result
 from server.runtime.fleet_key import FleetKey
-from server.transport.changes import OwnUpdates
+from server.transport.changes import SessionUpdates
 from server.transport.http.direct_calls import DirectTools
 from server.transport.http.slots import Subscriptions
 from server.transport.listeners import ToolListChanges, Watchers
@@ -176,7 +176,7 @@ class Protocol:
         pipeline: Pipeline,
         on_sent: Callable[[Call], None],
         bus: SubscriptionBus,
-        own_updates: OwnUpdates,
+        own_updates: SessionUpdates,
         key: FleetKey,
         extensions: Iterable[Extension] = (),
     ) -> None:

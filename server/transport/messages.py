@@ -25,7 +25,7 @@ TOO_DEEP = f"A message is nested at most {DEEPEST} deep."
 NO_BRACKETS = bytes(each for each in range(256) if each not in b"[]{}")
 
 
-def find_excess(data: bytes | bytearray) -> str | None:
+def reason_too_large(data: bytes | bytearray) -> str | None:
     """Returns why a message is refused before it is parsed, or None. Takes linear time, about that of a copy. Never counts
     fewer values and levels than a parser would find, even in malformed JSON."""
     if b"\0" in data:

@@ -13,7 +13,7 @@ from pydantic import ConfigDict
 from server.call import Call, Outcome, Principal
 from server.identity.tool_access import ToolAccess, allows_tool
 from server.results import content_blocks, envelope, within_bounds
-from server.transport.changes import OwnUpdates
+from server.transport.changes import SessionUpdates
 from server.transport.listeners import Watchers
 from server.transport.messages import Extensions
 from server.transport.request import Callers, Calls, Context, LogLevels, refuse_cursor
@@ -102,7 +102,7 @@ class PrimitiveMethods:
         callers: Callers,
         calls: Calls,
         watchers: Watchers,
-        updates: OwnUpdates,
+        updates: SessionUpdates,
         levels: LogLevels,
     ) -> None:
         self._primitives = primitives

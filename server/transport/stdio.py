@@ -21,7 +21,7 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from pydantic_core import from_json
 
-from server.transport.messages import InvalidBatch, error_for, find_excess, has_batches, is_array, split_batch
+from server.transport.messages import InvalidBatch, error_for, has_batches, is_array, reason_too_large, split_batch
 
 
 class Lines:
@@ -54,7 +54,7 @@ class Lines:
 
     async def _find_excess(self, line: bytes) -> str | None:
         if len(line) <= self._most:
-            return find_excess(line)
+            return reason_too_large(line)
         while line and not line.endswith(b"\n"):
             line = await anyio.to_thread.run_sync(self._source.readline, self._most)
         return f"A message has at most {self._most} bytes."

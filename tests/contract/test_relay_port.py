@@ -12,7 +12,7 @@ import pytest
 
 from server.transport.relay import carriers
 from server.transport.relay.carriers import LARGEST_MESSAGE, RedisRelay, SocketRelay
-from server.transport.relay.port import READY_SECONDS, Gone, Relay, Unreached, new_name
+from server.transport.relay.port import READY_SECONDS, ProcessEnded, Relay, Unreached, new_name
 from session.keys import relay, relay_alive
 from session.redis.address import RedisAddress
 from session.redis.multiplexed import MultiplexedRedis
@@ -129,7 +129,7 @@ async def test_largest_message_arrives_whole_and_leaves_no_key(processes: tuple[
 
 async def test_unknown_process_is_reported_as_gone(processes: tuple[Process, Process]) -> None:
     one, _ = processes
-    with pytest.raises(Gone):
+    with pytest.raises(ProcessEnded):
         await one.relay.send(new_name(), b"anybody")
     assert len(await one.relay.find_ended(["0" * 12])) == 1
 
@@ -137,7 +137,7 @@ async def test_unknown_process_is_reported_as_gone(processes: tuple[Process, Pro
 async def test_large_message_to_an_unknown_process_is_not_stored(processes: tuple[Process, Process]) -> None:
     """Otherwise a client that invents names of processes would fill Redis."""
     one, _ = processes
-    with pytest.raises(Gone):
+    with pytest.raises(ProcessEnded):
         await one.relay.send(new_name(), bytes(8 * LARGEST_MESSAGE))
     if isinstance(one.relay, RedisRelay):
         assert not [key for key in await all_keys(one.relay._redis) if b":message:" in key]
@@ -148,7 +148,7 @@ async def test_process_that_announced_its_end_is_gone_at_once(processes: tuple[P
     await one.relay.send(two.relay.own, b"still there")
     await eventually(lambda: two.heard)
     await two.end(said=True)
-    with pytest.raises(Gone):
+    with pytest.raises(ProcessEnded):
         await one.relay.send(two.relay.own, b"anybody")
     assert await one.relay.find_ended([two.relay.own, one.relay.own]) == {two.relay.own}
 
@@ -163,7 +163,7 @@ async def test_killed_process_is_unreached_and_soon_reported_as_gone(processes: 
         try:
             await one.relay.send(two.relay.own, b"anybody")
         except Unreached as failure:
-            return isinstance(failure, Gone)
+            return isinstance(failure, ProcessEnded)
         return False
 
     async with asyncio.timeout(30):
@@ -179,7 +179,7 @@ async def test_unreached_process_with_a_live_key_is_not_gone(valkey: RedisAddres
         await ask(redis, "SET", relay_alive(other), 1, "PX", 60_000)
         with pytest.raises(Unreached) as raised:
             await one.relay.send(other, b"anybody")
-        assert not isinstance(raised.value, Gone)
+        assert not isinstance(raised.value, ProcessEnded)
         assert await one.relay.find_ended([other]) == set()
 
 
@@ -188,7 +188,7 @@ async def test_process_is_not_reported_as_gone_right_after_redis_recovered(valke
     async with reached(valkey) as redis, started(lambda: RedisRelay(redis, time.monotonic)) as one:
         with pytest.raises(Unreached) as raised:
             await one.relay.send(new_name(), b"anybody")
-        assert not isinstance(raised.value, Gone)
+        assert not isinstance(raised.value, ProcessEnded)
         assert await one.relay.find_ended([new_name()]) == set()
 
 

@@ -46,7 +46,7 @@ def refuse_unless_initialize(body: bytes | None, posted: Posted | None) -> JSONR
     return refusal(INVALID_REQUEST, NO_SESSION)
 
 
-class PlainRefusals:
+class SanitizingSend:
     """An ASGI `send` that replaces the SDK validator's text in a 400, since it repeats the request. Holds back the response
     head until the body, whose length it states, is known."""
 
@@ -87,7 +87,7 @@ ENDED = "The server has ended before it answered."
 END_SECONDS = 0.1
 
 
-class AnsweredSend:
+class FinalErrorSend:
     """An ASGI `send` for the response to the request with id `number` (None: the message is no request). Adds an error event
     to an SSE stream that would end without the answer."""
 

@@ -187,7 +187,7 @@ class Addon:
         """Closes the addon's open connections."""
 
 
-class Upgrades(Addon):
+class UpgradeAddon(Addon):
     """Connections that switch from HTTP to another protocol. `most` is their maximum, in addition to HTTP's."""
 
     most: int = 0
@@ -204,7 +204,7 @@ class HttpApp:
     asgi: Starlette
     streams: SseStreams
     endpoint: McpEndpoint
-    upgrades: Upgrades
+    upgrades: UpgradeAddon
     addons: Sequence[Addon]
 
     def whole(self) -> ASGIApp:
@@ -225,13 +225,13 @@ def http_app(
     app: Application,
     port: int,
     probes: Probes | None = None,
-    upgrades: Upgrades | None = None,
+    upgrades: UpgradeAddon | None = None,
     addons: Sequence[Addon] = (),
 ) -> HttpApp:
     """Assembles the application. `port` is the port in use, which MANGA_PORT=0 leaves to the system; `probes` may report on
     more than this process."""
     probes = probes or Probes(app.lifecycle, app.dependencies, app.metrics)
-    upgrades = upgrades or Upgrades()
+    upgrades = upgrades or UpgradeAddon()
     addons = (*addons, upgrades)
     protocol, reach = app.protocol, app.reach
     challenge = Challenge(settings.jwt_issuer, lambda: _scopes(app), settings.shop_name)

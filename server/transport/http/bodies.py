@@ -12,14 +12,14 @@ from starlette.types import Message, Receive, Scope
 
 from server.transport.http.responses import busy, plain
 from server.transport.http.slots import FULL, METHOD, Subscriptions, customer_of
-from server.transport.messages import NO_EXTENSIONS, Extensions, Posted, find_excess
+from server.transport.messages import NO_EXTENSIONS, Extensions, Posted, reason_too_large
 
 MOST_HEADERS = 100
 MOST_HEADER_BYTES = 16 * 1024
 """Maximum bytes of all headers: several times a token, baggage and what proxies add."""
 MOST_TARGET_BYTES = 8 * 1024
 
-AT_ONCE = 6
+MESSAGES_PER_ROUND = 6
 """Messages of one holder per round of the event loop. Calls that pass together share round trips to Redis: one by one, each
 would cost half as much again. Each delays the other holders by a millisecond or two."""
 STATED = tuple(
@@ -53,7 +53,7 @@ class FairQueue:
         loop = asyncio.get_running_loop()
         if not self._passed:
             loop.call_soon(self._end_round)
-        if self._passed[holder] < AT_ONCE:
+        if self._passed[holder] < MESSAGES_PER_ROUND:
             self._passed[holder] += 1
             return
         turn = loop.create_future()
@@ -69,7 +69,7 @@ class FairQueue:
 
     def _pass_next(self, holder: str, waiting: dict[bytes, deque[asyncio.Future[None]]]) -> None:
         """Passes the holder's next messages, one of each customer in turn; skips cancelled ones."""
-        while waiting and self._passed[holder] < AT_ONCE:
+        while waiting and self._passed[holder] < MESSAGES_PER_ROUND:
             customer = next(iter(waiting))
             turns = waiting.pop(customer)
             first = turns.popleft()
@@ -82,7 +82,7 @@ class FairQueue:
             del self._waiting[holder]
 
 
-TOGETHER = 256
+TOTAL_FACTOR = 256
 Headers = Iterable[tuple[bytes, bytes]]
 
 
@@ -111,7 +111,7 @@ class Bodies(UnfinishedMessages):
     """Reads bodies of at most `most` bytes each, and 256 times that in total: many slow uploads add up."""
 
     def __init__(self, most: int) -> None:
-        super().__init__(TOGETHER * most)
+        super().__init__(TOTAL_FACTOR * most)
         self._most = most
         self._queue = FairQueue()
 
@@ -132,7 +132,7 @@ class Bodies(UnfinishedMessages):
                     return busy("There are as many messages on their way as this server reads at once.")
                 if not part.get("more_body", False):
                     await self.wait_turn(holder, customer_of_message(body, headers))
-                    return bytes(body) if (excess := find_excess(body)) is None else plain(413, excess)
+                    return bytes(body) if (excess := reason_too_large(body)) is None else plain(413, excess)
         finally:
             self.hold(holder, -len(body))
 

@@ -12,7 +12,7 @@ Read = Callable[[Receive, str, Iterable[tuple[bytes, bytes]]], Awaitable[bytes |
 """Reads a whole body for a holder within limits, or returns the refusal (`bodies.Bodies.read`)."""
 
 
-class Reach:
+class SessionRouter:
     """Request routing of a single process, which serves its own sessions. `own` is its name among several, else None."""
 
     @property

@@ -26,7 +26,7 @@ from starlette.types import Receive, Scope, Send
 
 from server.transport.http.bodies import Admission, Bodies
 from server.transport.http.direct_calls import DirectCalls, DirectTools
-from server.transport.http.reach import Reach
+from server.transport.http.reach import SessionRouter
 from server.transport.http.responses import busy, plain, wait_until_idle
 from server.transport.http.slots import Slots, customer_of, holder_of, owner_of
 from server.transport.http.streams import HEADERS, MESSAGES, STREAM, Incoming, Outgoing, Refused, Stream, admit
@@ -144,7 +144,7 @@ class Streams:
 class SseStreams(Streams):
     """The SSE streams. `new_name` returns the name of a new one."""
 
-    new_name: Callable[[], Awaitable[str]] = field(default_factory=lambda: Reach().new_name)
+    new_name: Callable[[], Awaitable[str]] = field(default_factory=lambda: SessionRouter().new_name)
 
     def __post_init__(self) -> None:
         super().__post_init__()

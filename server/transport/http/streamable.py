@@ -16,7 +16,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
-from server.transport.http.answers import AnsweredSend, PlainRefusals, is_stream, refusal, refuse_unless_initialize
+from server.transport.http.answers import FinalErrorSend, SanitizingSend, is_stream, refusal, refuse_unless_initialize
 from server.transport.http.authorization import ScopeCheck
 from server.transport.http.bodies import Admission, Bodies, customer_of_message, replay_body
 from server.transport.http.direct_calls import DirectTools, PlainCalls
@@ -172,7 +172,7 @@ class McpEndpoint:
             return
         if scope["method"] != "POST":
             # Other methods have no body: the SDK would read and keep one, outside our limits.
-            await self._pass_on(None, None, scope, replay_body(b"", receive), PlainRefusals(send))
+            await self._pass_on(None, None, scope, replay_body(b"", receive), SanitizingSend(send))
             return
         # Read here, since the SDK logs a traceback for each client that disconnects within its body.
         body = await self._bodies.read(receive, holder_of(scope), scope["headers"])
@@ -186,7 +186,7 @@ class McpEndpoint:
 
     async def _serve_one(self, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves or refuses one message."""
-        send = notifying_send(scope, PlainRefusals(send))
+        send = notifying_send(scope, SanitizingSend(send))
         posted = Posted.from_body(body)
         if posted is not None:
             bad = refusal(types.INVALID_REQUEST, BAD_ID) if posted.has_bad_id else None
@@ -196,7 +196,7 @@ class McpEndpoint:
             if refused is not None:
                 await refused(scope, receive, send)
                 return
-        answered = AnsweredSend(send, posted.number if posted and posted.is_strict else None)
+        answered = FinalErrorSend(send, posted.number if posted and posted.is_strict else None)
         try:
             await self._pass_on(body, posted, scope, receive, answered)
         finally:

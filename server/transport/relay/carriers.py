@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from server.transport.relay.port import Gone, Missed, Receive, Relay, Seal, Unreached, Unsure
+from server.transport.relay.port import DeliveryUnknown, Missed, ProcessEnded, Receive, Relay, Seal, Unreached
 from session.failures import MemoryUnavailable, Unanswered
 from session.keys import relay, relay_alive, relay_message
 from session.redis.keyvalue import Command, Reply
@@ -60,7 +60,7 @@ class SocketRelay(Relay):
         for name in names:
             try:
                 await self._connect(name)
-            except Gone:
+            except ProcessEnded:
                 found.add(name)
             except Unreached:
                 pass
@@ -97,7 +97,7 @@ class SocketRelay(Relay):
         await asyncio.to_thread(self._path(self.own).unlink, missing_ok=True)
 
     async def _connect(self, to: str) -> asyncio.Transport:
-        """Returns the connection to that process. Raises `Gone`, `Unreached`."""
+        """Returns the connection to that process. Raises `ProcessEnded`, `Unreached`."""
         known = self._outgoing.get(to)
         if known is not None and not known.is_closing():
             return known
@@ -107,7 +107,7 @@ class SocketRelay(Relay):
         try:
             return await asyncio.shield(self._dialling[to])
         except (FileNotFoundError, ConnectionRefusedError):
-            raise Gone from None
+            raise ProcessEnded from None
         except (OSError, TimeoutError):
             raise Unreached from None
 
@@ -168,12 +168,12 @@ class RedisRelay(Relay):
         await self._publish_heard(to, message)
 
     async def _publish_heard(self, to: str, message: bytes) -> None:
-        """Publishes a message, again until that process receives it. Raises `Gone`, `Unsure` or `Unreached`."""
+        """Publishes a message until that process receives it. Raises `ProcessEnded`, `DeliveryUnknown` or `Unreached`."""
         command = Command((self._publish, relay(to), message))
         give_up = self._clock() + SEARCH_SECONDS
         while not await self._run(command):
             if self._is_settled() and to in await self.find_ended([to]):
-                raise Gone
+                raise ProcessEnded
             if self._clock() >= give_up:
                 raise Unreached
             await asyncio.sleep(AGAIN_SECONDS)
@@ -259,11 +259,11 @@ class RedisRelay(Relay):
         return self._subscriber.listening.is_set() and self._clock() - self._begun_at > SETTLED_SECONDS
 
     async def _run(self, command: Command) -> Reply:
-        """Runs a command. Raises `Unreached` if Redis does not answer or refuses it, `Unsure` if it may have run."""
+        """Runs a command. Raises `Unreached` if Redis is silent or refuses it, `DeliveryUnknown` if it may have run."""
         try:
             (reply,) = await self._redis.trip([command], Deadline.after(TRIP_SECONDS, self._clock))
         except Unanswered:
-            raise Unsure from None
+            raise DeliveryUnknown from None
         except MemoryUnavailable:
             raise Unreached from None
         if isinstance(reply, Exception):

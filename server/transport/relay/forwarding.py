@@ -26,16 +26,16 @@ from server.transport.relay.port import (
     MESSAGES,
     SESSIONS,
     UNREACHED,
+    Ack,
     Ask,
-    Gone,
-    Left,
+    Cancel,
+    DeliveryUnknown,
     Part,
+    ProcessEnded,
     Progress,
     Relay,
     RelayMetrics,
-    Taken,
     Unreached,
-    Unsure,
     wait_for,
 )
 from session.resilience.tasks import Tasks
@@ -127,7 +127,7 @@ class Forwarder:
             passing = self._pass_back(ask, answer, body, send)
             # A message to an SSE stream is accepted or refused at once, and stays accepted when its client leaves.
             await (passing if to == MESSAGES else _while_connected(receive, asyncio.ensure_future(passing)))
-        except Gone:
+        except ProcessEnded:
             outcome = GONE
             not_found = refusal(INVALID_REQUEST, "Session not found", 404)  # as the owner would respond
             await (not_found if to == SESSIONS else plain(404, "There is no such session."))(scope, receive, send)
@@ -141,9 +141,9 @@ class Forwarder:
             del self._open[number]
             self._metrics.count_forwarded(outcome)
             if answer.sent and not answer.is_whole:
-                self._leave(owner, Left(self._relay.own, number, to))
+                self._leave(owner, Cancel(self._relay.own, number, to))
 
-    def acknowledge(self, taken: Taken) -> None:
+    def acknowledge(self, taken: Ack) -> None:
         """Notes that the owner is serving the request."""
         answer = self._open.get(taken.number)
         if answer is not None and answer.owner == taken.sender:
@@ -156,7 +156,7 @@ class Forwarder:
             answer.add(part)
         elif part.more or part.status == ACCEPTED:
             of = MESSAGES if part.status == ACCEPTED else SESSIONS
-            self._leave(part.sender, Left(self._relay.own, part.number, of))
+            self._leave(part.sender, Cancel(self._relay.own, part.number, of))
 
     def owners(self) -> set[str]:
         return {answer.owner for answer in self._open.values()}
@@ -168,15 +168,15 @@ class Forwarder:
                 answer.lose()
 
     async def aclose(self) -> None:
-        """Gives pending `Left` frames a quarter of a second to be sent."""
+        """Gives pending `Cancel` frames a quarter of a second to be sent."""
         await self._leaving.aclose(0.25)
 
-    def _leave(self, owner: str, left: Left) -> None:
+    def _leave(self, owner: str, left: Cancel) -> None:
         self._leaving.start(self._send_left(owner, left.encode()), "relay-leave")
 
     async def _send_left(self, owner: str, message: bytes) -> None:
-        """Sends a `Left` frame until it arrives: else the owner would keep a stream that blocks the client's next one."""
-        with suppress(TimeoutError, Gone):
+        """Sends a `Cancel` frame until it arrives: else the owner would keep a stream that blocks the client's next one."""
+        with suppress(TimeoutError, ProcessEnded):
             async with asyncio.timeout(LEAVE_SECONDS):
                 await self._relay.send_until_received(owner, message, LEAVE_AGAIN_SECONDS)
 
@@ -204,17 +204,17 @@ class Forwarder:
 
     async def _first_part(self, ask: Ask, answer: Answer) -> Part:
         """Sends the request, again until its arrival is known (the owner runs it once), and returns the first part of the
-        answer. Raises `Gone`, `Lost`, or `Unreached` without a frame of the owner."""
+        answer. Raises `ProcessEnded`, `Lost`, or `Unreached` without a frame of the owner."""
         message = ask.encode()
         give_up = time.monotonic() + self._patience_seconds
         while True:
             try:
                 await self._relay.send(answer.owner, message)
                 answer.sent = True
-            except Unsure:
+            except DeliveryUnknown:
                 answer.sent = True
             except Unreached as failure:
-                if isinstance(failure, Gone) or not answer.sent:
+                if isinstance(failure, ProcessEnded) or not answer.sent:
                     raise
             left = give_up - time.monotonic()
             if await wait_for(answer.begun, max(0.0, min(AGAIN_SECONDS, left))):
@@ -227,7 +227,7 @@ class Forwarder:
                 raise Unreached
 
     async def _pass_back(self, ask: Ask, answer: Answer, body: bytes, send: Send) -> None:
-        """Passes the answer to the client. Raises `Lost`, `Gone` or `Unreached` if nothing has arrived. An answer lost later
+        """Passes the answer to the client. Raises `Lost`, `ProcessEnded` or `Unreached` if nothing has arrived. A later loss
         ends with errors for all unanswered requests in `body`: a stream that just ended would leave its client waiting."""
         part = await self._first_part(ask, answer)
         await send({"type": "http.response.start", "status": part.status, "headers": part.headers})

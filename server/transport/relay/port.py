@@ -49,7 +49,7 @@ class _Frame:
 class Ask(_Frame):
     """A forwarded request with its whole body. `sender` waits for the answer under `number`; `user` is the authenticated
     principal, `waited_ms` the time since its arrival. It contains no tokens: `bearer` and `tokens` are what they prove
-    (`server.call.Vouched`). At most `window` parts are sent before the client has taken them; 0 means no limit."""
+    (`server.call.VerifiedIdentity`). At most `window` parts are sent before the client has taken them; 0 means no limit."""
 
     to: str
     method: str
@@ -93,7 +93,7 @@ class Part(_Frame):
 
 
 @dataclass(frozen=True, config={"populate_by_name": True})
-class Left(_Frame):
+class Cancel(_Frame):
     """The sender no longer waits for the answer to `number`. If `of` is `MESSAGES`, its client was told to retry."""
 
     of: str = SESSIONS
@@ -102,7 +102,7 @@ class Left(_Frame):
 
 
 @dataclass(frozen=True, config={"populate_by_name": True})
-class Taken(_Frame):
+class Ack(_Frame):
     """Request `number` has arrived and is being served."""
 
     _: KW_ONLY
@@ -118,7 +118,7 @@ class Progress(_Frame):
     k: Literal["progress"] = "progress"
 
 
-Frame = Ask | Part | Left | Taken | Progress
+Frame = Ask | Part | Cancel | Ack | Progress
 FRAME: TypeAdapter[Frame] = TypeAdapter(Annotated[Frame, Field(discriminator="k")])
 
 
@@ -135,11 +135,11 @@ class Unreached(Exception):
     """Raised when no process has received the message."""
 
 
-class Unsure(Unreached):
+class DeliveryUnknown(Unreached):
     """Raised when the message was sent, but it is unknown whether it was received."""
 
 
-class Gone(Unreached):
+class ProcessEnded(Unreached):
     """Raised when the process has ended, and its sessions with it."""
 
 
@@ -186,14 +186,14 @@ class Relay(ABC):
     @abstractmethod
     async def send(self, to: str, message: bytes) -> None:
         """Sends a message once and in order, except that large messages may be overtaken. It may be lost with the
-        connection, which the receiver learns through `Missed`. Raises `Gone`, `Unsure` or `Unreached`."""
+        connection, which the receiver learns through `Missed`. Raises `ProcessEnded`, `DeliveryUnknown` or `Unreached`."""
 
     async def send_until_received(self, to: str, message: bytes, again_seconds: float) -> None:
-        """Sends a message, again every `again_seconds` until it arrives. Raises `Gone`."""
+        """Sends a message, again every `again_seconds` until it arrives. Raises `ProcessEnded`."""
         while True:
             try:
                 return await self.send(to, message)
-            except Gone:
+            except ProcessEnded:
                 raise
             except Unreached:
                 await asyncio.sleep(again_seconds)

@@ -21,7 +21,7 @@ from server.config.settings import Settings
 from server.identity import Identifier
 from server.runtime.fleet_key import FleetKey
 from server.runtime.lifecycle import Background
-from server.transport.http.reach import Reach, Read
+from server.transport.http.reach import Read, SessionRouter
 from server.transport.http.slots import holder_of
 from server.transport.relay.carriers import RedisRelay, SocketRelay
 from server.transport.relay.forwarding import Forwarder
@@ -29,14 +29,14 @@ from server.transport.relay.port import (
     MESSAGES,
     NAME,
     SESSIONS,
+    Ack,
     Ask,
-    Left,
+    Cancel,
     Part,
     Progress,
     Relay,
     RelayMetrics,
     Seal,
-    Taken,
     decode,
 )
 from server.transport.relay.serving import ForwardedRequests
@@ -54,7 +54,7 @@ WATCH_SECONDS = 0.5
 ID = b"mcp-session-id"
 
 
-class RelayReach(Reach):
+class RelayRouter(SessionRouter):
     """Reaches the sessions of other processes over a relay. An owner has to respond within `patience_seconds`."""
 
     def __init__(self, relay: Relay, patience_seconds: float, metrics: RelayMetrics, identifier: Identifier) -> None:
@@ -142,11 +142,11 @@ class RelayReach(Reach):
         match decode(message):
             case Ask() as ask:
                 self._served.begin(ask)
-            case Left() as left:
+            case Cancel() as left:
                 self._served.leave(left)
             case Progress() as progress:
                 self._served.note_progress(progress)
-            case Taken() as taken:
+            case Ack() as taken:
                 self._forwarder.acknowledge(taken)
             case Part() as part:
                 self._forwarder.add_part(part)
@@ -176,7 +176,7 @@ GRACE_SECONDS = 1.0
 """Seconds beyond a turn's budget in which an owner has to respond; the request may have been lost on the way."""
 
 
-def open_reach(
+def open_router(
     settings: Settings,
     redis: Redis,
     key: FleetKey,
@@ -186,19 +186,18 @@ def open_reach(
     registry: CollectorRegistry,
     *,
     local: bool,
-) -> Reach:
-    """Opens the relay until the stack closes, or a plain `Reach` without other processes. `local` is True for stdio, which
-    has one session."""
+) -> SessionRouter:
+    """Opens the relay until the stack closes, or a plain `SessionRouter` without other processes. `local`: for stdio."""
     relay: Relay
     if local or settings.relay == "off":
-        return Reach()
+        return SessionRouter()
     if settings.relay.startswith("unix:"):
         relay = SocketRelay(Path(urlsplit(settings.relay).path))
     elif settings.redis_url.startswith("embedded"):
-        return Reach()
+        return SessionRouter()
     else:
         relay = RedisRelay(redis, time.monotonic, Seal(key))
-    reach = RelayReach(relay, settings.turn_budget_ms / 1000 + GRACE_SECONDS, RelayMetrics(registry), identifier)
+    reach = RelayRouter(relay, settings.turn_budget_ms / 1000 + GRACE_SECONDS, RelayMetrics(registry), identifier)
     background.run("relay", reach.keep)
     stack.push_async_callback(reach.aclose)
     return reach

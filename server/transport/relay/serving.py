@@ -20,14 +20,14 @@ from server.transport.http.responses import busy
 from server.transport.relay.forwarding import ACCEPTED, unavailable
 from server.transport.relay.port import (
     MESSAGES,
+    Ack,
     Ask,
-    Gone,
-    Left,
+    Cancel,
     Pairs,
     Part,
+    ProcessEnded,
     Progress,
     Relay,
-    Taken,
     Unreached,
     wait_for,
 )
@@ -91,7 +91,7 @@ class ResponseSender:
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await self._relay.send_until_received(self._ask.sender, part.encode(), AGAIN_SECONDS)
-        except (Gone, TimeoutError):
+        except (ProcessEnded, TimeoutError):
             self._left.set()
 
     async def _wait_for_reader(self) -> None:
@@ -167,7 +167,7 @@ class ForwardedRequests:
         app = Response(status_code=ACCEPTED) if self._is_retry(ask) else self._apps[ask.to]
         self._tasks.start(self._serve(served, app), "relay-serve")
 
-    def leave(self, left: Left) -> None:
+    def leave(self, left: Cancel) -> None:
         """Notes that a client has gone. A message that has run although its client was told to retry is remembered."""
         key = left.sender, left.number
         if (served := self._open.get(key)) is not None:
@@ -238,7 +238,7 @@ class ForwardedRequests:
     async def _acknowledge(self, ask: Ask, seconds: float) -> None:
         await asyncio.sleep(seconds)
         with suppress(Unreached):
-            await self._relay.send(ask.sender, Taken(self._relay.own, ask.number).encode())
+            await self._relay.send(ask.sender, Ack(self._relay.own, ask.number).encode())
 
 
 def _scope(ask: Ask) -> Scope:

@@ -22,8 +22,8 @@ from uvicorn.protocols.utils import ClientDisconnected
 from server.config.settings import Settings
 from server.identity import InvalidToken, KeysUnavailable, TrustStated
 from server.identity.request_metadata import bearer_of
-from server.transport.http.app import Upgrades
-from server.transport.http.bodies import TOGETHER, Admission, Bodies, UnfinishedMessages, replay_body
+from server.transport.http.app import UpgradeAddon
+from server.transport.http.bodies import TOTAL_FACTOR, Admission, Bodies, UnfinishedMessages, replay_body
 from server.transport.http.connection import Connections
 from server.transport.http.responses import busy, plain, wait_until_idle
 from server.transport.http.slots import NoRoom, customer_of, holder_of, owner_of
@@ -61,13 +61,13 @@ class Frames(Outgoing):
             await self._send({"type": "websocket.close", "code": self.code})
 
 
-LOOK_SECONDS = 5.0
+RECHECK_SECONDS = 5.0
 """Seconds between verifications of a token. Each costs some microseconds: the result is cached until the token expires."""
 Admit = Callable[[str | None], Awaitable[str | None]]
 """`Identifier.admit`: bearer token to principal."""
 
 
-Proof = Callable[[], Awaitable[bool]]
+TokenStillValid = Callable[[], Awaitable[bool]]
 """Returns True if the bearer that opened the WebSocket is still valid, or cannot be verified at the moment."""
 PATH = "/ws"
 UPGRADE = "manga.upgrade"
@@ -144,7 +144,7 @@ class WebSockets(Streams):
             pass
         return True
 
-    async def _read(self, stream: Stream, frames: Frames, proof: Proof, scope: Scope, receive: Receive) -> None:
+    async def _read(self, stream: Stream, frames: Frames, proof: TokenStillValid, scope: Scope, receive: Receive) -> None:
         """Reads messages until the client leaves, sends a binary frame, or its token is invalid; then its calls end."""
         common = {STREAM: secrets.token_hex(16), TRANSPORT: "websocket"}
         try:
@@ -178,23 +178,23 @@ async def _receive_nothing() -> Message:
     return {"type": "http.disconnect"}
 
 
-async def _end_unproven(stream: Stream, frames: Frames, proof: Proof) -> None:
+async def _end_unproven(stream: Stream, frames: Frames, proof: TokenStillValid) -> None:
     """Ends a connection whose bearer expires, even a silent one; calls under way are answered, within a moment."""
     while await proof():  # noqa: ASYNC110 - nothing signals that a token has expired or was revoked
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(RECHECK_SECONDS)
     await wait_until_idle(stream.busy)
     frames.code = UNPROVEN
     stream.incoming.end()
 
 
-class WebSocketUpgrades(Upgrades):
+class WebSocketUpgrades(UpgradeAddon):
     """Admits as many WebSockets as SSE streams."""
 
     def __init__(self, settings: Settings, app: Application) -> None:
         bodies, admission = Bodies(settings.max_body_bytes), Admission(app.protocol.subscriptions, app.protocol.extensions)
         gauge = Gauge("manga_websockets", "Open WebSockets.", registry=app.metrics.registry)
         self.most, self._most_bytes = settings.max_sse_sessions, settings.max_body_bytes
-        self._unfinished = UnfinishedMessages(TOGETHER * settings.max_body_bytes)
+        self._unfinished = UnfinishedMessages(TOTAL_FACTOR * settings.max_body_bytes)
         protocol, admit_bearer = app.protocol, app.identifier.admit
         self._sockets = WebSockets(
             protocol.mcp, self.most, bodies, admission, gauge, admit_bearer=admit_bearer, direct=protocol.direct
@@ -225,5 +225,5 @@ class WebSocketUpgrades(Upgrades):
         await self._sockets.close_all()
 
 
-def open_websockets(settings: Settings, app: Application) -> Upgrades:
-    return WebSocketUpgrades(settings, app) if settings.websocket else Upgrades()
+def open_websockets(settings: Settings, app: Application) -> UpgradeAddon:
+    return WebSocketUpgrades(settings, app) if settings.websocket else UpgradeAddon()

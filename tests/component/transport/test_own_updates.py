@@ -12,7 +12,7 @@ import pytest
 from mcp.client import Client
 from mcp.server.subscriptions import ResourceUpdated, ServerEvent
 
-from server.transport.changes import OwnUpdated, decode_event, encode_event
+from server.transport.changes import SessionResourceUpdated, decode_event, encode_event
 from session.keys import owner
 from tests.support.cases import cases
 from tests.support.inmemory import LEGACY_WORDS, connected
@@ -143,7 +143,7 @@ async def test_listener_is_notified_of_calls_on_another_replica_by_a_hash(opener
         assert (heard, len(messages)) == ([], 1)
         assert not any(word in messages[0] for word in (b"session-one", b"somebody"))
         event = decode_event(messages[0], "here")
-        assert event == OwnUpdated(HISTORY, owner("session-one", "somebody@example.org"))
+        assert event == SessionResourceUpdated(HISTORY, owner("session-one", "somebody@example.org"))
         await own.publish(event)
         await asyncio.sleep(LONG_AFTER)
         assert heard == [HISTORY]

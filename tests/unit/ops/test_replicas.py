@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from server.ops.observation import FORGOTTEN_SECONDS, LOOK_SECONDS, MOST_REPLICAS, Replicas
-from server.transport.http.reach import Reach
+from server.transport.http.reach import SessionRouter
 from tests.support.clocks import HandClock
 
 
-class Reaches(Reach):
+class Reaches(SessionRouter):
     def __init__(self, *names: str) -> None:
         self.names = set(names)
         self.looked = 0

@@ -8,7 +8,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive
 
-from server.transport.http.bodies import AT_ONCE, TOGETHER, Bodies, replay_body
+from server.transport.http.bodies import MESSAGES_PER_ROUND, TOTAL_FACTOR, Bodies, replay_body
 from server.transport.messages import MOST_VALUES
 
 MOST = 100
@@ -53,7 +53,7 @@ async def test_bodies_in_transit_share_a_byte_limit_and_the_largest_holder_gets_
     """503 for one that holds as much as is left; whoever holds less has room, and there is more of it when some are whole,
     or given up."""
     bodies, end = Bodies(MOST), asyncio.Event()
-    half = TOGETHER // 2
+    half = TOTAL_FACTOR // 2
     slow = [asyncio.create_task(bodies.read(sender(b"x" * MOST, then=end), "a")) for _ in range(half)]
     await asyncio.sleep(0)
     assert status(await bodies.read(sender(b"x"), "a")) == 503
@@ -92,8 +92,8 @@ async def test_complete_bodies_are_released_in_rounds_across_holders() -> None:
         await bodies.read(sender(b"{}", then=end), holder)
         order.append(holder)
 
-    tasks = [asyncio.create_task(one(holder)) for holder in [*["greedy"] * (20 * AT_ONCE), "modest"]]
+    tasks = [asyncio.create_task(one(holder)) for holder in [*["greedy"] * (20 * MESSAGES_PER_ROUND), "modest"]]
     await asyncio.sleep(0)
     end.set()
     await asyncio.gather(*tasks)
-    assert order.index("modest") <= AT_ONCE
+    assert order.index("modest") <= MESSAGES_PER_ROUND

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 
-from server.transport.http.bodies import AT_ONCE, FairQueue, customer_of_message
+from server.transport.http.bodies import MESSAGES_PER_ROUND, FairQueue, customer_of_message
 
-FLOOD = 20 * AT_ONCE
+FLOOD = 20 * MESSAGES_PER_ROUND
 
 
 def arriving(queue: FairQueue, order: list[str], holder: str, number: int, customer: str = "") -> list[asyncio.Task[None]]:
@@ -22,7 +22,7 @@ async def test_single_message_overtakes_a_flood_of_another_holder() -> None:
     queue, order = FairQueue(), list[str]()
     flood = arriving(queue, order, "greedy", FLOOD)
     await asyncio.gather(*flood, *arriving(queue, order, "modest", 1))
-    assert order.index("modest") <= AT_ONCE
+    assert order.index("modest") <= MESSAGES_PER_ROUND
     assert len(order) == FLOOD + 1
 
 
@@ -31,7 +31,7 @@ async def test_waiting_flood_does_not_delay_another_holder() -> None:
     flood = arriving(queue, order, "greedy", FLOOD)
     await asyncio.sleep(0)
     await asyncio.gather(*arriving(queue, order, "modest", 1))
-    assert len(order) <= 5 * AT_ONCE
+    assert len(order) <= 5 * MESSAGES_PER_ROUND
     await asyncio.gather(*flood)
 
 
@@ -40,7 +40,7 @@ async def test_holders_take_turns() -> None:
     queue, order = FairQueue(), list[str]()
     both = arriving(queue, order, "a", FLOOD) + arriving(queue, order, "b", FLOOD)
     await asyncio.gather(*both)
-    assert abs(order[:FLOOD].count("a") - order[:FLOOD].count("b")) <= AT_ONCE
+    assert abs(order[:FLOOD].count("a") - order[:FLOOD].count("b")) <= MESSAGES_PER_ROUND
 
 
 async def test_customers_of_one_holder_take_turns() -> None:
@@ -49,9 +49,9 @@ async def test_customers_of_one_holder_take_turns() -> None:
     floods = [each for name in ("a", "b") for each in arriving(queue, order, "agent", FLOOD, name)]
     await asyncio.sleep(0)
     await asyncio.gather(*arriving(queue, order, "agent", 1, "modest"))
-    assert len(order) <= 5 * AT_ONCE
+    assert len(order) <= 5 * MESSAGES_PER_ROUND
     await asyncio.gather(*floods)
-    assert abs(order[:FLOOD].count("a") - order[:FLOOD].count("b")) <= 2 * AT_ONCE
+    assert abs(order[:FLOOD].count("a") - order[:FLOOD].count("b")) <= 2 * MESSAGES_PER_ROUND
 
 
 def test_customer_of_a_message_is_read_from_meta_before_headers() -> None:
@@ -73,8 +73,8 @@ async def test_cancelled_messages_take_no_turn_and_leave_nothing_behind() -> Non
         task.cancel()
     await asyncio.gather(*flood, return_exceptions=True)
     order.clear()
-    await asyncio.gather(*arriving(queue, order, "greedy", AT_ONCE))
-    assert order == ["greedy"] * AT_ONCE
+    await asyncio.gather(*arriving(queue, order, "greedy", MESSAGES_PER_ROUND))
+    assert order == ["greedy"] * MESSAGES_PER_ROUND
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert not queue._waiting

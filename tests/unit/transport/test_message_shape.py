@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from server.config.settings import Settings
-from server.transport.messages import DEEPEST, MOST_VALUES, TOO_DEEP, TOO_MANY, find_excess
+from server.transport.messages import DEEPEST, MOST_VALUES, TOO_DEEP, TOO_MANY, reason_too_large
 from tests.support.cases import cases
 from tests.support.fuzzing import examples
 from tools.registry import Registry
@@ -58,7 +58,7 @@ def counted(value: Any) -> tuple[int, int]:
 )
 def test_excessive_message_is_refused_with_the_reason(body: bytes, wrong: str | None) -> None:
     """Brackets, commas and quotes inside texts do not count."""
-    assert find_excess(body) == wrong
+    assert reason_too_large(body) == wrong
 
 
 @given(value=st.lists(VALUES, max_size=6), copies=st.integers(1, 400), ascii_only=st.booleans(), spaced=st.booleans())
@@ -71,7 +71,7 @@ def test_admitted_message_holds_no_more_values_and_levels_than_allowed(
     whole = [*value, *([[]] * copies)]
     data = json.dumps(whole, ensure_ascii=ascii_only, indent=1 if spaced else None).encode()
     values, depth = counted(whole)
-    if find_excess(data) is None:
+    if reason_too_large(data) is None:
         assert values <= MOST_VALUES
         assert depth <= DEEPEST
     else:
@@ -86,7 +86,7 @@ def test_longest_valid_arguments_fit_into_the_body_limit(tool: Any) -> None:
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
     body = json.dumps({**message, "params": {"name": tool.name, "arguments": arguments, "_meta": meta}}).encode()
     assert len(body) < BODY_BYTES
-    assert find_excess(body) is None
+    assert reason_too_large(body) is None
 
 
 def longest(schema: Any) -> Any:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from server.runtime.fleet_key import FleetKey
 from server.transport.http.answers import Unanswered
 from server.transport.relay.forwarding import MOST_UNREAD_BYTES, Answer, Lost, unavailable
-from server.transport.relay.port import MESSAGES, NAME, SESSIONS, Ask, Left, Part, Progress, Seal, Taken, decode, new_name
+from server.transport.relay.port import MESSAGES, NAME, SESSIONS, Ack, Ask, Cancel, Part, Progress, Seal, decode, new_name
 from server.transport.relay.relayed import split_name
 from tests.support.cases import cases
 
@@ -44,8 +44,8 @@ def test_relayed_response_frames_are_decoded_as_they_were_encoded(
 ) -> None:
     first = Part(OWNER, 3, 0, body, more, 404, said)
     assert decode(first.encode()) == first
-    assert decode(Left(OWNER, 3, MESSAGES).encode()) == Left(OWNER, 3, MESSAGES)
-    assert decode(Taken(OWNER, 3).encode()) == Taken(OWNER, 3)
+    assert decode(Cancel(OWNER, 3, MESSAGES).encode()) == Cancel(OWNER, 3, MESSAGES)
+    assert decode(Ack(OWNER, 3).encode()) == Ack(OWNER, 3)
     assert decode(Progress(OWNER, 3, 8).encode()) == Progress(OWNER, 3, 8)
     later = Part(OWNER, 3, 2, body, more)
     assert decode(later.encode()) == later

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from server.config.settings import Settings
-from server.transport.http.reach import Reach
+from server.transport.http.reach import SessionRouter
 from server.transport.relay.forwarding import strip_tokens
 from server.transport.relay.port import SESSIONS, Ask
-from server.transport.relay.relayed import RelayReach
+from server.transport.relay.relayed import RelayRouter
 from session.keys import relay as relay_channel
 from session.keys import user_hash
 from session.redis.address import RedisAddress
@@ -226,8 +226,8 @@ async def test_stream_of_a_session_is_opened_and_reopened_via_the_other_replica(
 async def test_disconnected_client_ends_its_relayed_requests(settings: Settings) -> None:
     async with two_of(settings) as (one, two, held):
         session = await opened(one.port)
-        assert isinstance(one.app.reach, RelayReach)
-        assert isinstance(two.app.reach, RelayReach)
+        assert isinstance(one.app.reach, RelayRouter)
+        assert isinstance(two.app.reach, RelayRouter)
         headers = {"accept": "text/event-stream", **proof(), "mcp-session-id": session, "mcp-protocol-version": VERSION_2025}
         async with Connection.to(two.port) as stream:
             await stream.ask("GET", "/mcp", headers=headers)
@@ -239,7 +239,7 @@ async def test_disconnected_client_ends_its_relayed_requests(settings: Settings)
 async def test_relay_is_not_opened_for_a_single_process(valkey: RedisAddress) -> None:
     for settings in (Settings(), Settings(redis_url=f"unix://{valkey.path}", relay="off")):
         async with in_process(settings=settings) as own:
-            assert type(own.app.reach) is Reach
+            assert type(own.app.reach) is SessionRouter
             async with SseClient.to(own.port) as client:
                 assert "." not in client.messages
 

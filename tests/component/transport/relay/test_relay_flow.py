@@ -16,7 +16,7 @@ from server.identity.request_metadata import TrustStated
 from server.transport.relay import forwarding, serving
 from server.transport.relay.carriers import SocketRelay
 from server.transport.relay.forwarding import WINDOW, Forwarder
-from server.transport.relay.port import SESSIONS, Ask, Left, Part, Progress, RelayMetrics, decode
+from server.transport.relay.port import SESSIONS, Ask, Cancel, Part, Progress, RelayMetrics, decode
 from server.transport.relay.serving import LARGEST_PART, ForwardedRequests
 from tests.support.valkey import eventually
 
@@ -47,7 +47,7 @@ async def joined(folder: Path, app: Owner) -> AsyncIterator[tuple[Forwarder, For
         match decode(message):
             case Ask() as ask:
                 served.begin(ask)
-            case Left() as left:
+            case Cancel() as left:
                 served.leave(left)
             case Progress() as progress:
                 served.note_progress(progress)

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from server.identity import TrustStated
 from server.transport.relay.carriers import RedisRelay
 from server.transport.relay.port import MESSAGES, SESSIONS, Ask, Part, RelayMetrics
-from server.transport.relay.relayed import RelayReach
+from server.transport.relay.relayed import RelayRouter
 from session.keys import relay
 from session.redis.address import RedisAddress
 from tests.support.cases import cases
@@ -64,9 +64,9 @@ def scope(method: str = "POST") -> Scope:
 @asynccontextmanager
 async def process(
     address: RedisAddress, patience_seconds: float = SOON, registry: CollectorRegistry | None = None
-) -> AsyncIterator[RelayReach]:
+) -> AsyncIterator[RelayRouter]:
     async with reached(address) as redis:
-        own = RelayReach(
+        own = RelayRouter(
             RedisRelay(redis, time.monotonic),
             patience_seconds,
             RelayMetrics(registry or CollectorRegistry()),
@@ -187,7 +187,7 @@ def gated(gate: asyncio.Event, ran: list[bytes], status: int = 202) -> ASGIApp:
     return own
 
 
-async def passed_on(asker: RelayReach, owner: RelayReach, to: str, body: bytes = PING) -> Client:
+async def passed_on(asker: RelayRouter, owner: RelayRouter, to: str, body: bytes = PING) -> Client:
     client = Client()
     async with asyncio.timeout(SOON):
         await asker._forwarder.forward(owner._relay.own, to, body, scope(), client.receive, client.send)
