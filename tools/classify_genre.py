@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tools.contract import TEXT, Fallback, Json, Tool, ToolContext
 from tools.results import shortening as worth
 from tools.schema.parts import STRING, answer, arguments, list_of, nullable
-from tools.store.classification import is_explicit, telling
+from tools.store.classification import evidence_weight, is_explicit
 from tools.store.models import Classification
 
 MOST_TAGS, LEAST_CONFIDENCE, SURE, ENOUGH_TOLD = 8, 0.25, 0.5, 0.7
@@ -76,7 +76,7 @@ def _list_labels(name: str, confidences: Mapping[str, float]) -> list[Json]:
 
 def _note(found: Classification, tags: list[Json], text: str) -> str:
     best = max(found.readerships.values(), default=0.0)
-    nothing, short = not tags and best < SURE and not found.words_alone, telling(text) < ENOUGH_TOLD
+    nothing, short = not tags and best < SURE and not found.words_alone, evidence_weight(text) < ENOUGH_TOLD
     notes = {
         NOTHING_TOLD: nothing,
         WORDS_ALONE: found.words_alone,

@@ -11,7 +11,7 @@ from session.history import LastShown
 from session.preferences import Preference
 from session.profile import EventKind
 from session.resilience.deadline import Deadline
-from tools.store.failures import ClientCannot, Violation
+from tools.store.failures import ClientLacksCapability, Violation
 from tools.store.store import Store
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ class Client(Protocol):
         """Sends the questions to the client and returns its result for each, by key. Only for a tool that `asks`.
 
         A client of MCP's 2026 version is asked between two calls: this raises `InputRequired`, which the tool must not
-        catch; the tool then runs again from the start with the answers so far. Raises `ClientCannot`."""
+        catch; the tool then runs again from the start with the answers so far. Raises `ClientLacksCapability`."""
 
 
 class SilentClient:
-    """Null client for calls that no client waits for: ignores notifications and raises `ClientCannot` if asked."""
+    """Null client for calls that no client waits for: ignores notifications and raises `ClientLacksCapability` if asked."""
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         pass
@@ -71,7 +71,7 @@ class SilentClient:
         return False
 
     async def ask(self, questions: Mapping[str, Question]) -> dict[str, Json]:
-        raise ClientCannot(sorted({question.capability for question in questions.values()}))
+        raise ClientLacksCapability(sorted({question.capability for question in questions.values()}))
 
 
 SILENT: Client = SilentClient()

@@ -12,7 +12,7 @@ from tools.contract import Effect, Json, Tool, ToolContext
 from tools.preferences.answers import KEPT, NOT_EVERYWHERE, change_preferences, check_not_blank, list_kept, one_line
 from tools.results import shortening as worth
 from tools.schema.parts import STRINGS, answer, arguments
-from tools.store.preferences import Heard, Stance
+from tools.store.preferences import ParsedPreference, Stance
 from tools.store.search.text.characters import has_cjk, normalise
 
 ALL = re.compile(r"all|everything|全部|すべて|全て|ぜんぶ")
@@ -29,7 +29,7 @@ class Meant:
     several: tuple[Preference, ...] = ()
 
 
-def match_preferences(text: str, asked: Stance, remembered: Sequence[Heard]) -> Meant:
+def match_preferences(text: str, asked: Stance, remembered: Sequence[ParsedPreference]) -> Meant:
     """Finds the preferences meant by the text: by its words, then as a part, then by topic. `asked` is its stance."""
     said = normalise(text)
     if ALL.fullmatch(said):
@@ -50,7 +50,7 @@ def _is_part(said: str, text: str) -> bool:
     return len(said) >= _PART and re.search(rf"(?<!\w){re.escape(said)}(?!\w)", text) is not None
 
 
-def _is_about(said: str, asked: Stance, remembered: Heard) -> bool:
+def _is_about(said: str, asked: Stance, remembered: ParsedPreference) -> bool:
     """True if `asked` covers every condition of the preference; a text that names a budget covers its prices."""
     conditions = remembered.stance.conditions
     if _BUDGET.search(said):

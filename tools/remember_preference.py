@@ -20,7 +20,7 @@ from tools.preferences.answers import (
 from tools.results import shortening as worth
 from tools.schema.parts import STRINGS, answer, arguments
 from tools.store.failures import InvalidArguments, Violation
-from tools.store.preferences import Heard
+from tools.store.preferences import ParsedPreference
 
 INPUT = arguments(
     {"preference": {"type": "string", "minLength": 1, "maxLength": LONGEST, "description": "In their own words."}},
@@ -77,7 +77,7 @@ async def remember(context: ToolContext, asked: Json) -> Json:
     }
 
 
-def _note(new: Heard, replaced: list[str]) -> str:
+def _note(new: ParsedPreference, replaced: list[str]) -> str:
     if new.of_another:
         return OF_ANOTHER
     if new.is_obeyed:

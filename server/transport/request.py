@@ -32,7 +32,7 @@ from server.transport.listeners import connection_of
 from tools.contract import Json, Question
 from tools.registry import Registered
 from tools.schema.text import limit_json
-from tools.store.failures import ClientCannot, Failure, InputRequired, InternalFailure
+from tools.store.failures import ClientLacksCapability, Failure, InputRequired, InternalFailure
 
 Context = ServerRequestContext[Any, Request]
 
@@ -184,7 +184,7 @@ class ConnectedClient:
 
     async def ask(self, questions: Mapping[str, Question]) -> dict[str, Json]:
         if lacking := {question.capability for question in questions.values() if not self.can(question.capability)}:
-            raise ClientCannot(sorted(lacking))
+            raise ClientLacksCapability(sorted(lacking))
         if not self._may_ask or len(questions) > MOST_QUESTIONS:
             raise InternalFailure("Something went wrong on our side: this may not be asked.")
         if not self._is_stateless:
@@ -202,7 +202,7 @@ class ConnectedClient:
         try:
             result = await self._ctx.session.send_request(request, RESULTS[question.method], metadata=related)
         except MCPError:
-            raise ClientCannot([question.capability], "The client did not answer this call's question.") from None
+            raise ClientLacksCapability([question.capability], "The client did not answer this call's question.") from None
         return result.model_dump(by_alias=True, mode="json", exclude_none=True)
 
     async def _notify(self, send: Callable[[], Awaitable[None]]) -> None:
@@ -265,7 +265,7 @@ def _questions(ctx: Context, outcome: Outcome) -> Json | None:
             raise MCPError(types.INVALID_PARAMS, f"The answers have at most {LONGEST_STATE} characters together.")
         requests = {name: {"method": each.method, "params": each.params} for name, each in failure.questions.items()}
         return {"resultType": "input_required", "inputRequests": requests, "requestState": state}
-    if isinstance(failure, ClientCannot) and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+    if isinstance(failure, ClientLacksCapability) and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
         data: Json = {"requiredCapabilities": {name: {} for name in failure.capabilities}}
         raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, failure.message, data)
     return None

@@ -19,7 +19,7 @@ from tools.store.backends.dynamodb.items import event_item, order_item, owner_ke
 from tools.store.backends.dynamodb.profiles import write_all
 from tools.store.backends.dynamodb.store import DynamoStore
 from tools.store.backends.dynamodb.tables import STOCK, DynamoAddress
-from tools.store.failures import BackendFailure, DependencyFailure, QuestionRefused, Throttled, TimedOut
+from tools.store.failures import BackendFailure, DependencyFailure, RequestRejected, Throttled, TimedOut
 from tools.store.models import Offer, Order, OrderLine, VolumeStock
 
 TABLE = "manga-stock"
@@ -129,7 +129,7 @@ async def test_other_error_codes_are_reported_in_own_words_without_secrets(
 ) -> None:
     async with playing(lambda _: Answer.error(code, status, f"text with {SECRET}")) as (store, server):
         failure = await failing(store, call, Deadline.after(5))
-        assert type(failure) is (QuestionRefused if code == "ValidationException" else DependencyFailure)
+        assert type(failure) is (RequestRejected if code == "ValidationException" else DependencyFailure)
         assert says in failure.message
         assert len(server.requests) == 1
 

@@ -9,7 +9,7 @@ import pytest
 from session.resilience.deadline import Deadline
 from tests.support.cases import cases
 from tools.store.failures import TimedOut
-from tools.store.models import Conditions, ReaderQuery, Status, Title, Weighed
+from tools.store.models import Conditions, ReaderQuery, Status, Title, WeighedTitle
 from tools.store.ports import CatalogPort
 from tools.store.search.conditions.check import satisfies
 
@@ -29,8 +29,8 @@ def called(titles: Sequence[Title], romaji: str) -> Title:
     return next(title for title in titles if title.romaji == romaji)
 
 
-def liking(*titles: Title) -> tuple[Weighed, ...]:
-    return tuple(Weighed(title) for title in titles)
+def liking(*titles: Title) -> tuple[WeighedTitle, ...]:
+    return tuple(WeighedTitle(title) for title in titles)
 
 
 async def test_reader_without_history_gets_the_popular_titles(catalog: CatalogPort) -> None:

@@ -26,7 +26,7 @@ from tools.store.backends.opensearch.address import OpenSearchAddress
 from tools.store.backends.opensearch.catalog import OpenSearchCatalog
 from tools.store.backends.opensearch.client import Client
 from tools.store.backends.opensearch.definition import Identity
-from tools.store.failures import BackendFailure, DependencyFailure, QuestionRefused, Throttled, TimedOut
+from tools.store.failures import BackendFailure, DependencyFailure, RequestRejected, Throttled, TimedOut
 from tools.store.models import CatalogQuery, Conditions, Ordering, Status
 from tools.store.ports import Embedder
 from tools.store.records.catalog_file import Record
@@ -205,9 +205,9 @@ WRONG = [
     (503, REFUSED, DependencyFailure),
     (500, {}, DependencyFailure),
     (502, "<html>bad gateway at 10.1.2.3</html>", DependencyFailure),
-    (400, REFUSED, QuestionRefused),
+    (400, REFUSED, RequestRejected),
     (400, "The plain HTTP request was sent to HTTPS port", DependencyFailure),
-    (200, {"responses": [{"error": {"type": "parsing_exception"}, "status": 400}]}, QuestionRefused),
+    (200, {"responses": [{"error": {"type": "parsing_exception"}, "status": 400}]}, RequestRejected),
     (429, REFUSED, Throttled),
     (401, REFUSED, DependencyFailure),
     (403, "no", DependencyFailure),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from rapidfuzz.distance import OSA
 
-from tools.store.search.titles.names import begun_likeness, raise_by_sound
+from tools.store.search.titles.names import begun_likeness, boost_phonetic_matches
 
 
 def one_likeness(key: str, name: str) -> float:
     """The likeness of two sound keys, 0 to 1: 1 is equal, about 0.7 a typo or two."""
     if name.startswith(key):
         return begun_likeness(key, name)
-    return float(raise_by_sound(key, (name,), np.array([OSA.normalized_similarity(key, name)]))[0])
+    return float(boost_phonetic_matches(key, (name,), np.array([OSA.normalized_similarity(key, name)]))[0])

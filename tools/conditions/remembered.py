@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from tools.contract import Json, ToolContext
 from tools.store.currency import YEN, Currency
 from tools.store.models import Conditions
-from tools.store.preferences import Heard, Stance
+from tools.store.preferences import ParsedPreference, Stance
 from tools.store.search.conditions.wording import describe_condition
 from tools.store.search.reading.reading import Reading, Understood
 
@@ -48,7 +48,9 @@ async def recall_preferences(context: ToolContext, reading: Reading, own: Condit
     return apply_preferences(heard, now, another=reading.another, currency=context.store.currency)
 
 
-def apply_preferences(heard: tuple[Heard, ...], now: Stance, *, another: bool, currency: Currency = YEN) -> Remembered:
+def apply_preferences(
+    heard: tuple[ParsedPreference, ...], now: Stance, *, another: bool, currency: Currency = YEN
+) -> Remembered:
     """Returns the part of each preference that the stance `now` leaves; for `another` reader only the budget."""
     conditions, understood = Conditions(), list[Understood]()
     for kept in heard:
@@ -71,14 +73,14 @@ def without_words(result: Json) -> Json:
     return result | {"understood": rows}
 
 
-def _explain_preference(kept: Heard, left: Conditions, why_not: str, currency: Currency) -> Understood:
+def _explain_preference(kept: ParsedPreference, left: Conditions, why_not: str, currency: Currency) -> Understood:
     words = f"{SOURCE}: {quote_text(kept.preference.text)}"
     if not left.stated:
         return Understood(f"{_word_obeyed(kept, kept.holds, currency)}: {why_not}", words, obeyed=False)
     return Understood(_word_obeyed(kept, left, currency), words)
 
 
-def _word_obeyed(kept: Heard, conditions: Conditions, currency: Currency) -> str:
+def _word_obeyed(kept: ParsedPreference, conditions: Conditions, currency: Currency) -> str:
     """Describes the preference as it was understood, or only the part in `conditions`."""
     if conditions == kept.stance.conditions:
         return ", ".join(kept.understood)

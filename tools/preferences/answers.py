@@ -10,7 +10,7 @@ from session.stated_preferences import Change, Changed
 from tools.contract import Json, ToolContext
 from tools.schema.parts import STRINGS
 from tools.store.failures import Forbidden, ServerBusy, Violation
-from tools.store.preferences import Heard
+from tools.store.preferences import ParsedPreference
 from tools.store.search.text.characters import normalise
 
 KEPT: Json = {"preferences": STRINGS}
@@ -76,12 +76,12 @@ def _passes_luhn(digits: str) -> bool:
     return (sum(map(int, digits[::-2])) + sum(doubled)) % 10 == 0
 
 
-def drop_replaced(before: Sequence[Heard], new: Heard) -> tuple[Preference, ...]:
+def drop_replaced(before: Sequence[ParsedPreference], new: ParsedPreference) -> tuple[Preference, ...]:
     """Returns the preferences that the new one does not replace, in order."""
     return tuple(each.preference for each in before if not replaces(new, each))
 
 
-def replaces(new: Heard, old: Heard) -> bool:
+def replaces(new: ParsedPreference, old: ParsedPreference) -> bool:
     """True if the new preference has the same words, restates or contradicts the whole old one ("I don't like gore", then
     "nothing bloody" or "gore is fine now"), or excludes a tag or readership that the old one welcomed."""
     if normalise(new.preference.text) == normalise(old.preference.text):

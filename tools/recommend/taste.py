@@ -18,7 +18,7 @@ from session.profile import Event, EventKind, Profile
 from session.resilience.deadline import Deadline
 from tools.contract import ToolContext
 from tools.store.failures import BackendFailure
-from tools.store.models import ReaderQuery, Title, Weighed
+from tools.store.models import ReaderQuery, Title, WeighedTitle
 from tools.store.search.query.themes import ThemeTable
 
 BOUGHT_WEIGHT = 1.0
@@ -91,7 +91,7 @@ def searched_tags(searches: Sequence[Event], now: datetime) -> dict[str, float]:
 
 def reader_of(customer: CustomerTaste) -> ReaderQuery:
     """Builds the catalogue query of this customer's taste, without any wish."""
-    liked = tuple(Weighed(each.title, each.weight) for each in customer.known)
+    liked = tuple(WeighedTitle(each.title, each.weight) for each in customer.known)
     known = tuple(dict.fromkeys((*customer.owned, *(each.title.title_id for each in customer.known))))
     return ReaderQuery(limit=0, liked=liked, disliked=customer.disliked, themes=customer.searched, known=known)
 

@@ -73,7 +73,7 @@ def content_notes(title: Title) -> tuple[str, ...]:
     return tuple(tag for tag in title.tags if tag in told)
 
 
-def rated_by(title: Title, vocabulary: Vocabulary) -> Title:
+def with_shop_audience(title: Title, vocabulary: Vocabulary) -> Title:
     """Returns the title with the audience by the shop's own tags filled in, if the shipped tags alone would give another."""
     found = audience_of(title, vocabulary)
     return title if found is None or found is audience_of(title) else replace(title, audience=found.value)

@@ -38,15 +38,15 @@ _ADULT = re.compile(rf"{_EXPLICIT}|{_EXPLICIT_JA}")
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """Labels that a text names. `telling`: the weight of the text as evidence, 0 to 1."""
+class StatedLabels:
+    """Labels that a text names. `evidence_weight`: the weight of the text as evidence, 0 to 1."""
 
     tags: frozenset[str] = frozenset()
     readerships: frozenset[str] = frozenset()
     telling: float = 1.0
 
 
-def telling(text: str) -> float:
+def evidence_weight(text: str) -> float:
     """Returns how much evidence the text holds, 0 to 1: 1 from a short sentence on. Reads only the text's beginning."""
     plain = normalise(text[:_BEGINNING])
     japanese = sum(map(has_cjk, plain))
@@ -59,12 +59,12 @@ def is_explicit(text: str) -> bool:
     return _ADULT.search(normalise(text)) is not None
 
 
-def find_stated_labels(text: str) -> Said:
+def find_stated_labels(text: str) -> StatedLabels:
     """Returns the tags and readerships that the text names. Blocking: some milliseconds for 2,000 characters."""
     plain = normalise(text)
     tags = frozenset(tag for theme in ThemeTable.load().themes(text) for tag in theme.tags)
     readerships = frozenset(genre for genre, wording in GENRE_WORDINGS.items() if wording.search(plain))
-    return Said(tags, readerships, telling(text))
+    return StatedLabels(tags, readerships, evidence_weight(text))
 
 
 SHARPNESS = 15.0
@@ -120,7 +120,7 @@ TAGS_BY_WORDS = Curve(offset=0.0, surprise=0.0, said=2.67)
 READERSHIPS = Curve(offset=0.0, surprise=0.375, said=3.0)
 
 
-def tags(near: Sequence[Neighbour], said: Said, terms: CatalogTerms) -> dict[str, float]:
+def tags(near: Sequence[Neighbour], said: StatedLabels, terms: CatalogTerms) -> dict[str, float]:
     """Returns the confidence of each tag that a neighbour carries or the text states, highest first. Keeps a tag if its
     confidence exceeds its share in the catalogue, or one half. Neighbours of a short text count less."""
     found = vote([(each.likeness, each.title.tags) for each in near if each.title.tags])
@@ -136,7 +136,7 @@ def tags(near: Sequence[Neighbour], said: Said, terms: CatalogTerms) -> dict[str
     return sort_by_confidence(confidences)
 
 
-def readerships(near: Sequence[Neighbour], said: Said, terms: CatalogTerms) -> dict[str, float]:
+def readerships(near: Sequence[Neighbour], said: StatedLabels, terms: CatalogTerms) -> dict[str, float]:
     """Returns the confidences of all readerships of the catalogue, highest first; their sum is 1. Empty without evidence."""
     found = vote([(each.likeness, (each.title.genre,)) for each in near if each.title.genre])
     if found is None and not said.readerships:
@@ -211,7 +211,7 @@ class LocalClassifier:
 KEPT = 256
 LEAST_TITLES = 5
 """Fewest titles that a tag needs to be offered as a label."""
-MERITS = frozenset({"Award Winning"})
+UNLEARNABLE_TAGS = frozenset({"Award Winning"})
 """Tags of a title's success, which no description shows."""
 
 
@@ -262,7 +262,7 @@ class TextClassifier:
 
 def select_offered(terms: CatalogTerms) -> CatalogTerms:
     """Returns the terms with only those tags that a text can be labelled with."""
-    tags = {tag: titles for tag, titles in terms.tags.items() if titles >= LEAST_TITLES and tag not in MERITS}
+    tags = {tag: titles for tag, titles in terms.tags.items() if titles >= LEAST_TITLES and tag not in UNLEARNABLE_TAGS}
     return replace(terms, tags=tags)
 
 

@@ -6,14 +6,14 @@
     │   ├── ToolNotFound         TOOL_NOT_FOUND
     │   ├── NotFound             NOT_FOUND
     │   ├── Forbidden            FORBIDDEN
-    │   ├── ClientCannot         FORBIDDEN, the client lacks the capability to be asked a question
+    │   ├── ClientLacksCapability FORBIDDEN, the client lacks the capability to be asked a question
     │   ├── InputRequired        no wire error: the client gets questions, and calls again with the answers
     │   └── RateLimited          RATE_LIMITED
     ├── ServerBusy               SERVER_BUSY
     ├── BackendFailure           fallbacks are tried: cached, stale or partial data
     │   ├── DependencyFailure    DEPENDENCY_FAILURE
     │   │   ├── Throttled        DEPENDENCY_FAILURE, the backend asked for fewer calls
-    │   │   └── QuestionRefused  DEPENDENCY_FAILURE, the backend rejected this one request
+    │   │   └── RequestRejected  DEPENDENCY_FAILURE, the backend rejected this one request
     │   ├── TimedOut             TIMEOUT
     │   ├── CircuitOpen          CIRCUIT_OPEN
     │   └── BudgetExhausted      BUDGET_EXHAUSTED
@@ -84,7 +84,7 @@ class Forbidden(CallerFailure):
     code, name = -32008, "FORBIDDEN"
 
 
-class ClientCannot(Forbidden):
+class ClientLacksCapability(Forbidden):
     """The client cannot be asked a question: it does not declare the `capabilities` needed for that."""
 
     def __init__(self, capabilities: Sequence[str], message: str | None = None) -> None:
@@ -141,7 +141,7 @@ class Throttled(DependencyFailure):
     soon_ms = 1000
 
 
-class QuestionRefused(DependencyFailure):
+class RequestRejected(DependencyFailure):
     """The backend rejected this one request, as malformed for instance. It may accept others, so no circuit breaker counts
     it; repeating the request does not help."""
 

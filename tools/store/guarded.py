@@ -11,10 +11,10 @@ from typing import Any, TypeVar, cast
 from session.resilience.breaker import BreakerPolicy, BreakerState, CircuitBreaker
 from session.resilience.clocks import Clock
 from session.resilience.deadline import Deadline, RetryBudget, RetryPolicy
-from tools.store.failures import BackendFailure, CircuitOpen, DependencyFailure, QuestionRefused, Throttled, TimedOut
+from tools.store.failures import BackendFailure, CircuitOpen, DependencyFailure, RequestRejected, Throttled, TimedOut
 
 T = TypeVar("T")
-ALL_BUT = 0.9
+FULL_WAIT_SHARE = 0.9
 """Share of its limit from which on an attempt that its caller cancelled counts as timed out."""
 
 
@@ -39,7 +39,7 @@ class BackendPolicy:
         had = min(had, given)
         if had >= self.slow_seconds:
             return True
-        return had >= self.telling_share * self.slow_seconds and (not left or had >= ALL_BUT * given)
+        return had >= self.telling_share * self.slow_seconds and (not left or had >= FULL_WAIT_SHARE * given)
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ class Backend:
                     return await self._attempt(attempt, deadline)
                 with deadline.span.begin("attempt", self.name, operation=operation, attempt=number) as span:
                     return await self._attempt(attempt, deadline.in_span(span))
-            except (CircuitOpen, QuestionRefused):
+            except (CircuitOpen, RequestRejected):
                 raise
             except BackendFailure as failure:
                 pause = self._policy.retry.pause(number)
@@ -135,7 +135,7 @@ class Backend:
             left = isinstance(error, asyncio.CancelledError)
             if self._policy.shows_slowness(spent.given, spent.had(), left=left):
                 fault = "no answer in time"
-        elif isinstance(error, BackendFailure) and not isinstance(error, QuestionRefused):
+        elif isinstance(error, BackendFailure) and not isinstance(error, RequestRejected):
             fault = f"{error.name}, {error.message}"
         if fault is None:
             self.breaker.record_ignored(era)

@@ -119,7 +119,7 @@ NEARLY_NONE = 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ParsedPreference:
     """A parsed preference. `holds`: its conditions that no later preference takes back. `of_another`: it concerns somebody
     else ("my daughter is 8") and is no condition for the customer's titles. `unread`: there was no time to parse it."""
 
@@ -150,10 +150,10 @@ class PreferenceReader:
     def __init__(self, reader: Reader, clock: Clock = time.monotonic) -> None:
         self._reader = reader
         self._clock = clock
-        self._kept: Lru[str, tuple[float, Heard]] = Lru(MOST_KEPT)
-        self._together: Lru[tuple[Preference, ...], tuple[float, tuple[Heard, ...]]] = Lru(MOST_TOGETHER)
+        self._kept: Lru[str, tuple[float, ParsedPreference]] = Lru(MOST_KEPT)
+        self._together: Lru[tuple[Preference, ...], tuple[float, tuple[ParsedPreference, ...]]] = Lru(MOST_TOGETHER)
 
-    async def all(self, preferences: Iterable[Preference], deadline: Deadline) -> tuple[Heard, ...]:
+    async def all(self, preferences: Iterable[Preference], deadline: Deadline) -> tuple[ParsedPreference, ...]:
         """Parses the preferences, oldest first, or takes them from the cache; those without time left are `unread`."""
         stated = tuple(preferences)
         kept = self._together.use(stated)
@@ -163,14 +163,14 @@ class PreferenceReader:
         for each in stated:
             heard.append(self._recall_reading(each) or await self.read(each, deadline))
             await asyncio.sleep(0)  # twenty in a row would block the event loop
-        together = _holding(heard)
+        together = _drop_retracted(heard)
         if all(each.preference.text in self._kept for each in together):
             self._together.put(stated, (self._clock() + KEPT_SECONDS, together))
         return together
 
-    async def read(self, preference: Preference, deadline: Deadline) -> Heard:
+    async def read(self, preference: Preference, deadline: Deadline) -> ParsedPreference:
         if deadline.remaining() < NEARLY_NONE:
-            return Heard(preference, Reading(preference.text, ""), Stance(), unread=True)
+            return ParsedPreference(preference, Reading(preference.text, ""), Stance(), unread=True)
         reading = await self._reader.read(preference.text, deadline)
         heard = _interpret_reading(preference, reading)
         if not reading.unnamed:
@@ -181,30 +181,31 @@ class PreferenceReader:
         """Returns the stance of one call's query."""
         return stance_of(reading)
 
-    def _recall_reading(self, preference: Preference) -> Heard | None:
+    def _recall_reading(self, preference: Preference) -> ParsedPreference | None:
         kept = self._kept.use(preference.text)
         if kept is None or kept[0] < self._clock():
             return None
         return replace(kept[1], preference=preference)
 
 
-def _interpret_reading(preference: Preference, reading: Reading) -> Heard:
+def _interpret_reading(preference: Preference, reading: Reading) -> ParsedPreference:
     """Reads a lasting preference: tags and author that it asks for are no condition, and known titles stay allowed."""
     if reading.another:
-        return Heard(preference, reading, Stance(), of_another=True)
+        return ParsedPreference(preference, reading, Stance(), of_another=True)
     known = set(reading.known)
     kept = tuple(each for each in reading.conditions.without_titles if each not in known)
     lasting = replace(reading.conditions.but("tags", "author"), without_titles=kept)
     said = tuple(
         each for each in reading.understood if not each.obeyed or any(name in lasting.stated for name in each.about)
     )
-    return Heard(preference, replace(reading, understood=said), stance_of(replace(reading, conditions=lasting), firmly=True))
+    stance = stance_of(replace(reading, conditions=lasting), firmly=True)
+    return ParsedPreference(preference, replace(reading, understood=said), stance)
 
 
-def _holding(heard: Sequence[Heard]) -> tuple[Heard, ...]:
+def _drop_retracted(heard: Sequence[ParsedPreference]) -> tuple[ParsedPreference, ...]:
     """Returns the preferences in their order, each with the conditions that no later one takes back."""
     later: list[Stance] = []
-    held: list[Heard] = []
+    held: list[ParsedPreference] = []
     for each in reversed(heard):
         holds = each.stance.conditions
         for stance in later:

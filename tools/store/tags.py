@@ -49,13 +49,13 @@ class Vocabulary:
         self._names: dict[str, str] = {}
         for name, tag in tags.items():
             for written in (name, *tag.synonyms):
-                if self._names.setdefault(key_of(written), name) != name:
-                    raise ValueError(f"{written!r} is {self._names[key_of(written)]} already, and cannot be {name} too")
+                if self._names.setdefault(tag_key(written), name) != name:
+                    raise ValueError(f"{written!r} is {self._names[tag_key(written)]} already, and cannot be {name} too")
         self.digest = sha256(repr(sorted(tags.items())).encode()).hexdigest()[:16]
 
     def name_of(self, written: str) -> str | None:
         """Returns the name of the tag that has this spelling; None for an unknown one."""
-        key = key_of(written)
+        key = tag_key(written)
         return self._names.get(key) or self._names.get(_TAIL.sub("", key))
 
     def list_rated(self, audience: str) -> frozenset[str]:
@@ -66,9 +66,9 @@ class Vocabulary:
     def _by_audience(self) -> Mapping[str, frozenset[str]]:
         return {each: frozenset(name for name, tag in self.tags.items() if tag.audience == each) for each in AUDIENCES}
 
-    def spell_tags(self, written: Iterable[str], seen: dict[str, str]) -> tuple[str, ...]:
+    def spell_tags(self, tags: Iterable[str], seen: dict[str, str]) -> tuple[str, ...]:
         """Returns the tags by their names, without duplicates. `seen` keeps the first spelling of each unknown tag."""
-        return tuple(dict.fromkeys(self.name_of(tag) or seen.setdefault(key_of(tag), tag.strip() or tag) for tag in written))
+        return tuple(dict.fromkeys(self.name_of(tag) or seen.setdefault(tag_key(tag), tag.strip() or tag) for tag in tags))
 
     def extend(self, own: Mapping[str, Tag]) -> Vocabulary:
         """Returns a copy with a shop's own tags and its additions to known ones. Raises ValueError."""
@@ -78,7 +78,7 @@ class Vocabulary:
         return Vocabulary(tags, own)
 
 
-def key_of(written: str) -> str:
+def tag_key(written: str) -> str:
     """Returns the look-up key of a spelling: without case, width, accents, separators and plural."""
     text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", written).casefold())
     # Japanese voicing marks are part of a letter, other marks are accents.

@@ -10,12 +10,12 @@ import pytest
 
 from tools.store.backends.embedded.catalog import Engine, Vectors
 from tools.store.backends.embedded.columns import build_columns
-from tools.store.backends.embedded.index import IndexedNames, PeopleLeg, build_index
+from tools.store.backends.embedded.index import AuthorSearch, IndexedNames, build_index
 from tools.store.models import Author, CatalogQuery, Conditions, Title
 from tools.store.search.columns import Floats
 from tools.store.search.query.parser import QueryParser
 from tools.store.search.ranking.candidates import Candidates
-from tools.store.search.ranking.names import pointed_from, series_of
+from tools.store.search.ranking.names import reference_row, series_of
 from tools.store.search.ranking.ranked import Evidence, evidence_of
 from tools.store.search.ranking.weights import Weights
 
@@ -35,7 +35,7 @@ TITLES = [
 TITLES[0] = Title(**{name: getattr(TITLES[0], name) for name in Title.__slots__} | {"related": ("side",)})
 NUMBER = {title.title_id: place for place, title in enumerate(TITLES)}
 COLUMNS, INDEX = build_columns(TITLES, [()] * len(TITLES)), build_index(TITLES)
-ENGINE, PEOPLE = Engine(COLUMNS, INDEX, PARSER), PeopleLeg(INDEX.people, COLUMNS)
+ENGINE, PEOPLE = Engine(COLUMNS, INDEX, PARSER), AuthorSearch(INDEX.people, COLUMNS)
 LEGS = Candidates(COLUMNS, IndexedNames(INDEX.names, len(TITLES)), PEOPLE, INDEX.prose)
 DESCRIBED = "sunken bell below a frozen lighthouse"
 
@@ -191,8 +191,8 @@ def all_vectors() -> Vectors:
     [("Blue Harbour", "harbour"), ("tide hunters", "tide"), ("blue harbou", "harbour"), ("harbour", None)],
 )
 def test_name_points_to_a_title_when_it_is_near_enough(name: str, number: str | None) -> None:
-    assert pointed_from(name, (), candidates(), WEIGHTS) == (None if number is None else NUMBER[number])
-    assert pointed_from("zxqv", ("blueharbour",), candidates(), WEIGHTS) == NUMBER["harbour"]
+    assert reference_row(name, (), candidates(), WEIGHTS) == (None if number is None else NUMBER[number])
+    assert reference_row("zxqv", ("blueharbour",), candidates(), WEIGHTS) == NUMBER["harbour"]
 
 
 def test_series_contains_titles_that_begin_with_the_name_and_related_ones() -> None:

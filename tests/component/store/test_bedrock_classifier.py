@@ -23,7 +23,7 @@ from tests.support.bedrock import (
 )
 from tests.support.valkey import eventually
 from tools.store.backends.bedrock import MOST_TAGS, BedrockClassifier
-from tools.store.failures import DependencyFailure, QuestionRefused, Throttled, TimedOut
+from tools.store.failures import DependencyFailure, RequestRejected, Throttled, TimedOut
 from tools.store.models import CatalogTerms
 
 __all__ = ["bedrock", "bedrock_classifier"]
@@ -135,7 +135,7 @@ async def test_text_refused_by_the_model_raises_question_refused(
 ) -> None:
     """It opens no breaker: one shopper's refused text must not stop the classifier for everybody."""
     bedrock.answer = REFUSED[what]
-    with pytest.raises(QuestionRefused):
+    with pytest.raises(RequestRejected):
         await own.classify(TEXT, TERMS, soon())
 
 

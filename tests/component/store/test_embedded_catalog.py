@@ -21,7 +21,7 @@ from tests.support.embedded import LATER, RECORDS, WordEmbedder, ids, search
 from tools.store.backends.embedded.catalog import EmbeddedCatalog, Engine, load_catalog
 from tools.store.backends.embedded.columns import TitleColumns, build_columns
 from tools.store.backends.embedded.computed import ComputedStore
-from tools.store.backends.embedded.index import PeopleLeg, build_index
+from tools.store.backends.embedded.index import AuthorSearch, build_index
 from tools.store.failures import TimedOut
 from tools.store.models import Author, CatalogQuery, Conditions, Title
 from tools.store.records.catalog_file import CatalogFileError, parse
@@ -131,7 +131,7 @@ def test_author_index_agrees_with_the_filter(asked: str) -> None:
     ]
     titles = [Title(str(i), romaji=f"T{i}", authors=(a,)) for i, a in enumerate(authors)]
     columns = build_columns(titles, [()] * len(titles))
-    leg = PeopleLeg(build_index(titles).people, columns)
+    leg = AuthorSearch(build_index(titles).people, columns)
     assert leg.written_by(asked).tolist() == [satisfies(t, Conditions(author=asked)) for t in titles]
 
 

@@ -23,7 +23,7 @@ from tools.store.failures import (
     DependencyFailure,
     InvalidArguments,
     NotFound,
-    QuestionRefused,
+    RequestRejected,
     ServerBusy,
     Throttled,
     TimedOut,
@@ -83,7 +83,7 @@ async def test_second_failure_is_raised(backend: Backend) -> None:
 
 
 @pytest.mark.parametrize(
-    "failure", [NotFound("no"), ServerBusy("busy"), KeyError("x"), Throttled("less, please"), QuestionRefused("what?")]
+    "failure", [NotFound("no"), ServerBusy("busy"), KeyError("x"), Throttled("less, please"), RequestRejected("what?")]
 )
 async def test_failure_that_is_not_retryable_is_tried_once(backend: Backend, failure: Exception) -> None:
     attempts = Attempts(failure)
@@ -92,7 +92,7 @@ async def test_failure_that_is_not_retryable_is_tried_once(backend: Backend, fai
     assert attempts.made == 1
 
 
-@pytest.mark.parametrize("failure", [NotFound("no"), InvalidArguments([]), ValueError("bug"), QuestionRefused("what?")])
+@pytest.mark.parametrize("failure", [NotFound("no"), InvalidArguments([]), ValueError("bug"), RequestRejected("what?")])
 async def test_failures_not_caused_by_the_backend_leave_its_breaker_closed(backend: Backend, failure: Exception) -> None:
     for _ in range(20):
         with pytest.raises(type(failure)):

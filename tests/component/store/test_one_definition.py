@@ -34,12 +34,12 @@ from tools.schema.parts import TITLE_ROW
 from tools.schema.validation import compile_success_check
 from tools.store.backends.dynamodb.items import (
     EVENT_FIELDS,
+    decode_stock,
     event_item,
     event_of,
     order_item,
     order_of,
     stock_item,
-    stock_row,
     title_item,
     title_of,
 )
@@ -95,7 +95,7 @@ def test_title_survives_every_storage_format_and_fits_the_output_schemas(title: 
 @UNTIMED
 @given(OFFERS, VOLUMES)
 def test_offers_and_a_volume_survive_every_storage_format(offers: tuple[Offer, ...], volume: VolumeStock) -> None:
-    row = stock_row(stock_item("m-1", offers, [volume]), "2026-11-01T00:00:00Z")
+    row = decode_stock(stock_item("m-1", offers, [volume]), "2026-11-01T00:00:00Z")
     assert row.volumes == (volume,)
     assert set(row.offers) >= {offer for offer in offers if offer.format != volume.format}
     assert cached(Availability, row) == row
@@ -231,6 +231,6 @@ def test_event_item_has_the_fields_of_the_event() -> None:
 def test_stock_sums_are_capped_at_the_limit_of_the_database() -> None:
     """Each volume is within the limit of a number, and so is the sum that is shown."""
     volume = VolumeStock(1, None, "physical", 500, 10**9)
-    row = stock_row(stock_item("m-1", [], [volume, replace(volume, volume=2)]), "2026-11-01T00:00:00Z")
+    row = decode_stock(stock_item("m-1", [], [volume, replace(volume, volume=2)]), "2026-11-01T00:00:00Z")
     assert row.offers == (Offer("physical", 500, 10**9),)
     assert cached(Availability, row) == row

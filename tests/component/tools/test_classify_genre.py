@@ -19,7 +19,7 @@ from tests.support.pipeline import Kit, open_kit
 from tests.support.store import Backends, Mood, Moody
 from tests.support.valkey import ask
 from tools.classify_genre import ADULT, FEW_WORDS, NOTHING_TOLD, SURE, UNSURE, WORDS_ALONE
-from tools.store.failures import QuestionRefused
+from tools.store.failures import RequestRejected
 from tools.store.models import CatalogTerms, Classification, Health
 
 __all__ = ["bedrock"]
@@ -33,7 +33,7 @@ class Model:
 
     async def classify(self, text: str, terms: CatalogTerms, *_: Any) -> Classification:
         if "unspeakable" in text:
-            raise QuestionRefused("The classifier would not label this text.", dependency="classifier")
+            raise RequestRejected("The classifier would not label this text.", dependency="classifier")
         return Classification({"josei": 0.9, "seinen": 0.1}, {"Drama": 0.8, "Romance": 0.1}, "bedrock")
 
     async def health(self, *_: Any) -> Health:

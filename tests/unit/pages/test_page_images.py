@@ -9,7 +9,7 @@ from PIL import Image
 
 from tests.support.cases import cases
 from tests.support.images import SVG, jpeg, png, webp
-from tools.store.backends.pages.checked import MOST_PIXELS_A_SIDE, ImageHeader, Unfit, image_header, page_of, preview_of
+from tools.store.backends.pages.checked import MOST_PIXELS_A_SIDE, ImageHeader, UnfitPage, image_header, page_of, preview_of
 from tools.store.models import Page
 from tools.store.models.order import MOST_PAGE_BYTES, MOST_PREVIEW_BYTES
 
@@ -58,7 +58,7 @@ def test_unsupported_image_data_is_no_image(data: bytes) -> None:
     ],
 )
 def test_unfit_page_is_refused_with_the_reason(data: bytes, why: str) -> None:
-    with pytest.raises(Unfit, match=why):
+    with pytest.raises(UnfitPage, match=why):
         page_of(1, data)
 
 
@@ -79,6 +79,6 @@ def test_last_pages_beyond_the_size_limit_are_left_out() -> None:
 
 def test_preview_is_none_without_pages_and_empty_when_all_pages_are_unfit() -> None:
     assert preview_of("t", 1, [None, None, None]) is None
-    preview = preview_of("t", 1, [Unfit("x"), None, Unfit("y")])
+    preview = preview_of("t", 1, [UnfitPage("x"), None, UnfitPage("y")])
     assert preview is not None
     assert (preview.pages, preview.left_out) == ((), (1, 3))

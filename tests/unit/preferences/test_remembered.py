@@ -5,7 +5,7 @@ from __future__ import annotations
 from session.preferences import Preference
 from tools.conditions.remembered import LONGEST_QUOTE, apply_preferences, quote_text, without_words
 from tools.store.models import Conditions, Range
-from tools.store.preferences import Heard, Stance
+from tools.store.preferences import ParsedPreference, Stance
 from tools.store.search.reading.reading import Reading, Understood
 
 CHEAP = Conditions(price=Range(None, 700), without_tags=("Gore",))
@@ -13,7 +13,9 @@ SAID = (
     Understood("at most 700 yen a volume", "x", about=("price",)),
     Understood("without Gore", "y", about=("without_tags",)),
 )
-HEARD = Heard(Preference("cheap and clean", "2026-11-23"), Reading("", "", CHEAP, understood=SAID), Stance(CHEAP), CHEAP)
+HEARD = ParsedPreference(
+    Preference("cheap and clean", "2026-11-23"), Reading("", "", CHEAP, understood=SAID), Stance(CHEAP), CHEAP
+)
 
 
 def test_remembered_conditions_are_applied_where_the_call_says_nothing_of_them() -> None:
@@ -31,7 +33,7 @@ def test_remembered_conditions_are_dropped_where_the_call_contradicts_them() -> 
 def test_only_the_remembered_budget_applies_when_somebody_else_is_to_read() -> None:
     assert apply_preferences((HEARD,), Stance(), another=True).conditions == Conditions(price=CHEAP.price)
     taste = Conditions(without_tags=("Gore",))
-    heard = Heard(HEARD.preference, Reading("", "", taste, understood=SAID[1:]), Stance(taste), taste)
+    heard = ParsedPreference(HEARD.preference, Reading("", "", taste, understood=SAID[1:]), Stance(taste), taste)
     (told,) = apply_preferences((heard,), Stance(), another=True).understood
     assert (told.obeyed, "somebody else" in told.condition) == (False, True)
 

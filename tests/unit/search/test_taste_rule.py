@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tools.store.backends.embedded.columns import build_columns, count_titles
-from tools.store.models import Author, ReaderQuery, Title, Weighed
+from tools.store.models import Author, ReaderQuery, Title, WeighedTitle
 from tools.store.search.taste import Rarity, Taste, TasteWeights, profile_of
 
 WEIGHTS = TasteWeights()
@@ -26,7 +26,7 @@ def scores(query: ReaderQuery, *titles: Title, weights: TasteWeights = WEIGHTS) 
 
 
 def liking(*titles: Title, **more: object) -> ReaderQuery:
-    return ReaderQuery(10, liked=tuple(map(Weighed, titles)), **more)  # type: ignore[arg-type]
+    return ReaderQuery(10, liked=tuple(map(WeighedTitle, titles)), **more)  # type: ignore[arg-type]
 
 
 FILLER = [title(n, "Common") for n in range(50, 60)]
@@ -79,7 +79,7 @@ def test_titles_like_disliked_ones_or_of_an_unwanted_tone_score_lower() -> None:
 def test_viewed_title_weighs_less_than_a_bought_one() -> None:
     count_titles = {"A": 5}
     rarity = Rarity(count_titles, 100, WEIGHTS)
-    seen = profile_of(ReaderQuery(1, liked=(Weighed(title(1, "A"), 0.2),)), rarity)
+    seen = profile_of(ReaderQuery(1, liked=(WeighedTitle(title(1, "A"), 0.2),)), rarity)
     bought = profile_of(liking(title(1, "A"), title(2, "A")), rarity)
     assert seen.tags["A"] == pytest.approx(0.2)
     assert bought.tags["A"] == pytest.approx(1.0)
@@ -98,7 +98,7 @@ def test_query_themes_weigh_more_for_a_reader_without_history() -> None:
     few = [title(n, "B") for n in (3, 4, 5)]
     asked = ReaderQuery(10, wanted=(("A",), ("B",)))
     weights = replace(WEIGHTS, least_fit=0.0, tags=0.0)
-    known = replace(asked, liked=(Weighed(title(9, "A", "B")),))
+    known = replace(asked, liked=(WeighedTitle(title(9, "A", "B")),))
 
     def ratio(query: ReaderQuery) -> float:
         best, less = scores(query, both, one, *few, weights=weights)[:2]

@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from tests.support.cases import cases
 from tools.store.classification import (
-    MERITS,
-    Said,
+    UNLEARNABLE_TAGS,
+    StatedLabels,
+    evidence_weight,
     find_stated_labels,
     is_explicit,
     readerships,
     select_offered,
     tags,
-    telling,
     vote,
 )
 from tools.store.models import CatalogTerms, Neighbour, Title
@@ -26,7 +26,7 @@ TERMS = CatalogTerms(
     readerships={"shonen": 400, "seinen": 400, "kodomo": 10},
     titles=1000,
 )
-NOTHING_SAID = Said()
+NOTHING_SAID = StatedLabels()
 
 
 def near(*titles: Title, likeness: float = 0.5) -> list[Neighbour]:
@@ -73,12 +73,12 @@ def test_rare_tag_of_half_the_neighbours_is_likely_and_a_common_one_is_not() -> 
 
 def test_tag_named_in_the_text_is_likelier_than_by_neighbours_alone() -> None:
     neighbours = near(*(title(n, None, "Horror", "Gourmet") for n in range(3)), title(9, None, "Comedy"))
-    without, beside = (tags(neighbours, Said(frozenset(said)), TERMS)["Gourmet"] for said in ((), ("Gourmet",)))
+    without, beside = (tags(neighbours, StatedLabels(frozenset(said)), TERMS)["Gourmet"] for said in ((), ("Gourmet",)))
     assert beside > without
 
 
 def test_words_alone_give_a_tag_moderate_confidence() -> None:
-    assert tags((), Said(frozenset({"Horror"})), TERMS) == {"Horror": pytest.approx(0.43, abs=0.05)}
+    assert tags((), StatedLabels(frozenset({"Horror"})), TERMS) == {"Horror": pytest.approx(0.43, abs=0.05)}
 
 
 def test_no_evidence_gives_no_label() -> None:
@@ -112,7 +112,7 @@ def test_stated_readership_and_tag_are_read_from_the_text(text: str, readership:
 
 
 def test_rare_tags_and_merit_tags_are_not_offered() -> None:
-    terms = CatalogTerms({"Karuta": 4, "Horror": 5, **dict.fromkeys(MERITS, 100)}, {})
+    terms = CatalogTerms({"Karuta": 4, "Horror": 5, **dict.fromkeys(UNLEARNABLE_TAGS, 100)}, {})
     assert select_offered(terms).tags == {"Horror": 5}
 
 
@@ -123,7 +123,7 @@ def test_rare_tags_and_merit_tags_are_not_offered() -> None:
 def test_confidences_are_between_0_and_1_for_any_evidence(voters: list[tuple[float, str, str | None]], titles: int) -> None:
     neighbours = [Neighbour(title(n, genre, tag), likeness) for n, (likeness, tag, genre) in enumerate(voters)]
     terms = CatalogTerms({"Horror": titles, "Comedy": 1}, {}, {"kodomo": titles, "seinen": 1}, titles)
-    said = Said(frozenset({"Comedy"}), frozenset({"seinen"}))
+    said = StatedLabels(frozenset({"Comedy"}), frozenset({"seinen"}))
     for found in (tags(neighbours, said, terms), readerships(neighbours, said, terms)):
         assert all(0 <= confidence <= 1 for confidence in found.values())
 
@@ -138,12 +138,12 @@ def test_confidences_are_between_0_and_1_for_any_evidence(voters: list[tuple[flo
     ],
 )
 def test_short_text_has_little_weight_as_evidence(text: str, least: float, most: float) -> None:
-    assert least <= telling(text) <= most
+    assert least <= evidence_weight(text) <= most
 
 
 def test_neighbours_of_a_short_text_give_lower_confidence() -> None:
     voters = near(*(title(n, "kodomo") for n in range(20)))
-    whole, word = (readerships(voters, Said(telling=much), TERMS)["kodomo"] for much in (1.0, 0.2))
+    whole, word = (readerships(voters, StatedLabels(telling=much), TERMS)["kodomo"] for much in (1.0, 0.2))
     assert word < whole
 
 

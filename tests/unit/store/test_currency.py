@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from tests.support.cases import cases
 from tools.registry import TOOLS, Registry
 from tools.store.backends.dynamodb.items import (
+    decode_stock,
     from_currency,
     in_currency,
     order_item,
     order_of,
     stock_item,
-    stock_row,
 )
 from tools.store.currency import YEN, Currency, codes
 from tools.store.identifiers import Identifiers
@@ -107,8 +107,8 @@ def test_stored_items_hold_amounts_in_the_shop_currency_and_are_read_back() -> N
     offers, volumes = [Offer("digital", 499)], [VolumeStock(1, None, "physical", 899, 3)]
     stock = in_currency(USD, stock_item("hb-00001", offers, volumes))
     assert stock["offers"]["M"]["digital"]["M"]["price_usd"] == {"N": "4.99"}
-    usual = stock_row(stock_item("hb-00001", offers, volumes), "2026-11-01T00:00:00Z")
-    assert stock_row(from_currency(USD, stock), "2026-11-01T00:00:00Z") == usual
+    usual = decode_stock(stock_item("hb-00001", offers, volumes), "2026-11-01T00:00:00Z")
+    assert decode_stock(from_currency(USD, stock), "2026-11-01T00:00:00Z") == usual
     bought = in_currency(USD, order_item("reader", ORDER))
     assert (bought["total_usd"], bought["lines"]["L"][0]["M"]["unit_price_usd"]) == ({"N": "23.93"}, {"N": "8.99"})
     assert order_of(from_currency(USD, bought), "reader", ORDER.order_id) == ORDER
@@ -118,4 +118,4 @@ def test_stored_item_in_another_currency_is_refused() -> None:
     """Otherwise cents would be read as yen."""
     stock = in_currency(USD, stock_item("hb-00001", [Offer("digital", 499)], []))
     with pytest.raises(ShapeError, match="price_jpy"):
-        stock_row(from_currency(YEN, stock), "2026-11-01T00:00:00Z")
+        decode_stock(from_currency(YEN, stock), "2026-11-01T00:00:00Z")

@@ -9,7 +9,7 @@ import pytest
 from session.profile import Event, EventKind
 from tests.support.cases import cases
 from tools.recommend.taste import CustomerTaste, Did, KnownTitle, fading, reader_of, searched_tags
-from tools.store.models import Title, Weighed
+from tools.store.models import Title, WeighedTitle
 
 NOW = datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
 
@@ -37,7 +37,7 @@ def test_reader_query_combines_bought_viewed_searched_and_disliked_titles() -> N
         disliked=(left_out,),
     )
     query = reader_of(reader)
-    assert query.liked == (Weighed(bought, 1.0), Weighed(viewed, 0.4))
+    assert query.liked == (WeighedTitle(bought, 1.0), WeighedTitle(viewed, 0.4))
     assert (query.disliked, query.themes) == ((left_out,), {"Robots": 0.2})
     assert set(query.known) == {bought.title_id, viewed.title_id, "manga-000099"}
 

@@ -33,7 +33,7 @@ from botocore.parsers import ResponseParserError
 
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import Problem, network_problem
-from tools.store.failures import BackendFailure, DependencyFailure, QuestionRefused, Throttled, TimedOut
+from tools.store.failures import BackendFailure, DependencyFailure, RequestRejected, Throttled, TimedOut
 from tools.store.records.shape import ShapeError
 
 START_SECONDS = 1.0
@@ -179,7 +179,7 @@ def _refusal(error: ClientError, dependency: str) -> BackendFailure:
     if missing := _MISSING.get(code):
         return DependencyFailure(f"The {missing} of the {dependency} is not there.", dependency=dependency)
     if code in ("SerializationException", "ValidationException"):
-        return QuestionRefused(f"The {dependency} failed to answer.", dependency=dependency)
+        return RequestRejected(f"The {dependency} failed to answer.", dependency=dependency)
     return DependencyFailure(f"The {dependency} failed to answer.", dependency=dependency)
 
 
@@ -226,7 +226,7 @@ def aws_problem(error: BaseException, setting: str, permission: str) -> Problem:
 def bedrock_problem(error: BackendFailure, purpose: Purpose = EMBEDDER) -> Problem:
     """Returns the problem behind a failure to embed or to classify."""
     code = code_of(error)
-    if code in ("ValidationException", "ResourceNotFoundException") or isinstance(error, QuestionRefused):
+    if code in ("ValidationException", "ResourceNotFoundException") or isinstance(error, RequestRejected):
         what = f"Bedrock has no such model here, or {purpose.fails}"
         return Problem(what, f"correct {purpose.setting}, or AWS_DEFAULT_REGION")
     problem = aws_problem(error, "AWS_DEFAULT_REGION and AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "bedrock:InvokeModel")

@@ -31,7 +31,7 @@ from pydantic_core import from_json
 from session.resilience.deadline import Deadline
 from session.resilience.lru import Lru
 from tools.store.backends.aws_client import START_SECONDS, AwsClient, client_config, is_throttled
-from tools.store.failures import BackendFailure, DependencyFailure, QuestionRefused, Throttled, TimedOut
+from tools.store.failures import BackendFailure, DependencyFailure, RequestRejected, Throttled, TimedOut
 from tools.store.identifiers import GENRES
 from tools.store.models import CatalogTerms, Classification, Health
 
@@ -213,7 +213,7 @@ class BedrockClassifier:
             yield cls(model, client)
 
     async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
-        """Labels the text. Raises `TimedOut` at the deadline, `Throttled`, `DependencyFailure`, and `QuestionRefused` if the
+        """Labels the text. Raises `TimedOut` at the deadline, `Throttled`, `DependencyFailure`, and `RequestRejected` if the
         model would not label this text."""
         tags = sorted(terms.tags, key=lambda tag: (-terms.tags[tag], tag))[:MOST_TAGS]
         question = _question(self._model, text, tags)
@@ -257,20 +257,20 @@ def _escape_text(text: str) -> str:
 
 
 def _tool_input(answer: Any) -> Mapping[str, Any]:
-    """Returns the input of the one tool. Raises `QuestionRefused` for an answer without it: the model declined this text."""
+    """Returns the input of the one tool. Raises `RequestRejected` for an answer without it: the model declined this text."""
     message = answer.get("output", {}).get("message", {}) if isinstance(answer, dict) else {}
     blocks = message.get("content") if isinstance(message, dict) else None
     for block in blocks if isinstance(blocks, list) else []:
         used = block.get("toolUse") if isinstance(block, dict) else None
         if isinstance(used, dict) and used.get("name") == CLASSIFY and isinstance(used.get("input"), dict):
             return dict(used["input"])
-    raise QuestionRefused("The classifier would not label this text.", dependency="classifier")
+    raise RequestRejected("The classifier would not label this text.", dependency="classifier")
 
 
 def _classification(said: Mapping[str, Any], tags: Sequence[str]) -> Classification:
     readerships = _confidences(said.get("readerships"), GENRES)
     if not readerships:
-        raise QuestionRefused("The classifier would not label this text.", dependency="classifier")
+        raise RequestRejected("The classifier would not label this text.", dependency="classifier")
     total = max(1.0, sum(readerships.values()))
     every = {name: confidence / total for name, confidence in readerships.items()}
     return Classification(every, _confidences(said.get("tags"), tags), BEDROCK)

@@ -75,7 +75,7 @@ class TypedSnapshot(Generic[T]):
         return keys.snapshot(f"{self._name}:{part}", self._form)
 
 
-class Beginnings(Generic[T]):
+class PrefixIndex(Generic[T]):
     """A prefix index, for completions: items by the sound keys of their names, most popular first. Read only."""
 
     def __init__(self, named: Iterable[tuple[T, Iterable[str]]]) -> None:
@@ -112,9 +112,9 @@ class PopularIndex:
         self._facts = [Facts.from_title(title) for title in self.titles]
         self._credits = [_join_author_names(facts.authors) for facts in self._facts]
         self._names = NameTable(map(NameKeys.of, self.titles))
-        self.titles_beginning = Beginnings((title, map(sound_key, names_of(title))) for title in self.titles)
+        self.titles_beginning = PrefixIndex((title, map(sound_key, names_of(title))) for title in self.titles)
         authors = {author.name: author for title in reversed(self.titles) for author in reversed(title.authors)}
-        self.authors_beginning = Beginnings(
+        self.authors_beginning = PrefixIndex(
             (each, AuthorKeys.from_author(each).spellings) for each in reversed(authors.values())
         )
         self._ids: Mapping[str, dict[str, None]] = defaultdict(dict)

@@ -18,7 +18,7 @@ from tools.store.models.catalog import Range as Range
 from tools.store.models.catalog import ReaderQuery as ReaderQuery
 from tools.store.models.catalog import Status as Status
 from tools.store.models.catalog import Title as Title
-from tools.store.models.catalog import Weighed as Weighed
+from tools.store.models.catalog import WeighedTitle as WeighedTitle
 from tools.store.models.offer import DIGITAL as DIGITAL
 from tools.store.models.offer import PAPER as PAPER
 from tools.store.models.offer import SET as SET

@@ -263,7 +263,7 @@ class CatalogPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class WeighedTitle:
     """A title and its weight as evidence of a reader's taste: 1 for a purchase."""
 
     title: Title
@@ -283,7 +283,7 @@ class ReaderQuery:
 
     limit: int
     conditions: Conditions = Conditions()
-    liked: tuple[Weighed, ...] = ()
+    liked: tuple[WeighedTitle, ...] = ()
     disliked: tuple[Title, ...] = ()
     themes: Mapping[str, float] = field(default_factory=dict)
     wanted: tuple[tuple[str, ...], ...] = ()

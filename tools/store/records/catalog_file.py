@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from tools.store.audience import rated_by
+from tools.store.audience import with_shop_audience
 from tools.store.currency import YEN, Currency
 from tools.store.identifiers import IdPattern
 from tools.store.models import Author, Campaign, Offer, Title
@@ -211,7 +211,7 @@ class RecordFileError(ValueError):
         return self.problems[0].problem
 
 
-def read_any_bytes(path: Path) -> bytes:
+def read_maybe_gzip(path: Path) -> bytes:
     """Returns the file's content, unpacked if it is gzip (by its first bytes, not its name). Raises UnreadableFile."""
     try:
         raw = path.read_bytes()
@@ -316,7 +316,7 @@ def load(
 def read_bytes(path: Path) -> bytes:
     """Returns the file's content, unpacked. Raises CatalogFileError."""
     try:
-        return read_any_bytes(path)
+        return read_maybe_gzip(path)
     except UnreadableFile as error:
         raise CatalogFileError([LineProblem(0, str(error))]) from error
 
@@ -341,4 +341,4 @@ def parse(
     if problems:
         raise CatalogFileError(problems)
     tagged = ((replace(title, tags=vocabulary.spell_tags(title.tags, spellings)), offers) for title, offers in lines)
-    return tuple((rated_by(title, vocabulary), offers) for title, offers in tagged)
+    return tuple((with_shop_audience(title, vocabulary), offers) for title, offers in tagged)

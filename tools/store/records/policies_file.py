@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from tools.store.models.order import LANGUAGES, TOPICS, Policies
-from tools.store.records.catalog_file import UnreadableFile, read_any_bytes
+from tools.store.records.catalog_file import UnreadableFile, read_maybe_gzip
 
 LARGEST_TEXT = 64 * 1024
 """Most bytes of a text."""
@@ -27,7 +27,7 @@ class PoliciesFileError(ValueError):
 def load(path: Path) -> Policies:
     """Reads the file; lines before the first text are ignored. Raises `PoliciesFileError`."""
     try:
-        return parse(read_any_bytes(path).decode("utf-8-sig"))
+        return parse(read_maybe_gzip(path).decode("utf-8-sig"))
     except UnreadableFile as error:
         raise PoliciesFileError(str(error)) from None
     except UnicodeError:

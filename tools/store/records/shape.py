@@ -48,7 +48,7 @@ def collect(problems: list[str]) -> Iterator[None]:
 
 
 @contextmanager
-def naming_values(record: Mapping[str, Any]) -> Iterator[None]:
+def with_offending_values(record: Mapping[str, Any]) -> Iterator[None]:
     """Adds the value in `record`, if it is a number or short text, to each problem of a ShapeError."""
     try:
         yield
@@ -156,7 +156,7 @@ def in_currency(currency: Currency, record: dict[str, Any]) -> Iterator[dict[str
     """Yields the record with its amounts in smallest units under their internal names; problems raised in the block get the
     file's names, and the values. Raises ShapeError with all amounts of another currency or with too many decimals."""
     problems: list[str] = []
-    with naming_values(record):
+    with with_offending_values(record):
         if record.get("currency") not in (None, currency.code):
             problems.append(f"$.currency must be {currency}, {_MEND}")
         given = record

@@ -22,7 +22,7 @@ from tools.store.records.catalog_file import (
     RecordFileError,
     Row,
     UnreadableFile,
-    read_any_bytes,
+    read_maybe_gzip,
     read_rows,
 )
 from tools.store.records.shape import ShapeError, collect, decode, in_currency
@@ -130,7 +130,7 @@ def _key(record: dict[str, Any], name: str) -> str:
 
 def _rows(path: Path, read: Callable[[dict[str, Any]], Row], names: Callable[[Row], Iterable[str]]) -> list[Row]:
     try:
-        rows, problems = read_rows(read_any_bytes(path), read, names)
+        rows, problems = read_rows(read_maybe_gzip(path), read, names)
     except UnreadableFile as error:
         raise StoreFileError(path, [LineProblem(0, str(error))]) from error
     if problems:

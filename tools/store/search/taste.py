@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tools.store.models import ReaderQuery, Title, Weighed
+from tools.store.models import ReaderQuery, Title, WeighedTitle
 from tools.store.search.columns import Columns, Floats, Mask
 from tools.store.search.ranking.ranked import the_best
 from tools.store.search.ranking.weights import Weights
@@ -152,7 +152,7 @@ class Rarity:
 
 def profile_of(query: ReaderQuery, rarity: Rarity) -> Profile:
     """Computes a reader's profile. Weights that sum to less than one title scale it down: one view is not yet a taste."""
-    liked, disliked = query.liked, [Weighed(title, 1.0) for title in query.disliked]
+    liked, disliked = query.liked, [WeighedTitle(title, 1.0) for title in query.disliked]
     told = sum(each.weight for each in liked)
     mass = max(1.0, told)
     tags = _vector(liked, rarity, mass)
@@ -170,7 +170,7 @@ def profile_of(query: ReaderQuery, rarity: Rarity) -> Profile:
     )
 
 
-def _vector(liked: Iterable[Weighed], rarity: Rarity, mass: float) -> dict[str, float]:
+def _vector(liked: Iterable[WeighedTitle], rarity: Rarity, mass: float) -> dict[str, float]:
     total: dict[str, float] = defaultdict(float)
     for each in liked:
         for tag, weight in rarity.unit(dict.fromkeys(each.title.tags)).items():
@@ -178,7 +178,7 @@ def _vector(liked: Iterable[Weighed], rarity: Rarity, mass: float) -> dict[str, 
     return dict(total)
 
 
-def _shares(liked: Iterable[Weighed], values: Callable[[Title], Iterable[str | None]], mass: float) -> dict[str, float]:
+def _shares(liked: Iterable[WeighedTitle], values: Callable[[Title], Iterable[str | None]], mass: float) -> dict[str, float]:
     total: dict[str, float] = defaultdict(float)
     for each in liked:
         for value in dict.fromkeys(values(each.title)):
@@ -187,7 +187,7 @@ def _shares(liked: Iterable[Weighed], values: Callable[[Title], Iterable[str | N
     return dict(total)
 
 
-def _authors(liked: Iterable[Weighed]) -> dict[str, float]:
+def _authors(liked: Iterable[WeighedTitle]) -> dict[str, float]:
     most: dict[str, float] = {}
     for each in liked:
         for author in each.title.authors:
@@ -195,7 +195,7 @@ def _authors(liked: Iterable[Weighed]) -> dict[str, float]:
     return most
 
 
-def _years(liked: Iterable[Weighed], mass: float) -> dict[int, float]:
+def _years(liked: Iterable[WeighedTitle], mass: float) -> dict[int, float]:
     total: dict[int, float] = defaultdict(float)
     for each in liked:
         if each.title.start_year is not None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tools.store.backends.embedded.columns import build_columns
-from tools.store.backends.embedded.index import IndexedNames, PeopleLeg, build_index
+from tools.store.backends.embedded.index import AuthorSearch, IndexedNames, build_index
 from tools.store.backends.opensearch.definition import NODES
 from tools.store.backends.opensearch.documents import card_from, document
 from tools.store.backends.opensearch.load import identity_of
@@ -17,7 +17,7 @@ from tools.store.backends.opensearch.state import Statistics
 from tools.store.models import Author, Title
 from tools.store.search.query.parser import QueryParser
 from tools.store.search.ranking.candidates import Candidates
-from tools.store.search.ranking.names import pointed_from, series_of
+from tools.store.search.ranking.names import reference_row, series_of
 from tools.store.search.ranking.ranked import evidence_of, rank
 from tools.store.search.ranking.weights import Weights
 from tools.store.search.text.romaji import sound_key
@@ -44,7 +44,7 @@ QUERIES = [
 def whole() -> Candidates:
     columns = build_columns(TITLES, [()] * len(TITLES))
     index = build_index(TITLES)
-    people = PeopleLeg(index.people, columns)
+    people = AuthorSearch(index.people, columns)
     return Candidates(columns, IndexedNames(index.names, len(columns)), people, index.prose)
 
 
@@ -104,12 +104,12 @@ def test_series_contains_titles_that_begin_with_the_name_and_related_ones(candid
     [("blue harbour", 0), ("monster ferry", 1), ("サラリーマン", 6), ("harbour", None), ("nobody", None)],
 )
 def test_name_points_to_the_title_that_is_surely_called_so(name: str, row: int | None, candidates: Candidates) -> None:
-    assert pointed_from(name, (), candidates, WEIGHTS) == row
+    assert reference_row(name, (), candidates, WEIGHTS) == row
 
 
 @pytest.mark.parametrize("candidates", [whole(), recalled("")], ids=["embedded", "opensearch"])
 def test_nickname_points_to_its_title(candidates: Candidates) -> None:
-    assert pointed_from("bh", [sound_key("blue harbour")], candidates, WEIGHTS) == 0
+    assert reference_row("bh", [sound_key("blue harbour")], candidates, WEIGHTS) == 0
 
 
 @pytest.mark.parametrize("candidates", [whole(), recalled("X")], ids=["embedded", "opensearch"])

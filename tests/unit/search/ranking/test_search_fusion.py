@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tools.store.models import Title
 from tools.store.search.query.parser import QueryParser
-from tools.store.search.ranking.ranked import Evidence, fuse, leader_of, order, to_order, with_series
+from tools.store.search.ranking.ranked import Evidence, fuse, keep_good_fits, leader_of, order, with_series
 from tools.store.search.ranking.weights import Weights
 from tools.store.search.text.romaji import sound_key
 from tools.store.search.titles.document import passages
@@ -36,7 +36,7 @@ def ranked(query: str, found: Evidence) -> list[int]:
 
 def kept_to_order(query: str, found: Evidence) -> list[int]:
     parsed = PARSER.parse(query)
-    return np.flatnonzero(to_order(parsed, fuse(parsed, found, WEIGHTS), found, WEIGHTS)).tolist()
+    return np.flatnonzero(keep_good_fits(parsed, fuse(parsed, found, WEIGHTS), found, WEIGHTS)).tolist()
 
 
 def test_loosely_fitting_titles_are_left_out_of_a_requested_ordering() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tools.store.search.columns import Mask
-from tools.store.search.ranking.ranked import BROADER, theme_met
+from tools.store.search.ranking.ranked import BROADER_TAG_SCORE, theme_met
 
 
 class Shelf:
@@ -24,7 +24,7 @@ class Shelf:
 @pytest.mark.parametrize(
     ("shelf", "tags", "found"),
     [
-        (Shelf(Basketball=[0], Team=[0, 1, 2]), ["Team", "Basketball"], [1, BROADER, BROADER, 0]),
+        (Shelf(Basketball=[0], Team=[0, 1, 2]), ["Team", "Basketball"], [1, BROADER_TAG_SCORE, BROADER_TAG_SCORE, 0]),
         (Shelf(Team=[0, 1, 2]), ["Team", "Basketball"], [1, 1, 1, 0]),
         (Shelf(Pets=[0], Animals=[1, 2]), ["Pets", "Animals"], [1, 1, 1, 0]),
         (Shelf(Team=[0, 1]), ["Team"], [1, 1, 0, 0]),

@@ -104,7 +104,7 @@ class TableAdapter:
         """Checks that the table can be read. Never raises: `detail` states the problem, in words that are safe to show."""
         try:
             async with answering(self._table.name, deadline):
-                await self._connection.call("get_item", TableName=self._name, Key=key_of_nobody(self._table))
+                await self._connection.call("get_item", TableName=self._name, Key=probe_key(self._table))
         except BackendFailure as failure:
             return Health(ok=False, detail=failure.message)
         return Health(ok=True, detail="DynamoDB")
@@ -160,7 +160,7 @@ class TableAdapter:
             after = {"ExclusiveStartKey": last}
 
 
-def key_of_nobody(table: Table) -> Item:
+def probe_key(table: Table) -> Item:
     """Returns a key that no item has. Reading it checks credentials, permission and table, and needs no permission but that
     of serving."""
     return {name: {"S": "-"} for name in (table.partition_key, table.sort_key) if name}

@@ -18,7 +18,7 @@ from botocore.parsers import ResponseParserError
 from session.resilience.deadline import Deadline
 from session.resilience.diagnosis import DEGRADED, OK, Diagnosis, Problem, silence
 from tools.store.backends.aws_client import aws_problem, code_of, failure_of
-from tools.store.backends.dynamodb.connection import Connection, key_of_nobody
+from tools.store.backends.dynamodb.connection import Connection, probe_key
 from tools.store.backends.dynamodb.tables import TABLES, DynamoAddress, Table
 from tools.store.records.shape import ShapeError
 
@@ -139,17 +139,17 @@ async def diagnose(connection: Connection, table: Table, deadline: Deadline) -> 
     called = table.full_name(address.prefix)
     try:
         async with asyncio.timeout(deadline.less(0.8).remaining()):
-            await _look_up_nobody(connection, table, called)
+            await _probe(connection, table, called)
             description = await _description(connection, called)
-            forgets = await _forgets(connection, table, called)
+            forgets = await _has_ttl(connection, table, called)
     except TimeoutError:
         return Diagnosis.from_problem(await _silence(address))
     except (BotoCoreError, ClientError, ResponseParserError, ShapeError, OSError, EOFError) as error:
         if code_of(error) == "ValidationException":  # only the key of this request can be invalid
-            return Diagnosis.from_problem(Problem(f"the table {called} has other keys than it should", _remade()))
+            return Diagnosis.from_problem(Problem(f"the table {called} has other keys than it should", _recreate_remedy()))
         return Diagnosis.from_problem(problem_of(error, called))
     if description and (wrong := difference(description, table, address.prefix)):
-        return Diagnosis.from_problem(Problem(f"the table {called} {wrong}", _remade()))
+        return Diagnosis.from_problem(Problem(f"the table {called} {wrong}", _recreate_remedy()))
     if not forgets:
         return Diagnosis.from_problem(
             Problem(f"the table {called} never forgets", f"turn on its TTL, {table.ttl}"), state=DEGRADED
@@ -165,11 +165,11 @@ def problem_of(error: BaseException, called: str, permission: str = "dynamodb:Ge
     return aws_problem(error, SETTING, f"{permission} on {called}")
 
 
-async def _look_up_nobody(connection: Connection, table: Table, called: str) -> None:
+async def _probe(connection: Connection, table: Table, called: str) -> None:
     """Looks up a key that no item has, again after timeouts: the client's own are short, and the caller bounds the time."""
     while True:
         try:
-            await connection.call("get_item", TableName=called, Key=key_of_nobody(table))
+            await connection.call("get_item", TableName=called, Key=probe_key(table))
         except (ConnectTimeoutError, ReadTimeoutError):
             continue
         return
@@ -182,7 +182,7 @@ async def _description(connection: Connection, called: str) -> dict[str, Any]:
     return {}
 
 
-async def _forgets(connection: Connection, table: Table, called: str) -> bool:
+async def _has_ttl(connection: Connection, table: Table, called: str) -> bool:
     """True if the table expires its items or need not, and if asking is not allowed."""
     if table.ttl is None:
         return True
@@ -194,7 +194,7 @@ async def _forgets(connection: Connection, table: Table, called: str) -> bool:
     return True
 
 
-def _remade() -> str:
+def _recreate_remedy() -> str:
     return f"remove it, or set another table_prefix in {SETTING}; then {SEED}"
 
 

@@ -103,7 +103,7 @@ def _inward(currency: Currency, held: Any, *, amount: bool) -> Any:
     return held
 
 
-def plain(value: object, path: str) -> Any:
+def to_plain(value: object, path: str) -> Any:
     """Returns the plain value of an attribute. Raises ShapeError, with the path, for a malformed or unknown one."""
     if isinstance(value, dict) and len(value) == 1:
         ((kind, held),) = value.items()
@@ -117,9 +117,9 @@ def plain(value: object, path: str) -> Any:
         if kind == "BOOL" and isinstance(held, bool):
             return held
         if kind == "M" and isinstance(held, dict):
-            return {name: plain(each, f"{path}.{name}") for name, each in held.items()}
+            return {name: to_plain(each, f"{path}.{name}") for name, each in held.items()}
         if kind == "L" and isinstance(held, list):
-            return [plain(each, f"{path}[{i}]") for i, each in enumerate(held)]
+            return [to_plain(each, f"{path}[{i}]") for i, each in enumerate(held)]
     raise ShapeError(f"{path} is no attribute that belongs here")
 
 
@@ -135,7 +135,7 @@ def read_fields(held: Mapping[str, Any], names: Collection[str], path: str = "$"
             elif alone and type(held_text := each.get("S")) is str:
                 values[name] = held_text
             else:
-                values[name] = plain(each, f"{path}.{name}")
+                values[name] = to_plain(each, f"{path}.{name}")
     return values
 
 
@@ -150,7 +150,7 @@ def text(item: Any, name: str) -> str:
     raise ShapeError(f"$.{name} must be text that is not empty")
 
 
-def members(held: object, path: str) -> dict[str, Any]:
+def map_members(held: object, path: str) -> dict[str, Any]:
     """Returns the members of an attribute, as attributes. Raises ShapeError if it is not a map."""
     inside = held.get("M") if isinstance(held, dict) else None
     if not isinstance(inside, dict):
@@ -233,7 +233,7 @@ def lines_bought(item: Mapping[str, Any], owner: str, title_id: str) -> list[Ord
     _check_owner(item, owner)
     if text(item, "status") in NOT_BOUGHT:
         return []
-    lines = decode(tuple[OrderLine, ...], plain(item.get("lines"), "$.lines"), "$.lines", unknown="ignore")
+    lines = decode(tuple[OrderLine, ...], to_plain(item.get("lines"), "$.lines"), "$.lines", unknown="ignore")
     return [line for line in lines if line.title_id == title_id]
 
 
@@ -244,7 +244,7 @@ def purchase_of(item: Mapping[str, Any], owner: str) -> tuple[str, str, list[str
 
 
 def title_ids_of(item: Mapping[str, Any]) -> list[str]:
-    title_ids = plain(item.get("title_ids"), "$.title_ids")
+    title_ids = to_plain(item.get("title_ids"), "$.title_ids")
     if not isinstance(title_ids, list) or not all(isinstance(each, str) for each in title_ids):
         raise ShapeError("$.title_ids must be a list of text")
     return title_ids
@@ -269,7 +269,7 @@ def preferences_item(owner: str, kept: StoredPreferences) -> Item:
 
 def preferences_of(item: Mapping[str, Any], owner: str) -> StoredPreferences:
     _check_owner(item, owner)
-    stated = plain(item.get("stated"), "$.stated")
+    stated = to_plain(item.get("stated"), "$.stated")
     try:
         preferences = tuple(Preference(each["text"], each["at"]) for each in stated[:MOST_KEPT])
     except (ValueError, TypeError, LookupError) as error:
@@ -311,20 +311,20 @@ def stock_item(title_id: str, offers: Iterable[Offer], volumes: Iterable[VolumeS
     return make_item({"title_id": title_id, "offers": others, "volumes": counted})
 
 
-def stock_row(item: Mapping[str, Any], as_of: str) -> Availability:
+def decode_stock(item: Mapping[str, Any], as_of: str) -> Availability:
     """Decodes a stock item, with sorted formats and volumes; no offers if the title is not sold."""
     title_id = text(item, "title_id")
     volumes: list[VolumeStock] = []
     offers: list[Offer] = []
-    for name, numbered in sorted(members(item.get("volumes"), "$.volumes").items()):
-        of_format = _volumes(name, members(numbered, f"$.volumes.{name}"))
+    for name, numbered in sorted(map_members(item.get("volumes"), "$.volumes").items()):
+        of_format = _volumes(name, map_members(numbered, f"$.volumes.{name}"))
         volumes += of_format
         if of_format:
             offers.append(offer_of(name, of_format))
     counted = {offer.format for offer in offers}
-    for name, held in sorted(members(item.get("offers"), "$.offers").items()):
+    for name, held in sorted(map_members(item.get("offers"), "$.offers").items()):
         if name not in counted:
-            offers.append(_offer(name, members(held, f"$.offers.{name}")))
+            offers.append(_offer(name, map_members(held, f"$.offers.{name}")))
     return Availability(title_id, tuple(offers), tuple(volumes), as_of)
 
 
@@ -342,7 +342,7 @@ def _volumes(name: str, numbered: Mapping[str, Attribute]) -> tuple[VolumeStock,
         if not (number.isascii() and number.isdigit()):
             raise ShapeError(f"{path}.{number} must be a volume's number")
         place = f"{path}.{number}"
-        record = {"isbn": None, **read_fields(members(holder, place), _VOLUME_FIELDS, place)}
+        record = {"isbn": None, **read_fields(map_members(holder, place), _VOLUME_FIELDS, place)}
         records.append({**record, "volume": int(number), "format": name})
     records.sort(key=itemgetter("volume"))
     volumes: tuple[VolumeStock, ...] = decode(tuple[VolumeStock, ...], records, path, unknown="ignore")

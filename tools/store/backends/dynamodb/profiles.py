@@ -39,7 +39,7 @@ from tools.store.records.shape import ShapeError
 BATCH = 25
 """Most requests of one BatchWriteItem."""
 AT_ONCE = 8
-PATIENCE_S = 60.0
+RETRY_SECONDS = 60.0
 """Seconds for which a batch may be refused: an on-demand table doubles its throughput in minutes."""
 Progress = Callable[[int], None]
 
@@ -94,7 +94,7 @@ async def _batch(connection: Connection, called: str, requests: Sequence[Mapping
     """Sends one batch, and its unprocessed items again after growing pauses, until none are left."""
     retry = RetryPolicy(base=0.05, longest=5.0)
     refused = 0
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(RETRY_SECONDS):
         while True:
             try:
                 answer = await connection.call("batch_write_item", RequestItems={called: requests})

@@ -29,6 +29,7 @@ from tools.store.backends.dynamodb.items import (
     STOCK_FIELDS,
     TITLE_FIELDS,
     Item,
+    decode_stock,
     fits_as_key,
     from_currency,
     lines_bought,
@@ -36,7 +37,6 @@ from tools.store.backends.dynamodb.items import (
     owner_key,
     purchase_of,
     release_of,
-    stock_row,
     text,
     title_ids_of,
     title_of,
@@ -166,7 +166,7 @@ class DynamoStock(TableAdapter):
             since = time.perf_counter()
             for title_id, item in found.items.items():
                 try:
-                    row = stock_row(from_currency(self._currency, item), as_of)
+                    row = decode_stock(from_currency(self._currency, item), as_of)
                 except ShapeError as error:
                     logger.warning("the stock item of %s cannot be read: %s", title_id, error)
                     unanswered.append(title_id)

@@ -20,7 +20,7 @@ from session.resilience.deadline import Deadline
 from session.resilience.tasks import start_task
 from tools.store.backends.embedded.columns import TitleColumns, build_columns, count_titles
 from tools.store.backends.embedded.computed import FORMAT, ComputedStore, StaleArraysError, index_arrays, index_from
-from tools.store.backends.embedded.index import ExactNames, IndexedNames, LexicalIndex, PeopleLeg, build_index
+from tools.store.backends.embedded.index import AuthorSearch, ExactNames, IndexedNames, LexicalIndex, build_index
 from tools.store.backends.embedding import QueryVectors, batches, embed_with_retries, single_threaded_blas
 from tools.store.currency import YEN, Currency
 from tools.store.failures import Failure, TimedOut
@@ -43,7 +43,7 @@ from tools.store.search.columns import Floats, Mask
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.query.parser import QueryParser
 from tools.store.search.ranking.candidates import Candidates
-from tools.store.search.ranking.names import pointed_from
+from tools.store.search.ranking.names import reference_row
 from tools.store.search.ranking.ranked import Ranked, order, rank, score_meaning
 from tools.store.search.ranking.weights import Weights
 from tools.store.search.taste import Rarity, Taste, TasteWeights, like_title, profile_of, tag_shares
@@ -95,7 +95,7 @@ _KIND = "vectors"
 _LOOK_AGAIN_SECONDS = 0.5
 
 
-class VectorLeg:
+class VectorSearch:
     """Search by meaning. `vectors` is None until the matrix is loaded or computed; `ready`: queries can be embedded too."""
 
     def __init__(self, embedder: Embedder, store: ComputedStore, key: str) -> None:
@@ -201,7 +201,7 @@ class Engine:
         self, columns: TitleColumns, index: LexicalIndex, parser: QueryParser, weights: Weights | None = None
     ) -> None:
         self._columns, self._parser, self._weights = columns, parser, weights or Weights()
-        self._people = PeopleLeg(index.people, columns)
+        self._people = AuthorSearch(index.people, columns)
         self._candidates = Candidates(columns, IndexedNames(index.names, len(columns)), self._people, index.prose)
         self._exact = ExactNames(index, columns)
         tags, magazines, readerships = (count_titles(columns.having[field]) for field in ("tags", "magazine", "genre"))
@@ -298,7 +298,7 @@ class Engine:
         if (name := query.points_from) is None:
             return None
         aliases = self._parser.parse(name).aliases
-        return pointed_from(name, aliases, self._candidates, self._weights)
+        return reference_row(name, aliases, self._candidates, self._weights)
 
 
 T = TypeVar("T")
@@ -363,7 +363,7 @@ def _tell(progress: Progress | None, done: int, what: str) -> None:
 class EmbeddedCatalog:
     """A `CatalogPort` over a file. Get one from `open`, which ends its worker threads and its background task."""
 
-    def __init__(self, loaded: Loaded, vectors: VectorLeg | None, workers: ThreadPoolExecutor) -> None:
+    def __init__(self, loaded: Loaded, vectors: VectorSearch | None, workers: ThreadPoolExecutor) -> None:
         self._columns, self._engine = loaded.columns, loaded.engine
         self._vectors, self._workers = vectors, workers
 
@@ -395,7 +395,7 @@ class EmbeddedCatalog:
                 loaded = await asyncio.get_running_loop().run_in_executor(
                     workers, load_catalog, path, store, progress, vocabulary, currency
                 )
-            leg = None if embedder is None else VectorLeg(embedder, store, loaded.key)
+            leg = None if embedder is None else VectorSearch(embedder, store, loaded.key)
             catalog = cls(loaded, leg, workers)
             if leg is not None:
                 plan = await asyncio.get_running_loop().run_in_executor(workers, loaded.make_plan)

@@ -258,7 +258,7 @@ _RECALLED_AUTHORS = 40
 _LONGEST_CJK_NAME = 12
 
 
-class PeopleLeg:
+class AuthorSearch:
     """Finds titles by their authors' names. Read only after construction; safe to share between threads."""
 
     def __init__(self, rows: KeyRows, columns: TitleColumns) -> None:

@@ -25,7 +25,7 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from session.resilience.deadline import Deadline
 from tools.store.backends.opensearch.address import OpenSearchAddress
-from tools.store.failures import BackendFailure, DependencyFailure, QuestionRefused, Throttled, TimedOut
+from tools.store.failures import BackendFailure, DependencyFailure, RequestRejected, Throttled, TimedOut
 
 THROTTLE_RETRY_MS = 200
 _DEPENDENCY = "catalog"
@@ -107,7 +107,7 @@ def _classify_refusal(status: int, kind: str) -> BackendFailure:
     if status == 404 or kind == "index_not_found_exception":
         return IndexMissing()
     if status == 400 and kind:  # OpenSearch's own error; one of a proxy has no type
-        return QuestionRefused("The catalogue failed to answer.", dependency=_DEPENDENCY)
+        return RequestRejected("The catalogue failed to answer.", dependency=_DEPENDENCY)
     return DependencyFailure("The catalogue failed to answer.", dependency=_DEPENDENCY)
 
 

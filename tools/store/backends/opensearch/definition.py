@@ -71,7 +71,7 @@ def index_name(alias: str, identity: Identity) -> str:
     return f"{alias}-{identity.fingerprint}"
 
 
-def filling(name: str) -> str:
+def write_alias(name: str) -> str:
     """Returns the alias through which an index is written while it is loaded. A write to a removed index would create one
     with guessed mappings; a write to a removed alias is refused."""
     return f"{name}-filling"
@@ -99,7 +99,7 @@ _LONGEST_TERM = 8_191
 
 
 @dataclass(frozen=True, slots=True)
-class Flavour:
+class ClusterKind:
     """The differences between nodes and Serverless.
 
     Serverless assigns document ids itself in vector collections, has no refresh, and searches vectors with Faiss. On nodes
@@ -112,31 +112,31 @@ class Flavour:
     settings: Json
 
 
-NODES = Flavour("lucene", True, True, {"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": "-1"})
-SERVERLESS = Flavour("faiss", False, False, {})
+NODES = ClusterKind("lucene", True, True, {"number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": "-1"})
+SERVERLESS = ClusterKind("faiss", False, False, {})
 
 
-def flavour_of(address: OpenSearchAddress) -> Flavour:
+def flavour_of(address: OpenSearchAddress) -> ClusterKind:
     return SERVERLESS if address.serverless else NODES
 
 
-def definition(dimensions: int, flavour: Flavour) -> str:
+def definition(dimensions: int, flavour: ClusterKind) -> str:
     """Returns a digest of settings and mappings, without the catalogue: an index with others has to be built anew."""
     return digest([HEADLINE, _settings(flavour), _mappings(dimensions, flavour)])
 
 
-def creation(identity: Identity, flavour: Flavour) -> Json:
+def creation(identity: Identity, flavour: ClusterKind) -> Json:
     """Returns the body of the request that creates the index."""
     mappings = _mappings(identity.dimensions, flavour) | {"_meta": identity.meta()}
     return {"settings": {"index": _settings(flavour)}, "mappings": mappings}
 
 
-def _settings(flavour: Flavour) -> Json:
+def _settings(flavour: ClusterKind) -> Json:
     similarity = {"prose": {"type": "BM25", "k1": 2.4, "b": 0.25}, "grams": {"type": "BM25", "k1": 1.0, "b": 1.0}}
     return {"knn": True, **flavour.settings, **({"similarity": similarity} if flavour.own_ids else {})}
 
 
-def _mappings(dimensions: int, flavour: Flavour) -> Json:
+def _mappings(dimensions: int, flavour: ClusterKind) -> Json:
     """Returns the mappings; without dimensions there are no vectors."""
     senses = {"senses": _define_nested({"vector": _vector(dimensions, flavour)})} if dimensions else {}
     # `column`: bytes that come with a hit; `kept`: JSON that is returned as stored. Neither is searched.
@@ -168,7 +168,7 @@ def _facts() -> Json:
     return {**texts, **{name: {"type": kind} for name, kind in numbers.items()}, "sales": _define_nested(sale)}
 
 
-def _define_searched(flavour: Flavour) -> Json:
+def _define_searched(flavour: ClusterKind) -> Json:
     person = {name: _keyword() for name in ("name", "family", "spellings", "turned", "parts")}
     return {
         "prose": _terms("prose", flavour),
@@ -184,7 +184,7 @@ def _keyword() -> Json:
     return {"type": "keyword", "ignore_above": _LONGEST_TERM}
 
 
-def _terms(similarity: str, flavour: Flavour) -> Json:
+def _terms(similarity: str, flavour: ClusterKind) -> Json:
     """Makes a field of ready terms, separated by spaces. A term is repeated in proportion to its weight."""
     field = {"type": "text", "analyzer": "whitespace"}
     return {**field, "similarity": similarity} if flavour.own_ids else field
@@ -194,6 +194,6 @@ def _define_nested(properties: Json) -> Json:
     return {"type": "nested", "properties": properties}
 
 
-def _vector(dimensions: int, flavour: Flavour) -> Json:
+def _vector(dimensions: int, flavour: ClusterKind) -> Json:
     method = {"name": "hnsw", "engine": flavour.engine, "parameters": {"m": 16, "ef_construction": 128}}
     return {"type": "knn_vector", "dimension": dimensions, "space_type": "innerproduct", "method": method}

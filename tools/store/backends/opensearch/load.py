@@ -21,14 +21,14 @@ from tools.store.backends.embedding import batches, embed_with_retries
 from tools.store.backends.opensearch.client import Client, IndexMissing
 from tools.store.backends.opensearch.definition import (
     FORMAT,
-    Flavour,
+    ClusterKind,
     Identity,
     creation,
     definition,
-    filling,
     flavour_of,
     index_name,
     is_index_of,
+    write_alias,
 )
 from tools.store.backends.opensearch.documents import document
 from tools.store.failures import BackendFailure, DependencyFailure, TimedOut
@@ -65,12 +65,12 @@ class TitleRefused(DependencyFailure):
 class Bulk:
     """Writes to one index. On nodes a document that is sent twice is stored once, by its id."""
 
-    def __init__(self, client: Client, flavour: Flavour, index: str) -> None:
+    def __init__(self, client: Client, flavour: ClusterKind, index: str) -> None:
         self._client, self._flavour = client, flavour
         # `timeout`: OpenSearch waits for an index that is gone, by default for a minute. Serverless documents neither
         # parameter.
         ours = {"require_alias": "true", "timeout": "5s"}
-        self._target, self._params = (filling(index), ours) if flavour.own_ids else (index, {})
+        self._target, self._params = (write_alias(index), ours) if flavour.own_ids else (index, {})
 
     async def add(self, documents: Sequence[Json]) -> None:
         """Writes the documents. Raises BackendFailure for rejected ones, and after eight failed attempts, about a minute."""
@@ -121,7 +121,7 @@ _PAGE = 10_000
 class Indices:
     """Operations on whole indices. Every method raises BackendFailure."""
 
-    def __init__(self, client: Client, flavour: Flavour) -> None:
+    def __init__(self, client: Client, flavour: ClusterKind) -> None:
         self._client, self._flavour = client, flavour
         self._alias = client.address.alias
 
@@ -153,7 +153,7 @@ class Indices:
             except BackendFailure:
                 if not await self.exists(name):
                     raise
-        await self._alias_actions({"add": {"index": name, "alias": filling(name)}})
+        await self._alias_actions({"add": {"index": name, "alias": write_alias(name)}})
 
     async def places(self, name: str) -> set[int]:
         """Returns the places of the titles that are in the index, read by pages of 10,000."""
@@ -190,7 +190,7 @@ class Indices:
         that served until then."""
         old = tuple(each for each in await self.serving() if each != name)
         off = [{"remove": {"index": each, "alias": self._alias}} for each in old]
-        done = {"remove": {"index": name, "alias": filling(name)}}
+        done = {"remove": {"index": name, "alias": write_alias(name)}}
         await self._alias_actions(*off, done, {"add": {"index": name, "alias": self._alias}})
         return old
 
@@ -301,7 +301,7 @@ class Loading:
         return np.split(np.concatenate(parts), np.cumsum([len(group) for group in texts])[:-1])
 
 
-def identity_of(records: Sequence[Record], embedder: Embedder | None, flavour: Flavour) -> Identity:
+def identity_of(records: Sequence[Record], embedder: Embedder | None, flavour: ClusterKind) -> Identity:
     """Returns the identity of the records as they will be stored: their order counts, the file's formatting does not."""
     digest = sha256()
     for title, offers in records:

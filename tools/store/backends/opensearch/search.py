@@ -32,14 +32,14 @@ from tools.store.backends.opensearch.dsl import (
     sense_of,
 )
 from tools.store.backends.opensearch.queries import RECALL, aggregate_names, anchor, lexical, like_tags
-from tools.store.backends.opensearch.state import Answer, Entry, HitKey, Statistics, TitleCache, hit_keys
+from tools.store.backends.opensearch.state import Answer, CachedHit, HitKey, Statistics, TitleCache, hit_keys
 from tools.store.failures import BackendFailure
 from tools.store.models import Author, CatalogPage, CatalogQuery
 from tools.store.search.columns import Columns, Floats, Mask, Numbers, having
 from tools.store.search.conditions.check import Check
 from tools.store.search.query.parsed import ParsedQuery
 from tools.store.search.ranking.candidates import Candidates, in_order
-from tools.store.search.ranking.names import AskedAuthor, asked_names, pointed_from, surely_called
+from tools.store.search.ranking.names import AskedAuthor, asked_names, confident_match, reference_row
 from tools.store.search.ranking.ranked import Ranked, rank
 from tools.store.search.ranking.weights import Weights
 from tools.store.search.taste import like_title, tag_shares
@@ -62,13 +62,13 @@ Cards = Mapping[str, Card]
 """Recalled titles by id, in the order of the catalogue file, which breaks ties."""
 
 
-def cards_of(entries: Mapping[str, Entry]) -> Cards:
+def cards_of(entries: Mapping[str, CachedHit]) -> Cards:
     in_order = sorted(entries.items(), key=lambda each: each[1].card.place)
     return {title_id: entry.card for title_id, entry in in_order}
 
 
 @dataclass(frozen=True, slots=True)
-class Anchor:
+class ReferenceTitle:
     """The title that a query starts from ("like …", "by the author of …"). `direction`: the unit vector of its meaning."""
 
     title_id: str
@@ -154,7 +154,7 @@ class RecalledWords:
 
 
 def candidates_of(
-    cards: Cards, statistics: Statistics, senses: Mapping[str, float] | None = None, anchor: Anchor | None = None
+    cards: Cards, statistics: Statistics, senses: Mapping[str, float] | None = None, anchor: ReferenceTitle | None = None
 ) -> Candidates:
     """Returns the cards as candidates. `senses`: cosines by id, None without any; a stored sense is passage and headline in
     one. `anchor`: the title by whose authors the query asks for more."""
@@ -178,22 +178,22 @@ def spell_author(name: str) -> str:
 
 AMONG_ALL = "among all: "
 _SIMILAR = 2 * RECALL
-_KEPT_BACK = 0.03
+_RESERVED_SECONDS = 0.03
 """Seconds taken off the second request's deadline, to answer without it."""
 Answers = dict[str, Answer]
 
 
-def find_anchor(
+def find_reference_title(
     name: str, aliases: Iterable[str], answer: Answer, statistics: Statistics, weights: Weights
-) -> Anchor | None:
+) -> ReferenceTitle | None:
     """Returns the best known hit that is called `name` or one of `aliases` (sound keys); None without one."""
     hits = answer["hits"]["hits"]
     cards = {column(hit, ID): card_from(column(hit, "card")) for hit in hits}
-    row = pointed_from(name, aliases, candidates_of(cards, statistics), weights)
+    row = reference_row(name, aliases, candidates_of(cards, statistics), weights)
     if row is None:
         return None
     title_id = column(hits[row], ID)
-    return Anchor(title_id, cards[title_id], direction_from(hits[row]["_source"].get("direction")))
+    return ReferenceTitle(title_id, cards[title_id], direction_from(hits[row]["_source"].get("direction")))
 
 
 class Search:
@@ -219,9 +219,9 @@ class Search:
         self._size = RECALL * min(6, 1 + query.offset // (RECALL // 2))
         self._weights = Weights()
         self._check = Check(query.conditions)
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, CachedHit] = {}
         self._senses: dict[str, float] | None = None
-        self._anchor: Anchor | None = None
+        self._anchor: ReferenceTitle | None = None
         self._with_all_themes = 0
         self.called: Mapping[str, Any] | None = None
         self.index: str | None = None
@@ -254,14 +254,14 @@ class Search:
         self.called = answers.pop("called", None)
         if pointed:
             found = answers.pop("anchor")
-            self._anchor = find_anchor(pointed, self._aliases, found, self._statistics, self._weights)
+            self._anchor = find_reference_title(pointed, self._aliases, found, self._statistics, self._weights)
         if "tags" in answers:
             self._with_all_themes = int(answers["tags"]["aggregations"]["all"]["doc_count"])
         self._entries.update(await self._cache.fetch_entries(hit_keys(answers.values()), deadline))
-        await _give_way()
+        await _yield_to_loop()
         cards = cards_of(self._entries)
         titles = candidates_of(cards, self._statistics)
-        row = surely_called(titles.names.likeness(asked_names(parsed, self._weights)), titles.prior, self._weights)
+        row = confident_match(titles.names.likeness(asked_names(parsed, self._weights)), titles.prior, self._weights)
         return None if row is None else list(cards)[row]
 
     async def _recall_by_meaning(self, named: str | None, vector: Floats | None, wanted: bool, deadline: Deadline) -> None:
@@ -273,7 +273,7 @@ class Search:
             by_vector = {} if vector is None else {"near": nearest(vector, filters, size)}
             return by_vector | ({"works": by_authors_of(sorted(spellings), filters)} if spellings else {})
 
-        in_time = deadline.less(_KEPT_BACK) if wanted else deadline
+        in_time = deadline.less(_RESERVED_SECONDS) if wanted else deadline
         try:
             searches = self._under_conditions(search_near)
             if vector is not None and self._entries:
@@ -295,7 +295,7 @@ class Search:
         if not missing:
             return False
         try:
-            self._entries.update(await self._cache.fetch_entries(missing, deadline.less(_KEPT_BACK)))
+            self._entries.update(await self._cache.fetch_entries(missing, deadline.less(_RESERVED_SECONDS)))
         except BackendFailure:
             return False
         return True
@@ -313,7 +313,7 @@ class Search:
             found = {column(hit, ID): cosine_of(float(hit["_score"])) for hit in answer["hits"]["hits"]}
             self._senses = {**(self._senses or {}), **found}
 
-    async def _find_similar(self, like: Anchor, sensed: bool, deadline: Deadline) -> CatalogPage:
+    async def _find_similar(self, like: ReferenceTitle, sensed: bool, deadline: Deadline) -> CatalogPage:
         """Finds titles like one title, by its tags, its genre and, where `sensed`, its meaning; none for a title without
         tags."""
         statistics, genre = self._statistics, like.card.facts.genre
@@ -344,14 +344,14 @@ class Search:
 
     async def _rank(self) -> tuple[Cards, Mask, Ranked]:
         """Returns the recalled titles, a mask of those that satisfy the conditions, and their ranking."""
-        await _give_way()
+        await _yield_to_loop()
         cards = cards_of(self._entries)
         titles = candidates_of(cards, self._statistics, self._senses, self._anchor)
-        await _give_way()
+        await _yield_to_loop()
         allowed = self._mask_allowed(cards)
-        await _give_way()
+        await _yield_to_loop()
         ranked = rank(self._parsed, titles, self._weights, allowed)
-        await _give_way()
+        await _yield_to_loop()
         return cards, allowed, ranked
 
     def _mask_allowed(self, cards: Cards) -> Mask:
@@ -389,6 +389,6 @@ class Search:
         return dict(zip(searches, answers, strict=True))
 
 
-async def _give_way() -> None:
+async def _yield_to_loop() -> None:
     """Yields to the event loop between two steps, each of which grows with the number of recalled titles."""
     await asyncio.sleep(0)

@@ -159,7 +159,7 @@ HitKey = tuple[str, str]
 """The name of an index, and a title's id."""
 
 
-class Entry:
+class CachedHit:
     """A cached title. Few of the ranked titles are shown, so the record is unpacked when it is first needed."""
 
     def __init__(self, card: Card, packed: str) -> None:
@@ -182,9 +182,9 @@ class Entry:
 class TitleCache:
     def __init__(self, client: Client, workers: Executor, capacity: int = CAPACITY) -> None:
         self._client, self._workers = client, workers
-        self._entries: Lru[HitKey, Entry] = Lru(capacity)
+        self._entries: Lru[HitKey, CachedHit] = Lru(capacity)
 
-    async def fetch_entries(self, places: Iterable[HitKey], deadline: Deadline) -> dict[str, Entry]:
+    async def fetch_entries(self, places: Iterable[HitKey], deadline: Deadline) -> dict[str, CachedHit]:
         """Returns the titles by id, in the order of `places`, without removed ones. Fetches those not cached in one request.
         Raises BackendFailure, and LookupError, TypeError and ValueError for malformed answers."""
         found = {title_id: self._entries.use((index, title_id)) for index, title_id in dict.fromkeys(places)}
@@ -198,7 +198,7 @@ class TitleCache:
             found.update((title_id, entry) for (_, title_id), entry in fresh.items() if title_id in found)
         return {title_id: entry for title_id, entry in found.items() if entry is not None}
 
-    async def titles(self, entries: Sequence[Entry]) -> tuple[Title, ...]:
+    async def titles(self, entries: Sequence[CachedHit]) -> tuple[Title, ...]:
         """Unpacks the titles of entries. Raises MalformedAnswer."""
         if sum(not entry.is_unpacked for entry in entries) <= MOST_AT_ONCE:
             return _list_titles(entries)
@@ -211,7 +211,7 @@ class TitleCache:
         return await asyncio.get_running_loop().run_in_executor(self._workers, titles_from, packed)
 
 
-def _list_titles(entries: Sequence[Entry]) -> tuple[Title, ...]:
+def _list_titles(entries: Sequence[CachedHit]) -> tuple[Title, ...]:
     return tuple(entry.title for entry in entries)
 
 
@@ -224,5 +224,5 @@ def hit_key(hit: Answer) -> HitKey:
     return str(hit["_index"]), column(hit, ID)
 
 
-def _entries(answer: Answer) -> dict[HitKey, Entry]:
-    return {hit_key(hit): Entry(card_from(column(hit, "card")), column(hit, "packed")) for hit in answer["hits"]["hits"]}
+def _entries(answer: Answer) -> dict[HitKey, CachedHit]:
+    return {hit_key(hit): CachedHit(card_from(column(hit, "card")), column(hit, "packed")) for hit in answer["hits"]["hits"]}

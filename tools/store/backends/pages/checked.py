@@ -25,7 +25,7 @@ MOST_PIXELS_A_SIDE = 4_096
 
 PNG_START, PNG_END = b"\x89PNG\r\n\x1a\n", b"\0\0\0\0IEND\xaeB`\x82"
 JPEG_START, JPEG_END = b"\xff\xd8\xff", b"\xff\xd9"
-NO_FRAME = (0xC4, 0xC8, 0xCC)
+NON_FRAME_MARKERS = (0xC4, 0xC8, 0xCC)
 """JPEG markers in the range of frame headers that are none: tables of codes, and a reserved one."""
 MOST_SEGMENTS = 500
 """Most segments before the frame, padding included: cameras and editors write some twenty."""
@@ -33,12 +33,12 @@ PADDING = 64
 """Bytes at the end of a JPEG in which its end marker may be: some encoders pad the file."""
 
 
-class Unfit(Exception):
+class UnfitPage(Exception):
     """A page that exists and cannot be shown. The message, for the log, says why."""
 
 
 TOO_LARGE = f"it has more than {MOST_PAGE_BYTES // 1024} KiB"
-Found = Page | Unfit | None
+Found = Page | UnfitPage | None
 """A page, one that cannot be shown, or None without a page of this number."""
 
 
@@ -53,14 +53,14 @@ def alt_name(number: int) -> str:
 
 
 def page_of(number: int, data: bytes, alt: bytes | None = None) -> Page:
-    """Checks the bytes of a page and makes the page. Raises `Unfit`."""
+    """Checks the bytes of a page and makes the page. Raises `UnfitPage`."""
     if len(data) > MOST_PAGE_BYTES:
-        raise Unfit(TOO_LARGE)
+        raise UnfitPage(TOO_LARGE)
     header = image_header(data)
     if header is None:
-        raise Unfit("it is no whole WebP, PNG or JPEG")
+        raise UnfitPage("it is no whole WebP, PNG or JPEG")
     if not (0 < header.width <= MOST_PIXELS_A_SIDE and 0 < header.height <= MOST_PIXELS_A_SIDE):
-        raise Unfit(f"it has {header.width} × {header.height} pixels, and may have {MOST_PIXELS_A_SIDE} a side")
+        raise UnfitPage(f"it has {header.width} × {header.height} pixels, and may have {MOST_PIXELS_A_SIDE} a side")
     return Page(number, header.media_type, data, _text(alt))
 
 
@@ -69,8 +69,8 @@ def preview_of(title_id: str, volume: int, found: Sequence[Found]) -> Preview | 
     pages, left_out, room = list[Page](), list[int](), MOST_PREVIEW_BYTES
     for number, each in zip(NUMBERS, found, strict=True):
         if isinstance(each, Page) and len(each.data) > room:
-            each = Unfit(f"the preview would have more than {MOST_PREVIEW_BYTES // 1024} KiB")
-        if isinstance(each, Unfit):
+            each = UnfitPage(f"the preview would have more than {MOST_PREVIEW_BYTES // 1024} KiB")
+        if isinstance(each, UnfitPage):
             logger.warning("page %d of volume %d of %s is left out: %s", number, volume, title_id, each)
             left_out.append(number)
         elif each is not None:
@@ -117,7 +117,7 @@ def _jpeg(data: bytes) -> tuple[int, int] | None:
         if at + 9 > len(data) or data[at] != 0xFF:
             break
         marker = data[at + 1]
-        if 0xC0 <= marker <= 0xCF and marker not in NO_FRAME:
+        if 0xC0 <= marker <= 0xCF and marker not in NON_FRAME_MARKERS:
             return int.from_bytes(data[at + 7 : at + 9]), int.from_bytes(data[at + 5 : at + 7])
         at += 1 if marker == 0xFF else 2 + max(2, int.from_bytes(data[at + 2 : at + 4]))
     return None

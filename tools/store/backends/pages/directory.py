@@ -25,7 +25,7 @@ from tools.store.backends.pages.checked import (
     NUMBERS,
     TOO_LARGE,
     Found,
-    Unfit,
+    UnfitPage,
     alt_name,
     image_names,
     page_of,
@@ -164,7 +164,7 @@ def _page(folder: int, number: int) -> Found:
         for name in image_names(number):
             if (data := _content(folder, name, MOST_PAGE_BYTES)) is not None:
                 return page_of(number, data, _alt(folder, number))
-    except Unfit as unfit:
+    except UnfitPage as unfit:
         return unfit
     return None
 
@@ -173,30 +173,30 @@ def _alt(folder: int, number: int) -> bytes | None:
     """Returns a page's alternative text; None if there is none that can be used."""
     try:
         return _content(folder, alt_name(number), MOST_ALT_BYTES)
-    except Unfit:
+    except UnfitPage:
         return None
 
 
 def _content(folder: int, name: str, most_bytes: int) -> bytes | None:
-    """Returns a file's content; None if it is absent. Raises `Unfit` for one that is irregular, unreadable or too large."""
+    """Returns a file's content; None if it is absent. Raises `UnfitPage` if it is irregular, unreadable or too large."""
     try:
         with _open_descriptor(name, FILE, folder) as file:
             about = os.fstat(file)
             if not stat.S_ISREG(about.st_mode):
-                raise Unfit("it is no file")
+                raise UnfitPage("it is no file")
             if about.st_size > most_bytes:
-                raise Unfit(TOO_LARGE)
+                raise UnfitPage(TOO_LARGE)
             with open(file, "rb", closefd=False) as reading:
                 return reading.read(most_bytes + 1)
     except FileNotFoundError:
         return None
     except PermissionError:
-        raise Unfit("this user may not read it") from None
+        raise UnfitPage("this user may not read it") from None
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise Unfit("it is a link, and links are not followed") from None
+            raise UnfitPage("it is a link, and links are not followed") from None
         if error.errno == errno.ENXIO:
-            raise Unfit("it is no file") from None  # a socket
+            raise UnfitPage("it is no file") from None  # a socket
         raise
 
 

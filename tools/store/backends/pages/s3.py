@@ -20,7 +20,7 @@ from tools.store.backends.pages.checked import (
     NUMBERS,
     TOO_LARGE,
     Found,
-    Unfit,
+    UnfitPage,
     alt_name,
     image_names,
     page_of,
@@ -91,17 +91,17 @@ class S3Pages:
             return None
         try:
             if sizes[name] > MOST_PAGE_BYTES:
-                raise Unfit(TOO_LARGE)
+                raise UnfitPage(TOO_LARGE)
             wanted = [self._content(folder + name, MOST_PAGE_BYTES)]
             if 0 < sizes.get(alt_name(number), 0) <= MOST_ALT_BYTES:
                 wanted.append(self._content(folder + alt_name(number), MOST_ALT_BYTES))
             data, *alt = await _all_or_none(wanted)
             return page_of(number, data, *alt)
-        except Unfit as unfit:
+        except UnfitPage as unfit:
             return unfit
 
     async def _content(self, key: str, most_bytes: int) -> bytes:
-        """Reads an object of at most `most_bytes`, whatever size was listed. Raises `Unfit`."""
+        """Reads an object of at most `most_bytes`, whatever size was listed. Raises `UnfitPage`."""
         client = await self._aws.ready()
         answer = await client.get_object(Bucket=self.address.bucket, Key=key)
         data = bytearray()
@@ -109,9 +109,9 @@ class S3Pages:
             async for chunk in body.iter_chunks():
                 data += chunk
                 if len(data) > most_bytes:
-                    raise Unfit(TOO_LARGE)
+                    raise UnfitPage(TOO_LARGE)
         if len(data) != answer["ContentLength"]:
-            raise Unfit("it broke off")
+            raise UnfitPage("it broke off")
         return bytes(data)
 
 

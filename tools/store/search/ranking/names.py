@@ -61,27 +61,27 @@ class SeriesIndex:
 def names_evidence(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Floats:
     """Returns the similarity of each title's names to the query; if a title is surely named, its series scores too."""
     names = _likeness(candidates, asked_names(query, weights), query.subject)
-    names = np.maximum(names, read_as(query, candidates, weights))
+    names = np.maximum(names, match_readings(query, candidates, weights))
     for author, name in query.titles_beside_authors():
         theirs = candidates.people.written_by(author)
         if theirs.any():
             beside = _likeness(candidates, [(sound_key(name), weights.beside_author)], name, theirs)
             names = np.maximum(names, np.where(theirs, beside, np.float32(0.0)))
-    named = surely_called(names, candidates.prior, weights)
+    named = confident_match(names, candidates.prior, weights)
     if named is None:
         return names
     series = np.float32(weights.series_of_named) * series_of(named, candidates, weights)
     return np.asarray(np.maximum(names, series), np.float32)
 
 
-def read_as(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Floats:
+def match_readings(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Floats:
     """Returns the similarity of each title's names to the likeliest readings of kanji; 0 for what is mostly a theme."""
     if not query.readings or query.theme_share > weights.theme_only:
         return np.zeros_like(candidates.prior)
-    return _read_as(query.readings, candidates, weights)
+    return _match_readings(query.readings, candidates, weights)
 
 
-def _read_as(readings: tuple[str, ...], candidates: Candidates, weights: Weights) -> Floats:
+def _match_readings(readings: tuple[str, ...], candidates: Candidates, weights: Weights) -> Floats:
     """Scores titles whose whole name is one of the readings, or surely resembles the likeliest reading."""
     begun = candidates.names.beginning_with(readings)
     whole = np.where(begun >= weights.read_whole, begun, np.float32(0.0))
@@ -95,16 +95,16 @@ def asked_names(query: ParsedQuery, weights: Weights) -> AskedNames:
     return _with_aliases(query.names, query.aliases, weights)
 
 
-def pointed_from(name: str, aliases: Iterable[str], candidates: Candidates, weights: Weights) -> int | None:
+def reference_row(name: str, aliases: Iterable[str], candidates: Candidates, weights: Weights) -> int | None:
     """Returns the row of the best known title with the name `name` or one of `aliases` (sound keys); None without one."""
     asked = _with_aliases([sound_key(name)], aliases, weights)
     called = _likeness(candidates, asked, name)
     if read := readings(name):
-        called = np.maximum(called, _read_as(read, candidates, weights))
-    return surely_called(called, candidates.prior, weights)
+        called = np.maximum(called, _match_readings(read, candidates, weights))
+    return confident_match(called, candidates.prior, weights)
 
 
-def surely_called(names: Floats, prior: Floats, weights: Weights) -> int | None:
+def confident_match(names: Floats, prior: Floats, weights: Weights) -> int | None:
     """Returns the row of the best known title that the query surely names, by the similarities `names`; None without one."""
     if not len(names):
         return None

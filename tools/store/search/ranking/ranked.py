@@ -21,9 +21,9 @@ from tools.store.search.ranking.names import names_evidence, series_of
 from tools.store.search.ranking.weights import Weights
 from tools.store.search.text.characters import has_cjk
 
-KIND_OF = 0.75
+SUBTAG_SHARE = 0.75
 """Share of a tag's titles that also carry another tag, from which on it is a kind of that: basketball of team sports."""
-BROADER = np.float32(0.75)
+BROADER_TAG_SCORE = np.float32(0.75)
 """Score of a title that has only the broader tag of a theme: most of these are about another kind."""
 
 
@@ -35,13 +35,13 @@ def theme_met(tags: Sequence[str], titles: Candidates) -> Floats | Mask:
     found: Floats = np.zeros(len(titles.mask_tagged(tags)), np.float32)
     for mask in masks:
         broad = any(_is_kind_of(other, mask) for other in masks)
-        found = np.maximum(found, mask * (BROADER if broad else np.float32(1)))
+        found = np.maximum(found, mask * (BROADER_TAG_SCORE if broad else np.float32(1)))
     return found
 
 
 def _is_kind_of(one: Mask, other: Mask) -> bool:
     few, many = int(np.count_nonzero(one)), int(np.count_nonzero(other))
-    return few < many and int(np.count_nonzero(one & other)) >= KIND_OF * few
+    return few < many and int(np.count_nonzero(one & other)) >= SUBTAG_SHARE * few
 
 
 _ENOUGH = 2
@@ -101,7 +101,7 @@ def _words(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Floa
 def _tags(query: ParsedQuery, candidates: Candidates) -> Floats:
     """Returns the share of the query's themes that each title has; a mood, and a named readership, count as a theme each."""
     themes: list[Floats | Mask] = [theme_met(tags, candidates) for tags in query.themes]
-    themes += [_suits(tone, candidates) for tone in query.moods]
+    themes += [_mood_fit(tone, candidates) for tone in query.moods]
     if query.genre is not None:
         themes.append(candidates.columns.any_of("genre", (query.genre,)))
     met = np.zeros(len(candidates.prior), np.float32)
@@ -110,7 +110,7 @@ def _tags(query: ParsedQuery, candidates: Candidates) -> Floats:
     return met / np.float32(len(themes)) if themes else met
 
 
-def _suits(tone: Tone, candidates: Candidates) -> Floats:
+def _mood_fit(tone: Tone, candidates: Candidates) -> Floats:
     """Returns each title's fit to a mood: 1 with two of its tags, since each alone is on many titles of another tone; 1 for
     a mood without tags; 0 for titles with a tag of the wrong tone."""
     carried = np.zeros(len(candidates.prior), np.float32)
@@ -148,7 +148,7 @@ def fuse(query: ParsedQuery, evidence: Evidence, weights: Weights) -> Floats:
     called = _score_names(query, evidence, weights)
     by = _score_authors(evidence, called, weights)
     best = np.maximum(np.maximum(called, by), _score_story(query, evidence, weights))
-    if not _is_named(called, by, weights) and _is_foreign(query, evidence, weights):
+    if not _is_named(called, by, weights) and _is_out_of_catalogue(query, evidence, weights):
         return np.zeros_like(best)
     return _apply_floor(best, called, best + np.float32(weights.name_prior) * evidence.prior, weights)
 
@@ -164,7 +164,7 @@ def fuse_among(query: ParsedQuery, evidence: Evidence, allowed: Mask, weights: W
     return np.where(about >= weights.nearest_floor, about, _NOTHING).astype(np.float32)
 
 
-def to_order(query: ParsedQuery, scores: Floats, evidence: Evidence, weights: Weights) -> Floats:
+def keep_good_fits(query: ParsedQuery, scores: Floats, evidence: Evidence, weights: Weights) -> Floats:
     """Keeps only the scores of good answers, judged by their fit without fame: sorted by price or year, a poor answer could
     come before the good ones."""
     fit = np.maximum(np.float32(weights.author) * evidence.people, _fit(query, evidence, weights))
@@ -231,7 +231,7 @@ def score_meaning(meaning: Floats, headline: Floats, w: Weights) -> Floats:
     return np.asarray(both / np.float32(1.0 + w.headline), np.float32)
 
 
-def _is_foreign(query: ParsedQuery, e: Evidence, w: Weights) -> bool:
+def _is_out_of_catalogue(query: ParsedQuery, e: Evidence, w: Weights) -> bool:
     """True if the query is foreign to the catalogue: most of its idf mass is in words that no title has, and no passage is
     near to it in meaning.
 
@@ -332,7 +332,7 @@ def rank(query: ParsedQuery, candidates: Candidates, weights: Weights, allowed: 
         return Ranked(scores, evidence, near=near_names(evidence, weights, allowed))
     ordering, guessed = ordering_of(query, scores, evidence, weights), is_guess(scores, evidence, weights)
     if ordering is not None:
-        scores = to_order(query, scores, evidence, weights)
+        scores = keep_good_fits(query, scores, evidence, weights)
     return Ranked(scores, evidence, ordering, leader, guessed, nearest=nearest)
 
 

@@ -36,7 +36,7 @@ _SUBTITLE = re.compile(r":| - |~|\(| part \d", re.IGNORECASE)
 _MIN_MAIN = 3
 MAIN_FACTOR = 0.95
 """Weight of a name's part before the subtitle: a little less than a whole name."""
-_HEARD_LEAST, _HEARD = 0.7, 0.84
+_PHONETIC_LEAST, _PHONETIC = 0.7, 0.84
 """Least similarity by letters of a name with the same consonants to be written by ear ("one peace"), and its score then."""
 _LOANWORD_BASE, _LOANWORD_NEAR, LOANWORD_LEAST = 0.75, 0.2, 0.35
 
@@ -70,15 +70,15 @@ def names_of(title: Title) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n for n in names if n))
 
 
-def raise_by_sound(key: str, names: Sequence[str], near: NDArray[np.float64]) -> NDArray[np.float64]:
+def boost_phonetic_matches(key: str, names: Sequence[str], near: NDArray[np.float64]) -> NDArray[np.float64]:
     """Returns the similarities `near` of the key to the names, raised where the key may be the name written by ear."""
-    doubtful = np.flatnonzero((near >= _HEARD_LEAST) & (near < _HEARD))
+    doubtful = np.flatnonzero((near >= _PHONETIC_LEAST) & (near < _PHONETIC))
     skeleton = consonants(key) if len(doubtful) and key.isascii() else ""
     if len(skeleton) >= MIN_CONSONANTS:
         for row in doubtful:
             name = names[int(row)]
             if name[0] == key[0] and name.isascii() and consonants(name) == skeleton:
-                near[row] = _HEARD
+                near[row] = _PHONETIC
     return near
 
 
@@ -173,7 +173,7 @@ class NameTable:
             rows = self._find_alike(key, among)
             names = self._keys if rows is None else [self._keys[row] for row in rows.tolist()]
             near = cdist((key,), names, scorer=OSA.normalized_similarity, score_cutoff=LEAST, dtype=np.float64)[0]
-            self._raise(found, rows, factor * raise_by_sound(key, names, near))
+            self._raise(found, rows, factor * boost_phonetic_matches(key, names, near))
         np.maximum(found, self._score_beginnings(asked), out=found)
         return found if among is None else np.where(among, found, np.float32(0.0))
 
