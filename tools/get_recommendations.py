@@ -10,7 +10,7 @@ from tools.conditions.arguments import CONDITIONS, FACTS, SPELLED, contradiction
 from tools.conditions.offers import MORE, PENDING, SALE, Pending, with_offers
 from tools.conditions.wanted import NEXT_OFFSET, UNDERSTOOD, describe_understood, join_notes, next_offset, read_want
 from tools.contract import CachePolicy, Fallback, Json, Tool, ToolContext
-from tools.recommend.chosen import Chosen, Excluded, choose, reason, standing
+from tools.recommend.chosen import Chosen, Excluded, choose, popularity_sentence, reason
 from tools.recommend.taste import read_purchases
 from tools.results import shortening as worth
 from tools.results.rows import title_row
@@ -113,7 +113,7 @@ async def trending(context: ToolContext, asked: Json) -> Json:
     titles = excluded.first(matching, want.offset + most + (MORE if pending else 0))[want.offset :]
     said = describe_understood(want)
     answer = (
-        _answer([_card(title, standing(title)) for title in titles], ["popularity"])
+        _answer([_card(title, popularity_sentence(title)) for title in titles], ["popularity"])
         | said
         | join_notes(said.get("note"), TURN_OVER if context.turn_over else UNAVAILABLE, _note_ownership(context))
     )

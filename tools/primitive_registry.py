@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any, Generic, Literal, TypeVar
 
 from tools.primitives.read import (
-    Read,
+    PrimitiveTool,
     completers_of,
     tool_for_completion,
     tool_for_method,
@@ -133,5 +133,5 @@ def _completions(owner: ResourceTemplate | Prompt) -> dict[str, Registered]:
     return {name: _register_read(tool_for_completion(owner, name, each)) for name, each in completers_of(owner).items()}
 
 
-def _register_read(read: Read) -> Registered:
+def _register_read(read: PrimitiveTool) -> Registered:
     return Registered(read, ArgumentsValidator(read.input_schema), "", compile_success_check(read.output_schema))

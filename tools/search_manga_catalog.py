@@ -10,7 +10,7 @@ from session.begin import result_set_name
 from session.history import LastShown
 from session.profile import EventKind
 from tools.conditions.arguments import CONDITIONS, FACTS, SPELLED, contradictions
-from tools.conditions.finding import NEARLY, find, goes_by, nearly
+from tools.conditions.finding import NEARLY, find, has_name, near_matches
 from tools.conditions.offers import MORE, PENDING, SALE, Pending, with_offers
 from tools.conditions.releases import without_releases
 from tools.conditions.wanted import (
@@ -18,10 +18,10 @@ from tools.conditions.wanted import (
     UNDERSTOOD,
     Want,
     describe_understood,
-    differing,
     join_notes,
     next_offset,
     read_want,
+    with_comparison_conditions,
 )
 from tools.contract import TEXT, Fallback, Json, ProfileRule, Tool, ToolContext
 from tools.results import shortening as worth
@@ -194,7 +194,7 @@ async def search(context: ToolContext, asked: Json) -> Json:
     text = await without_releases(context, asked["query"])
     if not text:
         return no_title_asked_for(asked["query"])
-    want, most = await differing(context, await read_want(context, text, asked)), asked["max_results"]
+    want, most = await with_comparison_conditions(context, await read_want(context, text, asked)), asked["max_results"]
     if (title := await _read_by_id(context, asked["query"].strip())) and Check(want.conditions.but(*SALE)).satisfied_by(
         title
     ):
@@ -203,7 +203,7 @@ async def search(context: ToolContext, asked: Json) -> Json:
     page, said = found.page, describe_understood(found.want if found.want.text != want.text else want, found.let_go)
     said |= mark_pointers(asked["query"], page.titles, text, context.store.policies.topics)
     if not page.total:
-        instead = await nearly(context, found.want, page.near)
+        instead = await near_matches(context, found.want, page.near)
         return results((), 0) | said | instead | join_notes(said.get("note"), instead.get("note"))
     left = Pending.from_conditions(found.want.conditions, most, want.offset)
     still = left and left.but_for(found.named, found.want.by_name)
@@ -227,7 +227,7 @@ async def popular_instead(context: ToolContext, asked: Json) -> Json:
         return no_title_asked_for(asked["query"])
     if not popular.index.titles:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
-    want = await differing(context, await read_want(context, text, asked))
+    want = await with_comparison_conditions(context, await read_want(context, text, asked))
     # Popular titles are cached without offers: only live stock tells which can be bought.
     conditions, pending = (
         want.conditions.but(*SALE),
@@ -237,7 +237,7 @@ async def popular_instead(context: ToolContext, asked: Json) -> Json:
     named = _find_named(popular, want, conditions, last)
     titles = tuple(dict.fromkeys((*named, *popular.index.list_ordered(conditions, want.ordering, last))))[want.offset : last]
     given = titles[:most]
-    asked_for = [title.title_id for title in named if goes_by(title, want.text)] if want.by_name else []
+    asked_for = [title.title_id for title in named if has_name(title, want.text)] if want.by_name else []
     found = len(set(named).intersection(given))
     if want.text and not found:
         context.degraded.add("matches")
@@ -268,7 +268,7 @@ def _find_named(popular: PopularTitles, want: Want, conditions: Conditions, most
         return popular.index.find_by_name(want.text, conditions, most) if want.text else ()
     lifted = Check(want.lifted_conditions.but(*SALE))
     named = popular.index.find_by_name(want.text, want.by_name.but(*SALE), most)
-    return tuple(title for title in named if lifted.satisfied_by(title) or goes_by(title, want.text))
+    return tuple(title for title in named if lifted.satisfied_by(title) or has_name(title, want.text))
 
 
 def _note_lifted_taste(want: Want, named: Sequence[str]) -> str:

@@ -38,7 +38,7 @@ from session.resilience.tasks import Tasks
 from session.stated_preferences import Preferences
 from session.turn import TurnRequest
 from tools.contract import CachePolicy, Effect
-from tools.results.history import About, customer_words, select_relevant, summarise
+from tools.results.history import RelevanceQuery, customer_words, select_relevant, summarise
 from tools.results.referred import single_title
 from tools.store.failures import BackendFailure, Failure, RateLimited, ServerBusy
 from tools.store.store import Store
@@ -158,7 +158,7 @@ def summarise_history(call: Call, begun: BeginAnswer, now: float) -> str | None:
         return None
     known = begun.history is not None or call.session is None
     past = Recollection(begun.history or (), last_shown=begun.last, shared=begun.shared, known=known)
-    about = About.call(call.tool.tool, call.arguments, begun.last_ids)
+    about = RelevanceQuery.call(call.tool.tool, call.arguments, begun.last_ids)
     return summarise(past, select_relevant(past.calls, about, begun.request.history), now)
 
 

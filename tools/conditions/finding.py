@@ -54,14 +54,14 @@ async def find(context: ToolContext, want: Want, limit: int) -> Found:
     ):
         plain = _drop_words(want)
         known = () if want.conditions.tags else ThemeTable.load().themes(want.text)
-        named = page.near and _may_be_slip(want.text)
+        named = page.near and _may_be_misspelt(want.text)
         if not known and not named and (anyway := await _page(context, plain, limit)).total:
             return Found(anyway, plain)
     if not page.total or page.guessed:
         instead = await relax_conditions(context, want, limit)
         if instead is not None:
             return Found(instead.page, instead.want, instead.let_go)
-        if not page.total and (by_words := await word_by_word(context, want, limit)) is not None:
+        if not page.total and (by_words := await search_each_theme(context, want, limit)) is not None:
             return Found(by_words, want)
         if not page.total and want.text and len(want.conditions.tags) > 1:
             less = await relax_conditions(context, _drop_words(want), limit)
@@ -102,7 +102,7 @@ class WithNamed:
 async def with_named(context: ToolContext, want: Want, page: CatalogPage, limit: int) -> WithNamed:
     """Puts titles whose name is the whole text first on the page; offsets count them. The catalogue is not queried again if
     the first title has that name already."""
-    named = page.titles and goes_by(page.titles[0], want.text)
+    named = page.titles and has_name(page.titles[0], want.text)
     if want.by_name is None or not _may_be_name(want.text) or named:
         return WithNamed(page)
     with suppress(BackendFailure):  # the page without them is still an answer
@@ -130,13 +130,13 @@ async def with_each_named(context: ToolContext, want: Want, page: CatalogPage, l
     return page
 
 
-def goes_by(title: Title, text: str) -> bool:
+def has_name(title: Title, text: str) -> bool:
     """True if the text is one of the title's names, as written or without filler words."""
     names = whole_names(text)
     return any(normalise(name) in names for name in names_of(title))
 
 
-def _may_be_slip(text: str) -> bool:
+def _may_be_misspelt(text: str) -> bool:
     """True if the text may be a misspelt name: few words, at least one of them not an ordinary English word."""
     words, ordinary = normalise(text).split(), Dictionary.english_words()
     return len(words) <= LONGEST_SLIP and any(len(word) > 1 and word not in ordinary for word in words)
@@ -195,7 +195,7 @@ CHEAPEST_FIRST = (
     "tags",  # the subject itself
 )
 """Conditions that may be dropped, the least important to the customer first. A named author is never dropped."""
-HARD = (
+UNDROPPABLE = (
     "audience",
     "no_adult",
     "in_stock",
@@ -222,7 +222,7 @@ class Relaxed:
 async def relax_conditions(context: ToolContext, want: Want, limit: int) -> Relaxed | None:
     """Drops one condition, then two, cheapest first, until a title is found. Returns None after `MOST_SEARCHES` searches or
     a backend failure."""
-    for gone in islice(_to_let_go(want), MOST_SEARCHES):
+    for gone in islice(_list_droppable(want), MOST_SEARCHES):
         themes = tuple(each for each in want.conditions.tags if each not in gone.tags)
         without = want.with_conditions(replace(want.conditions.but(*gone.stated), tags=themes))
         try:
@@ -235,7 +235,7 @@ async def relax_conditions(context: ToolContext, want: Want, limit: int) -> Rela
     return None
 
 
-def _to_let_go(want: Want) -> Iterator[Conditions]:
+def _list_droppable(want: Want) -> Iterator[Conditions]:
     """Yields the conditions to drop: each alone, then pairs. Without search text, single themes go before all themes."""
     soft = [name for name in CHEAPEST_FIRST if getattr(want.conditions, name) and name not in want.firm]
     for names in chain(combinations(soft, 1), combinations(soft, 2)):
@@ -244,15 +244,15 @@ def _to_let_go(want: Want) -> Iterator[Conditions]:
         yield Conditions(**{name: getattr(want.conditions, name) for name in names})
 
 
-def hard(conditions: Conditions) -> Conditions:
+def undroppable_conditions(conditions: Conditions) -> Conditions:
     """Returns the conditions that are never dropped."""
-    return conditions.but(*(name for name in conditions.stated if name not in HARD))
+    return conditions.but(*(name for name in conditions.stated if name not in UNDROPPABLE))
 
 
 MOST_THEMES = 3
 
 
-async def word_by_word(context: ToolContext, want: Want, limit: int) -> CatalogPage | None:
+async def search_each_theme(context: ToolContext, want: Want, limit: int) -> CatalogPage | None:
     """Searches each theme of the text alone and interleaves the titles. Returns None at an offset, for fewer than two or
     more than `MOST_THEMES` themes, if nothing is found, and if the catalogue fails."""
     words = list(dict.fromkeys(theme.phrase for theme in ThemeTable.load().themes(want.text)))
@@ -285,10 +285,10 @@ NEARLY: Json = {
 """Output schema property for titles that nearly match."""
 
 
-async def nearly(context: ToolContext, want: Want, near: Sequence[Title]) -> Json:
+async def near_matches(context: ToolContext, want: Want, near: Sequence[Title]) -> Json:
     """Returns titles to offer when nothing matches: those excluded only by droppable conditions, else those with similar
     names. Exclusions and the audience still hold."""
-    kept = hard(want.conditions)
+    kept = undroppable_conditions(want.conditions)
     if want.conditions != kept:
         page = await _without_filters(context, want.with_conditions(kept))
         if page is not None and page.titles and not page.guessed:
@@ -309,7 +309,7 @@ async def _without_filters(context: ToolContext, want: Want) -> CatalogPage | No
 
 def _kept_out(want: Want, total: int) -> str:
     told = {name for each in want.understood for name in each.about}
-    stated = [name for name in want.conditions.but(*HARD).stated if name != "tags" or name in told]
+    stated = [name for name in want.conditions.but(*UNDROPPABLE).stated if name != "tags" or name in told]
     names = [CALLED.get(name, name) for name in stated]
     titles = "1 title does: the one" if total == 1 else f"{total} titles do, such as those"
     return f"Nothing matches with this {' and '.join(names)}. Without, {titles} in nearly."

@@ -80,20 +80,19 @@ def _read(kept: Mapping[str, Any]) -> Conditions:
 
 
 async def with_offers(context: ToolContext, result: Json, name: str) -> Json:
-    """Adds live price and stock to the cards under `name`. Checks pending conditions of sale and drops cards that fail
-    them."""
+    """Adds live price and stock to the cards under `name`. Checks pending conditions of sale; drops cards that fail."""
     cards = result[name]
     reading = await read_stock(context, cards)
     if PENDING not in result:
         return result | {name: [card | stock_facts(reading.rows, card["title_id"]) for card in cards]}
     pending = Pending.from_json(result[PENDING])
-    settled = settle(pending, cards, reading)
+    settled = filter_by_stock(pending, cards, reading)
     rest = {key: value for key, value in result.items() if key not in (PENDING, "next_offset")}
     places = {PLACES: settled.places} if settled.dropped else {}
     return rest | {name: settled.cards} | _describe_page(pending, settled, result) | places
 
 
-def _describe_page(pending: Pending, settled: Settled, result: Json) -> Json:
+def _describe_page(pending: Pending, settled: StockFiltered, result: Json) -> Json:
     told: Json = {"result_set": result_set_name([card["title_id"] for card in settled.cards])}
     if "total" in result:
         told["total"] = result["total"] - settled.dropped
@@ -108,10 +107,10 @@ def _describe_page(pending: Pending, settled: Settled, result: Json) -> Json:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
-    """Result of `settle`. `cards`: those to show; `passed`: number of cards examined; `dropped`: number of examined cards
-    that cannot be bought as requested; `unchecked`: True if a card is shown by its record alone; `places`: 1-based position
-    of each shown card among those examined."""
+class StockFiltered:
+    """Result of `filter_by_stock`. `cards`: those to show; `passed`: number of cards examined; `dropped`: number of examined
+    cards that cannot be bought as requested; `unchecked`: True if a card is shown by its record alone; `places`: 1-based
+    position of each shown card among those examined."""
 
     cards: list[Json]
     passed: int
@@ -120,9 +119,8 @@ class Settled:
     places: list[int] = field(default_factory=list)
 
 
-def settle(pending: Pending, cards: Sequence[Json], reading: StockReading) -> Settled:
-    """Selects the first `most` cards that live stock allows; a card without a stock answer stays if its record allowed
-    it."""
+def filter_by_stock(pending: Pending, cards: Sequence[Json], reading: StockReading) -> StockFiltered:
+    """Selects the first `most` cards that live stock allows; one without a stock answer stays if its record allowed it."""
     shown: list[Json] = []
     places: list[int] = []
     passed = unchecked = 0
@@ -132,17 +130,17 @@ def settle(pending: Pending, cards: Sequence[Json], reading: StockReading) -> Se
         passed += 1
         title_id = card["title_id"]
         row, asked = reading.rows.get(title_id), pending.asked_of(title_id)
-        if row is not None and can_be_had(row, card.get("volumes"), asked):
-            shown.append(card | sold_so(row, asked.format))
+        if row is not None and satisfies_sale(row, card.get("volumes"), asked):
+            shown.append(card | sale_facts(row, asked.format))
         elif title_id in reading.unanswered and pending.recorded:
             unchecked += 1
             shown.append(card)
         if len(places) < len(shown):
             places.append(passed)
-    return Settled(shown, passed, passed - len(shown), unchecked > 0, places)
+    return StockFiltered(shown, passed, passed - len(shown), unchecked > 0, places)
 
 
-def can_be_had(row: Availability, volumes: int | None, asked: Conditions) -> bool:
+def satisfies_sale(row: Availability, volumes: int | None, asked: Conditions) -> bool:
     """True if an offer of the title satisfies the conditions of sale."""
     sale = _sold_as(row, asked.format)
     if sale is None or sale.price not in asked.price:
@@ -154,7 +152,7 @@ def can_be_had(row: Availability, volumes: int | None, asked: Conditions) -> boo
     return _has_stock(row, sale) or not (asked.in_stock or asked.all_volumes)
 
 
-def sold_so(row: Availability, format_: str | None) -> Json:
+def sale_facts(row: Availability, format_: str | None) -> Json:
     """Returns a card's price and stock fields for the requested format."""
     sale = _sold_as(row, format_)
     return (

@@ -225,10 +225,10 @@ RULED_OUT = "{} is asked for and ruled out as well: it was left out. Ask the cus
 def ruled_out(text: str, conditions: Conditions, without: Sequence[str]) -> tuple[str, ...]:
     """Returns a sentence for each thing that a call both requests and excludes: a theme whose tags are all excluded, a
     readership, an author, or a name in `without` that the text asks for."""
-    return tuple(RULED_OUT.format(each) for each in dict.fromkeys(_both(text, conditions, without)))
+    return tuple(RULED_OUT.format(each) for each in dict.fromkeys(_contradictions(text, conditions, without)))
 
 
-def _both(text: str, conditions: Conditions, without: Sequence[str]) -> Iterator[str]:
+def _contradictions(text: str, conditions: Conditions, without: Sequence[str]) -> Iterator[str]:
     if unwanted := set(conditions.without_tags):
         asked = (*(theme.tags for theme in ThemeTable.load().themes(text)), *conditions.tags)
         yield from (" or ".join(tags) for tags in asked if unwanted.issuperset(tags))
@@ -244,7 +244,7 @@ def _both(text: str, conditions: Conditions, without: Sequence[str]) -> Iterator
 AS_BEFORE = "A search does not know the customer's earlier titles: ask which title they mean."
 
 
-async def differing(context: ToolContext, want: Want) -> Want:
+async def with_comparison_conditions(context: ToolContext, want: Want) -> Want:
     """Adds the conditions stated beside the titles to compare with, which a search does not use otherwise."""
     if want.again:
         return replace(want, remarks=(*want.remarks, AS_BEFORE))

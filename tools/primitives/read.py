@@ -1,5 +1,5 @@
 """Wraps resources, prompts and completions as tools, so that the same pipeline stages authenticate, limit and count them.
-`Read` differs from a tool in flags, history and scope."""
+`PrimitiveTool` differs from a tool in flags, history and scope."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TYPED, OTHERS = "value", "others"
 
 
 @dataclass(frozen=True, slots=True)
-class Read(Tool):
+class PrimitiveTool(Tool):
     """Tool for a resource, prompt or completion; without flag and history. `granted_by`: required scope, "" for none."""
 
     granted_by: str = ""
@@ -44,7 +44,7 @@ class Read(Tool):
         return False
 
 
-def tool_for_resource(resource: Resource | ResourceTemplate) -> Read:
+def tool_for_resource(resource: Resource | ResourceTemplate) -> PrimitiveTool:
     """Wraps a resource. The outcome has its contents as content blocks, and an empty value."""
     variables = () if isinstance(resource, Resource) else resource.uri_template.variables
     schema = _texts({"uri": LONGEST_URI, **dict.fromkeys(variables, LONGEST_VALUE)}, ["uri", *variables])
@@ -67,7 +67,7 @@ def _contents(handler: ReadHandler) -> Handler:
     return read
 
 
-def tool_for_prompt(prompt: Prompt) -> Read:
+def tool_for_prompt(prompt: Prompt) -> PrimitiveTool:
     """Wraps a prompt. The outcome has its messages as content blocks, and their roles in its value under `roles`."""
 
     async def get(context: ToolContext, arguments: Json) -> Json:
@@ -81,7 +81,7 @@ def tool_for_prompt(prompt: Prompt) -> Read:
     return _read(f"prompt {prompt.name}", prompt, schema, get, personal=prompt.personal, asks=prompt.asks)
 
 
-def tool_for_completion(owner: ResourceTemplate | Prompt, argument: str, completer: Completer) -> Read:
+def tool_for_completion(owner: ResourceTemplate | Prompt, argument: str, completer: Completer) -> PrimitiveTool:
     """Wraps a completer. The outcome's value has the proposals under `values` and their number under `total`."""
 
     async def complete(context: ToolContext, arguments: Json) -> Json:
@@ -94,7 +94,7 @@ def tool_for_completion(owner: ResourceTemplate | Prompt, argument: str, complet
     return _read(f"completion {owner.name} {argument}", owner, schema, complete, personal=owner.personal)
 
 
-def tool_for_method(method: Method) -> Read:
+def tool_for_method(method: Method) -> PrimitiveTool:
     """Wraps a method of an extension. The outcome's value is its result."""
 
     async def answer(context: ToolContext, arguments: Json) -> Json:
@@ -131,8 +131,8 @@ def _read(
     personal: bool = False,
     asks: bool = False,
     fallback: Fallback | None = None,
-) -> Read:
-    return Read(
+) -> PrimitiveTool:
+    return PrimitiveTool(
         name=name,
         title=owner.title,
         description=owner.description,

@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from itertools import islice
 
-from tools.conditions.finding import find, relax_conditions, word_by_word
+from tools.conditions.finding import find, relax_conditions, search_each_theme
 from tools.conditions.wanted import Want
 from tools.contract import Json, ToolContext
 from tools.recommend.taste import (
@@ -45,10 +45,10 @@ def reason(title: Title, wish: Wish, customer: CustomerTaste) -> str:
         parts.append(f"has {', '.join(title.tags[:MOST_TAGS])}")
     rated = [f"Rated {title.rating:g} of 5."] if title.rating is not None and title.rating >= WELL_RATED else []
     sentence = "; ".join(parts)
-    return " ".join([sentence[0].upper() + sentence[1:] + ".", *rated]) if parts else standing(title, rated)
+    return " ".join([sentence[0].upper() + sentence[1:] + ".", *rated]) if parts else popularity_sentence(title, rated)
 
 
-def standing(title: Title, rated: Sequence[str] = ()) -> str:
+def popularity_sentence(title: Title, rated: Sequence[str] = ()) -> str:
     """Returns the title's popularity rank in words, then `rated`; "" without either."""
     ranked = [f"Number {title.popularity_rank} in popularity."] if title.popularity_rank is not None else []
     return " ".join([*ranked, *rated])
@@ -239,7 +239,7 @@ async def search_candidates(context: ToolContext, wish: Wish) -> Hits:
     found = await find(context, replace(wish.want, text=wish.search, offset=0), CANDIDATES)
     if found.page.titles and not found.page.guessed and found.want.text == wish.search:
         return Hits(found.page.titles, wish.with_want(found.want), found.let_go)
-    page = await word_by_word(context, replace(wish.want, text=wish.search), CANDIDATES)
+    page = await search_each_theme(context, replace(wish.want, text=wish.search), CANDIDATES)
     return Hits(() if page is None else page.titles, wish)
 
 

@@ -90,7 +90,7 @@ SHORTEST_NAME = 3
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class RelevanceQuery:
     """A request to compare history with: its words, phonetic key, title_ids and tool."""
 
     words: frozenset[str]
@@ -99,11 +99,11 @@ class About:
     tool: str = ""
 
     @classmethod
-    def text(cls, text: str, title_ids: Iterable[str] = (), tool: str = "") -> About:
+    def text(cls, text: str, title_ids: Iterable[str] = (), tool: str = "") -> RelevanceQuery:
         return cls(frozenset(words(text)), sound_key(text), frozenset(title_ids), tool)
 
     @classmethod
-    def call(cls, tool: Tool, arguments: Json, shown: Sequence[str]) -> About:
+    def call(cls, tool: Tool, arguments: Json, shown: Sequence[str]) -> RelevanceQuery:
         """Builds the request of a call; its title_ids are those `shown` last if the arguments name none."""
         named = [arguments.get("title_id"), *(arguments.get("title_ids") or ())]
         return cls.text(customer_words(tool, arguments), [each for each in named if each] or shown, tool.name)
@@ -114,14 +114,14 @@ def customer_words(tool: Tool, arguments: Json) -> str:
     return " ".join(str(arguments[name]) for name in tool.words if arguments.get(name))
 
 
-def select_relevant(calls: Sequence[HistoryEntry], about: About, most: int) -> list[HistoryEntry]:
+def select_relevant(calls: Sequence[HistoryEntry], about: RelevanceQuery, most: int) -> list[HistoryEntry]:
     """Returns at most `most` of the calls, in their order: the most similar to the request, by titles, words, then tool; the
     latest of equal ones."""
     ranked = sorted(range(len(calls)), key=lambda at: (-_score_similarity(calls[at], about), at))
     return [calls[at] for at in sorted(ranked[:most])]
 
 
-def _score_similarity(call: HistoryEntry, about: About) -> float:
+def _score_similarity(call: HistoryEntry, about: RelevanceQuery) -> float:
     """Scores a call's similarity to the request, by title, words and tool."""
     texts = [call.words, call.summary, *(name for _, name in call.shown)]
     words_in_common = about.words.intersection(words(" ".join(texts)))

@@ -77,7 +77,7 @@ def _status(order: Order, today: date) -> str:
     if not printed:
         return _digital(order, today)
     if order.shipments:
-        return _under_way(order.shipments, printed)
+        return _parcel_status(order.shipments, printed)
     waiting = _waiting_for(printed) if order.status != "shipped" else None
     return waiting or SHOP_WORDS.get(order.status, order.status)
 
@@ -95,7 +95,7 @@ def _waiting_for(lines: Collection[OrderLine]) -> str | None:
     return "preordered" if "preordered" in waits else next(iter(waits), None)
 
 
-def _under_way(shipments: Sequence[Shipment], printed: Collection[OrderLine]) -> str:
+def _parcel_status(shipments: Sequence[Shipment], printed: Collection[OrderLine]) -> str:
     arrived = [each for each in shipments if each.status == ARRIVED or each.delivered_at is not None]
     named = any(line.tracking_number for line in printed)
     to_be_sent = named and any(line.tracking_number is None for line in printed)

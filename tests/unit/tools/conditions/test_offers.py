@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tests.support.cases import cases
-from tools.conditions.offers import Pending, can_be_had, settle, sold_so
+from tools.conditions.offers import Pending, filter_by_stock, sale_facts, satisfies_sale
 from tools.store.models import DIGITAL, PAPER, SET, USED_SET, Availability, Conditions, Offer, Range, VolumeStock
 from tools.store.stock import StockReading
 
@@ -41,21 +41,21 @@ def test_pending_conditions_survive_serialization() -> None:
 
 def test_title_sold_out_in_live_stock_is_replaced_by_the_next() -> None:
     reading = StockReading({"a": row("a", SOLD_OUT), "b": row("b", HERE), "c": row("c", HERE), "d": row("d", HERE)})
-    settled = settle(Pending(IN_STOCK, 2), [card(each) for each in "abcd"], reading)
+    settled = filter_by_stock(Pending(IN_STOCK, 2), [card(each) for each in "abcd"], reading)
     assert [each["title_id"] for each in settled.cards] == ["b", "c"]
     assert (settled.passed, settled.dropped, settled.unchecked) == (3, 1, False)
     assert settled.cards[0] | {"price_jpy": 500, "in_stock": True} == settled.cards[0]
 
 
 def test_title_no_longer_sold_is_dropped() -> None:
-    settled = settle(Pending(IN_STOCK, 5), [card("a")], StockReading({}, unknown=("a",)))
+    settled = filter_by_stock(Pending(IN_STOCK, 5), [card("a")], StockReading({}, unknown=("a",)))
     assert (settled.cards, settled.dropped) == ([], 1)
 
 
 @cases(("recorded", "shown"), [(True, 1), (False, 0)])
 def test_unchecked_title_stays_only_if_its_recorded_offer_satisfied_the_conditions(*, recorded: bool, shown: int) -> None:
     pending = Pending(IN_STOCK, 5, recorded=recorded)
-    settled = settle(pending, [card("a")], StockReading({}, unanswered=("a",)))
+    settled = filter_by_stock(pending, [card("a")], StockReading({}, unanswered=("a",)))
     assert (len(settled.cards), settled.unchecked) == (shown, recorded)
 
 
@@ -71,32 +71,32 @@ def test_unchecked_title_stays_only_if_its_recorded_offer_satisfied_the_conditio
     ],
 )
 def test_live_price_and_format_decide_whether_a_title_can_be_had(asked: Conditions, *, had: bool) -> None:
-    assert can_be_had(row("a", HERE), 3, asked) is had
+    assert satisfies_sale(row("a", HERE), 3, asked) is had
 
 
 def test_series_of_unknown_length_satisfies_no_series_price() -> None:
-    assert not can_be_had(row("a", HERE), None, Conditions(series_price=Range(None, 10**6)))
+    assert not satisfies_sale(row("a", HERE), None, Conditions(series_price=Range(None, 10**6)))
 
 
 def test_price_of_a_set_is_not_taken_for_that_of_a_volume() -> None:
     """The set's price is that of all its volumes together."""
     sold = row("a", Offer(SET, 1_500, 1), Offer(USED_SET, 400, 1), HERE)
-    assert sold_so(sold, None) == {"price_jpy": 500, "in_stock": True}
-    assert not can_be_had(sold, 3, Conditions(price=Range(None, 499)))
-    assert not can_be_had(row("a", Offer(USED_SET, 400, 1)), 3, Conditions(price=Range(None, 499)))
-    assert can_be_had(sold, None, Conditions(series_price=Range(None, 400), format=USED_SET))
-    assert not can_be_had(sold, 3, Conditions(series_price=Range(None, 400), format=SET))
+    assert sale_facts(sold, None) == {"price_jpy": 500, "in_stock": True}
+    assert not satisfies_sale(sold, 3, Conditions(price=Range(None, 499)))
+    assert not satisfies_sale(row("a", Offer(USED_SET, 400, 1)), 3, Conditions(price=Range(None, 499)))
+    assert satisfies_sale(sold, None, Conditions(series_price=Range(None, 400), format=USED_SET))
+    assert not satisfies_sale(sold, 3, Conditions(series_price=Range(None, 400), format=SET))
 
 
 def test_all_volumes_condition_counts_released_volumes_only() -> None:
     asked = Conditions(all_volumes=True)
-    assert can_be_had(row("a", HERE, volumes=(volume(1, 2), volume(2, 1), volume(3, 0, "2027-01-01"))), 2, asked)
-    assert not can_be_had(row("a", HERE, volumes=(volume(1, 2), volume(2, 0))), 2, asked)
+    assert satisfies_sale(row("a", HERE, volumes=(volume(1, 2), volume(2, 1), volume(3, 0, "2027-01-01"))), 2, asked)
+    assert not satisfies_sale(row("a", HERE, volumes=(volume(1, 2), volume(2, 0))), 2, asked)
 
 
 def test_card_shows_price_and_stock_of_the_requested_format() -> None:
     both = row("a", DEAR, Offer(DIGITAL, 400))
-    assert sold_so(both, DIGITAL) == {"price_jpy": 400, "in_stock": True}
-    assert sold_so(both, None) == {"price_jpy": 900, "in_stock": True}
-    assert can_be_had(both, 3, Conditions(price=Range(None, 600), format=DIGITAL))
-    assert not can_be_had(both, 3, Conditions(price=Range(None, 600))), "without a format it is the paper one's price"
+    assert sale_facts(both, DIGITAL) == {"price_jpy": 400, "in_stock": True}
+    assert sale_facts(both, None) == {"price_jpy": 900, "in_stock": True}
+    assert satisfies_sale(both, 3, Conditions(price=Range(None, 600), format=DIGITAL))
+    assert not satisfies_sale(both, 3, Conditions(price=Range(None, 600))), "without a format it is the paper one's price"

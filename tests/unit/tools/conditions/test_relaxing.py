@@ -6,7 +6,7 @@ from dataclasses import fields
 
 from tests.support.cases import cases
 from tests.support.scripted_catalog import ScriptedCatalog, context_of
-from tools.conditions.finding import CHEAPEST_FIRST, HARD, MOST_SEARCHES, find, relax_conditions
+from tools.conditions.finding import CHEAPEST_FIRST, MOST_SEARCHES, UNDROPPABLE, find, relax_conditions
 from tools.conditions.wanted import Want
 from tools.store.failures import BackendFailure, TimedOut
 from tools.store.models import Audience, CatalogPage, CatalogQuery, Conditions, Range, Status, Title
@@ -80,8 +80,8 @@ async def test_exclusions_exact_filters_and_the_author_are_never_relaxed() -> No
 
 
 def test_every_condition_but_the_author_is_either_relaxable_or_hard() -> None:
-    assert {*CHEAPEST_FIRST, *HARD, "author", "day"} == {each.name for each in fields(Conditions)}
-    assert not set(CHEAPEST_FIRST).intersection(HARD)
+    assert {*CHEAPEST_FIRST, *UNDROPPABLE, "author", "day"} == {each.name for each in fields(Conditions)}
+    assert not set(CHEAPEST_FIRST).intersection(UNDROPPABLE)
 
 
 async def test_guessed_title_does_not_count_as_a_result_of_relaxing() -> None:
