@@ -73,7 +73,7 @@ class Answering:
         conversation = self._conversation(session, user)
         async with conversation.lock:
             about = {"session": session, "token": token, "seconds": self._patience, "skills": False, **self._manners}
-            speech = Speech(question, StoreTools(self._store, user, **about))
+            speech = TurnAnswer(question, StoreTools(self._store, user, **about))
             self.open_turns += 1
             task = asyncio.create_task(self._speak(speech, conversation.messages))
             try:
@@ -84,7 +84,7 @@ class Answering:
                 task.cancel()
                 await asyncio.wait({task}, timeout=self._patience)  # until then it may write into the conversation
 
-    async def _tell(self, speech: Speech) -> AsyncGenerator[str | Done, None]:
+    async def _tell(self, speech: TurnAnswer) -> AsyncGenerator[str | Done, None]:
         began, heard = time.monotonic(), False
         while True:
             until = began + (self._patience if heard else min(FIRST_WORDS_SECONDS, self._patience))
@@ -104,7 +104,7 @@ class Answering:
             yield text
         yield speech.done(began)
 
-    async def _speak(self, speech: Speech, messages: Messages) -> None:
+    async def _speak(self, speech: TurnAnswer, messages: Messages) -> None:
         with turn_span() as span:
             await speech.speak(self._model, messages)
             span.set_attribute(OUTCOME, speech.outcome)
@@ -124,7 +124,7 @@ class Answering:
         return found
 
 
-class Speech:
+class TurnAnswer:
     """Queue of one turn's words, in order; an empty string ends it."""
 
     def __init__(self, question: str, tools: StoreTools) -> None:

@@ -12,7 +12,7 @@ from urllib.request import HTTPRedirectHandler, build_opener
 
 import jwt
 
-from infra.agent.lambdas import invoked
+from infra.agent.lambdas import invoke
 from infra.agent.options import JwtSettings
 
 logger = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ MOST_BYTES = 150_000
 USER = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,253}[\x21-\x7e])?")
 
 
-class Unproven(Exception):
+class InvalidToken(Exception):
     """The token authenticates no customer. The message reveals nothing of its content."""
 
 
@@ -44,7 +44,7 @@ class Customers:
         self._fetching = asyncio.Lock()
 
     async def prove(self, token: str) -> str:
-        """Returns the token's user. Raises `Unproven`."""
+        """Returns the token's user. Raises `InvalidToken`."""
         try:
             key = await self._key(str(jwt.get_unverified_header(token).get("kid")))
             claims = jwt.decode(
@@ -56,13 +56,13 @@ class Customers:
                 options={"require": ["exp", "iss", "sub"], "verify_aud": False},
             )
         except jwt.PyJWTError as error:
-            raise Unproven(f"The token is not believed ({type(error).__name__}).") from None
+            raise InvalidToken(f"The token is not believed ({type(error).__name__}).") from None
         meant = claims.get("aud", claims.get("client_id"))  # an access token of Amazon Cognito has no aud
         if not any(each in self._settings.audience for each in (meant if isinstance(meant, list) else [meant])):
-            raise Unproven("The token is meant for another audience.")
+            raise InvalidToken("The token is meant for another audience.")
         machine = claims.get("gty") == "client-credentials" or claims["sub"] == claims.get("client_id")
         if machine or "cnf" in claims or not USER.fullmatch(claims["sub"]):
-            raise Unproven("The token is not a customer's bearer token.")
+            raise InvalidToken("The token is not a customer's bearer token.")
         return str(claims["sub"])
 
     async def _key(self, name: str) -> Any:
@@ -78,11 +78,11 @@ class Customers:
                 except Exception as error:  # on any failure the last keys stay in use
                     logger.warning("the issuer's keys cannot be read: %r", error)
         if now - self._fetched > KEPT_SECONDS or name not in self._keys:
-            raise Unproven("The token is signed with a key that its issuer does not have.")
+            raise InvalidToken("The token is signed with a key that its issuer does not have.")
         return self._keys[name]
 
     def _fetch(self) -> dict[str, Any]:
         if self._settings.keys.startswith("lambda:"):
-            return dict(invoked(self._settings.keys, {"keys": True}))
+            return dict(invoke(self._settings.keys, {"keys": True}))
         with build_opener(NoRedirects).open(self._settings.keys, timeout=FETCH_SECONDS) as response:
             return dict(json.loads(response.read(MOST_BYTES)))

@@ -16,7 +16,7 @@ from urllib.request import Request, build_opener
 
 from infra.agent.answering import Done
 from infra.agent.customers import NoRedirects
-from infra.agent.lambdas import FunctionFailed, invoked
+from infra.agent.lambdas import FunctionFailed, invoke
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ class Door:
     def _sent(self, connection: str, message: Json) -> int:
         try:
             if self._callback.startswith("lambda:"):
-                return int(invoked(self._callback, {"connection": connection, "message": message})["status"])
+                return int(invoke(self._callback, {"connection": connection, "message": message})["status"])
             address = f"{self._callback}/@connections/{quote(connection, safe='')}"
             headers = {"X-Door-Secret": self._secret, "Content-Type": "application/json"}
             asked = Request(address, json.dumps(message).encode(), headers, method="POST")

@@ -24,7 +24,7 @@ def _client() -> Any:
     return boto3.client("lambda", region_name=os.environ.get("AWS_REGION"), config=config)
 
 
-def invoked(address: str, payload: Json) -> Json:
+def invoke(address: str, payload: Json) -> Json:
     """Invokes the function `lambda:NAME` and returns its answer. Blocks. Raises `FunctionFailed`."""
     response = _client().invoke(FunctionName=address.removeprefix("lambda:"), Payload=json.dumps(payload))
     answer = response["Payload"].read()

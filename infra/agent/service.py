@@ -25,7 +25,7 @@ from starlette.types import Receive, Scope, Send
 from strands.models import Model
 
 from infra.agent.answering import Answering
-from infra.agent.customers import Customers, Unproven
+from infra.agent.customers import Customers, InvalidToken
 from infra.agent.door import Door, session_of
 from infra.agent.options import ServiceSettings
 from infra.agent.store import Store
@@ -65,7 +65,7 @@ class Refused(HTTPException):
         self.name = name
 
 
-class Desk:
+class QuestionHandlers:
     """Handlers for questions. Without an issuer (only on loopback) customers are not authenticated, and are sent the turn's
     calls too."""
 
@@ -146,9 +146,9 @@ class Desk:
         kind, _, token = request.headers.get("Authorization", "").partition(" ")
         try:
             if kind.lower() != "bearer":
-                raise Unproven("Please sign in.")
+                raise InvalidToken("Please sign in.")
             return await self._customers.prove(token.strip()), token.strip()
-        except Unproven as problem:
+        except InvalidToken as problem:
             raise Refused(401, "UNAUTHORIZED", str(problem), BEARER) from None
 
     @contextmanager
@@ -240,7 +240,7 @@ async def serve(url: str, model: Model, host: str, port: int, patience_ms: int, 
     store = Store(url, bearer)
     manners = {"calls": settings.turn_calls, "tokens": settings.turn_tokens, "only": settings.tools}
     answering = Answering(store, model, patience_ms, **manners)
-    desk = Desk(answering, store, settings)
+    desk = QuestionHandlers(answering, store, settings)
     config = uvicorn.Config(
         desk.application(),
         host=host,

@@ -45,7 +45,7 @@ def rollback_names(where: Deployed) -> tuple[str, ...]:
     return (*short, f"{where.prefix}-MangaNotReady")
 
 
-def halves_that_roll_back(where: Deployed) -> dict[str, Resource]:
+def silent_rollback_alarms(where: Deployed) -> dict[str, Resource]:
     """Returns the rollback alarms that notify nobody, for parts that are rolled back apart from the service, such as
     flags."""
     short = rollback_names(where)[:-1]

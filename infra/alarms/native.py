@@ -22,7 +22,7 @@ FULL = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Natives:
+class AwsResources:
     """The watched resources, by their names in CloudWatch; template references are allowed. `balancer`: dimensions of its
     target group, if there is one."""
 
@@ -39,7 +39,7 @@ class Natives:
     balancer: dict[str, Any] | None = None
 
 
-def natives(where: Deployed, of: Natives) -> dict[str, Resource]:
+def natives(where: Deployed, of: AwsResources) -> dict[str, Resource]:
     """Returns every alarm, by its logical id."""
     return {
         name.replace("-", ""): alarm(where, name, severity, words, watched)
@@ -48,7 +48,7 @@ def natives(where: Deployed, of: Natives) -> dict[str, Resource]:
     }
 
 
-def _listed(of: Natives) -> Iterator[tuple[str, str, str, Resource]]:
+def _listed(of: AwsResources) -> Iterator[tuple[str, str, str, Resource]]:
     """Yields the name, severity, description and metric of each alarm."""
     running = {"ClusterName": of.cluster, "ServiceName": of.service}
     yield (

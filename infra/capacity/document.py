@@ -68,7 +68,7 @@ def _needed(prod: Sequence[Month]) -> str:
 
     used = [month.traffic.consumed() for month in prod]
     share = [month.traffic.peak / month.traffic.calls for month in prod]
-    a_task = tasks.bears(prod[0].stage, prod[0].traffic.inputs)
+    a_task = tasks.capacity_per_task(prod[0].stage, prod[0].traffic.inputs)
     at_peak = (
         f"One task bears {a_task:.0f} calls/s with the part of a processor that the server is promised. At the peak:\n\n"
     )

@@ -39,7 +39,7 @@ def _a_message(prod: Sequence[Month]) -> str:
 
 def _most(inputs: Inputs, month: Month) -> str:
     stage = month.stage
-    left = stage.most_tasks * (stage.zones - 1) / stage.zones * tasks.bears(stage, inputs)
+    left = stage.most_tasks * (stage.zones - 1) / stage.zones * tasks.capacity_per_task(stage, inputs)
     messages = month.traffic.messages * left / month.traffic.peak
     needs = max(tasks.by_hour(month.traffic, stage))
     return (

@@ -10,9 +10,9 @@ from typing import Any
 
 from infra.alarms.alarm import Formula, Watch
 from infra.alarms.cloudwatch import Deployed as At
-from infra.alarms.cloudwatch import alarms, halves_that_roll_back
+from infra.alarms.cloudwatch import alarms, silent_rollback_alarms
 from infra.alarms.door import DoorParts, door_alarms
-from infra.alarms.native import Natives, natives
+from infra.alarms.native import AwsResources, natives
 from infra.alarms.rules import ALARMS
 from infra.alarms.states import STATES
 from infra.cdk.config import Stage as Deployed
@@ -165,12 +165,12 @@ def alarms_of(stage: Deployed) -> int:
     """Counts the metrics that alarms watch, each of which is billed; a composite alarm is billed as five."""
     where = At(stage.service, stage.namespace, page="", ticket="")
     target = {"TargetGroup": "", "LoadBalancer": ""} if stage.walled else None
-    own = Natives(
+    own = AwsResources(
         cluster="", service="", least_tasks=0, tables=tuple(table.name for table in TABLES), cache="", cache_bytes=0,
         account="", search_group="", search_group_id="", search_units=0, balancer=target,
     )  # fmt: skip
     door = DoorParts(https={"LoadBalancer": ""}, sockets={}, link={}, cluster="", service="x" * stage.walled, least_tasks=0)
-    made = (alarms(where), natives(where, own), halves_that_roll_back(where), door_alarms(where, door))
+    made = (alarms(where), natives(where, own), silent_rollback_alarms(where), door_alarms(where, door))
     every = [each for some in made for each in some.values()]
     return sum(COMPOSITE if "AlarmRule" in each["Properties"] else max(1, _numbers(each["Properties"])) for each in every)
 

@@ -8,7 +8,7 @@ from infra.capacity.inputs import Inputs, Stage
 from infra.capacity.traffic import HOURS, Traffic
 
 
-def bears(stage: Stage, inputs: Inputs, *, live: bool = False, vcpu: float | None = None) -> float:
+def capacity_per_task(stage: Stage, inputs: Inputs, *, live: bool = False, vcpu: float | None = None) -> float:
     """Returns the calls a second that one task serves: the rate measured on a whole vCPU, times the server's reserved part
     (or `vcpu`). `live`: the rate without any cache."""
     measured = inputs["fleet"]["calls_a_second_live" if live else "calls_a_second"]
@@ -25,5 +25,5 @@ def tasks_at(calls_a_second: float, stage: Stage, a_task: float) -> int:
 
 
 def by_hour(traffic: Traffic, stage: Stage, vcpu: float | None = None) -> list[int]:
-    a_task = bears(stage, traffic.inputs, live=not traffic.cached, vcpu=vcpu)
+    a_task = capacity_per_task(stage, traffic.inputs, live=not traffic.cached, vcpu=vcpu)
     return [tasks_at(traffic.calls_a_second(hour), stage, a_task) for hour in HOURS]

@@ -10,7 +10,7 @@ from cdk_nag import AwsSolutionsChecks
 
 from infra.cdk.config import Stage
 from infra.cdk.stacks.agents import Agents
-from infra.cdk.stacks.beside import Beside
+from infra.cdk.stacks.beside import PodStack
 from infra.cdk.stacks.foundation import Foundation
 from infra.cdk.stacks.shared import Shared
 
@@ -35,7 +35,7 @@ def synthesise(stage: Stage, folder: Path) -> None:
         Shared(app, stage, foundation)
         Agents(app, stage, foundation)
     else:
-        Beside(app, stage, foundation)
+        PodStack(app, stage, foundation)
     cdk.Tags.of(app).add("Project", "manga-tools")
     cdk.Tags.of(app).add("Stage", stage.name)
     cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app, write_suppressions_to_cloud_formation=True))

@@ -130,7 +130,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class AlertAddresses:
     """Addresses that receive pages and tickets: e-mail, or a paging service (https)."""
 
     page: str
@@ -219,7 +219,7 @@ class Stage:
     agents_size: TaskSize
     agents_scaling: Scaling
     bounds: Bounds
-    told: Told
+    told: AlertAddresses
     model: str
     embedder: str
     standby: str

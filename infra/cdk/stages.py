@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from infra.cdk.config import Bounds, Cache, Door, Network, Scaling, Search, Shared, Stage, TaskSize, Told
+from infra.cdk.config import AlertAddresses, Bounds, Cache, Door, Network, Scaling, Search, Shared, Stage, TaskSize
 from server.config.settings import Settings
 
 REGION = "ap-northeast-1"
@@ -34,7 +34,7 @@ DEV = Stage(
         messages_a_second=20,
     ),
     bounds=Bounds(most_read_units=200, most_write_units=100, dollars_a_month=800),
-    told=Told(page="oncall@example.com", ticket="tickets@example.com"),
+    told=AlertAddresses(page="oncall@example.com", ticket="tickets@example.com"),
     model="apac.amazon.nova-lite-v1:0",
     embedder="local",
     standby="off",

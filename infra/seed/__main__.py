@@ -12,7 +12,7 @@ from pathlib import Path
 
 from infra.seed.contents import ContentsError, Sources, read
 from infra.seed.loads import Done, SeedError
-from infra.seed.standby import Wanted
+from infra.seed.standby import BundleTarget
 from infra.seed.work import seed, wanted
 from server.commands.cli import exit_on_broken_pipe
 from server.commands.errors import progress_bar
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if asked.dry_run:
             read_policies(settings)
             print(f"files      {contents.counted}: every line can be used")
-        standby = Wanted.of(asked.standby, asked.standby_kind, settings)
+        standby = BundleTarget.of(asked.standby, asked.standby_kind, settings)
         if not wanted(settings, standby):
             print("nothing to seed: with MANGA_CATALOG_URL and MANGA_STORE_URL embedded: files are read at every start")
             return 0

@@ -28,14 +28,14 @@ NO_VECTORS = Problem("its vectors could not be computed", "run: python -m server
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class BundleTarget:
     """Kind of bundle to make, and its destination as a URL of MANGA_STANDBY_URL."""
 
     kind: str
     url: str
 
     @classmethod
-    def of(cls, place: str | None, kind: str | None, settings: Settings) -> Wanted | None:
+    def of(cls, place: str | None, kind: str | None, settings: Settings) -> BundleTarget | None:
         """Reads the command line, else the settings. `place` may also be a file's path, or `redis`. Raises SettingError."""
         url = settings.standby_url if place is None else parse_setting("--standby", place, _url)
         own = settings.standby if settings.standby != "off" else FULL
@@ -53,7 +53,7 @@ class StandbyLoad:
 
     def __init__(
         self,
-        wanted: Wanted,
+        wanted: BundleTarget,
         records: Sequence[Record],
         embedder: Embedder | None,
         place: BundleStore,
@@ -77,7 +77,7 @@ class StandbyLoad:
     @classmethod
     async def open(
         cls,
-        wanted: Wanted,
+        wanted: BundleTarget,
         settings: Settings,
         records: Sequence[Record],
         embedder: Embedder | None,

@@ -10,18 +10,18 @@ from dataclasses import replace
 
 from infra.seed.contents import Contents
 from infra.seed.loads import Done, IndexLoad, Progress, TableLoad
-from infra.seed.standby import StandbyLoad, Wanted
+from infra.seed.standby import BundleTarget, StandbyLoad
 from server.backends import EMBEDDED, open_embedder
 from server.config.settings import Settings
 
 
-def wanted(settings: Settings, standby: Wanted | None = None) -> bool:
+def wanted(settings: Settings, standby: BundleTarget | None = None) -> bool:
     """True if there is anything to seed; embedded backends need no seed, since they read files at every start."""
     return settings.catalog_url != EMBEDDED or settings.store_url != EMBEDDED or standby is not None
 
 
 async def seed(
-    settings: Settings, contents: Contents, *, dry_run: bool, progress: Progress | None, standby: Wanted | None = None
+    settings: Settings, contents: Contents, *, dry_run: bool, progress: Progress | None, standby: BundleTarget | None = None
 ) -> Done:
     """Loads everything; with `dry_run` it only reports. Raises SeedError."""
     done = Done()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from infra.cdk.config import Bounds, Cache, Door, Network, Scaling, Search, Shared, Stage, TaskSize, Told
+from infra.cdk.config import AlertAddresses, Bounds, Cache, Door, Network, Scaling, Search, Shared, Stage, TaskSize
 from infra.cdk.rules import FREE, ConfigError, fargate_memory
 from infra.cdk.stages import DEV, PROD, STAGES
 from server.config.settings import Settings
@@ -29,8 +29,8 @@ DOOR = asdict(DEV.door)
         (Network, NETWORK | {"zones": ("a", "a")}, "network.zones"),
         (Network, NETWORK | {"s3_prefixes": "0.0.0.0/0"}, "network.s3_prefixes"),
         (Bounds, {"most_read_units": 1, "most_write_units": 0, "dollars_a_month": 1}, "bounds.most_write_units"),
-        (Told, {"page": "", "ticket": "tickets@shop.example"}, "told.page"),
-        (Told, {"page": "oncall@shop.example", "ticket": "nobody"}, "told.ticket"),
+        (AlertAddresses, {"page": "", "ticket": "tickets@shop.example"}, "told.page"),
+        (AlertAddresses, {"page": "oncall@shop.example", "ticket": "nobody"}, "told.ticket"),
         (TaskSize, SIZE | {"cpu": 500}, "size.cpu"),
         (TaskSize, SIZE | {"memory": 8192}, "size.memory"),
         (TaskSize, SIZE | {"server_cpu": 300}, "size has to leave 64 units"),

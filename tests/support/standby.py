@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from infra.seed.loads import Done
-from infra.seed.standby import StandbyLoad, Wanted
+from infra.seed.standby import BundleTarget, StandbyLoad
 from server.standby.bundle import FULL, LONGEST_LINE, BundleStore, FileStore, Manifest
 from server.standby.replica import Loaded, Replica
 from tools.store.backends.embedded.catalog import EmbeddedCatalog
@@ -37,7 +37,7 @@ def opened(catalog: Any) -> Opened:
 
 async def seeded(place: BundleStore, records: Sequence[Record], embedder: Embedder | None, kind: str = FULL) -> Done:
     """Puts a bundle there, as `python -m infra.seed --standby` does."""
-    load, done = StandbyLoad(Wanted(kind, "file:///nowhere"), records, embedder, place, None), Done()
+    load, done = StandbyLoad(BundleTarget(kind, "file:///nowhere"), records, embedder, place, None), Done()
     await load.look()
     await load.carry_out(done, dry_run=False)
     return done

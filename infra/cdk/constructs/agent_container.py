@@ -6,7 +6,7 @@ from aws_cdk import aws_ecs as ecs
 
 from infra.cdk.config import Stage, TaskSize
 from infra.cdk.constructs.collector import spans
-from infra.cdk.constructs.containers import Containers, Kind, mount
+from infra.cdk.constructs.containers import Containers, ContainerSpec, mount
 from infra.cdk.constructs.repositories import Repositories
 from infra.cdk.constructs.surroundings import region
 from infra.door.api import AGENT_PORT
@@ -30,7 +30,7 @@ def add_agent(
     """Adds the agent. `store`: the server's SSE URL. The agent listens on every address of its task; only the door may reach
     it."""
     container = containers.add(
-        Kind(
+        ContainerSpec(
             name=AGENT,
             repository=repositories.agent,
             tag=stage.release,

@@ -9,7 +9,7 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
 from infra.alarms.cloudwatch import Deployed, Resource, alarms, rollback_names
-from infra.alarms.native import Natives, natives
+from infra.alarms.native import AwsResources, natives
 from infra.cdk.config import Stage
 from infra.cdk.constructs.balancer import Balancer
 from infra.cdk.stacks.foundation import Foundation
@@ -35,8 +35,8 @@ class Alarms(Construct):
         shown = json.dumps(body(stage.namespace, stage.region, stage.service), sort_keys=True)
         cloudwatch.CfnDashboard(self, "Dashboard", dashboard_name=stage.service, dashboard_body=shown)
 
-    def _natives(self, stage: Stage, foundation: Foundation, balancer: Balancer | None) -> Natives:
-        return Natives(
+    def _natives(self, stage: Stage, foundation: Foundation, balancer: Balancer | None) -> AwsResources:
+        return AwsResources(
             cluster=stage.prefix,
             service=stage.service,
             least_tasks=stage.scaling.least,

@@ -8,7 +8,7 @@ import json
 import yaml  # type: ignore[import-untyped, unused-ignore]
 
 from infra.cdk.config import Stage
-from infra.cdk.constructs.containers import Containers, Kind
+from infra.cdk.constructs.containers import Containers, ContainerSpec
 from infra.cdk.constructs.keys import Keys
 from infra.cdk.constructs.repositories import COLLECTOR, Repositories
 from infra.cdk.constructs.roles import Roles
@@ -43,7 +43,7 @@ def add_collector(
     if not pipelines:
         return
     containers.add(
-        Kind(
+        ContainerSpec(
             name=NAME,
             repository=repositories.collector,
             tag=COLLECTOR,

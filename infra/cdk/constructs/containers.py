@@ -30,7 +30,7 @@ HEALTHY = ["CMD", "python", "-m", "server.commands.healthcheck"]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ContainerSpec:
     """Parameters of a container. `essential`: the task ends with it. `log`: a separate log group with a blocking driver,
     which loses nothing but makes the writer wait."""
 
@@ -70,7 +70,7 @@ class Containers(Construct):
             removal_policy=removal(self._stage),
         )
 
-    def add(self, kind: Kind) -> ecs.ContainerDefinition:
+    def add(self, kind: ContainerSpec) -> ecs.ContainerDefinition:
         name = kind.name.title().replace("-", "")
         return self._task.add_container(
             name,
@@ -108,7 +108,7 @@ class Containers(Construct):
         linux.drop_capabilities(ecs.Capability.ALL)
         return linux
 
-    def _routing(self, kind: Kind) -> ecs.LogDriver:
+    def _routing(self, kind: ContainerSpec) -> ecs.LogDriver:
         """Returns the log driver with an explicit mode, since the default is a setting of the account."""
         if kind.log is not None:
             return ecs.LogDrivers.aws_logs(stream_prefix=kind.name, log_group=kind.log, mode=ecs.AwsLogDriverMode.BLOCKING)
@@ -124,7 +124,7 @@ def mount(container: ecs.ContainerDefinition, volume: str, path: str = TMP, *, r
     container.add_mount_points(ecs.MountPoint(source_volume=volume, container_path=path, read_only=read_only))
 
 
-def _health(kind: Kind) -> ecs.HealthCheck | None:
+def _health(kind: ContainerSpec) -> ecs.HealthCheck | None:
     if not kind.health:
         return None
     return ecs.HealthCheck(

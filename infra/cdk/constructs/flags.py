@@ -17,7 +17,7 @@ from aws_cdk import aws_appconfig as appconfig
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from infra.alarms.cloudwatch import Deployed, halves_that_roll_back
+from infra.alarms.cloudwatch import Deployed, silent_rollback_alarms
 from infra.cdk.acknowledged import acknowledge
 from infra.cdk.config import Stage
 from server.config.settings import ROOT
@@ -90,7 +90,7 @@ class Flags(Construct):
         where = Deployed(f"{stage.prefix}-flags", stage.namespace, page=None, ticket=None)
         made = [
             cdk.CfnResource(self, name, type=each["Type"], properties=each["Properties"])
-            for name, each in halves_that_roll_back(where).items()
+            for name, each in silent_rollback_alarms(where).items()
         ]
         return [
             appconfig.CfnEnvironment.MonitorsProperty(

@@ -62,7 +62,7 @@ def searches(search: Search) -> iam.PolicyStatement:
     return allow("Search", ("aoss:APIAccessAll",), (search.arn,))
 
 
-def remembers(cache: Cache) -> iam.PolicyStatement:
+def use_cache(cache: Cache) -> iam.PolicyStatement:
     return allow("SessionMemory", ("elasticache:Connect",), cache.connectable)
 
 
@@ -100,7 +100,7 @@ def speaks_outside(stack: cdk.Stack, function: str) -> iam.PolicyStatement:
     return allow("SpeakOutside", ("lambda:InvokeFunction",), (arn,))
 
 
-def tells_of_spans() -> iam.PolicyStatement:
+def send_spans() -> iam.PolicyStatement:
     """Allows sending spans to X-Ray, whose actions have no resource."""
     return allow("Spans", ("xray:PutTraceSegments", "xray:PutTelemetryRecords"), ("*",))
 
@@ -114,7 +114,7 @@ def tells_of_metrics(stack: cdk.Stack, log: str) -> iam.PolicyStatement:
     return allow("Metrics", ("logs:CreateLogStream", "logs:PutLogEvents"), (arn,))
 
 
-def converses(stack: cdk.Stack, model: str) -> iam.PolicyStatement:
+def invoke_model(stack: cdk.Stack, model: str) -> iam.PolicyStatement:
     actions = ("bedrock:InvokeModel", "bedrock:InvokeModelWithResponseStream")
     return allow("Converse", actions, model_arns(stack, model))
 

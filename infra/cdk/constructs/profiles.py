@@ -12,7 +12,7 @@ from aws_cdk import aws_ecs as ecs
 from aws_cdk import aws_iam as iam
 
 from infra.cdk.config import Stage
-from infra.cdk.constructs.containers import Containers, Kind, mount
+from infra.cdk.constructs.containers import Containers, ContainerSpec, mount
 from infra.cdk.constructs.repositories import Repositories
 
 NAME = "profiles"
@@ -29,7 +29,7 @@ class Profiles:
     ) -> None:
         self._volume = containers.volume("aws")
         self._writer = containers.add(
-            Kind(
+            ContainerSpec(
                 name=NAME,
                 repository=repositories.server,
                 tag=stage.release,

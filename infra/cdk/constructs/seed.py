@@ -5,7 +5,7 @@ from __future__ import annotations
 from constructs import Construct
 
 from infra.cdk.config import Stage, TaskSize
-from infra.cdk.constructs.containers import Containers, Kind, mount
+from infra.cdk.constructs.containers import Containers, ContainerSpec, mount
 from infra.cdk.constructs.repositories import Repositories
 from infra.cdk.constructs.roles import Data, Roles
 from infra.cdk.constructs.shop_files import add_files
@@ -27,7 +27,7 @@ class Seed(Construct):
         containers = Containers(self, stage, task, data.keys)
         needed = {name: value for name, value in settings(stage, data).items() if name not in UNUSED}
         container = containers.add(
-            Kind(
+            ContainerSpec(
                 name="seed",
                 repository=repositories.server,
                 tag=stage.release,

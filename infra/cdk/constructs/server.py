@@ -9,7 +9,7 @@ from aws_cdk import aws_ecs as ecs
 
 from infra.cdk.config import Stage, TaskSize
 from infra.cdk.constructs.collector import spans
-from infra.cdk.constructs.containers import HEALTHY, Containers, Kind, mount
+from infra.cdk.constructs.containers import HEALTHY, Containers, ContainerSpec, mount
 from infra.cdk.constructs.flags import PORT
 from infra.cdk.constructs.repositories import FLAGS_AGENT, Repositories
 from infra.cdk.constructs.roles import Data, Roles
@@ -46,7 +46,7 @@ def add_server(
     audit = _audit(stage, containers, repositories, data)
     flags = _flags_agent(stage, containers, repositories, data, roles)
     container = containers.add(
-        Kind(
+        ContainerSpec(
             name=NAME,
             repository=repositories.server,
             tag=stage.release,
@@ -72,7 +72,7 @@ def _audit(stage: Stage, containers: Containers, repositories: Repositories, dat
     containers' volumes first, since an empty volume takes owner and mode from the VOLUME of the first image that mounts it,
     and the image of AppConfig's agent has none."""
     container = containers.add(
-        Kind(
+        ContainerSpec(
             name=AUDIT_NAME,
             repository=repositories.server,
             tag=stage.release,
@@ -96,7 +96,7 @@ def _flags_agent(
 ) -> ecs.ContainerDefinition:
     """Adds AppConfig's agent. If it stops, the task continues with the last flags."""
     container = containers.add(
-        Kind(
+        ContainerSpec(
             name=FLAGS_NAME,
             repository=repositories.flags_agent,
             tag=FLAGS_AGENT,

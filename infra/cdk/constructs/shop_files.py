@@ -5,7 +5,7 @@ from __future__ import annotations
 from aws_cdk import aws_ecs as ecs
 
 from infra.cdk.config import Stage
-from infra.cdk.constructs.containers import Containers, Kind, mount
+from infra.cdk.constructs.containers import Containers, ContainerSpec, mount
 from infra.cdk.constructs.files import Files
 from infra.cdk.constructs.repositories import Repositories
 
@@ -36,7 +36,7 @@ def add_files(
     if not (names := fetched(stage)):
         return None
     container = containers.add(
-        Kind(
+        ContainerSpec(
             name=NAME,
             repository=repositories.server,
             tag=stage.release,

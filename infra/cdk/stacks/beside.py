@@ -16,7 +16,7 @@ from infra.cdk.stacks.foundation import Foundation
 from infra.cdk.stacks.stage_stack import StageStack
 
 
-class Beside(StageStack):
+class PodStack(StageStack):
     def __init__(self, scope: Construct, stage: Stage, foundation: Foundation) -> None:
         super().__init__(scope, stage, "pod", "The agent with the manga tools beside it, as one service")
         Seed(self, stage, foundation.data, foundation.repositories, foundation.roles)

@@ -114,7 +114,7 @@ async def test_upgrade_without_a_bearer_gets_401() -> None:
 @pytest.mark.parametrize("says", [False, True], ids=["silent", "that says something"])
 async def test_websocket_is_closed_when_its_bearer_becomes_invalid(says: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A WebSocket cannot present another bearer. Earlier requests are answered."""
-    monkeypatch.setattr(proof, "LOOK_SECONDS", 3600.0 if says else 0.01)
+    monkeypatch.setattr(proof, "RECHECK_SECONDS", 3600.0 if says else 0.01)
     secret = "s" * 32
     async with in_process(settings=replace(ON, auth="token", auth_tokens=(secret,))) as own:
         async with websocket(own.port, Authorization=f"Bearer {secret}") as client:
@@ -178,7 +178,7 @@ async def test_message_of_too_many_fragments_closes_the_websocket(monkeypatch: p
 
 
 async def test_unfinished_messages_share_a_memory_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "TOGETHER", 1)
+    monkeypatch.setattr(opening, "TOTAL_FACTOR", 1)
     async with in_process(settings=ON) as own, websocket(own.port) as client:
         client.write(Message("x" * 3000, message_finished=False))
         assert await client.closed() == 1013
