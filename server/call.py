@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from session.begin import BeginAnswer
+from session.begin import BeginResult
 from session.memory import Conversation
 from session.preferences import Preference
 from session.redis.keyvalue import Step
@@ -98,7 +98,7 @@ class Call:
     variant: str | None = None  # identity: the feature flag's segment that the caller falls into
     validated: bool = False  # validate
     impersonal: bool = False  # validate: True if the arguments name a user other than the caller
-    begun: BeginAnswer | None = None  # session: the answers of the begin trip
+    begun: BeginResult | None = None  # session: the answers of the begin trip
     conversation: Conversation | None = None  # session: gives tools the session's history
     history: str | None = None  # session: the summary of earlier calls, if the caller requested it
     preferences: tuple[Preference, ...] = ()  # session: the customer's stated preferences
@@ -121,7 +121,7 @@ class Call:
         return None if self.impersonal else self.principal.user
 
     @property
-    def opened(self) -> BeginAnswer:
+    def opened(self) -> BeginResult:
         """The value of `begun`, for stages inside the session stage."""
         assert self.begun is not None
         return self.begun

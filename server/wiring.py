@@ -149,13 +149,13 @@ def _run_beside(app: Application, background: Background, packages: Packages, fo
     changes = app.protocol.tool_list_changes
     background.run("popular titles", app.pipeline.store.popular.keep_warm)
     background.run("words of the catalogue", app.pipeline.store.reader.keep_warm)
-    background.run("inventory snapshot", app.inventory.keep)
-    background.run("packages", packages.keep)
-    background.run("tool lists", changes.keep)
-    background.run("lists of resources and prompts", app.protocol.watchers.keep)
-    background.run("sessions", app.memory.keep)
-    background.run("dependencies", app.dependencies.keep)
-    background.run("grown histories", app.protocol.own_updates.keep)
+    background.run("inventory snapshot", app.inventory.run)
+    background.run("packages", packages.run)
+    background.run("tool lists", changes.run)
+    background.run("lists of resources and prompts", app.protocol.watchers.run)
+    background.run("sessions", app.memory.run)
+    background.run("dependencies", app.dependencies.run)
+    background.run("grown histories", app.protocol.own_updates.run)
     if follower:
         app.metrics.watch_lag("flags", follower.lag)
         follower.when_reload(packages.reload_soon)
@@ -172,10 +172,10 @@ async def _open_env(
     metrics.watch_lines(log=dropped_lines, audit=lambda: audit.dropped_lines)
     identifier, redis = await open_identifier(settings, stack, background, local=local), await open_redis(settings, stack)
     bus, extensions, identifiers = SharedBus(redis), await open_extensions(settings.cover_hosts), settings.identifiers
-    background.run("changes", bus.keep)
+    background.run("changes", bus.run)
     key = FleetKey(settings.fleet_key, None if local else redis)
     policies = await asyncio.to_thread(read_policies, settings)
-    background.run("key of the fleet", key.keep)
+    background.run("key of the fleet", key.run)
     if settings.policies_file is not None:
         read = partial(read_policies, settings)
         background.run("policies", partial(follow_file, "MANGA_POLICIES_FILE", read, policies.take_texts))

@@ -138,11 +138,11 @@ class BeginRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class BeginAnswer:
+class BeginResult:
     """The answers of a call's first round trip. `retry_after_ms` > 0 means rate limited. `last` is the titles shown last;
     `shared` the values that tools share, by key; `listened` is True if the session has listeners. `history` has the latest
-    call first; it and `preferences` are None if unknown. `said` is the session hash's fields as Redis returned them at
-    `clock_ms` of its clock; `forgotten` is True if Redis has lost state that this process then filled in."""
+    call first; it and `preferences` are None if unknown. `stored_fields` is the session hash's fields as Redis returned them
+    at `clock_ms` of its clock; `lost_by_redis` is True if Redis has lost state that this process then filled in."""
 
     request: BeginRequest
     turn: Turn
@@ -156,9 +156,9 @@ class BeginAnswer:
     shared: Mapping[str, str] = field(default_factory=dict)
     listened: bool = False
     history: tuple[HistoryEntry, ...] | None = None
-    said: Mapping[bytes, bytes | None] = field(default_factory=dict)
+    stored_fields: Mapping[bytes, bytes | None] = field(default_factory=dict)
     clock_ms: int | None = None
-    forgotten: bool = False
+    lost_by_redis: bool = False
 
     @property
     def last_ids(self) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """The session memory in Redis, in at most two round trips a call: `begin` before the work, `end` after it.
 
-It never stops a call. While Redis is slow, failing or absent, `BeginAnswer.degraded` is True, turns and rate limits are kept
+It never stops a call. While Redis is slow, failing or absent, `BeginResult.degraded` is True, turns and rate limits are kept
 in this process, and writes are dropped."""
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from session import keys, preferences
-from session.begin import BeginAnswer, BeginRequest, Claim, ClaimRequest, decode
+from session.begin import BeginRequest, BeginResult, Claim, ClaimRequest, decode
 from session.failures import MemoryUnavailable
 from session.history import MOST_CALLS, HistoryEntry, LastShown, Recollection, by_groups, read_ids, read_shared
 from session.keys import SessionKeys
@@ -70,13 +70,13 @@ class SessionMemory:
         names = ("begin", "limit", "claim", "record", "remember", "settle", "abandon", "spend", "pause", "forget")
         self._scripts = {name: Script.load(name) for name in names}
 
-    async def begin(self, request: BeginRequest) -> BeginAnswer:
+    async def begin(self, request: BeginRequest) -> BeginResult:
         """Makes a call's first round trip. Never raises because of Redis."""
         asked_at = self._clock()
         self._turns.shadows.enter(request.turn)
         return self.recent.fill(request, await self._ask(request), asked_at)
 
-    async def _ask(self, request: BeginRequest) -> BeginAnswer:
+    async def _ask(self, request: BeginRequest) -> BeginResult:
         late = self.recent.list_unwritten(request.session, request.user)
         questions = self._questions(request, state_arguments(self._groups(late)))
         sent = self._clock()
@@ -132,13 +132,13 @@ class SessionMemory:
             "begin", shared, (*own, *budget, *rate, *tokens, *calls_only, " ".join(request.own_fields), *late)
         )
 
-    def _read_answers(self, request: BeginRequest, sent: float, answers: Mapping[str, Reply]) -> BeginAnswer:
+    def _read_answers(self, request: BeginRequest, sent: float, answers: Mapping[str, Reply]) -> BeginResult:
         """Parses the answers of the first round trip. `sent` is in monotonic seconds. Raises TypeError, ValueError,
         LookupError or AttributeError for answers that are not the scripts'."""
-        answer, turn = answers.get("turn"), self._turns.apart(request.turn)
+        answer, turn = answers.get("turn"), self._turns.unshared(request.turn)
         retry_after_ms = max(int(answers.get("limit") or 0), int(answer[0]) if answer is not None else 0)
         if retry_after_ms:  # rate limited: starts no turn
-            return BeginAnswer(request, turn, retry_after_ms)
+            return BeginResult(request, turn, retry_after_ms)
         fields, clock_ms = dict[bytes, bytes | None](), None
         if answer is not None:
             _, elapsed, total, renewed, clock_ms, tokens, spent, *rest = answer
@@ -147,12 +147,12 @@ class SessionMemory:
             names = (*REMEMBERED, *(each.encode() for each in request.own_fields))
             fields = dict(zip(names, rest, strict=False)) | {b"titles": answers.get("titles")}
         history = answers.get("history")
-        return BeginAnswer(
+        return BeginResult(
             request,
             turn,
             last=LastShown.read(fields),
             shared=read_shared(fields),
-            said=fields,
+            stored_fields=fields,
             clock_ms=clock_ms,
             listened=bool(fields.get(b"listened")),
             history=None if history is None else tuple(map(HistoryEntry.read, history)),
@@ -162,14 +162,14 @@ class SessionMemory:
             preferences=preferences.decode(answers.get("preferences")),
         )
 
-    def _begin_alone(self, request: BeginRequest, *, degraded: bool) -> BeginAnswer:
+    def _begin_alone(self, request: BeginRequest, *, degraded: bool) -> BeginResult:
         """Begins a call without Redis; `degraded` if it failed, False if nothing had to be asked."""
         self._behind |= degraded
         caller = keys.caller(request.user, request.session) if degraded and self._rate and request.limited else None
         retry_after_ms = self._local_limits.wait_ms(caller) if caller else 0
         own = retry_after_ms or request.shared_turn is None
-        turn = self._turns.apart(request.turn) if own else self._turns.alone(request.turn, self._clock())
-        return BeginAnswer(request, turn, retry_after_ms, degraded=degraded)
+        turn = self._turns.unshared(request.turn) if own else self._turns.without_redis(request.turn, self._clock())
+        return BeginResult(request, turn, retry_after_ms, degraded=degraded)
 
     async def _take_back(self, request: BeginRequest, answers: dict[str, Reply]) -> None:
         """Undoes the turn and the claim that a rate-limited call's first round trip started."""
@@ -218,7 +218,7 @@ class SessionMemory:
         arguments = (SESSION_TTL_MS, entry.as_json(), *numbers, kept, *state)
         return self._evaluation("record", (own.base, own.history, own.results), arguments)
 
-    async def keep(self) -> NoReturn:
+    async def run(self) -> NoReturn:
         """Writes state that Redis has missed once it answers again, so that other processes see it. Never returns."""
         await run_periodically("state that Redis did not take", self._catch_up)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from sys import getsizeof
 
-from session.begin import BeginAnswer, BeginRequest
+from session.begin import BeginRequest, BeginResult
 from session.history import STATE, LastShown, by_groups, read_shared
 from session.resilience.clocks import Clock
 from session.resilience.lru import Lru
@@ -41,7 +41,7 @@ class RecentState:
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
-        self.left: Lru[tuple[str, str | None], dict[str, StateWrite]] = Lru(CAPACITY, MOST_BYTES, _size_of_groups)
+        self.writes: Lru[tuple[str, str | None], dict[str, StateWrite]] = Lru(CAPACITY, MOST_BYTES, _size_of_groups)
         self._sets: Lru[str, tuple[str, ...]] = Lru(CAPACITY, MOST_BYTES, _size_of_texts)
 
     def keep(self, request: BeginRequest, last: LastShown | None, shared: Mapping[str, str]) -> list[StateWrite]:
@@ -59,17 +59,17 @@ class RecentState:
 
     def list_unwritten(self, session: str | None, user: str | None) -> list[StateWrite]:
         """Returns the conversation's state that Redis has not accepted yet."""
-        known = self.left.peek((session, user)) if session is not None else None
+        known = self.writes.peek((session, user)) if session is not None else None
         return [each for each in (known or {}).values() if each.written_at is None and self._is_fresh(each)]
 
     def list_owners_behind(self) -> list[tuple[str, str | None]]:
         """Returns the (session, user) pairs with state that Redis has not accepted yet."""
-        return [owner for owner in self.left if self.list_unwritten(*owner)]
+        return [owner for owner in self.writes if self.list_unwritten(*owner)]
 
     def forget(self, session: str, user: str | None) -> None:
-        self.left.pop((session, user))
+        self.writes.pop((session, user))
 
-    def fill(self, request: BeginRequest, begun: BeginAnswer, asked_at: float = math.inf) -> BeginAnswer:
+    def fill(self, request: BeginRequest, begun: BeginResult, asked_at: float = math.inf) -> BeginResult:
         """Completes `begun` with this process's state where Redis returned none, and records the state that Redis did
         return. `asked_at` is when Redis was asked, in monotonic seconds: state written before that time and missing from the
         answer has been lost by Redis."""
@@ -77,12 +77,12 @@ class RecentState:
             begun = replace(begun, result_set=self._sets.use(request.result_set))
         if request.session is None or begun.retry_after_ms:
             return begun
-        known = self.left.use((request.session, request.user)) or {}
-        said, own, forgotten = dict(begun.said), dict[bytes, bytes | None](), False
+        known = self.writes.use((request.session, request.user)) or {}
+        said, own, forgotten = dict(begun.stored_fields), dict[bytes, bytes | None](), False
         for group, names in {**STATE, **{name: (name,) for name in request.own_fields}}.items():
             first, left = names[0], known.get(group)
             if said.get(first.encode()) is not None:
-                self._hear(request, group, names, said, left)
+                self._record_from_redis(request, group, names, said, left)
             elif (
                 left is not None
                 and self._is_fresh(left)
@@ -96,10 +96,10 @@ class RecentState:
             return begun
         said |= own
         return replace(
-            begun, last=LastShown.read(said), shared=read_shared(said), forgotten=forgotten and not begun.degraded
+            begun, last=LastShown.read(said), shared=read_shared(said), lost_by_redis=forgotten and not begun.degraded
         )
 
-    def _hear(
+    def _record_from_redis(
         self,
         request: BeginRequest,
         group: str,
@@ -116,16 +116,16 @@ class RecentState:
         assert request.session is not None
         owner = request.session, request.user
         left = StateWrite(group, fields, request, self._clock())
-        self.left.put(owner, {**(self.left.peek(owner) or {}), group: left})
+        self.writes.put(owner, {**(self.writes.peek(owner) or {}), group: left})
         return left
 
     def _is_fresh(self, left: StateWrite) -> bool:
         return self._clock() - left.made_at <= SECONDS
 
 
-def is_over(left: StateWrite, begun: BeginAnswer, asked_at: float) -> bool:
+def is_over(left: StateWrite, begun: BeginResult, asked_at: float) -> bool:
     """True if any process ended the session after this write. `asked_at` is when Redis was asked, in monotonic seconds."""
-    ended, clock_ms = begun.said.get(b"ended"), begun.clock_ms
+    ended, clock_ms = begun.stored_fields.get(b"ended"), begun.clock_ms
     return ended is not None and clock_ms is not None and clock_ms - (asked_at - left.made_at) * 1000 < int(ended)
 
 

@@ -32,11 +32,11 @@ Change = Callable[[Preferences], Awaitable[Preferences]]
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A completed change. `everywhere` is True if Redis holds no old copy, so that it applies in all processes at once."""
+    """A completed change. `no_stale_copy` is True if Redis holds no old copy, so it applies in all processes at once."""
 
     before: Preferences
     after: Preferences
-    everywhere: bool
+    no_stale_copy: bool
 
 
 class StatedPreferences:

@@ -320,14 +320,14 @@ class TurnArithmetic:
         ends = sent + (said.total_ms - max(0, said.elapsed_ms - made_ms)) / 1000
         first_seen = min(request.arrived, sent)
         turn = self._settle(request, shadow, first_seen, ends, said.total_ms, said.tokens, first_ahead_ms)
-        return self._or_anew(request, turn)
+        return self._renewed_if_used_up(request, turn)
 
-    def alone(self, request: TurnRequest, now: float) -> Turn:
+    def without_redis(self, request: TurnRequest, now: float) -> Turn:
         """Returns the turn as known without Redis."""
         shadow = self.shadows.live(request.key, request.name)
-        return self._or_anew(request, self._start_turn(request, shadow, now))
+        return self._renewed_if_used_up(request, self._start_turn(request, shadow, now))
 
-    def _or_anew(self, request: TurnRequest, turn: Turn) -> Turn:
+    def _renewed_if_used_up(self, request: TurnRequest, turn: Turn) -> Turn:
         """Returns the turn, or a new one if it is unnamed and used up: the round trip itself may have used the rest."""
         if request.name.is_named or not turn.exhausted:
             return turn
@@ -343,7 +343,7 @@ class TurnArithmetic:
         tokens = open_token_budget(self.budget_tokens, request.stated_tokens, shadow.tokens if shadow else None)
         return self._settle(request, shadow, first_seen, first_seen + total_ms / 1000, total_ms, tokens)
 
-    def apart(self, request: TurnRequest) -> Turn:
+    def unshared(self, request: TurnRequest) -> Turn:
         """Returns a turn of this call alone, which is not kept: for calls without a shared turn and refused calls."""
         total_ms = self.budget_ms if request.stated_ms is None else min(self.budget_ms, request.stated_ms)
         tokens = open_token_budget(self.budget_tokens, request.stated_tokens)

@@ -84,7 +84,7 @@ async def forget(context: ToolContext, asked: Json) -> Json:
 
     done = await change_preferences(context, without_it)
     removed = [each.text for each in found.preferences]
-    note = _note(found, done.after) + ("" if done.everywhere or not removed else f" {NOT_EVERYWHERE}")
+    note = _note(found, done.after) + ("" if done.no_stale_copy or not removed else f" {NOT_EVERYWHERE}")
     return {"removed": removed, **list_kept(done.after), "note": note}
 
 

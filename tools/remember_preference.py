@@ -73,7 +73,7 @@ async def remember(context: ToolContext, asked: Json) -> Json:
     doubt = DOUBTED.format("; ".join(new.doubted)) if new.doubted else ""
     said = [_note(new, replaced), doubt, REPLACES.format("; ".join(replaced)) if replaced else ""]
     return {"obeyed": new.understood, **list_kept(done.after)} | {
-        "note": " ".join(filter(None, [*said, "" if done.everywhere else NOT_EVERYWHERE]))
+        "note": " ".join(filter(None, [*said, "" if done.no_stale_copy else NOT_EVERYWHERE]))
     }
 
 

@@ -66,23 +66,23 @@ class CallerLimits:
     def __init__(self, rate: Rate | None, *, by_address: bool = False, clock: Clock = time.monotonic) -> None:
         self._refusals = LocalLimits(rate, clock) if rate else None
         self._lists = LocalLimits(rate, clock) if rate else None
-        self._lists_of_many = LocalLimits(rate.times(SHARED_LIMIT_FACTOR), clock) if rate else None
+        self._lists_of_many = LocalLimits(rate.scaled(SHARED_LIMIT_FACTOR), clock) if rate else None
         self._stated = LocalLimits(rate, clock) if rate else None
         addressed = rate if by_address else None
         self._addresses = LocalLimits(addressed, clock) if addressed else None
-        self._crowds = LocalLimits(addressed.times(SHARED_LIMIT_FACTOR), clock) if addressed else None
+        self._crowds = LocalLimits(addressed.scaled(SHARED_LIMIT_FACTOR), clock) if addressed else None
 
     def admit(self, caller: Caller) -> None:
         """Raises `RateLimited` if the address calls too often, or the caller's refused calls have exhausted the caller's
         limit. Other callers of the same origin are not affected."""
         if wait_ms := self._address_wait_ms(caller):
             raise RateLimited("Too many calls from this address.", retry_after_ms=wait_ms)
-        if self._refusals and caller.name and (wait_ms := self._refusals.next_ms(caller.name)):
+        if self._refusals and caller.name and (wait_ms := self._refusals.peek_wait_ms(caller.name)):
             raise RateLimited("Too many calls. Wait a moment.", retry_after_ms=wait_ms)
 
     def hear(self, stated: StatedIdentity) -> None:
         """Raises `RateLimited`, before other work, for a customer with too many refused calls (see `note_refusal`)."""
-        if self._stated and stated.customer and (wait_ms := self._stated.next_ms(stated.name)):
+        if self._stated and stated.customer and (wait_ms := self._stated.peek_wait_ms(stated.name)):
             raise RateLimited("Too many calls were refused. Wait a moment.", retry_after_ms=wait_ms)
 
     def note_refusal(self, stated: StatedIdentity) -> None:

@@ -238,10 +238,10 @@ class Packages:
             return ReloadReport([*withdrawn, *[await self._reload(each) for each in packages]])
 
     def reload_soon(self) -> None:
-        """Has `keep` reload; returns at once."""
+        """Has `run` reload; returns at once."""
         self._wanted.set()
 
-    async def keep(self) -> None:
+    async def run(self) -> None:
         """Reloads whenever `reload_soon` was called, until cancelled."""
         while True:
             await self._wanted.wait()

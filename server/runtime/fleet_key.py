@@ -40,7 +40,7 @@ class FleetKey:
         """Has the key compared with the other processes' soon (after `AGAIN_SECONDS`)."""
         self._hurried.set()
 
-    async def keep(self) -> NoReturn:
+    async def run(self) -> NoReturn:
         """Compares the key with Redis's regularly until cancelled; writes it again if Redis has lost it."""
         while self._redis is not None:
             try:

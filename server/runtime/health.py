@@ -49,7 +49,7 @@ class Dependencies:
                 self._asked_at = self.clock()
         return self._states
 
-    async def keep(self) -> NoReturn:
+    async def run(self) -> NoReturn:
         """Probes dependencies with a half-open breaker, which would stay half open without calls. Never returns."""
         await run_periodically("dependencies", self._probe_half_open)
 

@@ -24,7 +24,7 @@ from server.results import tokens_of
 from server.stages.cache import cache_key, unseal, words
 from server.stages.telemetry import select_remembered
 from session import keys
-from session.begin import BeginAnswer, BeginRequest, CachedResult, ClaimRequest, digest
+from session.begin import BeginRequest, BeginResult, CachedResult, ClaimRequest, digest
 from session.failures import MemoryUnavailable
 from session.history import NOTHING, SHARED, HistoryEntry, LastShown, Recollection, as_fields, own_fields
 from session.memory import Conversation, SessionMemory
@@ -62,7 +62,7 @@ class CallPreferences:
         if obeys_preferences_of(call):
             call.obeys = self._seen.use(keys.user_hash(call.customer)) or ""
 
-    async def apply(self, call: Call, begun: BeginAnswer) -> BeginAnswer:
+    async def apply(self, call: Call, begun: BeginResult) -> BeginResult:
         """Sets `call.preferences` and `call.obeys`. Returns `begun` without a cached result that was made for other
         preferences. If neither Redis nor the store has the preferences, the call continues degraded."""
         if not obeys_preferences_of(call) or call.customer is None:
@@ -76,7 +76,7 @@ class CallPreferences:
         self._seen.put(keys.user_hash(call.customer), call.obeys)
         return begun if call.obeys == expected else replace(begun, cached=None)
 
-    async def _read(self, call: Call, user: str, begun: BeginAnswer) -> None:
+    async def _read(self, call: Call, user: str, begun: BeginResult) -> None:
         seconds = min(STORE_SECONDS, TURN_SHARE * begun.turn.remaining_ms() / 1000)
         try:
             deadline = Deadline.after(seconds, call.clock).in_span(call.span)
@@ -137,7 +137,7 @@ SKEW_SECONDS = 60.0
 """Maximum clock skew between hosts, in seconds: a result dated further in the future is discarded."""
 
 
-def drop_foreign_results(call: Call, begun: BeginAnswer, now: float) -> BeginAnswer:
+def drop_foreign_results(call: Call, begun: BeginResult, now: float) -> BeginResult:
     """Drops cached and claimed results that this version could not have written: the call runs and writes new ones."""
 
     def is_ours(result: CachedResult) -> bool:
@@ -152,7 +152,7 @@ def drop_foreign_results(call: Call, begun: BeginAnswer, now: float) -> BeginAns
     return replace(begun, claim=claim, cached=cached if cached is not None and is_ours(cached) else None)
 
 
-def summarise_history(call: Call, begun: BeginAnswer, now: float) -> str | None:
+def summarise_history(call: Call, begun: BeginResult, now: float) -> str | None:
     """Returns the summary of earlier calls; None if it was not requested. `now` is in seconds since the epoch."""
     if begun.request.history is None:
         return None
@@ -286,7 +286,7 @@ class SessionStage:
         if not begun.retry_after_ms:
             begun = await self._preferences.apply(call, begun)
         begun = call.begun = drop_foreign_results(call, begun, self._wall())
-        alone = begun.degraded or begun.forgotten
+        alone = begun.degraded or begun.lost_by_redis
         if alone:
             call.degraded.add("session")
         if begun.retry_after_ms:

@@ -43,7 +43,7 @@ def open_standby(settings: Settings, env: Environment, stack: AsyncExitStack, ba
 
     place = open_place(settings.standby_url, env.redis, stack)
     replica = Replica(place, settings.standby, env.ports.embedder, settings.data_dir)
-    background.run("standby catalogue", replica.keep)
+    background.run("standby catalogue", replica.run)
     env.metrics.registry.register(StandbyMetrics(replica))
     env.metrics.watch_lag("standby", replica.lag)
     probes = {**env.probes, "standby": probe_replica(replica, env.clocks.wall)}
@@ -58,7 +58,7 @@ async def diagnose(settings: Settings, embedder: Embedder | None, stack: AsyncEx
     manifest, fits these settings. Never raises."""
     assert settings.standby_url is not None
     try:
-        async with asyncio.timeout(deadline.less(0.5).remaining()):
+        async with asyncio.timeout(deadline.earlier_by(0.5).remaining()):
             redis = await open_redis(settings, stack) if settings.standby_url == IN_REDIS else None
             place = open_place(settings.standby_url, redis, stack)
             head = await place.head()

@@ -97,7 +97,7 @@ class Replica:
         """Returns the seconds since the replica last had the place's bundle, or since the start."""
         return self._clock() - self._as_source_at
 
-    async def keep(self) -> None:
+    async def run(self) -> None:
         """Polls until cancelled, then closes the loaded bundle."""
         try:
             await run_periodically("standby catalogue", self._poll_place)

@@ -37,7 +37,7 @@ class EmfPublisher:
         self._before: dict[str, float] = {}
         self._under_way: list[float] = []
 
-    async def keep(self) -> None:
+    async def run(self) -> None:
         """Publishes every ten seconds until cancelled, then once more."""
         try:
             while True:
@@ -98,4 +98,4 @@ class EmfPublisher:
 def publish_emf(namespace: str, registry: CollectorRegistry, run: Run) -> None:
     """Has `run` run the publisher as a task, unless `namespace` (MANGA_EMF) is "off"."""
     if namespace.lower() != "off":
-        run("metrics for CloudWatch", EmfPublisher(namespace, registry).keep)
+        run("metrics for CloudWatch", EmfPublisher(namespace, registry).run)

@@ -100,7 +100,7 @@ class SessionUpdates:
         """Queues an update: a call was added to this session's history."""
         self._grown.put(owner(session, user))
 
-    async def keep(self) -> NoReturn:
+    async def run(self) -> NoReturn:
         """Publishes queued updates until cancelled."""
         while True:
             for each in await self._grown.take():
@@ -174,7 +174,7 @@ class SharedBus:
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
         return self._local.subscribe(listener)
 
-    async def keep(self) -> None:
+    async def run(self) -> None:
         """Exchanges events with other processes until cancelled."""
         async with asyncio.TaskGroup() as group:
             listening = self._subscriber.listen(self._receive, lambda: self._received.put(ToolsListChanged()))

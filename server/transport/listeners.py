@@ -183,7 +183,7 @@ class ToolListChanges:
         """Calls `look` whenever a process, including this one, publishes a tool list change."""
         self.bus.subscribe(lambda event: look() if event == CHANGED else None)
 
-    async def keep(self) -> NoReturn:
+    async def run(self) -> NoReturn:
         """Runs the scheduled comparisons until cancelled."""
         self.schedule_comparison()
         while True:
@@ -291,10 +291,10 @@ class Watchers:
             watched.pop(uri, None)
 
     def note_changed(self, kind: Kind) -> None:
-        """Queues a changed list for `keep` to publish."""
+        """Queues a changed list for `run` to publish."""
         self._changed.put(kind)
 
-    async def keep(self) -> NoReturn:
+    async def run(self) -> NoReturn:
         """Publishes changed lists until cancelled, a burst of changes once."""
         while True:
             for kind in sorted(await self._changed.take()):

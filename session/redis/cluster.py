@@ -95,17 +95,17 @@ class ClusteredRedis:
         """Starts from one `address`: any node's, or a configuration endpoint's that resolves to a node."""
         self._address, self._credentials = address, credentials
         self._seed = ClusterNode(address.host, address.port)
-        self.nodes = NodesManager([self._seed], False, {}, False, self._reached_as)
+        self.nodes = NodesManager([self._seed], False, {}, False, self._address_of)
         self._connections: dict[str, MultiplexedRedis] = {}
         self._outage = Outage(logger, f"the topology of the Redis cluster at {address}", after=FAILURES)
         self._known = asyncio.Event()
-        self._mending: asyncio.Task[None] | None = None
+        self._repair: asyncio.Task[None] | None = None
         self._closed = False
 
     @property
     def dialer(self) -> Dialer:
         """The dialer of a random node: a message published on one node reaches subscribers on all."""
-        return random.choice(self._there() or [self.connection_to(self._seed)]).dialer
+        return random.choice(self._connected() or [self.connection_to(self._seed)]).dialer
 
     def dialer_of(self, channel: str) -> Dialer:
         node = self.node_of(channel)
@@ -129,9 +129,9 @@ class ClusteredRedis:
 
     async def connect(self, deadline: Deadline) -> None:
         """Waits until every primary is connected, at most until the deadline. Never raises."""
-        self._mend()
-        if self._mending is not None:
-            await asyncio.wait({self._mending}, timeout=deadline.remaining())
+        self._start_repair()
+        if self._repair is not None:
+            await asyncio.wait({self._repair}, timeout=deadline.remaining())
 
     async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Reply | Exception]:
         await self._until_known(deadline)
@@ -148,13 +148,13 @@ class ClusteredRedis:
     async def aclose(self) -> None:
         self._closed = True
         self._known.set()
-        await end_task(self._mending)
+        await end_task(self._repair)
         await asyncio.gather(*(connection.aclose() for connection in self._connections.values()))
 
     async def _until_known(self, deadline: Deadline) -> None:
         """Waits until the first attempt to learn the topology has ended. Raises `MemoryUnavailable` if late or closed."""
         if not self._known.is_set():
-            self._mend()
+            self._start_repair()
             try:
                 async with asyncio.timeout(deadline.remaining()):
                     await self._known.wait()
@@ -166,12 +166,12 @@ class ClusteredRedis:
     def _route(self, step: Step) -> _RoutedStep:
         key = step.keys[0] if isinstance(step, Evaluation) else step[1] if len(step) > 1 else None
         if key is None:
-            node = next(iter(self._there() or map(self.connection_to, self.primaries)), None)
+            node = next(iter(self._connected() or map(self.connection_to, self.primaries)), None)
         else:
             primary = self.node_of(key)
             node = self.connection_to(primary) if primary is not None else None
         if node is None:
-            self._mend()
+            self._start_repair()
             raise self._unavailable()
         return _RoutedStep(step, step.by_digest() if isinstance(step, Evaluation) else step, node)
 
@@ -185,7 +185,7 @@ class ClusteredRedis:
         try:
             wires = [node.wire() for node in groups]
         except MemoryUnavailable:
-            self._mend()
+            self._start_repair()
             raise self._unavailable() from None
         trips = [
             wire.send([command for each in group for command in each.commands], deadline.remaining())
@@ -199,8 +199,8 @@ class ClusteredRedis:
         except Unanswered as failure:
             if not any(wire.closed for wire in wires):
                 raise
-            self._mend()
-            raise (NodeUnanswered if self._there() else Unanswered)(str(failure)) from None
+            self._start_repair()
+            raise (NodeUnanswered if self._connected() else Unanswered)(str(failure)) from None
 
     async def _send_again(self, refused: _RoutedStep) -> bool:
         """True if a refused step should be sent again (it is prepared for that); False if the refusal is its reply."""
@@ -211,7 +211,7 @@ class ClusteredRedis:
             refused.asking = code == "ASK"
             refused.node = await self._follow(REDIRECTIONS[code](where), refused.node)
         elif code in RETRYABLE_CODES:
-            self._mend()
+            self._start_repair()
             raise MemoryUnavailable("the cluster does not serve this key now")
         else:
             return False
@@ -219,7 +219,7 @@ class ClusteredRedis:
 
     async def _follow(self, to: AskError, asked: MultiplexedRedis) -> MultiplexedRedis:
         """Returns the node of a redirection; MOVED also updates the slot map."""
-        to.host, to.port = self._reached_as((to.host or asked.address.host, to.port))
+        to.host, to.port = self._address_of((to.host or asked.address.host, to.port))
         if not isinstance(to, MovedError):
             return self.connection_to(ClusterNode(to.host, to.port))
         self.nodes.slots_cache.setdefault(to.slot_id, [])
@@ -236,26 +236,26 @@ class ClusteredRedis:
                 return refused[0]
             if all(_finds_itself_well(each.reply) for each in asked if isinstance(each.reply, bytes)):
                 return b"PONG"
-        self._mend()
+        self._start_repair()
         raise MemoryUnavailable("not every slot of the cluster is served")
 
-    def _there(self) -> list[MultiplexedRedis]:
+    def _connected(self) -> list[MultiplexedRedis]:
         return [own for node in self.primaries if (own := self.connection_to(node)).is_connected]
 
     def _unavailable(self) -> MemoryUnavailable:
         """Returns the failure for a round trip that needs an absent node."""
-        return (NodeUnavailable if self._there() and not self._closed else MemoryUnavailable)("Redis is not connected")
+        return (NodeUnavailable if self._connected() and not self._closed else MemoryUnavailable)("Redis is not connected")
 
-    def _reached_as(self, where: tuple[Any, int]) -> tuple[str, int]:
+    def _address_of(self, where: tuple[Any, int]) -> tuple[str, int]:
         host, port = where
         return self._address.host if host in _UNKNOWN else str(host), port
 
-    def _mend(self) -> None:
+    def _start_repair(self) -> None:
         """Starts the task that learns the topology and connects to every primary, unless it is running."""
-        if not self._closed and (self._mending is None or self._mending.done()):
-            self._mending = start_task(self._mend_until_whole(), "redis-cluster")
+        if not self._closed and (self._repair is None or self._repair.done()):
+            self._repair = start_task(self._repair_until_whole(), "redis-cluster")
 
-    async def _mend_until_whole(self) -> None:
+    async def _repair_until_whole(self) -> None:
         for pause in redial_pauses():
             await asyncio.sleep(pause if self._known.is_set() else 0.0)
             learnt = await self._learn()
@@ -269,7 +269,7 @@ class ClusteredRedis:
 
     async def _learn(self) -> bool:
         """Learns the topology from a few connected nodes or, last, the configured address. False if it failed."""
-        there = self._there()
+        there = self._connected()
         seed = TopologyNode(self.connection_to(self._seed))
         asked = [*map(TopologyNode, random.sample(there, min(TOPOLOGY_NODES, len(there)))), seed]
         self.nodes.startup_nodes = {node.name: node for node in asked}

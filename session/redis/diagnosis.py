@@ -38,7 +38,7 @@ _REFUSALS = {
 async def diagnose(address: RedisAddress, credentials: Credentials | None, deadline: Deadline) -> Diagnosis:
     """Diagnoses Redis step by step. Never raises. `credentials` sign in at IAM addresses."""
     try:
-        async with asyncio.timeout(deadline.less(0.8).remaining()):
+        async with asyncio.timeout(deadline.earlier_by(0.8).remaining()):
             return await _examine_server(address, credentials)
     except TimeoutError:
         at = "it does not answer" if address.path else None

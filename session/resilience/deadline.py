@@ -158,7 +158,7 @@ class Deadline:
         """Returns the earlier of the two deadlines, with this one's span."""
         return self if self.at <= other.at else other.in_span(self.span)
 
-    def less(self, seconds: float) -> Deadline:
+    def earlier_by(self, seconds: float) -> Deadline:
         """Returns this deadline made `seconds` earlier, to leave time for a later step."""
         return Deadline(self.at - seconds, self.clock, self.span)
 

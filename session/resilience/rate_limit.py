@@ -21,7 +21,7 @@ class Rate:
     per_second: int = 10
     burst: int = 40
 
-    def times(self, number: int) -> Rate:
+    def scaled(self, number: int) -> Rate:
         """Returns the rate for `number` callers together."""
         return Rate(self.per_second * number, self.burst * number)
 
@@ -45,7 +45,7 @@ class LocalLimits:
         self._buckets.pop_while(lambda bucket: bucket[1] < full_since)  # full again: same as absent
         return wait_ms
 
-    def next_ms(self, key: str) -> int:
+    def peek_wait_ms(self, key: str) -> int:
         """Returns the ms until a token is there, 0 if there is one now, without taking it."""
         return self._compute_wait_ms(1, self._tokens(key, self._clock()))
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from session import keys
-from session.begin import BeginAnswer, BeginRequest, ClaimRequest, ClaimState, encode
+from session.begin import BeginRequest, BeginResult, ClaimRequest, ClaimState, encode
 from session.failures import MemoryRefused, MemoryUnavailable
 from session.history import RECOMMENDATIONS, HistoryEntry, LastShown, as_fields, own_fields
 from session.memory import IDEMPOTENCY_TTL_MS, SESSION_TTL_MS, SessionMemory
@@ -41,7 +41,7 @@ class Memory:
 
     async def begin(
         self, session: str | None = "s", user: str | None = "u", turn: str | None = None, **more: Any
-    ) -> BeginAnswer:
+    ) -> BeginResult:
         return await self.memory.begin(self.request(session, user, turn, **more))
 
     def request(
@@ -360,7 +360,7 @@ async def test_session_ended_by_another_process_is_over(own: Memory, process: Ca
     own.clock.advance(1)
     for each in (own, other, own):
         again = await each.begin(session, "u", "t")
-        assert (again.last_ids, again.shared, again.degraded, again.forgotten) == ((), {}, False, False)
+        assert (again.last_ids, again.shared, again.degraded, again.lost_by_redis) == ((), {}, False, False)
     await leave(own, own.memory.record(session, "u", entry(), LastShown(("manga-2",), ("B",), "q")))
     assert (await other.begin(session, "u", "t")).last_ids == ("manga-2",)
 

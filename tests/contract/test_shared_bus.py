@@ -67,7 +67,7 @@ class Process:
 async def processes(address: RedisAddress, number: int = 2) -> AsyncIterator[list[Process]]:
     async with AsyncExitStack() as stack:
         own = [Process(await stack.enter_async_context(reached(address))) for _ in range(number)]
-        tasks = [asyncio.create_task(each.bus.keep()) for each in own]
+        tasks = [asyncio.create_task(each.bus.run()) for each in own]
         try:
             for each in own:
                 await each.listening()
@@ -171,7 +171,7 @@ async def test_forbidden_channel_is_logged_once(valkey: RedisAddress, caplog: py
             await ask(admin, "ACL", "SETUSER", "default", "resetchannels")
         async with reached(own.address) as redis:
             one = Process(redis)
-            task = asyncio.create_task(one.bus.keep())
+            task = asyncio.create_task(one.bus.run())
             await one.bus.publish(TOOLS)
             assert one.heard == [TOOLS]
             await eventually(lambda: "does not let this user listen" in caplog.text and "publish" in caplog.text)

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from session.begin import BeginAnswer, BeginRequest
+from session.begin import BeginRequest, BeginResult
 from session.memory import SessionMemory
 from session.redis.address import RedisAddress
 from session.redis.keyvalue import KeyValue
@@ -74,7 +74,7 @@ class Process:
         stated: int | None = None,
         age: float = 0,
         tokens: int | None = None,
-    ) -> BeginAnswer:
+    ) -> BeginResult:
         key = f"{session}|{user}|{name.field}"
         request = TurnRequest(key, name, self.clock() - age, stated, tokens)
         return await self.memory.begin(BeginRequest(session, user, request, limited=False))
@@ -83,7 +83,7 @@ class Process:
         request = TurnRequest(f"{session}|{user}|{name.field}", name, self.clock())
         await self.memory.end(self.memory.spend(BeginRequest(session, user, request, limited=False), tokens))
 
-    def ends(self, begun: BeginAnswer) -> float:
+    def ends(self, begun: BeginResult) -> float:
         """When the turn is over, in the world's time."""
         return begun.turn.ends.at - self.origin
 
@@ -506,7 +506,7 @@ def machine_over(address: RedisAddress, runner: asyncio.Runner) -> type[RuleBase
             for seen in self.seen.values():
                 seen.disturbed = True
 
-        def _judge(self, seen: Seen, caller: int, begun: BeginAnswer, arrived: float, stated: int | None) -> None:
+        def _judge(self, seen: Seen, caller: int, begun: BeginResult, arrived: float, stated: int | None) -> None:
             process = self.processes[caller]
             self._bounds(process, begun, arrived, stated)
             ends = process.ends(begun)
@@ -521,7 +521,7 @@ def machine_over(address: RedisAddress, runner: asyncio.Runner) -> type[RuleBase
                 asked = seen.ends if stated is None else min(seen.ends, arrived + stated / 1000)
                 assert abs(ends - min(asked, earlier)) <= ROUNDING, "not what the design says"
 
-        def _bounds(self, process: Process, begun: BeginAnswer, arrived: float, stated: int | None) -> None:
+        def _bounds(self, process: Process, begun: BeginResult, arrived: float, stated: int | None) -> None:
             turn, ends = begun.turn, process.ends(begun)
             assert turn.remaining_ms() >= 0
             assert turn.total_ms >= 0

@@ -78,7 +78,7 @@ def _of_nobody(own: Function, call: Any) -> Any:
 
 
 def _latest_of_all(own: Function, recent: Any, request: Any, begun: Any) -> Any:
-    shown = [groups["shown"].fields for groups in recent.left.values() if "shown" in groups]
+    shown = [groups["shown"].fields for groups in recent.writes.values() if "shown" in groups]
     last = {name.encode(): value.encode() for name, value in shown[-1].items()} if shown else {}
     return replace(begun, last=LastShown.read(last)) if request.session is not None and shown else begun
 

@@ -260,7 +260,7 @@ class StockSnapshot:
     clock: WallClock = time.time
     _written: dict[int, dict[str, str]] = field(default_factory=dict)
 
-    async def keep(self) -> None:
+    async def run(self) -> None:
         """Renews the snapshot every minute until cancelled; every 2 seconds while no stock of a popular title is known."""
         await run_periodically("inventory snapshot", self._round)
 

@@ -323,7 +323,7 @@ def _model_check(
 
     async def check(deadline: Deadline) -> Diagnosis:
         try:
-            await ask(deadline.less(0.1))
+            await ask(deadline.earlier_by(0.1))
         except TimedOut:
             return Diagnosis(DOWN, "it does not answer", slow)
         except (BackendFailure, InternalFailure) as failure:

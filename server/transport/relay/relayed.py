@@ -83,7 +83,7 @@ class RelayRouter(SessionRouter):
         renamed = self._apps[SESSIONS] = partial(self._serve_own, own)
         return partial(self._route_session, renamed, read)
 
-    async def keep(self) -> None:
+    async def run(self) -> None:
         """Receives from other processes, and watches for their end, until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._relay.keep(self._receive, self._give_up_sides), name="relay-hear")
@@ -198,6 +198,6 @@ def open_router(
     else:
         relay = RedisRelay(redis, time.monotonic, Seal(key))
     reach = RelayRouter(relay, settings.turn_budget_ms / 1000 + GRACE_SECONDS, RelayMetrics(registry), identifier)
-    background.run("relay", reach.keep)
+    background.run("relay", reach.run)
     stack.push_async_callback(reach.aclose)
     return reach

@@ -10,7 +10,7 @@ import pytest
 
 from server.call import Call, Outcome, RequestMetadata
 from server.results import call_tool_result
-from session.begin import BeginAnswer, BeginRequest
+from session.begin import BeginRequest, BeginResult
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline, RetryPolicy
 from session.resilience.rate_limit import Rate
@@ -57,7 +57,7 @@ def told(failure: Failure, *, left_ms: int | None = None, name: TurnName = NAMED
     call = Call("call-1", registered(tool), {}, RequestMetadata(), 0.0)
     if left_ms is not None:
         turn = Turn(name, 3000, Deadline.after((left_ms + 200) / 1000, HandClock(0.0)))
-        call.begun = BeginAnswer(BeginRequest(None, None, TurnRequest("", name, 0.0), limited=False), turn)
+        call.begun = BeginResult(BeginRequest(None, None, TurnRequest("", name, 0.0), limited=False), turn)
     data = call_tool_result(call, Outcome(failure=failure))["structuredContent"]["error"]["data"]
     return data["retryable"], data["retry_after_ms"], data["fallback_available"]
 

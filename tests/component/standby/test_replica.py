@@ -276,7 +276,7 @@ async def test_replica_without_a_bundle_retries_soon(bundle: Path) -> None:
 async def test_replica_task_loads_the_bundle_and_closes_it_at_the_end(bundle: Path) -> None:
     await bundle_of(bundle, records())
     replica = Replica(FileStore(bundle), FULL, None)
-    task = asyncio.create_task(replica.keep())
+    task = asyncio.create_task(replica.run())
     await until(lambda: replica.current is not None, SOON, "a bundle that is loaded")
     assert replica.current is not None
     threads = replica.current.catalog._workers

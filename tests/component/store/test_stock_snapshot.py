@@ -220,7 +220,7 @@ async def test_stock_snapshot_is_kept_warm_until_cancelled(
     monkeypatch.setattr(module, "RETRY_SECONDS", 0.001)
     own = await process(shelf, redis)
     own.stock.mood = Mood.FAILS
-    task = asyncio.create_task(own.snapshot.keep())
+    task = asyncio.create_task(own.snapshot.run())
     await eventually(lambda: len(own.stock.asked) > 2)
     own.stock.mood = Mood.WORKS
     await eventually(lambda: own.known() == set(POPULAR))

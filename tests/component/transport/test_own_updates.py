@@ -31,7 +31,7 @@ async def telling(*kits: Kit) -> AsyncIterator[None]:
     """As applications keep telling of changes."""
     protocols = [kit.app.protocol for kit in kits]
     async with asyncio.TaskGroup() as group:
-        keeps = [each.keep() for own in protocols for each in (own.own_updates, own.tool_list_changes)]
+        keeps = [each.run() for own in protocols for each in (own.own_updates, own.tool_list_changes)]
         tasks = [group.create_task(each) for each in keeps]
         yield
         for task in tasks:

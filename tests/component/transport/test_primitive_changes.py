@@ -30,7 +30,7 @@ async def kit(opener: Opener) -> Kit:
 async def keeping(kit: Kit) -> AsyncIterator[None]:
     """As the application keeps telling of changes."""
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(each.keep()) for each in (kit.app.protocol.watchers, kit.app.protocol.tool_list_changes)]
+        tasks = [group.create_task(each.run()) for each in (kit.app.protocol.watchers, kit.app.protocol.tool_list_changes)]
         yield
         for task in tasks:
             task.cancel()

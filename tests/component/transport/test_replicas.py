@@ -47,7 +47,7 @@ class Replica:
         self.told += 1
 
     def tasks(self) -> list[asyncio.Task[Any]]:
-        works = (self.bus.keep(), self.changes.keep(), self.follower.watch(self.changes.publish_change))
+        works = (self.bus.run(), self.changes.run(), self.follower.watch(self.changes.publish_change))
         return [asyncio.create_task(work) for work in works]
 
 

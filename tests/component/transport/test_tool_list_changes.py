@@ -97,7 +97,7 @@ def session_of(connection: Connection) -> ServerSession:
 @asynccontextmanager
 async def keeping() -> AsyncIterator[Lists]:
     lists = Lists()
-    task = asyncio.create_task(lists.changes.keep())
+    task = asyncio.create_task(lists.changes.run())
     try:
         await lists.settled()
         yield lists

@@ -13,7 +13,7 @@ from server.call import Call, Outcome, Principal, RequestMetadata
 from server.identity.caller_limits import CallerLimits
 from server.stages.admission import AdmitStage, ShedStage
 from server.stages.cache import CacheStage, flight_key
-from session.begin import BeginAnswer, BeginRequest
+from session.begin import BeginRequest, BeginResult
 from session.history import LastShown
 from session.resilience.deadline import Deadline
 from session.resilience.rate_limit import Rate
@@ -236,7 +236,7 @@ def test_elapsed_time_of_a_call_is_in_milliseconds() -> None:
 def shown(clock: HandClock, *title_ids: str, tool: str, user: str | None = None) -> Call:
     turn = Turn(IMPLICIT, 3000, Deadline(clock() + 3, clock))
     request = BeginRequest("s", user, TurnRequest("", IMPLICIT, 0.0), limited=False)
-    begun = BeginAnswer(request, turn, last=LastShown(title_ids, (), "q"))
+    begun = BeginResult(request, turn, last=LastShown(title_ids, (), "q"))
     return a_call(clock, tool=tool, begun=begun, principal=Principal(user=user))
 
 

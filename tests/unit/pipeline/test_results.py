@@ -7,7 +7,7 @@ from typing import Any
 
 from server.call import Call, Outcome, RequestMetadata
 from server.results import META_KEY, call_tool_result
-from session.begin import BeginAnswer, BeginRequest
+from session.begin import BeginRequest, BeginResult
 from session.resilience.deadline import Deadline
 from session.turn import IMPLICIT, Turn, TurnKind, TurnName, TurnRequest
 from tests.support.cases import cases
@@ -33,7 +33,7 @@ def a_call(
     call = Call("call-1", registered(tool), {}, RequestMetadata(), 0.0)
     if left_ms is not None:
         turn = Turn(name, 3000, Deadline.after((left_ms + 200) / 1000, HandClock(0.0)))
-        call.begun = BeginAnswer(BeginRequest(None, None, TurnRequest("", name, 0.0), limited=False), turn)
+        call.begun = BeginResult(BeginRequest(None, None, TurnRequest("", name, 0.0), limited=False), turn)
     call.degraded = set(without.split())
     return call
 

@@ -27,7 +27,7 @@ def test_derived_deadline_is_never_later(first: float, second: float, less: floa
     deadline, other = Deadline.after(first, clock), Deadline.after(second, clock)
     assert deadline.within(second).at == min(deadline.at, other.at)
     assert deadline.sooner_of(other).at == other.sooner_of(deadline).at == min(deadline.at, other.at)
-    assert deadline.less(less).at <= deadline.at
+    assert deadline.earlier_by(less).at <= deadline.at
 
 
 def test_deadlines_of_the_same_instant_are_equal_whatever_their_clock() -> None:
@@ -38,7 +38,7 @@ def test_derived_deadlines_are_cut_to_the_given_seconds() -> None:
     clock = HandClock(10.0)
     deadline = Deadline(12.0, clock)
     assert [deadline.within(seconds).at for seconds in (1.0, 2.0, 3.0)] == [11.0, 12.0, 12.0]
-    assert deadline.less(0.5).at == 11.5
+    assert deadline.earlier_by(0.5).at == 11.5
     assert deadline.sooner_of(Deadline(11.0)).at == 11.0
     assert deadline.sooner_of(Deadline(13.0)) is deadline
     assert deadline.sooner_of(Deadline(12.0)) is deadline

@@ -11,9 +11,9 @@ def test_bucket_returns_the_milliseconds_until_its_next_token() -> None:
     limits = LocalLimits(Rate(per_second=8, burst=2), clock)
     assert [limits.wait_ms("a") for _ in range(3)] == [0, 0, 125]
     clock.advance(0.0625)
-    assert (limits.next_ms("a"), limits.wait_ms("a")) == (63, 63)
+    assert (limits.peek_wait_ms("a"), limits.wait_ms("a")) == (63, 63)
     clock.advance(0.0625)
-    assert (limits.next_ms("a"), limits.next_ms("a")) == (0, 0), "asking takes none"
+    assert (limits.peek_wait_ms("a"), limits.peek_wait_ms("a")) == (0, 0), "asking takes none"
     assert [limits.wait_ms("a") for _ in range(2)] == [0, 125]
     assert limits.wait_ms("b") == 0
 
@@ -37,7 +37,7 @@ def test_full_bucket_is_removed_from_memory() -> None:
 
 
 def test_rate_can_be_multiplied_by_a_number_of_callers() -> None:
-    assert Rate(3, 5).times(4) == Rate(12, 20)
+    assert Rate(3, 5).scaled(4) == Rate(12, 20)
     assert Rate() == Rate(10, 40)
 
 

@@ -89,7 +89,7 @@ def test_derived_deadline_keeps_its_span(first: float, second: float) -> None:
     clock = HandClock()
     span = Timeline(clock, "a_tool", 0.0).call
     deadline, other = Deadline.after(first, clock).in_span(span), Deadline.after(second, clock)
-    made = (deadline, deadline.within(second), deadline.less(second), deadline.sooner_of(other))
+    made = (deadline, deadline.within(second), deadline.earlier_by(second), deadline.sooner_of(other))
     assert [each.span for each in made] == [span] * 4
     assert other.sooner_of(deadline).span is None
     assert deadline.in_span(span) is deadline

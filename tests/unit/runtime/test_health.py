@@ -58,7 +58,7 @@ async def test_health_probe_closes_the_breaker_of_a_recovered_backend_without_ca
     await dependencies._probe_half_open()
     assert (breaker.state, number()) == (BreakerState.HALF_OPEN, 1), "what is not well is for calls to find out"
     well = True
-    task = asyncio.create_task(dependencies.keep())
+    task = asyncio.create_task(dependencies.run())
     await until(lambda: breaker.state is BreakerState.CLOSED, 30, "its breaker to close")
     task.cancel()
     dependencies._asked_at = float("-inf")

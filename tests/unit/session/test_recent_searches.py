@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from session import recent
-from session.begin import BeginAnswer, BeginRequest
+from session.begin import BeginRequest, BeginResult
 from session.history import RECOMMENDATIONS, LastShown, read_shared
 from session.recent import RecentState
 from session.resilience.deadline import Deadline
@@ -21,13 +21,13 @@ def asked(
     return BeginRequest(session, user, TurnRequest(turn, name, 0.0), limited=False, result_set=result_set)
 
 
-def begun(*ids: str, degraded: bool = False, shown: LastShown | None = None, **shared: str) -> BeginAnswer:
+def begun(*ids: str, degraded: bool = False, shown: LastShown | None = None, **shared: str) -> BeginResult:
     """What Redis says: it has shown these `ids`, and knows `shared` of SHARED."""
     last = shown or (LastShown(ids, (), "q") if ids else None)
     said = {**(last.fields if last else {}), **shared}
     fields: dict[bytes, bytes | None] = {name.encode(): value.encode() for name, value in said.items()}
     turn = Turn(TurnName(TurnKind.NAMED, "t1"), 3000, Deadline.after(3))
-    return BeginAnswer(asked(), turn, last=last, shared=read_shared(fields), degraded=degraded, said=fields)
+    return BeginResult(asked(), turn, last=last, shared=read_shared(fields), degraded=degraded, stored_fields=fields)
 
 
 def kept(known: RecentState, request: BeginRequest | None = None, *, written: bool = True) -> None:
@@ -81,7 +81,7 @@ def test_state_lost_by_redis_within_a_turn_is_restored_and_not_in_the_next_turn(
     known = RecentState()
     kept(known)
     made_good = known.fill(asked(), begun())
-    assert (made_good.last_ids, made_good.forgotten) == (IDS, True), "and it is said that nobody else knows"
+    assert (made_good.last_ids, made_good.lost_by_redis) == (IDS, True), "and it is said that nobody else knows"
     assert known.fill(asked("t2"), begun()).last_ids == ()
 
 
@@ -93,7 +93,7 @@ def test_concurrent_call_before_a_write_is_not_taken_for_lost_memory() -> None:
     clock.advance(0.01)
     kept(known)
     beside = known.fill(asked(), begun(), asked_at)
-    assert (beside.last_ids, beside.forgotten) == (IDS, False)
+    assert (beside.last_ids, beside.lost_by_redis) == (IDS, False)
 
 
 def test_later_search_without_results_is_not_replaced_by_an_earlier_one() -> None:
@@ -163,9 +163,9 @@ def test_recent_state_is_bounded_in_bytes() -> None:
         session, ids = f"s{number}", (text, str(number))
         known.keep(asked(session=session), LastShown(IDS, (), f"{text}{number}"), {})
         known.keep_set(session, ids)
-        assert known.left.bytes <= most
+        assert known.writes.bytes <= most
     assert (
-        most / 2 < sum(len(left.fields.get("query", "")) for each in known.left.values() for left in each.values()) <= most
+        most / 2 < sum(len(left.fields.get("query", "")) for each in known.writes.values() for left in each.values()) <= most
     )
     assert known.fill(asked("t2", session), begun(degraded=True)).last is not None
     read = [f"s{n}" for n in range(number) if known.fill(asked(session=None, result_set=f"s{n}"), begun()).result_set]

@@ -69,18 +69,18 @@ def test_latest_end_of_the_turns_under_way_is_known() -> None:
     clock = HandClock(10.0)
     shadows = LocalTurns(clock)
     arithmetic = TurnArithmetic(3000, shadows, clock)
-    arithmetic.alone(TurnRequest("a", NAMED, clock()), clock())
+    arithmetic.without_redis(TurnRequest("a", NAMED, clock()), clock())
     clock.advance(1)
-    arithmetic.alone(TurnRequest("b", NAMED, clock()), clock())
-    arithmetic.apart(TurnRequest("c", NAMED, clock() + 50))
+    arithmetic.without_redis(TurnRequest("b", NAMED, clock()), clock())
+    arithmetic.unshared(TurnRequest("c", NAMED, clock() + 50))
     assert shadows.latest_end() == 14.0
 
 
 def test_call_that_arrived_before_the_first_one_seen_moves_the_start_of_the_turn() -> None:
     clock = HandClock(10.0)
     arithmetic = TurnArithmetic(3000, LocalTurns(clock), clock)
-    arithmetic.alone(TurnRequest("a", NAMED, 10.0), 10.0)
-    assert arithmetic.alone(TurnRequest("a", NAMED, 9.5), 10.0).ends.at == 12.5
+    arithmetic.without_redis(TurnRequest("a", NAMED, 10.0), 10.0)
+    assert arithmetic.without_redis(TurnRequest("a", NAMED, 9.5), 10.0).ends.at == 12.5
     assert arithmetic.ages_ms(TurnRequest("a", NAMED, 9.9), 10.0) == (500, 100)
 
 
@@ -88,4 +88,4 @@ def test_call_arriving_in_the_future_counts_as_arriving_now() -> None:
     clock = HandClock(10.0)
     arithmetic = TurnArithmetic(3000, LocalTurns(clock), clock)
     assert arithmetic.ages_ms(TurnRequest("a", NAMED, 11.0), 10.0) == (0, 0)
-    assert arithmetic.alone(TurnRequest("a", NAMED, 11.0), 10.0).ends.at == 13.0
+    assert arithmetic.without_redis(TurnRequest("a", NAMED, 11.0), 10.0).ends.at == 13.0

@@ -93,7 +93,7 @@ def test_emf_lines_contain_no_user_and_no_new_dimension() -> None:
 async def test_emf_publishes_calls_under_way_each_second_and_the_rest_at_the_end() -> None:
     """So that their average is one over time, and a task that is stopped takes no verdict along."""
     metrics, texts = measured(), list[str]()
-    keeping = asyncio.create_task(EmfPublisher(SPACE, metrics.registry, texts.append).keep())
+    keeping = asyncio.create_task(EmfPublisher(SPACE, metrics.registry, texts.append).run())
     await asyncio.sleep(SAMPLES_PER_LINE + 0.5)
     assert [json.loads(text.splitlines()[0])["CallsUnderWay"] for text in texts] == [[3.0] * SAMPLES_PER_LINE]
     metrics(an_event())

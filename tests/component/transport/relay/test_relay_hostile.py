@@ -72,7 +72,7 @@ async def process(
             RelayMetrics(registry or CollectorRegistry()),
             TrustStated(),
         )
-        keeping = asyncio.create_task(own.keep())
+        keeping = asyncio.create_task(own.run())
         await own.new_name()
         try:
             yield own

@@ -208,7 +208,7 @@ class BatchReader:
         """Reads each key once. Raises ShapeError for an item that was not asked for."""
         wanted = [key for key in dict.fromkeys(keys) if fits_as_key(key)]
         parts = [tuple(wanted[i : i + BATCH]) for i in range(0, len(wanted), BATCH)]
-        sooner = deadline.less(0.01)  # answers before a caller above stops waiting
+        sooner = deadline.earlier_by(0.01)  # answers before a caller above stops waiting
         if len(parts) == 1:
             return self._collect_found([await self._batch(parts[0], sooner)], wanted)
         return self._collect_found(await asyncio.gather(*(self._batch(part, sooner) for part in parts)), wanted)

@@ -138,7 +138,7 @@ async def diagnose(connection: Connection, table: Table, deadline: Deadline) -> 
     address = connection.address
     called = table.full_name(address.prefix)
     try:
-        async with asyncio.timeout(deadline.less(0.8).remaining()):
+        async with asyncio.timeout(deadline.earlier_by(0.8).remaining()):
             await _probe(connection, table, called)
             description = await _description(connection, called)
             forgets = await _has_ttl(connection, table, called)

@@ -35,8 +35,8 @@ async def diagnose(address: OpenSearchAddress, embedder: Embedder | None, deadli
     version: str | None = None
     try:
         # Two steps of one budget, so that a failure of the second does not lose the result of the first.
-        version = await identify(client, deadline.less(1.5))
-        return await _examine_index(client, embedder, version, deadline.less(0.8))
+        version = await identify(client, deadline.earlier_by(1.5))
+        return await _examine_index(client, embedder, version, deadline.earlier_by(0.8))
     except BackendFailure as failure:
         return Diagnosis.from_problem(await _problem(failure, client, version, deadline), version)
     finally:

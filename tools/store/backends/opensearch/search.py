@@ -273,7 +273,7 @@ class Search:
             by_vector = {} if vector is None else {"near": nearest(vector, filters, size)}
             return by_vector | ({"works": by_authors_of(sorted(spellings), filters)} if spellings else {})
 
-        in_time = deadline.less(_RESERVED_SECONDS) if wanted else deadline
+        in_time = deadline.earlier_by(_RESERVED_SECONDS) if wanted else deadline
         try:
             searches = self._under_conditions(search_near)
             if vector is not None and self._entries:
@@ -295,7 +295,7 @@ class Search:
         if not missing:
             return False
         try:
-            self._entries.update(await self._cache.fetch_entries(missing, deadline.less(_RESERVED_SECONDS)))
+            self._entries.update(await self._cache.fetch_entries(missing, deadline.earlier_by(_RESERVED_SECONDS)))
         except BackendFailure:
             return False
         return True

@@ -145,7 +145,7 @@ PERMISSIONS = "s3:ListBucket and s3:GetObject"
 async def diagnose(address: S3Address, stack: AsyncExitStack, deadline: Deadline) -> Diagnosis:
     """Diagnoses the bucket. Never raises."""
     try:
-        async with asyncio.timeout(deadline.less(0.8).remaining()):
+        async with asyncio.timeout(deadline.earlier_by(0.8).remaining()):
             pages = await stack.enter_async_context(S3Pages.open(address))
             found = await pages.sizes(address.prefix)
     except (TimeoutError, ConnectTimeoutError, ReadTimeoutError):
