@@ -159,7 +159,7 @@ def _run_beside(app: Application, background: Background, packages: Packages, fo
     if follower:
         app.metrics.watch_lag("flags", follower.lag)
         follower.when_reload(packages.reload_soon)
-        changes.on_change(follower.hurry)
+        changes.on_change(follower.read_soon)
         background.run("flags", partial(follower.watch, changes.publish_change))
         background.run("flags of the fleet", follower.share)
 

@@ -100,7 +100,7 @@ class Follower:
         """Sets the callback for a document whose `$reload` has changed."""
         self._reload = tell
 
-    async def look(self) -> bool:
+    async def read_once(self) -> bool:
         """Reads the source once. True if the flags have changed. Raises `Unreadable` or `DocumentError`."""
         content = await self._source.read()
         self._outage.record_recovery()
@@ -113,10 +113,10 @@ class Follower:
             self._as_source_at = self._clock()
         return changed
 
-    async def look_and_tell(self) -> bool:
-        """Reads the source as `look` does, but logs errors, each once, instead of raising them."""
+    async def read_and_log(self) -> bool:
+        """Reads the source as `read_once` does, but logs errors, each once, instead of raising them."""
         try:
-            return await self.look()
+            return await self.read_once()
         except DocumentError as error:
             logger.warning("flags left as they were: %s", error)
         except Unreadable as error:
@@ -141,7 +141,7 @@ class Follower:
         """Returns the seconds since the flags last matched the source, or since the start."""
         return self._clock() - self._as_source_at
 
-    def hurry(self) -> None:
+    def read_soon(self) -> None:
         """Causes the next read now (after `LEAST_SECONDS`), because another process has announced a change."""
         self._hint.set()
 
@@ -149,7 +149,7 @@ class Follower:
         """Reads the source repeatedly and calls `changed` after every change, until cancelled."""
         while True:
             hinted = await self._wait_for_next_read()
-            if await self.look_and_tell() or await self.take_last_good():
+            if await self.read_and_log() or await self.take_last_good():
                 logger.info("the flags have changed")
                 await changed(not hinted)
 
@@ -176,7 +176,7 @@ class Follower:
         return self._outage.why or self._broken
 
     async def _wait_for_next_read(self) -> bool:
-        """Waits until the next read is due. True if `hurry` caused it."""
+        """Waits until the next read is due. True if `read_soon` caused it."""
         least = min(LEAST_SECONDS, POLL_SECONDS)
         await asyncio.sleep(least)
         with suppress(TimeoutError):
@@ -224,7 +224,7 @@ async def open_flags(
     follower = Follower(source, flags, tools, last_good=LastGood(redis, settings.flags_url))
     try:
         async with asyncio.timeout(START_SECONDS):
-            await follower.look_and_tell()
+            await follower.read_and_log()
     except TimeoutError:
         logger.warning("MANGA_FLAGS_URL does not answer yet")
     await follower.take_last_good()

@@ -80,7 +80,7 @@ class CallerLimits:
         if self._refusals and caller.name and (wait_ms := self._refusals.peek_wait_ms(caller.name)):
             raise RateLimited("Too many calls. Wait a moment.", retry_after_ms=wait_ms)
 
-    def hear(self, stated: StatedIdentity) -> None:
+    def check_stated(self, stated: StatedIdentity) -> None:
         """Raises `RateLimited`, before other work, for a customer with too many refused calls (see `note_refusal`)."""
         if self._stated and stated.customer and (wait_ms := self._stated.peek_wait_ms(stated.name)):
             raise RateLimited("Too many calls were refused. Wait a moment.", retry_after_ms=wait_ms)
@@ -90,12 +90,12 @@ class CallerLimits:
         if self._stated and stated.customer:
             self._stated.wait_ms(stated.name)
 
-    def charge(self, caller: Caller) -> int:
+    def charge_refusal(self, caller: Caller) -> int:
         """Counts a refused call. Returns 0 if the caller may be told the reason, else the ms until then."""
         whom = caller.name or self._shared_name(caller)
         return self._refusals.wait_ms(whom) if self._refusals and whom else 0
 
-    def weigh(self, caller: Caller, size: int) -> int:
+    def charge_bytes(self, caller: Caller, size: int) -> int:
         """Counts a list answer by its bytes. Returns 0 if it may be sent, else the ms until then. Callers without user and
         session share the limit of their origin or address."""
         if wait_ms := self._address_wait_ms(caller):

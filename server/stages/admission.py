@@ -102,7 +102,7 @@ class ShedStage:
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         stated = StatedIdentity.from_call(call)
-        self._limits.hear(stated)
+        self._limits.check_stated(stated)
         places = self._find_room(stated, call)
         if places is None:
             self._limits.note_refusal(stated)

@@ -29,7 +29,7 @@ class IdentityStage:
         except RateLimited:
             raise
         except CallerFailure:
-            if call.begun is None and (wait_ms := self._limits.charge(caller_of(call))):
+            if call.begun is None and (wait_ms := self._limits.charge_refusal(caller_of(call))):
                 raise RateLimited("Too many calls were refused. Wait a moment.", retry_after_ms=wait_ms) from None
             raise
 

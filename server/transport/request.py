@@ -98,12 +98,12 @@ class Callers:
 
     def charge_bytes(self, ctx: Context, principal: Principal, size: int) -> None:
         """Counts the bytes of an answer. Raises `MCPError` beyond the caller's limit."""
-        if wait_ms := self._limits.weigh(self._caller(ctx, principal), size):
+        if wait_ms := self._limits.charge_bytes(self._caller(ctx, principal), size):
             raise _rate_limited("Too many lists. Wait a moment.", wait_ms)
 
     def refusal(self, ctx: Context, principal: Principal, message: str, data: Json) -> MCPError:
         """Returns the error for something that does not exist; beyond the caller's limit RATE_LIMITED."""
-        if wait_ms := self._limits.charge(self._caller(ctx, principal)):
+        if wait_ms := self._limits.charge_refusal(self._caller(ctx, principal)):
             return _rate_limited("Too many calls were refused. Wait a moment.", wait_ms)
         return MCPError(types.INVALID_PARAMS, message, data)
 

@@ -71,8 +71,8 @@ async def test_changed_item_is_seen_by_the_next_look(table: FlagsTable, source: 
     follower = Follower(source, flags, TOOLS)
     for document in ('{"lookup_order": false}', '{"lookup_order": {"percent": 20}}', "{}"):
         table.put({"S": document})
-        assert await follower.look()
-        assert not await follower.look()
+        assert await follower.read_once()
+        assert not await follower.read_once()
         assert flags.document == parse(document.encode())
 
 

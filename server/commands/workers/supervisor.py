@@ -47,7 +47,7 @@ class End:
 
 
 class SupervisorEnd(End):
-    def hand(self, connection: socket.socket) -> bool:
+    def pass_connection(self, connection: socket.socket) -> bool:
         """Sends a connection's file descriptor to the worker. False if the worker hangs or is gone."""
         try:
             return socket.send_fds(self._own, [CONNECTION], [connection.fileno()]) > 0
@@ -69,7 +69,7 @@ class WorkerEnd(End):
         with suppress(OSError):
             self._own.send(REPORT.pack(*report))
 
-    def take(self) -> socket.socket | None:
+    def receive_connection(self) -> socket.socket | None:
         """Returns a connection, or None if none is waiting. Raises EOFError if the supervisor is gone."""
         try:
             data, descriptors, _, _ = socket.recv_fds(self._own, len(CONNECTION), 1)
@@ -168,13 +168,13 @@ class Worker:
         below.close()
         unblock()
 
-    def hear(self, now: float) -> None:
+    def read_report(self, now: float) -> None:
         """Reads the worker's newest report."""
         if (report := self.end.receive()) is not None:
             self.takes, self._connections, self._heard_at = report.takes, report.connections, now
 
-    def hand(self, connection: socket.socket) -> bool:
-        handed = self.end.hand(connection)
+    def pass_connection(self, connection: socket.socket) -> bool:
+        handed = self.end.pass_connection(connection)
         self._connections += handed
         return handed
 
@@ -232,12 +232,12 @@ class Supervisor:
         run: Run,
         budget_seconds: float,
         opened: Callable[[], None],
-        beside: Callable[[], None] = lambda: None,
+        on_tick: Callable[[], None] = lambda: None,
     ) -> None:
-        """Takes the listening socket; `beside` is called at least about once a second."""
+        """Takes the listening socket; `on_tick` is called at least about once a second."""
         listener.setblocking(False)
         self._numbers = range(1, workers + 1)
-        self._listener, self._run, self._opened, self._beside = listener, run, opened, beside
+        self._listener, self._run, self._opened, self._on_tick = listener, run, opened, on_tick
         self._budget_seconds = budget_seconds
         self._workers: dict[int, Worker] = {}
         self._backoff = {number: Backoff() for number in self._numbers}
@@ -258,7 +258,7 @@ class Supervisor:
             self._kill_hung()
             self._start_due()
             self._update_listening()
-            self._beside()
+            self._on_tick()
         self._close()
         return self._status
 
@@ -284,7 +284,7 @@ class Supervisor:
             self._selector.register(worker.end, selectors.EVENT_READ, lambda worker=worker: self._hear(worker))
 
     def _hear(self, worker: Worker) -> None:
-        worker.hear(time.monotonic())
+        worker.read_report(time.monotonic())
         if worker.takes and not self._began and self._stopped_at is None:
             self._began = True
             self._opened()
@@ -358,7 +358,7 @@ class Supervisor:
         """Passes the connection to the worker with the fewest, so that long streams are spread evenly; else answers 503."""
         now = time.monotonic()
         for worker in sorted((w for w in self._workers.values() if w.takes), key=lambda each: each.load(now)):
-            if worker.hand(connection):
+            if worker.pass_connection(connection):
                 return
         with suppress(OSError):
             connection.setblocking(False)

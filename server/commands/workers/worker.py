@@ -268,7 +268,7 @@ class Worker(Listening):
 
     def _take_connections(self) -> None:
         try:
-            while (connection := self._end.take()) is not None:
+            while (connection := self._end.receive_connection()) is not None:
                 if self._server is None:
                     connection.close()
                 else:

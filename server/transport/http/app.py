@@ -96,7 +96,7 @@ class Sessions:
         address = request.client.host if request.client else None
         caller = Caller(principal.user, session, address=address, vouched=principal.is_proven)
         self._limits.admit(caller)
-        if wait_ms := self._limits.charge(caller):
+        if wait_ms := self._limits.charge_refusal(caller):
             raise RateLimited("Too many requests. Wait a moment.", retry_after_ms=wait_ms)
         return session, principal.user
 

@@ -88,12 +88,12 @@ def test_handed_over_socket_still_has_the_bytes_sent_before() -> None:
     with client, closing(above), closing(below):
         client.send(b"hello")
         with accepted:
-            assert above.hand(accepted)
-        taken = below.take()
+            assert above.pass_connection(accepted)
+        taken = below.receive_connection()
         assert taken is not None
         with taken:
             assert taken.recv(10) == b"hello"
-        assert below.take() is None, "there is no second one"
+        assert below.receive_connection() is None, "there is no second one"
 
 
 def test_latest_of_several_reports_counts_and_a_closed_channel_raises_eof() -> None:
@@ -105,7 +105,7 @@ def test_latest_of_several_reports_counts_and_a_closed_channel_raises_eof() -> N
     assert heard[-1] == Report(takes=True, connections=199)
     above.close()
     with pytest.raises(EOFError):
-        below.take()
+        below.receive_connection()
     below.send(Report(takes=True, connections=1))  # nobody is there, which is no failure
     below.close()
 

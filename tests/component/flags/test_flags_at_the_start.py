@@ -63,7 +63,7 @@ async def test_unusable_flags_file_turns_every_tool_off_without_stopping_the_sta
         assert [flags.decide(tool, Principal()).on for tool in TOOLS] == [False] * len(TOOLS)
         assert "no call is taken until a document is known" in await detail(follower)
     file.write_bytes(b"{}")
-    assert await follower.look_and_tell(), "from unknown to what everybody has is a change"
+    assert await follower.read_and_log(), "from unknown to what everybody has is a change"
     assert flags.decide(TOOL, Principal()).on
     assert await detail(follower) == ""
 
@@ -91,13 +91,13 @@ async def test_new_process_starts_with_the_last_good_document_of_the_fleet(
     assert (
         await detail(follower) == "the flags are not JSON (line 1, column 2); the flags are the last good ones of the fleet"
     )
-    await first.look_and_tell()
+    await first.read_and_log()
     for stored, expected in ((b"{}", "{}"), (None, '{"lookup_order": false}')):
         await redis.trip([Command(("SET", key, stored) if stored else ("DEL", key))], Deadline.after(SOON))
         first._taken.set()  # its next round: what it has is no longer known to be the newest
         await until(lambda expected=expected: kept(expected), SOON, "the newer stays, and one that was lost is put back")
     file.write_text("{}")
-    assert await follower.look_and_tell()
+    assert await follower.read_and_log()
     assert await detail(follower) == ""
     sharing.cancel()
     await asyncio.gather(sharing, return_exceptions=True)
@@ -126,7 +126,7 @@ async def test_unusable_remote_flags_are_reported_without_stopping_the_start(
         assert "flags left as they were" in caplog.text
         assert "no flags document is known" in caplog.text
         server.set(lookup_order=False, get_recommendations=True)
-        assert await follower.look_and_tell()
+        assert await follower.read_and_log()
     assert [flags.decide(registered(name).tool, Principal()).on for name in ("lookup_order", "get_recommendations")] == [
         0,
         1,

@@ -137,11 +137,11 @@ async def test_last_good_flags_stay_in_force_through_failures(flags_server: Flag
     flags = Flags()
     follower = Follower(source, flags, TOOLS)
     good = parse(b'{"lookup_order": false}')
-    assert await follower.look_and_tell()
+    assert await follower.read_and_log()
     for mood, content in ((FAILING, b""), (WELL, b"{"), (WELL, b"{"), (CUT_OFF, b"{}")):
         flags_server.mood, flags_server.content = mood, content
-        assert not await follower.look_and_tell()
+        assert not await follower.read_and_log()
         assert flags.document == good
     flags_server.mood = WELL
-    assert await follower.look_and_tell()
+    assert await follower.read_and_log()
     assert flags.document == parse(b"{}")

@@ -105,7 +105,7 @@ def test_proven_agent_may_name_any_number_of_customers() -> None:
 def test_no_address_is_limited_without_a_rate_or_on_loopback() -> None:
     for limits in (CallerLimits(None, by_address=True), CallerLimits(RATE)):
         assert all(admitted(limits, Caller(address=ADDRESS)) for _ in range(100))
-    assert not any(CallerLimits(None).charge(Caller("u")) for _ in range(100))
+    assert not any(CallerLimits(None).charge_refusal(Caller("u")) for _ in range(100))
 
 
 def test_hundred_thousand_callers_take_bounded_memory_and_a_limited_one_is_kept() -> None:

@@ -39,7 +39,7 @@ class Replica:
         self.bus = SharedBus(redis)
         self.follower = Follower(self.source, flags, registry)
         self.changes = ToolListChanges(ToolListing(ToolAccess(registry, flags)).digest, self.bus)
-        self.changes.on_change(self.follower.hurry)
+        self.changes.on_change(self.follower.read_soon)
         self.told = 0
         self.changes.bus_for(Principal()).subscribe(self._tell)
 
@@ -129,7 +129,7 @@ async def test_change_while_redis_is_away_reaches_other_replicas_on_recovery() -
         async with replicas(redis.address) as (one, other):
             redis.kill()
             one.source.content = other.source.content = OFF
-            one.follower.hurry()
+            one.follower.read_soon()
             await eventually(lambda: one.told == 1)
             assert other.told == 0
             redis.start_again()

@@ -36,14 +36,14 @@ async def problem(follower: Follower) -> str:
 
 async def test_look_returns_whether_the_flags_have_changed() -> None:
     follower, source, flags = following()
-    assert not await follower.look()
+    assert not await follower.read_once()
     source.content = GOOD
-    assert await follower.look()
-    assert not await follower.look()
+    assert await follower.read_once()
+    assert not await follower.read_once()
     source.content = b'{"lookup_order":   false}'
-    assert not await follower.look(), "other text, the same flags"
+    assert not await follower.read_once(), "other text, the same flags"
     source.content = None
-    assert not await follower.look(), "the source says that it is the same"
+    assert not await follower.read_once(), "the source says that it is the same"
     assert flags.document == parse(GOOD)
 
 
@@ -57,7 +57,7 @@ def test_wrong_document_never_replaces_a_right_one(contents: list[bytes]) -> Non
     async def one(content: bytes) -> None:
         before = flags.document
         source.content = content
-        await follower.look_and_tell()
+        await follower.read_and_log()
         try:
             expected, wrong = parse(content), False
         except DocumentError:
@@ -74,42 +74,42 @@ def test_wrong_document_never_replaces_a_right_one(contents: list[bytes]) -> Non
 
 async def test_wrong_document_is_logged_once_and_reported_until_it_is_mended(caplog: pytest.LogCaptureFixture) -> None:
     follower, source, flags = following(GOOD)
-    await follower.look()
+    await follower.read_once()
     source.content = b'{"lookup_order": 1}'
     for _ in range(3):
-        assert not await follower.look_and_tell()
+        assert not await follower.read_and_log()
     assert [record.message for record in caplog.records] == [
         "flags left as they were: the flags: $.lookup_order has to be of type boolean or object"
     ]
     assert "$.lookup_order" in await problem(follower)
     assert flags.document == parse(GOOD)
     source.content = GOOD
-    assert not await follower.look_and_tell(), "they were so all the time"
+    assert not await follower.read_and_log(), "they were so all the time"
     assert await problem(follower) == ""
 
 
 async def test_unreachable_source_is_logged_once_and_again_when_it_is_back(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, logger="server.flags")
     follower, source, flags = following(GOOD)
-    await follower.look()
+    await follower.read_once()
     source.away = "it does not answer in time"
     for _ in range(3):
-        await follower.look_and_tell()
+        await follower.read_and_log()
     assert "it does not answer in time" in await problem(follower)
     assert flags.document == parse(GOOD)
     source.away = None
-    await follower.look_and_tell()
+    await follower.read_and_log()
     assert [record.levelname for record in caplog.records] == ["WARNING", "INFO"]
     assert await problem(follower) == ""
 
 
 async def test_wrong_document_is_still_reported_after_its_source_was_away() -> None:
     follower, source, _ = following(b"{")
-    await follower.look_and_tell()
+    await follower.read_and_log()
     source.away = "away"
-    await follower.look_and_tell()
+    await follower.read_and_log()
     source.away = None
-    await follower.look_and_tell()
+    await follower.read_and_log()
     assert await problem(follower) == "the flags are not JSON (line 1, column 2)"
 
 
@@ -117,7 +117,7 @@ async def test_unknown_tool_is_logged_once_and_other_flags_hold(caplog: pytest.L
     follower, source, flags = following()
     for share in (1, 2, 3):
         source.content = json.dumps({"sell_house": {"percent": share}, "lookup_order": False}).encode()
-        assert await follower.look_and_tell()
+        assert await follower.read_and_log()
     assert [record.message for record in caplog.records] == [
         "the flags name tools that this version does not have: sell_house"
     ]
@@ -136,14 +136,14 @@ async def test_cancelled_look_loses_no_document(monkeypatch: pytest.MonkeyPatch)
         return parse(content)
 
     monkeypatch.setattr(module, "parse", held)
-    first = asyncio.create_task(follower.look())
+    first = asyncio.create_task(follower.read_once())
     await eventually(begun.is_set)
     first.cancel()
     go_on.set()
     await asyncio.gather(first, return_exceptions=True)
     assert first.cancelled()
     source.content = None
-    assert await follower.look()
+    assert await follower.read_once()
     assert flags.document == parse(GOOD)
 
 
@@ -184,7 +184,7 @@ async def test_follower_that_was_hinted_looks_at_once_and_hints_nobody_else(monk
         async with asyncio.timeout(30):
             for content in (GOOD, b"{}"):
                 source.content = content
-                follower.hurry()
+                follower.read_soon()
                 assert await told.get() is False
     finally:
         watching.cancel()
@@ -196,7 +196,7 @@ async def test_follower_that_sees_a_change_first_hints_the_others() -> None:
     """A hint that came before its source had changed does not count: this follower is the first after all."""
     follower, source, _ = following()
     told: asyncio.Queue[bool] = asyncio.Queue()
-    follower.hurry()
+    follower.read_soon()
     watching = asyncio.create_task(follower.watch(told.put))
     try:
         async with asyncio.timeout(30):
@@ -222,7 +222,7 @@ async def test_hints_never_shorten_the_pause_between_reads(monkeypatch: pytest.M
         monkeypatch.setattr(module, name, 3600.0)
     watching = asyncio.create_task(follower.watch(lambda _: asyncio.sleep(0)))
     for _ in range(100):
-        follower.hurry()
+        follower.read_soon()
         await asyncio.sleep(0)
     assert reads == []
     watching.cancel()
@@ -232,7 +232,7 @@ async def test_hints_never_shorten_the_pause_between_reads(monkeypatch: pytest.M
 async def test_packages_are_reloaded_when_the_reload_word_changes() -> None:
     """The word at the start (packages are loaded then), other changes and an absent word reload nothing."""
     follower, source, _ = following(b'{"$reload": "1"}')
-    await follower.look()
+    await follower.read_once()
     told: list[str] = []
     follower.when_reload(lambda: told.append("reload"))
     for content, reloads in [
@@ -243,7 +243,7 @@ async def test_packages_are_reloaded_when_the_reload_word_changes() -> None:
         (b'{"$reload": "2"}', 2),
     ]:
         source.content = content
-        await follower.look_and_tell()
+        await follower.read_and_log()
         assert told == ["reload"] * reloads, content
 
 
@@ -253,13 +253,13 @@ async def test_lag_is_the_time_since_the_flags_last_matched_their_source() -> No
     follower = Follower(source, Flags(), TOOLS, clock)
     clock.advance(5)
     assert follower.lag() == 5
-    await follower.look()
+    await follower.read_once()
     assert follower.lag() == 0
     source.content = b"no document"
     for _ in range(2):
         clock.advance(5)
-        await follower.look_and_tell()
+        await follower.read_and_log()
     assert follower.lag() == 10
     source.content = GOOD
-    await follower.look()
+    await follower.read_once()
     assert follower.lag() == 0
