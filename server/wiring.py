@@ -223,7 +223,7 @@ def wire(settings: Settings, env: Environment) -> Application:
     )
     own_updates = SessionUpdates(env.bus, memory)
     limits = CallerLimits(rate, by_address=not settings.loopback, clock=clock)
-    lifecycle = Lifecycle(knows=lambda: env.flags.known)
+    lifecycle = Lifecycle(flags_known=lambda: env.flags.known)
     access = ToolAccess(env.registry, env.flags, CORE if settings.tools == "core" else None)
     pipeline = build_pipeline(
         PipelineDependencies(

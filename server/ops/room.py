@@ -166,7 +166,7 @@ class OpsAccess:
             return plain(429, "Too many requests. Wait a moment.", {"Retry-After": str(-(-wait_ms // 1000))})
         return await self._refuse_unscoped(headers) if self._scoped else None
 
-    async def may_still(self, scope: Scope) -> bool:
+    async def still_allowed(self, scope: Scope) -> bool:
         """False once the token of an open stream has expired or was revoked; True while tokens cannot be verified."""
         headers = Headers(scope=scope)
         try:
@@ -199,7 +199,7 @@ class OpsAddon(Addon):
         self.subscribers, process = Subscribers(), Process(settings, app, worker)
         clock, lifecycle = app.dependencies.clock, app.lifecycle
         self.publisher = Publisher(self.subscribers, lambda: Observation(app, process), lambda: lifecycle.draining, clock)
-        self._streams = Streams(self.subscribers, self.publisher, self._visitors.may_still)
+        self._streams = Streams(self.subscribers, self.publisher, self._visitors.still_allowed)
 
     def routes(self) -> list[BaseRoute]:
         return [Route(PAGE, self._page, methods=["GET"]), Route(EVENTS, Endpoint(self._events), methods=["GET"])]

@@ -73,7 +73,7 @@ class Waterfalls:
         self._hash, self._clock, self._wall = partial(hash_text, key), clock, wall
         self._turns = Turns(clock)
         self._under_way: Lru[str, Call] = Lru(MOST_WAITING)
-        self._over: list[tuple[CallFinished, Call, float]] = []
+        self._finished: list[tuple[CallFinished, Call, float]] = []
         self._sessions: Lru[int, float] = Lru(10_000)
         self._implicit: Lru[str, tuple[int, float]] = Lru(MOST_WAITING)
 
@@ -88,12 +88,12 @@ class Waterfalls:
 
     def __call__(self, event: CallFinished) -> None:
         call = self._under_way.pop(event.call_id)
-        if call is not None and event.timeline is not None and len(self._over) < MOST_WAITING:
-            self._over.append((event, call, self._wall()))
+        if call is not None and event.timeline is not None and len(self._finished) < MOST_WAITING:
+            self._finished.append((event, call, self._wall()))
 
     def take(self) -> list[Json]:
         """Returns the sampled calls that have ended since the last call of this method."""
-        over, self._over = self._over, []
+        over, self._finished = self._finished, []
         return [self._as_dict(*each) for each in over]
 
     def active_sessions(self) -> int:

@@ -50,13 +50,13 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """An installed package by its metadata. `also` are further versions whose metadata are in the same folder, so that it is
-    unclear to which version the modules belong."""
+    """An installed package by its metadata. `conflicting_versions` are further versions whose metadata are in
+    the same folder, so that it is unclear to which version the modules belong."""
 
     name: str
     version: str
     entry_points: tuple[EntryPoint, ...]
-    also: tuple[str, ...] = ()
+    conflicting_versions: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
@@ -109,7 +109,7 @@ class ReimportAttempt:
         self._put_back()
         self.undo()
 
-    def keep(self) -> None:
+    def commit(self) -> None:
         """Drops the previous version's modules; the imports can no longer be undone."""
         self._before = {}
 
@@ -158,8 +158,8 @@ def load(package: Package, compile_tool: Compile, others: Collection[str], impor
     """Loads a package; blocks while its code runs. `others` are module names of the server and of other packages. Raises
     `Refused`, with all modules as before."""
     try:
-        if package.also:
-            versions = ", ".join((package.version, *package.also))
+        if package.conflicting_versions:
+            versions = ", ".join((package.version, *package.conflicting_versions))
             raise Refused(f"the metadata of versions {versions} are in one folder: remove all but the last (dist-info)")
         imports.begin(_roots(package, others))
         tools = [each for point in package.entry_points for each in _tools_of(point)]

@@ -320,7 +320,7 @@ class Packages:
         before = [name for name in last.names if name in self._registry] if last else []
         gone = [name for name in before if name not in names]
         self._registry.exchange(loaded.tools, gone)
-        loaded.imports.keep()
+        loaded.imports.commit()
         self._loaded[package.name] = loaded
         self._refused.pop(package.name, None)
         new, replaced = ([name for name in names if (name in before) is known] for known in (False, True))

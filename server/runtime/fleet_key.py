@@ -22,21 +22,21 @@ AGAIN_SECONDS = 0.25
 
 class FleetKey:
     """A key derived from the configured `secret`; else created once in the shared Redis; without both, random in this
-    process. `ring` has the present key first, then earlier ones."""
+    process. `keys` has the present key first, then earlier ones."""
 
     def __init__(self, secret: str | None = None, redis: KeyValue | None = None) -> None:
         self._redis = None if secret else redis
-        self.ring = [hashlib.sha256(secret.encode()).digest() if secret else secrets.token_bytes(BYTES)]
+        self.keys = [hashlib.sha256(secret.encode()).digest() if secret else secrets.token_bytes(BYTES)]
         self.agreed = asyncio.Event()
         self._hurried = asyncio.Event()
         if self._redis is None:
             self.agreed.set()
 
     def derive_keys(self, purpose: bytes) -> list[bytes]:
-        """Derives a key for `purpose` from each key of the ring, in its order."""
-        return [HKDF(SHA256(), BYTES, None, b"manga/" + purpose).derive(key) for key in self.ring]
+        """Derives a key for `purpose` from each of `keys`, in their order."""
+        return [HKDF(SHA256(), BYTES, None, b"manga/" + purpose).derive(key) for key in self.keys]
 
-    def hurry(self) -> None:
+    def compare_soon(self) -> None:
         """Has the key compared with the other processes' soon (after `AGAIN_SECONDS`)."""
         self._hurried.set()
 
@@ -44,7 +44,7 @@ class FleetKey:
         """Compares the key with Redis's regularly until cancelled; writes it again if Redis has lost it."""
         while self._redis is not None:
             try:
-                await self._agree(self._redis)
+                await self._synchronize(self._redis)
                 pause = 10.0
             except MemoryUnavailable:
                 pause = AGAIN_SECONDS
@@ -56,12 +56,12 @@ class FleetKey:
         await asyncio.get_running_loop().create_future()
         raise AssertionError("it runs until it is cancelled")
 
-    async def _agree(self, redis: KeyValue) -> None:
+    async def _synchronize(self, redis: KeyValue) -> None:
         """Stores this key in Redis if there is none, else adopts the stored one. Raises `MemoryUnavailable`."""
-        steps = [Command(("SET", FLEET_KEY, self.ring[0], "NX")), Command(("GET", FLEET_KEY))]
+        steps = [Command(("SET", FLEET_KEY, self.keys[0], "NX")), Command(("GET", FLEET_KEY))]
         _, found = await redis.trip(steps, Deadline.after(0.5))
         if not isinstance(found, bytes) or len(found) != BYTES:
             raise MemoryUnavailable("there is no key of the fleet in Redis, and none could be put there")
-        if found != self.ring[0]:
-            self.ring = [found, *self.ring][:3]
+        if found != self.keys[0]:
+            self.keys = [found, *self.keys][:3]
         self.agreed.set()

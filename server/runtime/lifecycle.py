@@ -133,15 +133,15 @@ GRACE_SECONDS = 0.2
 @dataclass(slots=True)
 class Lifecycle:
     """The state of the process: `wired` while its backends are open, `draining` from the first stop signal. It serves only
-    once `knows` says that the flags are known."""
+    once `flags_known` says that the flags are known."""
 
     wired: bool = False
     draining: bool = False
-    knows: Callable[[], bool] = lambda: True
+    flags_known: Callable[[], bool] = lambda: True
 
     @property
     def serves(self) -> bool:
-        return self.wired and self.knows() and not self.draining
+        return self.wired and self.flags_known() and not self.draining
 
     @contextmanager
     def serving(self) -> Iterator[None]:

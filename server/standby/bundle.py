@@ -163,8 +163,8 @@ class BundleStore(Protocol):
     """Storage of one bundle. Methods end within a bounded time or raise `UnreachableError`."""
 
     async def fetch(self, since: str | None, into: Path) -> str | None:
-        """Writes the bundle, possibly truncated, to a file and returns its mark, which identifies its version. Returns None
-        and writes nothing if the mark is still `since`. Raises `UnreachableError`, also if there is no bundle."""
+        """Writes the bundle, possibly truncated, to a file and returns its version. Returns None and
+        writes nothing if the version is still `since`. Raises `UnreachableError`, also if there is no bundle."""
         ...
 
     async def head(self) -> bytes:
@@ -180,7 +180,7 @@ T = TypeVar("T")
 
 
 class FileStore:
-    """A file as a place. Its mark consists of inode, modification time and size."""
+    """A file as a place. Its version consists of inode, modification time and size."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -205,12 +205,12 @@ class FileStore:
             state = os.fstat(file.fileno())
             if state.st_size > MOST_BYTES:
                 raise UnreachableError(f"{self._path}: larger than any bundle")
-            mark = f"{state.st_ino}-{state.st_mtime_ns}-{state.st_size}"
-            if mark == since:
+            version = f"{state.st_ino}-{state.st_mtime_ns}-{state.st_size}"
+            if version == since:
                 return None
             with into.open("wb") as copy:
                 shutil.copyfileobj(file, copy)
-        return mark
+        return version
 
     def _open_file(self) -> BinaryIO:
         """Opens the file for reading. Raises `UnreachableError` for pipes, devices and folders."""
@@ -237,8 +237,8 @@ class FileStore:
             beside.unlink(missing_ok=True)
 
 
-MARK = "manga:mcp:standby:{catalogue}"
-"""The key of the newest bundle's mark. The bundle's key is this key, ":" and the mark: the same cluster slot."""
+VERSION_KEY = "manga:mcp:standby:{catalogue}"
+"""The key of the newest bundle's version. The bundle's key is this key, ":" and the version: the same cluster slot."""
 OLD_SECONDS = 600
 """Seconds after which Redis deletes a replaced bundle (fetches may be under way) or an incomplete one."""
 
@@ -250,38 +250,38 @@ class RedisStore:
         self._redis = redis
 
     async def fetch(self, since: str | None, into: Path) -> str | None:
-        mark = await self._read_mark()
-        if mark is None:
-            raise UnreachableError(f"there is no key {MARK}")
-        if mark == since:
+        version = await self._read_version()
+        if version is None:
+            raise UnreachableError(f"there is no key {VERSION_KEY}")
+        if version == since:
             return None
         with await asyncio.to_thread(into.open, "wb") as file:
             start = 0
-            while piece := bytes(await self._send_command("GETRANGE", _bundle_key(mark), start, start + CHUNK - 1)):
+            while piece := bytes(await self._send_command("GETRANGE", _key_of(version), start, start + CHUNK - 1)):
                 await asyncio.to_thread(file.write, piece)
                 start += len(piece)
-        return mark
+        return version
 
     async def head(self) -> bytes:
-        mark = await self._read_mark()
-        return b"" if mark is None else bytes(await self._send_command("GETRANGE", _bundle_key(mark), 0, LONGEST_LINE - 1))
+        version = await self._read_version()
+        return b"" if version is None else bytes(await self._send_command("GETRANGE", _key_of(version), 0, LONGEST_LINE - 1))
 
     async def publish(self, bundle: Path) -> None:
-        old = await self._read_mark()
+        old = await self._read_version()
         with await asyncio.to_thread(bundle.open, "rb") as file:
-            mark = f"{(await asyncio.to_thread(_sha256, file))[:32]}-{token_hex(4)}"
+            version = f"{(await asyncio.to_thread(_sha256, file))[:32]}-{token_hex(4)}"
             file.seek(0)
             while piece := await asyncio.to_thread(file.read, CHUNK):
-                await self._send_command("APPEND", _bundle_key(mark), piece)
-                await self._send_command("EXPIRE", _bundle_key(mark), OLD_SECONDS)
-        await self._send_command("PERSIST", _bundle_key(mark))
-        await self._send_command("SET", MARK, mark)
+                await self._send_command("APPEND", _key_of(version), piece)
+                await self._send_command("EXPIRE", _key_of(version), OLD_SECONDS)
+        await self._send_command("PERSIST", _key_of(version))
+        await self._send_command("SET", VERSION_KEY, version)
         if old is not None:
-            await self._send_command("EXPIRE", _bundle_key(old), OLD_SECONDS)
+            await self._send_command("EXPIRE", _key_of(old), OLD_SECONDS)
 
-    async def _read_mark(self) -> str | None:
-        mark = await self._send_command("GET", MARK)
-        return None if mark is None else bytes(mark).decode("ascii", "replace")
+    async def _read_version(self) -> str | None:
+        version = await self._send_command("GET", VERSION_KEY)
+        return None if version is None else bytes(version).decode("ascii", "replace")
 
     async def _send_command(self, *words: Argument) -> Any:
         try:
@@ -293,5 +293,5 @@ class RedisStore:
         return reply
 
 
-def _bundle_key(mark: str) -> str:
-    return f"{MARK}:{mark}"
+def _key_of(version: str) -> str:
+    return f"{VERSION_KEY}:{version}"

@@ -39,7 +39,7 @@ def open_standby(settings: Settings, env: Environment, stack: AsyncExitStack, ba
     if settings.standby_url is None:
         return env
     from server.standby.replica import Replica
-    from server.standby.second import StandbyMetrics, StandbyStores, probe_replica
+    from server.standby.store import StandbyMetrics, StandbyStores, probe_replica
 
     place = open_place(settings.standby_url, env.redis, stack)
     replica = Replica(place, settings.standby, env.ports.embedder, settings.data_dir)

@@ -111,10 +111,10 @@ class Replica:
         scratch = await asyncio.to_thread(made)
         fetched, unpacked = Path(scratch.name) / "bundle", Path(scratch.name) / "unpacked"
         try:
-            mark = await self._place.fetch(self._seen, fetched)
-            if mark is None:
+            version = await self._place.fetch(self._seen, fetched)
+            if version is None:
                 return False
-            self._seen = mark
+            self._seen = version
             try:
                 manifest = await asyncio.to_thread(unpack, fetched, unpacked)
                 await self._take(await self._open_bundle(manifest, unpacked))
@@ -122,21 +122,21 @@ class Replica:
                 self._seen = None  # fetch it again: a full disk may have room later
                 raise
             except (BundleError, CatalogFileError) as error:
-                self._refuse(mark, error)
+                self._refuse(version, error)
                 return False
         finally:
             await asyncio.to_thread(scratch.cleanup)
         return True
 
-    def _refuse(self, mark: str, error: Exception) -> None:
+    def _refuse(self, version: str, error: Exception) -> None:
         """Records the refusal and logs it once per bundle. Only a truncated bundle will be fetched again."""
         if isinstance(error, CutShortError):
             self._seen = None
-        if mark != self._refused:
+        if version != self._refused:
             self.refused += 1
             stays = "the last good one stays" if self.current else "there is none"
             logger.warning("the standby catalogue is refused: %s; %s", error, stays)
-        self._refused, self._why_refused = mark, f"the newest bundle is refused: {error}"
+        self._refused, self._why_refused = version, f"the newest bundle is refused: {error}"
 
     async def _poll_place(self) -> float:
         try:

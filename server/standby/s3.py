@@ -22,7 +22,7 @@ NOT_CHANGED, NO_OBJECT = "304", ("NoSuchKey", "404")
 
 
 class S3Store:
-    """An S3 object; its mark is the ETag, so that an unchanged object is not sent again (If-None-Match, RFC 9110)."""
+    """An S3 object; its version is the ETag, so that an unchanged object is not sent again (If-None-Match, RFC 9110)."""
 
     def __init__(self, where: S3Address) -> None:
         self._named = {"Bucket": where.bucket, "Key": where.prefix.rstrip("/")}

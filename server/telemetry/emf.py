@@ -59,7 +59,7 @@ class EmfPublisher:
             by_name[sample.name].append(sample)
         rows: dict[str, list[Row]] = defaultdict(list)
         for number in NUMBERS:
-            totals = defaultdict(float, {"": 0.0} if number.kind is Kind.GROWN else {})
+            totals = defaultdict(float, {"": 0.0} if number.kind is Kind.DELTA else {})
             for sample in by_name[number.sample]:
                 if number.labels == tuple((label, sample.labels[label]) for label, _ in number.labels):
                     totals[sample.labels[number.by] if number.by else ""] += sample.value
@@ -74,7 +74,7 @@ class EmfPublisher:
         if number.kind is Kind.EACH_SECOND:
             values, self._under_way = self._under_way or [value], []
             return values
-        if number.kind is Kind.GROWN:
+        if number.kind is Kind.DELTA:
             before, self._before[number.name] = self._before.get(number.name, 0.0), value
             return value - before
         return value if number.open_from is None else float(value >= number.open_from)

@@ -23,20 +23,20 @@ class Lines:
     """A bounded queue of lines and the thread that writes them. A line is dropped and counted if the queue is full or it
     cannot be written.
 
-    `lost` receives the reason when lines begin to be dropped, `found` their number once a line is written again. The thread
-    is a daemon: a write that blocks forever does not prevent the process's exit. (`logging.handlers.QueueListener` has no
-    bound in bytes, and waits for its thread.)"""
+    `on_drop` receives the reason when lines begin to be dropped, `on_recovery` their number once a line is written again.
+    The thread is a daemon: a write that blocks forever does not keep the process alive. (`logging.handlers.QueueListener`
+    has no bound in bytes, and waits for its thread.)"""
 
     def __init__(
         self,
         name: str,
         write: Callable[[bytes], None],
-        lost: Callable[[str], None],
-        found: Callable[[int], None],
+        on_drop: Callable[[str], None],
+        on_recovery: Callable[[int], None],
         most_bytes: int = 1024 * 1024,  # queued: some three thousand lines of calls
     ) -> None:
         """Starts the thread, on which `write` writes whole lines; it may block, and raises OSError."""
-        self._write, self._tell_lost, self._tell_found = write, lost, found
+        self._write, self._tell_lost, self._tell_found = write, on_drop, on_recovery
         self._most_bytes = most_bytes
         # Both must be reentrant: a finaliser that logs can run anywhere, also while this thread holds the lock.
         self._queue: SimpleQueue[_Line | None] = SimpleQueue()
@@ -201,7 +201,7 @@ class QueuedStderr(DescriptorText):
         self._begun = ""
         self._lock = threading.RLock()
         # The loss cannot be logged to a blocked stderr: /metrics counts it.
-        self.lines = Lines("stderr", partial(write_all, fd), lost=lambda why: None, found=partial(logger.warning, MISSING))
+        self.lines = Lines("stderr", partial(write_all, fd), lambda why: None, partial(logger.warning, MISSING))
 
     def write(self, text: str) -> int:
         with self._lock:

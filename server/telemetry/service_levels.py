@@ -36,8 +36,8 @@ def usable(event: CallFinished) -> bool | None:
 class Kind(StrEnum):
     """How a number is published: its growth since the last line, its value, or its values at each second since then."""
 
-    GROWN = "grown"
-    NOW = "now"
+    DELTA = "grown"
+    GAUGE = "now"
     EACH_SECOND = "each second"
 
 
@@ -58,7 +58,7 @@ class CloudWatchMetric:
 
     @classmethod
     def verdicts(cls, name: str, level: str, verdict: str) -> Self:
-        return cls(name, "manga_service_level_total", Kind.GROWN, labels=(("level", level), ("verdict", verdict)))
+        return cls(name, "manga_service_level_total", Kind.DELTA, labels=(("level", level), ("verdict", verdict)))
 
 
 UNDER_WAY = CloudWatchMetric("CallsUnderWay", "manga_calls_under_way", Kind.EACH_SECOND)
@@ -67,13 +67,13 @@ NUMBERS = (
     CloudWatchMetric.verdicts("AnswersLate", IN_TIME, BAD),
     CloudWatchMetric.verdicts("AnswersUsable", USABLE, GOOD),
     CloudWatchMetric.verdicts("AnswersUnusable", USABLE, BAD),
-    CloudWatchMetric("AnswersSent", "manga_answer_seconds_count", Kind.GROWN),
-    CloudWatchMetric("AnswersInTwoSeconds", "manga_answer_seconds_bucket", Kind.GROWN, labels=(("le", "2.0"),)),
+    CloudWatchMetric("AnswersSent", "manga_answer_seconds_count", Kind.DELTA),
+    CloudWatchMetric("AnswersInTwoSeconds", "manga_answer_seconds_bucket", Kind.DELTA, labels=(("le", "2.0"),)),
     UNDER_WAY,
-    CloudWatchMetric("Ready", "manga_ready", Kind.NOW),
-    CloudWatchMetric("RedisAway", "manga_breaker_state", Kind.NOW, labels=(("backend", "redis"),), open_from=1.0),
-    CloudWatchMetric("BackendLost", "manga_breaker_state", Kind.NOW, by="backend", dimension="Backend", open_from=1.0),
-    CloudWatchMetric("AuditLinesLost", "manga_audit_lines_dropped_total", Kind.GROWN),
-    CloudWatchMetric("LogLinesLost", "manga_log_lines_dropped_total", Kind.GROWN),
-    CloudWatchMetric("ReplicaLag", "manga_replica_lag_seconds", Kind.NOW, "Seconds", by="replica", dimension="Replica"),
+    CloudWatchMetric("Ready", "manga_ready", Kind.GAUGE),
+    CloudWatchMetric("RedisAway", "manga_breaker_state", Kind.GAUGE, labels=(("backend", "redis"),), open_from=1.0),
+    CloudWatchMetric("BackendLost", "manga_breaker_state", Kind.GAUGE, by="backend", dimension="Backend", open_from=1.0),
+    CloudWatchMetric("AuditLinesLost", "manga_audit_lines_dropped_total", Kind.DELTA),
+    CloudWatchMetric("LogLinesLost", "manga_log_lines_dropped_total", Kind.DELTA),
+    CloudWatchMetric("ReplicaLag", "manga_replica_lag_seconds", Kind.GAUGE, "Seconds", by="replica", dimension="Replica"),
 )

@@ -17,7 +17,7 @@ from tests.chaos.heartbeat import Held
 from tests.chaos.world import World
 from tests.support.cloudwatch import Key, Minute
 
-GROWN = {number.name for number in NUMBERS if number.kind is Kind.GROWN}
+GROWN = {number.name for number in NUMBERS if number.kind is Kind.DELTA}
 Series = tuple[str, tuple[tuple[str, str], ...]]
 Scrape = Mapping[Series, float]
 

@@ -241,12 +241,12 @@ class Seal:
         for cipher in self._ring():
             with suppress(InvalidTag):
                 return cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], own.encode())
-        self._key.hurry()  # the others may have another key by now
+        self._key.compare_soon()  # the others may have another key by now
         return None
 
     def _ring(self) -> list[AESGCM]:
-        if self._made_of != self._key.ring:
-            self._made_of = list(self._key.ring)
+        if self._made_of != self._key.keys:
+            self._made_of = list(self._key.keys)
             self._ciphers = [AESGCM(each) for each in self._key.derive_keys(b"relay/1/aes-256-gcm")]
         return self._ciphers
 

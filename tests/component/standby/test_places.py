@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from server.standby.bundle import CHUNK, MARK, BundleStore, FileStore, RedisStore, UnreachableError
+from server.standby.bundle import CHUNK, VERSION_KEY, BundleStore, FileStore, RedisStore, UnreachableError
 from server.standby.opening import open_place
 from session.redis.keyvalue import Command
 from session.redis.multiplexed import MultiplexedRedis
@@ -143,7 +143,7 @@ async def test_republishing_a_bundle_in_redis_never_breaks_a_concurrent_reader(
         await place.fetch(None, tmp_path / "fetched")
         assert len((tmp_path / "fetched").read_bytes()) == len(whole)
     await publishing
-    ttls = [await ask(redis, "TTL", key) for key in await ask(redis, "KEYS", f"{MARK}:*")]
+    ttls = [await ask(redis, "TTL", key) for key in await ask(redis, "KEYS", f"{VERSION_KEY}:*")]
     assert sorted(ttl > 0 for ttl in ttls) == [False, True], "the old one goes, the new one stays"
 
 
@@ -158,7 +158,7 @@ async def test_fetching_from_a_directory_leaks_no_file_descriptor(tmp_path: Path
 async def test_replaced_bundle_in_redis_expires_after_ten_minutes(redis: MultiplexedRedis, written: Path) -> None:
     place = RedisStore(redis)
     await place.publish(written)
-    (old,) = await ask(redis, "KEYS", f"{MARK}:*")
+    (old,) = await ask(redis, "KEYS", f"{VERSION_KEY}:*")
     written.write_bytes(b"newer")
     await place.publish(written)
     (left,) = await redis.trip([Command(("TTL", old))], Deadline.after(5))

@@ -18,9 +18,9 @@ import pytest
 
 from server.runtime.health import Dependencies
 from server.standby import replica as replicas
-from server.standby.bundle import FULL, MARK, NAMES, FileStore, RedisStore, UnreachableError
+from server.standby.bundle import FULL, NAMES, VERSION_KEY, FileStore, RedisStore, UnreachableError
 from server.standby.replica import Replica
-from server.standby.second import StandbyMetrics, probe_replica
+from server.standby.store import StandbyMetrics, probe_replica
 from session.redis.multiplexed import MultiplexedRedis
 from session.resilience.deadline import Deadline
 from tests.support.clocks import HandClock
@@ -171,7 +171,7 @@ async def test_a_truncated_bundle_is_refused_reported_and_fetched_again_until_co
     await bundle_of(bundle, records())
     place = RedisStore(redis)
     await place.publish(bundle)
-    whole, (key,) = bundle.read_bytes(), await ask(redis, "KEYS", f"{MARK}:*")
+    whole, (key,) = bundle.read_bytes(), await ask(redis, "KEYS", f"{VERSION_KEY}:*")
     replica = Replica(place, FULL, None)
     for short, why in ((b"", "ends within its first line"), (whole[:50], "ends within"), (whole[:-1], "bytes of")):
         await ask(redis, "SET", key, short)

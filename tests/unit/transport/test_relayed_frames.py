@@ -159,10 +159,10 @@ def test_frames_are_sealed_with_the_newest_key_of_the_fleet(first: bytes) -> Non
     """The newest key is used whichever of two keys is the greater."""
     key, other = FleetKey("a secret"), FleetKey("a secret")
     seal = Seal(key)
-    key.ring = [first]
+    key.keys = [first]
     old = seal.seal(OWNER, b"before")
-    key.ring, other.ring = [b"\x7f" * 32], [b"\x7f" * 32]
+    key.keys, other.keys = [b"\x7f" * 32], [b"\x7f" * 32]
     assert Seal(other).unseal(OWNER, seal.seal(OWNER, b"now")) == b"now"
     assert seal.unseal(OWNER, old) is None
-    key.ring = [b"\x7f" * 32, first]
+    key.keys = [b"\x7f" * 32, first]
     assert seal.unseal(OWNER, old) == b"before"
