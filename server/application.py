@@ -38,8 +38,8 @@ from tools.store.stock import StockSnapshot
 class Environment:
     """The external dependencies that the application is wired from. `sinks` receive each call's event, `observers` choose
     calls to record in spans, `listeners` do both temporarily; `probes` are of dependencies without a circuit breaker; `rate`
-    limits each caller; `policies` are the shop's texts; `primitives` include the resources of `extensions`; `second` finds a
-    tool's standby store; `bus` carries events and `reach` requests between processes, which share `key`."""
+    limits each caller; `policies` are the shop's texts; `primitives` include the resources of `extensions`; `find_standby`
+    finds a tool's standby store; `bus` carries events and `reach` requests between processes, which share `key`."""
 
     redis: KeyValue
     ports: Ports
@@ -55,7 +55,7 @@ class Environment:
     primitives: PrimitiveRegistry = field(default_factory=PrimitiveRegistry)
     extensions: Sequence[Extension] = ()
     policies: Policies = field(default_factory=Policies)
-    second: StandbyLookup = no_standby
+    find_standby: StandbyLookup = no_standby
     bus: SubscriptionBus = field(default_factory=InMemorySubscriptionBus)
     reach: SessionRouter = field(default_factory=SessionRouter)
     key: FleetKey = field(default_factory=FleetKey)

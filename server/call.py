@@ -97,16 +97,16 @@ class Call:
     may_use: MayUse = NO_TOOL  # identity: True for the names of tools that the caller may use
     variant: str | None = None  # identity: the feature flag's segment that the caller falls into
     validated: bool = False  # validate
-    impersonal: bool = False  # validate: True if the arguments name a user other than the caller
-    begun: BeginResult | None = None  # session: the answers of the begin trip
+    names_other_user: bool = False  # validate: True if the arguments name a user other than the caller
+    begin_result: BeginResult | None = None  # session: the answers of the begin trip
     conversation: Conversation | None = None  # session: gives tools the session's history
     history: str | None = None  # session: the summary of earlier calls, if the caller requested it
     preferences: tuple[Preference, ...] = ()  # session: the customer's stated preferences
-    obeys: str = ""  # session: a hash of `preferences`, part of the cache key
+    preferences_hash: str = ""  # session: a hash of `preferences`, part of the cache key
     deadline: Deadline | None = None  # session
     tokens: int = 0  # session: estimated tokens of the answer, set when the call is recorded
-    descended: bool = False  # fallback: True once the fallback ladder was entered
-    flight: Deadline | None = None  # cache: the deadline of the single-flight work that equal calls share
+    fallback_tried: bool = False  # fallback: True once the fallback ladder was entered
+    flight_deadline: Deadline | None = None  # cache: the deadline of the single-flight work that equal calls share
     notes: list[str] = field(default_factory=list)  # any: notes on the answer for the model
     degraded: set[str] = field(default_factory=set)  # any: names of the sources that the answer lacks
     pending_writes: list[Step] = field(default_factory=list)  # any: Redis commands for the end trip
@@ -118,25 +118,25 @@ class Call:
     @property
     def customer(self) -> str | None:
         """The user whose personal data the answer may contain; None if it may contain none."""
-        return None if self.impersonal else self.principal.user
+        return None if self.names_other_user else self.principal.user
 
     @property
-    def opened(self) -> BeginResult:
-        """The value of `begun`, for stages inside the session stage."""
-        assert self.begun is not None
-        return self.begun
+    def required_begin(self) -> BeginResult:
+        """The value of `begin_result`, for stages inside the session stage."""
+        assert self.begin_result is not None
+        return self.begin_result
 
     @property
-    def due(self) -> Deadline:
+    def required_deadline(self) -> Deadline:
         """The value of `deadline`, for stages inside the session stage."""
         assert self.deadline is not None
         return self.deadline
 
     @property
     def turn(self) -> Turn | None:
-        return self.begun.turn if self.begun else None
+        return self.begin_result.turn if self.begin_result else None
 
-    def late_end(self, seconds: float) -> Deadline:
+    def fallback_deadline(self, seconds: float) -> Deadline:
         """Returns the deadline of a fallback step: in `seconds`, or sooner so that the answer is not late."""
         end = Deadline.after(seconds, self.clock)
         if self.deadline is None:

@@ -55,7 +55,7 @@ class PipelineDependencies:
     cache: bool
     clocks: Clocks
     recorded: Recorded = lambda session, user: None
-    second: StandbyLookup = no_standby
+    find_standby: StandbyLookup = no_standby
     audit: AuditLog | None = None
     observers: Sequence[Observer] = ()
 
@@ -100,7 +100,7 @@ def build_pipeline(parts: PipelineDependencies) -> Pipeline:
         "idempotency": IdempotencyStage(parts.memory),  # answers a repeated key with the recorded result
         "remember": RememberStage(parts.profile_queue, parts.clocks.now),  # queues views and searches for the profile
         "complete": CompleteStage(parts.store),  # adds price and stock to a live, cached or fallback result
-        "fallback": FallbackStage(parts.store, wall, parts.second),  # a backend failed: stale, standby or tool's fallback
+        "fallback": FallbackStage(parts.store, wall, parts.find_standby),  # a backend failed: stale, standby or tool's own
         "cache": cache,  # fresh results; single flight for equal calls
         "admit": AdmitStage(monotonic),  # refuses a call whose tool's p95 latency exceeds its time left
         "deadline": DeadlineStage(),  # cancels the call at its deadline

@@ -35,7 +35,7 @@ def envelope(call: Call, failure: Failure) -> Json:
         "request_id": call.call_id,
         "retryable": retryable,
         "retry_after_ms": failure.retry_after_ms if retryable else None,
-        "fallback_available": retryable and call.tool.tool.fallback is not None and not call.descended,
+        "fallback_available": retryable and call.tool.tool.fallback is not None and not call.fallback_tried,
         "details": failure.details,
     }
     error = {"code": failure.code, "name": failure.name, "message": _shorten(failure.message), "data": data}

@@ -242,7 +242,7 @@ def wire(settings: Settings, env: Environment) -> Application:
             clocks=env.clocks,
             recorded=own_updates.note_call,
             audit=env.audit,
-            second=env.second,
+            find_standby=env.find_standby,
         )
     )
     metrics.watch_breakers(breakers.values())

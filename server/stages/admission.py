@@ -28,7 +28,7 @@ class StandingQueue:
         self._late_at = 0.0
         self._strict_until = 0.0
 
-    def stands_before(self, waited_ms: float) -> bool:
+    def should_refuse(self, waited_ms: float) -> bool:
         """Returns True if a call that waited `waited_ms` should be refused."""
         now = self._clock()
         if waited_ms <= LONGEST_WAIT_MS:
@@ -119,7 +119,7 @@ class ShedStage:
                 self.idle.set()
 
     def _find_room(self, stated: StatedIdentity, call: Call) -> FairBulkhead | None:
-        if self._queue.stands_before(call.elapsed_ms()):
+        if self._queue.should_refuse(call.elapsed_ms()):
             return None
         if self._places.has_room_for(stated):
             return self._places
@@ -183,7 +183,7 @@ class AdmitStage:
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         sketch = self._sketches.setdefault(call.name, LatencySketch(self._clock))
-        left, started = call.due.remaining(), self._clock()
+        left, started = call.required_deadline.remaining(), self._clock()
         probing = sketch.count() >= LEAST_SAMPLES and sketch.quantile(0.95) > left
         if probing:
             if started - self._probed_at.get(call.name, -PROBE_SECONDS) < PROBE_SECONDS:
@@ -206,7 +206,7 @@ class DeadlineStage:
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         try:
-            async with asyncio.timeout((call.flight or call.due).remaining()):
+            async with asyncio.timeout((call.flight_deadline or call.required_deadline).remaining()):
                 return await inner(call)
         except TimeoutError:
             raise TimedOut("This took too long and was stopped.", retry_after_ms=100) from None

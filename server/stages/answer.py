@@ -29,7 +29,7 @@ async def work(call: Call, name: str, run: Work, context: ToolContext, given: Js
 
 def context_of(call: Call, store: Store, deadline: Deadline) -> ToolContext:
     """Builds the `ToolContext` for a tool, its fallback or its completion."""
-    begun = call.begun
+    begun = call.begin_result
     return ToolContext(
         store=store,
         user=call.customer,
@@ -59,7 +59,7 @@ class ToolRunner:
         self._wall = wall
 
     async def __call__(self, call: Call) -> Outcome:
-        context = context_of(call, self._store, call.flight or call.due)
+        context = context_of(call, self._store, call.flight_deadline or call.required_deadline)
         value = await work(call, call.name, call.tool.tool.handler, context, arguments_of(call, context))
         source = CACHE if context.served_from_cache else LIVE
         as_of = round(self._wall(), 3)  # rounded to ms as stored records are, so that a replay states the same time
@@ -86,8 +86,9 @@ class CompleteStage:
             if outcome.value is None:
                 return outcome
             # In an exhausted turn the join starts no reads and uses recently read data only.
-            least = call.late_end(LEAST_JOIN_SECONDS) if _may_start(call) else Deadline.after(0, call.clock)
-            context = context_of(call, self._store, call.due if call.due.at > least.at else least)
+            least = call.fallback_deadline(LEAST_JOIN_SECONDS) if _may_start(call) else Deadline.after(0, call.clock)
+            due = call.required_deadline
+            context = context_of(call, self._store, due if due.at > least.at else least)
             context.stock = stock
             value = await work(call, "complete", complete, context, outcome.value)
             return replace(outcome, value=value, content=(*outcome.content, *context.content))
@@ -146,14 +147,14 @@ class FallbackStage:
         try:
             return await self._in_time(call, inner)
         except BackendFailure as failure:
-            call.descended = True
+            call.fallback_tried = True
             return self._stale(call) or await self._over_standby(call) or await self._fallback(call, failure)
 
     async def _in_time(self, call: Call, inner: Handler) -> Outcome:
         """Runs `inner`; with a shorter timeout if the standby would be asked next."""
         if self._stale(call) is not None or self._standby(call.name, self._store) is None:
             return await inner(call)
-        left = call.due.remaining()
+        left = call.required_deadline.remaining()
         try:
             async with asyncio.timeout(left - min(STANDBY_SECONDS, left / 3)):
                 return await inner(call)
@@ -162,7 +163,7 @@ class FallbackStage:
 
     def _stale(self, call: Call) -> Outcome | None:
         policy = call.tool.tool.cache
-        cached = call.begun.cached if call.begun else None
+        cached = call.begin_result.cached if call.begin_result else None
         if policy is None or cached is None or cached.age_seconds(self._wall()) > policy.stale_seconds:
             return None
         return Outcome(cached.value, source=STALE, as_of=cached.made_at)
@@ -172,8 +173,8 @@ class FallbackStage:
         standby = self._standby(call.name, self._store)
         if standby is None:
             return None
-        rung = call.late_end(RUNG_SECONDS)
-        context = context_of(call, standby.store, call.due if call.due.at > rung.at else rung)
+        rung = call.fallback_deadline(RUNG_SECONDS)
+        context = context_of(call, standby.store, call.required_deadline if call.required_deadline.at > rung.at else rung)
         try:
             value = await work(call, standby.name, call.tool.tool.handler, context, arguments_of(call, context))
         except Failure:  # NOT_FOUND as well: the standby may be older than the title
@@ -184,7 +185,7 @@ class FallbackStage:
         fallback = call.tool.tool.fallback
         if fallback is None:
             raise failure
-        context = context_of(call, self._store, call.late_end(RUNG_SECONDS))
+        context = context_of(call, self._store, call.fallback_deadline(RUNG_SECONDS))
         try:
             value = await work(call, fallback.name, fallback.handler, context, arguments_of(call, context))
         except BackendFailure:

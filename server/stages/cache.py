@@ -34,21 +34,21 @@ def cache_key(call: Call) -> str | None:
     if policy is None or call.tool.tool.is_about_last(call.arguments):
         return None
     owner = keys.user_hash(call.customer) if policy.per_user else ""
-    obeyed = (call.obeys,) if call.obeys else ()
+    obeyed = (call.preferences_hash,) if call.preferences_hash else ()
     return keys.cached_result(call.name, call.tool.form, digest(call.arguments, owner, *obeyed))
 
 
 def flight_key(call: Call) -> str:
     """Returns the single-flight key. Unless the tool's result is public, it includes user, session and the session's state
     that the call may refer to; for a tool that asks its client questions, the call id, so that nothing is shared."""
-    tool, begun = call.tool.tool, call.begun
+    tool, begun = call.tool.tool, call.begin_result
     public = tool.cache is not None and not tool.cache.per_user and not tool.is_about_last(call.arguments)
     owner = "" if public else json.dumps([call.customer, call.session])
     refers: tuple[object, ...] = (call.call_id,) if tool.asks else ()
     if begun and not public:
         last = (begun.last.by, begun.last.query, begun.last_ids) if begun.last else ()
         refers += (last, begun.result_set or (), dict(begun.shared))
-    obeyed = (call.obeys,) if call.obeys else ()
+    obeyed = (call.preferences_hash,) if call.preferences_hash else ()
     return digest(call.name, call.tool.form, call.arguments, owner, refers, *obeyed)
 
 
@@ -159,7 +159,7 @@ class Flight:
 class Flights(dict[str, Flight]):
     """The single flights under way, by key."""
 
-    async def board(self, key: str, call: Call, inner: Handler) -> tuple[Outcome, Flight]:
+    async def join_or_start(self, key: str, call: Call, inner: Handler) -> tuple[Outcome, Flight]:
         """Joins the flight under `key`, or starts it. Raises its errors, and `TimedOut` at the call's own deadline."""
         flight = self.get(key)
         if flight is None or flight.task.done() or flight.task.cancelling():
@@ -186,13 +186,13 @@ class Flights(dict[str, Flight]):
 def detach_call(call: Call) -> Call:
     """Returns a copy of the call for shared work, with the tool's own timeout and without writes to the caller's session."""
     deadline = Deadline.after(call.tool.tool.timeout_ms / 1000, call.clock)
-    return replace(call, degraded=set(), pending_writes=[], flight=deadline)
+    return replace(call, degraded=set(), pending_writes=[], flight_deadline=deadline)
 
 
 async def _wait_for(call: Call, flight: Flight) -> Outcome:
     flight.waiting += 1
     try:
-        done, _ = await asyncio.wait({flight.task}, timeout=call.due.remaining())
+        done, _ = await asyncio.wait({flight.task}, timeout=call.required_deadline.remaining())
     finally:
         flight.waiting -= 1
         if not flight.waiting and not flight.task.done():
@@ -224,7 +224,7 @@ class ResultWrites:
         seconds = round(policy.stale_seconds * (1 - JITTER * self.draw()))
         return Command(("SET", key, stored, "EX", seconds)) if stored else None
 
-    def end_of(self, call: Call) -> list[Step]:
+    def plan_removal(self, call: Call) -> list[Step]:
         """Returns the removal of the cache entry of a call that now fails with NOT_FOUND."""
         key = cache_key(call)
         return [Command(("UNLINK", key))] if key is not None else []
@@ -253,7 +253,7 @@ class Refreshes(dict[str, asyncio.Task[None]]):
         try:
             outcome = await inner(call)
         except NotFound:
-            await self._memory.end(self._writes.end_of(call))
+            await self._memory.end(self._writes.plan_removal(call))
         except Failure:
             return  # the stale result stays
         else:
@@ -279,7 +279,7 @@ class CacheStage:
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
         policy = call.tool.tool.cache
-        cached = call.begun.cached if call.begun else None
+        cached = call.begin_result.cached if call.begin_result else None
         exhausted = call.turn is not None and call.turn.exhausted
         if policy is not None and cached is not None and self.enabled:
             age = cached.age_seconds(self.wall())
@@ -292,10 +292,10 @@ class CacheStage:
         if exhausted:  # checked before joining a flight, whose other calls may have time
             raise BudgetExhausted("The time for this turn is used up. Answer with what you have.", details={"what": "time"})
         try:
-            outcome, flight = await self.flights.board(flight_key(call), call, inner)
+            outcome, flight = await self.flights.join_or_start(flight_key(call), call, inner)
         except NotFound:
             if cached is not None:
-                call.pending_writes += self.writes.end_of(call)
+                call.pending_writes += self.writes.plan_removal(call)
             raise
         call.degraded |= flight.degraded
         if not flight.degraded and not flight.kept and (step := self.writes.plan_write(call, outcome)):

@@ -65,12 +65,12 @@ class KeyedCalls:
 async def join(call: Call, other: KeyedCall) -> Outcome:
     """Waits for the other call. Raises `TimedOut` at this call's own deadline, and `ServerBusy` if the other failed."""
     try:
-        async with asyncio.timeout(call.due.remaining()):
+        async with asyncio.timeout(call.required_deadline.remaining()):
             await other.ended.wait()
     except TimeoutError:
         raise TimedOut("The same call is still running.") from None
     if other.outcome is None:
-        call.descended = other.call.descended
+        call.fallback_tried = other.call.fallback_tried
         raise ServerBusy("The same call has just failed; try again.")
     call.degraded |= other.call.degraded - CALL_ONLY_DEGRADATIONS
     return other.outcome
@@ -93,7 +93,7 @@ class IdempotencyStage:
         self._releasing = Tasks()
 
     async def __call__(self, call: Call, inner: Handler) -> Outcome:
-        request, claim = call.opened.request.claim, call.opened.claim
+        request, claim = call.required_begin.request.claim, call.required_begin.claim
         if request is None:
             return await inner(call)
         state = claim.state if claim is not None else ClaimState.NEW

@@ -42,11 +42,11 @@ class ProfileQueue:
     An event replaces an equal one that still waits; one written within ten minutes is not written again. An event is dropped
     if the queue is full or the backend does not accept its batch within half a second.
 
-    `told` is called for each event with "written", "repeated" or "dropped". Counts and logs hold neither user nor subject.
+    `count` is called for each event with "written", "repeated" or "dropped". Counts and logs hold neither user nor subject.
     """
 
     profiles: ProfileStore
-    told: Callable[[str], None]
+    count: Callable[[str], None]
     clock: Clock = time.monotonic
     _waiting: dict[_Subject, Event] = field(default_factory=dict)
     _known: Lru[_Subject, float] = field(default_factory=lambda: Lru(MOST_KNOWN))
@@ -62,14 +62,14 @@ class ProfileQueue:
     def put(self, user: str, event: Event) -> None:
         what = (user, event.kind, event.subject)
         if self._closed:
-            self.told(DROPPED)
+            self.count(DROPPED)
         elif what in self._waiting:
             self._waiting[what] = event
-            self.told(REPEATED)
+            self.count(REPEATED)
         elif (written := self._known.peek(what)) is not None and self.clock() < written + KNOWN_SECONDS:
-            self.told(REPEATED)
+            self.count(REPEATED)
         elif len(self._waiting) >= MOST_WAITING:
-            self.told(DROPPED)
+            self.count(DROPPED)
         else:
             self._waiting[what] = event
             if len(self._waiting) >= BATCH_SIZE:
@@ -122,7 +122,7 @@ class ProfileQueue:
 
     def _tell(self, result: str, times: int) -> None:
         for _ in range(times):
-            self.told(result)
+            self.count(result)
 
 
 class RememberStage:

@@ -29,7 +29,7 @@ class IdentityStage:
         except RateLimited:
             raise
         except CallerFailure:
-            if call.begun is None and (wait_ms := self._limits.charge_refusal(caller_of(call))):
+            if call.begin_result is None and (wait_ms := self._limits.charge_refusal(caller_of(call))):
                 raise RateLimited("Too many calls were refused. Wait a moment.", retry_after_ms=wait_ms) from None
             raise
 
@@ -61,7 +61,7 @@ class ValidateStage:
         call.validated = True
         named = call.arguments.pop(USER, None)
         if named is not None and not _is_caller(call, named):
-            call.impersonal = True
+            call.names_other_user = True
             call.notes.append(NOT_THE_CALLER)
         ignored = [
             name for name in validator.list_ignored(given) if name != USER or not _is_caller(call, clean(given.get(USER)))

@@ -60,21 +60,21 @@ class CallPreferences:
     def expect(self, call: Call) -> None:
         """Sets `call.obeys` to the customer's hash last seen in this process: the begin trip's cache key includes it."""
         if obeys_preferences_of(call):
-            call.obeys = self._seen.use(keys.user_hash(call.customer)) or ""
+            call.preferences_hash = self._seen.use(keys.user_hash(call.customer)) or ""
 
     async def apply(self, call: Call, begun: BeginResult) -> BeginResult:
         """Sets `call.preferences` and `call.obeys`. Returns `begun` without a cached result that was made for other
         preferences. If neither Redis nor the store has the preferences, the call continues degraded."""
         if not obeys_preferences_of(call) or call.customer is None:
             return begun
-        expected = call.obeys
+        expected = call.preferences_hash
         if begun.preferences is not None:
             call.preferences = self._store.preferences.current(begun.preferences)
         else:
             await self._read(call, call.customer, begun)
-        call.obeys = hash_preferences(call.preferences)
-        self._seen.put(keys.user_hash(call.customer), call.obeys)
-        return begun if call.obeys == expected else replace(begun, cached=None)
+        call.preferences_hash = hash_preferences(call.preferences)
+        self._seen.put(keys.user_hash(call.customer), call.preferences_hash)
+        return begun if call.preferences_hash == expected else replace(begun, cached=None)
 
     async def _read(self, call: Call, user: str, begun: BeginResult) -> None:
         seconds = min(STORE_SECONDS, TURN_SHARE * begun.turn.remaining_ms() / 1000)
@@ -129,7 +129,7 @@ def _claim(call: Call) -> ClaimRequest | None:
     reads_personal = tool.personal and tool.effect is Effect.READS
     if key is None or reads_personal or not tool.is_recorded or (user is None and session is None):
         return None
-    impersonal = ("impersonal",) if call.impersonal else ()
+    impersonal = ("impersonal",) if call.names_other_user else ()
     return ClaimRequest(keys.idempotency(user, session, key), digest(call.name, call.arguments, *impersonal), call.call_id)
 
 
@@ -176,7 +176,7 @@ class EndWrites:
 
     def __init__(self, call: Call, outcome: Outcome, memory: SessionMemory, now: float) -> None:
         """Plans the writes; `now` is in seconds since the epoch."""
-        begun, tool = call.opened, call.tool.tool
+        begun, tool = call.required_begin, call.tool.tool
         shown = _last_shown(call, outcome)
         self.state: list[StateWrite] = []
         self.steps: list[Step] = [*call.pending_writes]
@@ -246,7 +246,7 @@ def make_entry(call: Call, outcome: Outcome, shown: LastShown | None, shared: Ma
 
 Recorded = Callable[[str, str | None], None]
 """Called with the (session, user) whose history has grown; returns at once and never raises."""
-EXHAUSTED_RECORD_SECONDS = 0.04
+EXHAUSTED_SECONDS = 0.04
 """Seconds after arrival by which a call of an exhausted turn must be recorded: its answer leaves within 50 ms."""
 
 
@@ -285,7 +285,7 @@ class SessionStage:
         begun = await self._memory.begin(request)
         if not begun.retry_after_ms:
             begun = await self._preferences.apply(call, begun)
-        begun = call.begun = drop_foreign_results(call, begun, self._wall())
+        begun = call.begin_result = drop_foreign_results(call, begun, self._wall())
         alone = begun.degraded or begun.lost_by_redis
         if alone:
             call.degraded.add("session")
@@ -303,10 +303,10 @@ class SessionStage:
     async def _end(self, call: Call, outcome: Outcome) -> None:
         """Makes the end trip. If Redis does not confirm it in time, the answer is marked as degraded."""
         call.tokens = tokens_of(call, outcome)
-        writes, begun = EndWrites(call, outcome, self._memory, self._wall()), call.opened
+        writes, begun = EndWrites(call, outcome, self._memory, self._wall()), call.required_begin
         if begun.degraded:
             return
-        latest = call.arrived + EXHAUSTED_RECORD_SECONDS if begun.turn.exhausted else call.due.at + GRACE_SECONDS
+        latest = call.arrived + EXHAUSTED_SECONDS if begun.turn.exhausted else call.required_deadline.at + GRACE_SECONDS
         if not await self._memory.end(writes.steps, max(MIN_STEP_SECONDS, latest - call.clock()), call.span):
             call.degraded.add("session")
             return
@@ -333,7 +333,7 @@ class RefusedCalls:
         self._repeated = LocalLimits(REPEATED, clock, capacity=1_000)
 
     def note(self, call: Call, failure: Failure) -> None:
-        is_recorded = call.begun is not None and not call.begun.retry_after_ms
+        is_recorded = call.begin_result is not None and not call.begin_result.retry_after_ms
         if is_recorded or not call.tool.tool.is_recorded or len(self._pending) >= MOST_PENDING:
             return
         self._pending.start(self._record(call, failure), "refused calls")

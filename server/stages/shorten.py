@@ -40,7 +40,7 @@ class ShortenStage:
             return finish_outcome(self._in_shop_currency(await inner(call)))
         budget = call.turn.tokens if call.turn else None
         if budget is not None and budget.is_exhausted:
-            if (claim := call.opened.request.claim) is not None:  # releases the key: no result will be recorded
+            if (claim := call.required_begin.request.claim) is not None:  # releases the key: no result will be recorded
                 call.pending_writes.append(self._memory.settle(claim, None))
             raise BudgetExhausted(USED_UP, details={"what": "tokens"})
         most = self._most if budget is None else budget.allowance(self._most, call.expected_calls)

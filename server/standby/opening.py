@@ -47,7 +47,7 @@ def open_standby(settings: Settings, env: Environment, stack: AsyncExitStack, ba
     env.metrics.registry.register(StandbyMetrics(replica))
     env.metrics.watch_lag("standby", replica.lag)
     probes = {**env.probes, "standby": probe_replica(replica, env.clocks.wall)}
-    return replace(env, second=StandbyStores(replica, env.clocks), probes=probes)
+    return replace(env, find_standby=StandbyStores(replica, env.clocks), probes=probes)
 
 
 SEED = "run: python -m infra.seed --catalog FILE, with these settings"

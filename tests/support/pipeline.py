@@ -231,7 +231,7 @@ async def open_kit(
     env = Environment(recorded, ports, believed, registry, metrics, (events.append,), observers, audit, clocks=clocks)
     env = replace(
         env,
-        second=second,
+        find_standby=second,
         rate=rate or env.rate,
         primitives=with_resources(extensions, read.identifiers, policies)
         if primitives is None

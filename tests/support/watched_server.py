@@ -74,7 +74,7 @@ def _break(holder: Any, name: str, what: str, wrong: Function) -> None:
 
 
 def _of_nobody(own: Function, call: Any) -> Any:
-    return own(replace(call, principal=Principal(), obeys=""))
+    return own(replace(call, principal=Principal(), preferences_hash=""))
 
 
 def _latest_of_all(own: Function, recent: Any, request: Any, begun: Any) -> Any:

@@ -59,7 +59,7 @@ async def test_hanging_work_is_cancelled_at_the_deadline(deadline: Deadline | No
     """In a flight it is the flight's deadline: a caller in a hurry does not end work that others await."""
     hanging = Hanging()
     with pytest.raises(TimedOut, match="took too long") as told:
-        await limited(a_call(deadline=deadline, flight=flight), hanging)
+        await limited(a_call(deadline=deadline, flight_deadline=flight), hanging)
     assert hanging.cancelled
     assert told.value.retry_after_ms == 100
     assert told.value.retryable
@@ -73,7 +73,7 @@ async def test_work_within_the_deadline_is_passed_on(deadline: Deadline, flight:
         await asyncio.sleep(0)
         return outcome
 
-    assert await limited(a_call(deadline=deadline, flight=flight), inner) is outcome
+    assert await limited(a_call(deadline=deadline, flight_deadline=flight), inner) is outcome
 
 
 @pytest.mark.virtual_time
@@ -131,5 +131,5 @@ async def test_fallback_has_the_rest_of_the_call_within_its_bounds_as_deadline(l
     call = a_call(deadline=Deadline(clock() + left, clock), clock=clock)
     call.tool = replace(call.tool, tool=replace(call.tool.tool, fallback=Fallback("rung", rung)))
     outcome = await FallbackStage(SimpleNamespace(currency=YEN), time.time)(call, failing)  # type: ignore[arg-type]
-    assert (outcome.source, outcome.fallback, call.descended) == (FALLBACK, "rung", True)
+    assert (outcome.source, outcome.fallback, call.fallback_tried) == (FALLBACK, "rung", True)
     assert seen == [pytest.approx(clock() + held)]

@@ -124,7 +124,7 @@ async def test_late_end_of_a_cancelled_flight_leaves_the_next_one_alone(kit: Kit
 
     call = kit.call("search_manga_catalog", QUERY)
     await kit.pipeline.run(call)
-    call.begun = replace(call.opened, cached=None)
+    call.begin_result = replace(call.required_begin, cached=None)
     first = asyncio.create_task(cache(call, stubborn))
     await eventually(lambda: bool(cache.flights))
     (flight,) = cache.flights.values()

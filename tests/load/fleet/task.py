@@ -67,7 +67,7 @@ class Task:
 
     def refuses(self, waited: float) -> bool:
         full = self.under_way >= self._world.rules["most_concurrent_calls"]
-        return self._queue.stands_before(1000 * waited) or full
+        return self._queue.should_refuse(1000 * waited) or full
 
     def opens(self, backend: str) -> None:
         """Has its breaker be open."""

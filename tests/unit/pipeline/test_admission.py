@@ -217,9 +217,9 @@ async def test_slowness_of_one_tool_refuses_no_other_tool() -> None:
 
 def test_ladder_step_ends_ten_ms_after_the_deadline_and_has_at_least_four_ms() -> None:
     clock = HandClock(0.0)
-    assert a_call(clock).late_end(0.5).at == 0.5
+    assert a_call(clock).fallback_deadline(0.5).at == 0.5
     for left, end in ((1.0, 0.5), (0.25, 0.26), (0.0, 0.01), (-1.0, 0.004)):
-        assert a_call(clock, deadline=Deadline(left, clock)).late_end(0.5).at == pytest.approx(end)
+        assert a_call(clock, deadline=Deadline(left, clock)).fallback_deadline(0.5).at == pytest.approx(end)
 
 
 def test_elapsed_time_of_a_call_is_in_milliseconds() -> None:
@@ -237,7 +237,7 @@ def shown(clock: HandClock, *title_ids: str, tool: str, user: str | None = None)
     turn = Turn(IMPLICIT, 3000, Deadline(clock() + 3, clock))
     request = BeginRequest("s", user, TurnRequest("", IMPLICIT, 0.0), limited=False)
     begun = BeginResult(request, turn, last=LastShown(title_ids, (), "q"))
-    return a_call(clock, tool=tool, begun=begun, principal=Principal(user=user))
+    return a_call(clock, tool=tool, begin_result=begun, principal=Principal(user=user))
 
 
 def test_equal_searches_share_a_single_flight_whatever_was_shown_before() -> None:
