@@ -162,7 +162,7 @@ def _freeze_objects() -> None:
 def _uvicorn(settings: Settings, served: HttpApp) -> PatientServer:
     connections = Connections(_connection_limit(settings.max_sse_sessions + served.upgrades.most + MOST_REQUESTS))
     config = uvicorn.Config(
-        served.whole(),
+        served.asgi_with_addons(),
         http=partial(connection_class(), all_connections=connections),  # type: ignore[arg-type]
         **served.upgrades.options(connections),
         # Connections accepted at once: they hold file descriptors before the connections that make room for them are

@@ -120,9 +120,9 @@ CHANGED = ToolsListChanged()
 
 @dataclass(slots=True, eq=False)
 class Client:
-    """A client to notify. `tell` notifies it, and neither blocks nor raises. `lists`: the digests it knows, by principal."""
+    """A client to notify. `notify` does so, and neither blocks nor raises. `lists`: the digests it knows, by principal."""
 
-    tell: Callable[[], None]
+    notify: Callable[[], None]
     lists: dict[Principal, str] = field(default_factory=dict)
 
 
@@ -156,7 +156,7 @@ class ToolListChanges:
     def note_listed(self, session: ServerSession, principal: Principal) -> None:
         """Records that a connection was sent this principal's list."""
         if (client := self._connections.get(connection_of(session))) is not None:
-            self._widen(client, principal)
+            self._watch_principal(client, principal)
 
     def bus_for(self, principal: Principal, owner: str | None = None) -> SubscriptionBus:
         """Returns the bus of a subscription: changes of its principal's tool list, updates of its owner's own resources, and
@@ -194,11 +194,11 @@ class ToolListChanges:
 
     def _add(self, principal: Principal, tell: Callable[[], None]) -> Client:
         client = Client(tell)
-        self._widen(client, principal)
+        self._watch_principal(client, principal)
         self._clients[client] = None
         return client
 
-    def _widen(self, client: Client, principal: Principal) -> None:
+    def _watch_principal(self, client: Client, principal: Principal) -> None:
         """Adds this principal's list to those that are watched for the client."""
         if principal in client.lists:
             return
@@ -218,7 +218,7 @@ class ToolListChanges:
             before = client.lists
             client.lists = {principal: present[principal] for principal in before}
             if client in self._clients and client.lists != before:
-                client.tell()
+                client.notify()
                 work += 1
             if work >= SLICE:
                 work = 0

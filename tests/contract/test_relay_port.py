@@ -37,7 +37,7 @@ class Process:
         self.relay = made
         self.heard: list[bytes] = []
         self.missed = 0
-        self.keeping = asyncio.create_task(made.keep(self.heard.append, self._miss))
+        self.keeping = asyncio.create_task(made.run(self.heard.append, self._miss))
 
     def _miss(self) -> None:
         self.missed += 1
@@ -248,7 +248,7 @@ async def test_live_process_is_not_gone_when_redis_refuses_writes(
 async def test_folder_that_cannot_be_created_is_waited_for_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in its place", "utf-8")
     own = SocketRelay(tmp_path / "file" / "relay")
-    keeping = asyncio.create_task(own.keep(lambda said: None, lambda: None))
+    keeping = asyncio.create_task(own.run(lambda said: None, lambda: None))
     await own.ready()
     began = time.monotonic()
     for _ in range(100):

@@ -127,7 +127,7 @@ class Unanswered:
         self._ids = {json.dumps(number): number for number in _request_ids(body)}
         self._line = b""
 
-    def see(self, piece: bytes) -> None:
+    def feed(self, piece: bytes) -> None:
         """Reads the next chunk of the stream, which may end anywhere. An answer counts once its line is complete."""
         first, *rest = piece.split(b"\n")
         self._line += first[: LONGEST_BEGINNING - len(self._line)]

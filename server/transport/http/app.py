@@ -88,8 +88,7 @@ class Sessions:
         return JSONResponse(body, headers={"Cache-Control": "no-store"})
 
     async def _identify(self, request: Request) -> tuple[str, str | None]:
-        """Returns the session and the user of the request. Raises the errors of a call, and `RateLimited` beyond the
-        caller's limit."""
+        """Returns the request's session and user. Raises a call's errors, and `RateLimited` beyond the caller's limit."""
         session = checked_session(request.path_params["session"])
         assert session is not None
         principal = await self._identifier.identify(read_metadata({}, request.headers), bearer_of(request.headers))
@@ -207,7 +206,7 @@ class HttpApp:
     upgrades: UpgradeAddon
     addons: Sequence[Addon]
 
-    def whole(self) -> ASGIApp:
+    def asgi_with_addons(self) -> ASGIApp:
         """Returns the application that serves MCP and all addons."""
         whole: ASGIApp = self.asgi
         for addon in self.addons:

@@ -169,6 +169,6 @@ class Admission:
             return None
         if posted.size > MOST_BYTES:
             return plain(413, f"A message that is not a call has at most {MOST_BYTES} bytes.")
-        if posted.method == METHOD and not self._subscriptions.is_open_to(scope):
+        if posted.method == METHOD and not self._subscriptions.has_room_for(scope):
             return busy(FULL)
         return None

@@ -161,35 +161,35 @@ FULL = Response(status_code=503, headers={"Retry-After": "1", "Connection": "clo
 
 class CountedConnection(asyncio.Protocol):
     """Reports the state of every kind of connection to `Connections`. Writes are not buffered beyond one message, so that a
-    slow reader slows its sender (backpressure). `known_as` is the counted connection that this one replaces, if any."""
+    slow reader slows its sender (backpressure). `predecessor` is the counted connection that this one replaces, if any."""
 
     transport: asyncio.Transport
     app: Any
 
     def __init__(
-        self, *args: Any, all_connections: Connections, known_as: CountedConnection | None = None, **named: Any
+        self, *args: Any, all_connections: Connections, predecessor: CountedConnection | None = None, **named: Any
     ) -> None:
         super().__init__(*args, **named)
         self._all = all_connections
-        self._is_successor = known_as is not None
-        self._known_as = known_as or self
+        self._is_successor = predecessor is not None
+        self._predecessor = predecessor or self
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         transport.set_write_buffer_limits(0)
         if not self._is_successor:
-            self._all.add(self._known_as)
+            self._all.add(self._predecessor)
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._all.mark_unread(self._known_as)
+        self._all.mark_unread(self._predecessor)
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._all.mark_read(self._known_as)
+        self._all.mark_read(self._predecessor)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._all.remove(self._known_as)
+        self._all.remove(self._predecessor)
         super().connection_lost(exc)
 
     def time_out(self) -> None:
@@ -228,25 +228,25 @@ class HttpConnection(CountedConnection, H11Protocol):
             if self._is_upgraded or self.transport.is_closing():
                 return
         if self.conn.their_state in UNFINISHED:
-            self._all.mark_incomplete(self._known_as)
+            self._all.mark_incomplete(self._predecessor)
         else:
-            self._all.mark_complete(self._known_as)
+            self._all.mark_complete(self._predecessor)
 
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
         if self.app is not self.config.loaded_app:  # this connection serves probes only
             self.refuse()
             return
         self._is_upgraded = True
-        self._all.remove(self._known_as)  # the WebSocket counts as a connection of its own
+        self._all.remove(self._predecessor)  # the WebSocket counts as a connection of its own
         super().handle_websocket_upgrade(event)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if self.conn.their_state in UNFINISHED and not self.transport.is_closing():
             if self.conn.their_state is h11.IDLE and not self.conn.trailing_data[0]:
-                self._all.mark_idle(self._known_as)
+                self._all.mark_idle(self._predecessor)
             else:
-                self._all.mark_incomplete(self._known_as)
+                self._all.mark_incomplete(self._predecessor)
 
     def send_400_response(self, msg: str) -> None:
         """Sends why the request is refused, unless an answer has begun, and closes. The application sees a disconnect."""
@@ -292,37 +292,37 @@ class PlainRequests(CountedConnection, HttpToolsProtocol):
         self._made_of = args, named
         self._head = b""
         """The bytes that contain a request's head, while it is parsed."""
-        self._behind = 0
+        self._bytes_after_head = 0
         """Number of bytes received after the head."""
-        self._missing = 0
+        self._body_bytes_left = 0
         """Number of bytes of the body still to come."""
-        self._held = b""
+        self._pipelined = b""
         """Bytes received after an unanswered request (pipelining)."""
         self.successor: HttpConnection | None = None
 
     def data_received(self, data: bytes) -> None:
         self._unset_keepalive_if_required()
-        if self._missing:
-            self._held += data[self._missing :]
-            data = data[: self._missing]
-            self._missing -= len(data)
+        if self._body_bytes_left:
+            self._pipelined += data[self._body_bytes_left :]
+            data = data[: self._body_bytes_left]
+            self._body_bytes_left -= len(data)
             self.parser.feed_data(data)
         elif self.cycle is None or self.cycle.response_complete:
             self._begin(data)
         else:
-            self._held += data
-        if self._held and not self._missing and self.cycle is not None and self.cycle.response_complete:
-            self._begin_held()
+            self._pipelined += data
+        if self._pipelined and not self._body_bytes_left and self.cycle is not None and self.cycle.response_complete:
+            self._begin_pipelined()
         elif self.successor is None:
-            if self._held:
+            if self._pipelined:
                 self.flow.pause_reading()
-            if self._missing or self.cycle.response_complete:
+            if self._body_bytes_left or self.cycle.response_complete:
                 self._all.mark_incomplete(self)
             else:
                 self._all.mark_complete(self)
 
-    def _begin_held(self) -> None:
-        data, self._held = self._held, b""
+    def _begin_pipelined(self) -> None:
+        data, self._pipelined = self._pipelined, b""
         self.data_received(data)
 
     def _begin(self, data: bytes) -> None:
@@ -331,7 +331,7 @@ class PlainRequests(CountedConnection, HttpToolsProtocol):
         if end < 0 or any(data.find(fold, 0, end) >= 0 for fold in (b"\n ", b"\n\t")):
             self._hand_over(data)
             return
-        self._head, self._behind = data, len(data) - end - len(PLAIN_HEAD_END)
+        self._head, self._bytes_after_head = data, len(data) - end - len(PLAIN_HEAD_END)
         before = self.cycle
         try:
             self.parser.feed_data(data)
@@ -358,14 +358,14 @@ class PlainRequests(CountedConnection, HttpToolsProtocol):
         if method == b"HEAD" or not self._head.startswith(b"%b %b HTTP/1.1\r\n" % (method, self.url)):
             raise NotPlain
         written = next((value for name, value in self.headers if name == b"content-length"), b"0")
-        if len(written) > MOST_DIGITS or self._behind > (length := int(written)):
+        if len(written) > MOST_DIGITS or self._bytes_after_head > (length := int(written)):
             raise NotPlain
         super().on_headers_complete()
-        self._missing = length - self._behind
+        self._body_bytes_left = length - self._bytes_after_head
 
     def _hand_over(self, data: bytes) -> None:
         args, named = self._made_of
-        self.successor = successor = HttpConnection(*args, known_as=self, **named)
+        self.successor = successor = HttpConnection(*args, predecessor=self, **named)
         successor.app = self.app
         self.connections.discard(self)
         successor.connection_made(self.transport)
@@ -378,10 +378,10 @@ class PlainRequests(CountedConnection, HttpToolsProtocol):
         super().on_response_complete()
         if self.transport.is_closing():
             return
-        if self._missing:
+        if self._body_bytes_left:
             self._all.mark_incomplete(self)
-        elif self._held:
-            self._begin_held()
+        elif self._pipelined:
+            self._begin_pipelined()
         else:
             self._all.mark_idle(self)
 
@@ -389,6 +389,6 @@ class PlainRequests(CountedConnection, HttpToolsProtocol):
         if self.successor is not None:
             self.successor.time_out()
             return
-        if self._missing and not (self.cycle.response_started and not self.cycle.response_complete):
+        if self._body_bytes_left and not (self.cycle.response_started and not self.cycle.response_complete):
             self.transport.write(TOO_SLOW)
         self.transport.close()

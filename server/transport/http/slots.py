@@ -100,14 +100,14 @@ class Slots(Generic[P]):
     def __iter__(self) -> Iterator[P]:
         return iter(list(self._taken))
 
-    def is_open_to(self, holder: str, customer: bytes = b"") -> bool:
-        return len(self._taken) < self.most or self._yielding(holder, customer) is not None
+    def has_room_for(self, holder: str, customer: bytes = b"") -> bool:
+        return len(self._taken) < self.most or self._find_displaced(holder, customer) is not None
 
     def take(self, slot: P) -> P | None:
         """Takes a slot. Returns the displaced one, which the caller has to end; it is released already. Raises `NoRoom`."""
         ended = None
         if len(self._taken) >= self.most:
-            ended = self._yielding(slot.holder, slot.customer)
+            ended = self._find_displaced(slot.holder, slot.customer)
             if ended is None:
                 raise NoRoom
             self.release(ended)
@@ -129,7 +129,7 @@ class Slots(Generic[P]):
         with anyio.move_on_after(seconds):
             await self._none_taken.wait()
 
-    def _yielding(self, holder: str, customer: bytes) -> P | None:
+    def _find_displaced(self, holder: str, customer: bytes) -> P | None:
         held = Counter(slot.holder for slot in self._taken)
         largest = max(held, key=held.__getitem__, default=holder)
         others = held[largest] > held[holder] + 1
@@ -171,8 +171,8 @@ class Subscriptions:
     def __len__(self) -> int:
         return len(self._slots)
 
-    def is_open_to(self, scope: Scope) -> bool:
-        return self._slots.is_open_to(holder_of(scope), customer_of(scope["headers"]))
+    def has_room_for(self, scope: Scope) -> bool:
+        return self._slots.has_room_for(holder_of(scope), customer_of(scope["headers"]))
 
     async def serve(
         self,

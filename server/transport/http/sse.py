@@ -153,7 +153,7 @@ class SseStreams(Streams):
     async def open(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Opens one stream, and serves it until its client disconnects."""
         holder, customer, name = holder_of(scope), customer_of(scope["headers"]), await self.new_name()
-        if self._is_closed or not self._slots.is_open_to(holder, customer):
+        if self._is_closed or not self._slots.has_room_for(holder, customer):
             await busy("There are as many open streams as this server serves.")(scope, receive, send)
         elif scope["method"] == "HEAD":
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})

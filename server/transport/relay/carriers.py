@@ -66,7 +66,7 @@ class SocketRelay(Relay):
                 pass
         return found
 
-    async def keep(self, receive: Receive, missed: Missed) -> None:
+    async def run(self, receive: Receive, missed: Missed) -> None:
         accepted = set[asyncio.StreamWriter]()
 
         async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -206,7 +206,7 @@ class RedisRelay(Relay):
             self._silent_since.put(name, since := self._clock())
         return self._is_kept_alive or self._clock() - since > ALIVE_SECONDS
 
-    async def keep(self, receive: Receive, missed: Missed) -> None:
+    async def run(self, receive: Receive, missed: Missed) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._keep_alive(), name="relay-alive")
             group.create_task(self._listen(receive, missed), name="relay-channel")

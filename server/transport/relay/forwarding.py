@@ -234,7 +234,7 @@ class Forwarder:
         unanswered = Unanswered(body if is_stream(part.headers) else b"")
         try:
             while True:
-                unanswered.see(part.body)
+                unanswered.feed(part.body)
                 rest = b"" if part.more else unanswered.errors(LOST_IT)
                 await send({"type": "http.response.body", "body": part.body + rest, "more_body": part.more})
                 if not part.more:

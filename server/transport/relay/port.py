@@ -203,7 +203,7 @@ class Relay(ABC):
         """Returns the named processes that have certainly ended."""
 
     @abstractmethod
-    async def keep(self, receive: Receive, missed: Missed) -> None:
+    async def run(self, receive: Receive, missed: Missed) -> None:
         """Receives messages until cancelled."""
 
     @abstractmethod

@@ -86,7 +86,7 @@ class RelayRouter(SessionRouter):
     async def run(self) -> None:
         """Receives from other processes, and watches for their end, until cancelled."""
         async with asyncio.TaskGroup() as group:
-            group.create_task(self._relay.keep(self._receive, self._give_up_sides), name="relay-hear")
+            group.create_task(self._relay.run(self._receive, self._drop_all), name="relay-hear")
             group.create_task(self._watch(), name="relay-watch")
 
     async def aclose(self) -> None:
@@ -151,7 +151,7 @@ class RelayRouter(SessionRouter):
             case Part() as part:
                 self._forwarder.add_part(part)
 
-    def _give_up_sides(self) -> None:
+    def _drop_all(self) -> None:
         """Gives up both sides: a stream left open only at its owner would block the next one of its client."""
         self._forwarder.lose()
         self._served.lose()

@@ -98,8 +98,8 @@ class ResponseSender:
         """Waits while `window` parts are sent ahead of those that the client has taken, until it leaves or stalls."""
         served = self._served
         while 0 < self._ask.window <= self._order - served.taken and not self._left.is_set():
-            served.moved.clear()
-            if not await wait_for(served.moved, STALL_SECONDS):
+            served.client_changed.clear()
+            if not await wait_for(served.client_changed, STALL_SECONDS):
                 self._left.set()
 
 
@@ -117,18 +117,18 @@ UNSERVED = b""
 
 @dataclass(slots=True, eq=False)
 class _Served:
-    """A request being served. `left` is set when its client has gone, `over` when it has been served; `taken` counts the
-    parts that its client has taken. `moved` is set by each change of `left` and `taken`."""
+    """A request being served. `left` is set when its client has gone, `finished` when it has been served; `taken` counts the
+    parts that its client has taken. `client_changed` is set by each change of `left` and `taken`."""
 
     ask: Ask
     left: asyncio.Event = field(default_factory=asyncio.Event)
-    over: asyncio.Event = field(default_factory=asyncio.Event)
+    finished: asyncio.Event = field(default_factory=asyncio.Event)
     taken: int = 0
-    moved: asyncio.Event = field(default_factory=asyncio.Event)
+    client_changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def leave(self) -> None:
         self.left.set()
-        self.moved.set()
+        self.client_changed.set()
 
     def waits_for(self, other: _Served) -> bool:
         """Returns True if `other` is the ending stream of the same session, which has one stream at a time."""
@@ -178,7 +178,7 @@ class ForwardedRequests:
     def note_progress(self, progress: Progress) -> None:
         if (served := self._open.get((progress.sender, progress.number))) is not None:
             served.taken = max(served.taken, progress.parts)
-            served.moved.set()
+            served.client_changed.set()
 
     def senders(self) -> set[str]:
         return {sender for sender, _ in self._open}
@@ -220,7 +220,7 @@ class ForwardedRequests:
             await response.fail()
         finally:
             acknowledging.cancel()
-            served.over.set()
+            served.finished.set()
             del self._open[ask.sender, ask.number]
 
     def _is_retry(self, ask: Ask) -> bool:
@@ -233,7 +233,7 @@ class ForwardedRequests:
         if ending := [each for each in self._open.values() if served.waits_for(each)]:
             with suppress(TimeoutError):
                 async with asyncio.timeout(ENDING_SECONDS):
-                    await asyncio.gather(*(each.over.wait() for each in ending))
+                    await asyncio.gather(*(each.finished.wait() for each in ending))
 
     async def _acknowledge(self, ask: Ask, seconds: float) -> None:
         await asyncio.sleep(seconds)

@@ -74,7 +74,7 @@ async def test_holder_of_all_subscriptions_loses_one_to_a_newcomer() -> None:
     bus = InMemorySubscriptionBus()
     subscriptions = Subscriptions(most=3)
     async with listening(subscriptions, "a", "a", "a", bus=bus) as (longest, *others):
-        assert not subscriptions.is_open_to(scope_of("a"))
+        assert not subscriptions.has_room_for(scope_of("a"))
         async with listening(subscriptions, "b", bus=bus) as (newcomer,):
             async with asyncio.timeout(30):
                 assert (await longest.task).meta == {"io.modelcontextprotocol/subscriptionId": 1}

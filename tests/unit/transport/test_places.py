@@ -26,7 +26,7 @@ def test_one_holder_may_take_all_slots_and_no_more() -> None:
     own, _ = slots()
     for _ in range(MOST):
         assert own.take(Slot("a")) is None
-    assert not own.is_open_to("a")
+    assert not own.has_room_for("a")
     with pytest.raises(NoRoom):
         own.take(Slot("a"))
 
@@ -39,10 +39,10 @@ def test_largest_holder_yields_its_longest_unused_slot_down_to_a_fair_share() ->
         own.take(each)
         clock.advance(1)
     own.use(theirs[0])
-    assert own.is_open_to("b")
+    assert own.has_room_for("b")
     assert own.take(Slot("b")) is theirs[1]
     assert own.take(Slot("b")) is theirs[2]
-    assert not own.is_open_to("b")
+    assert not own.has_room_for("b")
     with pytest.raises(NoRoom):
         own.take(Slot("b"))
     assert sorted(place.holder for place in own) == ["a", "a", "b", "b"]
@@ -62,10 +62,10 @@ def test_customer_with_the_most_slots_of_a_holder_yields_first() -> None:
     for each in theirs:
         clock.advance(1)
         own.take(each)
-    assert not own.is_open_to("agent", b"greedy")
+    assert not own.has_room_for("agent", b"greedy")
     with pytest.raises(NoRoom):
         own.take(Busy("agent", b"greedy"))
-    assert own.is_open_to("agent", b"other")
+    assert own.has_room_for("agent", b"other")
     assert own.take(Slot("agent", b"other")) is theirs[0]
     assert own.take(Slot("another agent", b"other")) is theirs[1]
     assert patient in list(own)
@@ -79,11 +79,11 @@ def test_unused_and_idle_slots_yield_after_their_timeout() -> None:
         own.take(each)
     own.use(theirs[0])
     clock.advance(9)
-    assert not own.is_open_to("a")
+    assert not own.has_room_for("a")
     clock.advance(1)
     for each in theirs[1:]:
         assert own.take(Slot("a")) is each
-    assert not own.is_open_to("a")
+    assert not own.has_room_for("a")
 
 
 @given(newcomers=st.lists(st.sampled_from("abcdef"), min_size=1, max_size=60))
@@ -94,7 +94,7 @@ def test_holder_without_a_slot_gets_one_while_any_holder_has_two(newcomers: list
     for name in newcomers:
         held = [place.holder for place in own]
         if name not in held and len(set(held)) < MOST:
-            assert own.is_open_to(name)
+            assert own.has_room_for(name)
         try:
             own.take(Slot(name))
         except NoRoom:

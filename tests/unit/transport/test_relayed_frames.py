@@ -148,7 +148,7 @@ def test_each_request_of_a_batch_without_a_whole_answer_gets_an_error() -> None:
         for told, left in ((event, ["1"]), (event[:-5], [1, "1"]), (b"", [1, "1"])):
             unanswered = Unanswered(asked)
             for at in range(0, len(told), size):
-                unanswered.see(told[at : at + size])
+                unanswered.feed(told[at : at + size])
             lines = unanswered.errors("gone").decode().split("\r\n")
             assert [json.loads(line[6:])["id"] for line in lines if line.startswith("data: ")] == left
     assert b'"id":"1"' in unavailable(SESSIONS, asked, "gone").body

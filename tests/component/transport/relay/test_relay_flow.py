@@ -54,7 +54,7 @@ async def joined(folder: Path, app: Owner) -> AsyncIterator[tuple[Forwarder, For
             case Part() as part:
                 forwarder.add_part(part)
 
-    keeping = [asyncio.create_task(relay.keep(receive, lambda: None)) for relay in (near, far)]
+    keeping = [asyncio.create_task(relay.run(receive, lambda: None)) for relay in (near, far)]
     try:
         await asyncio.gather(near.ready(), far.ready())
         yield forwarder, served, far.own
