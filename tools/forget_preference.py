@@ -78,8 +78,8 @@ async def forget(context: ToolContext, asked: Json) -> Json:
 
     async def without_it(before: Preferences) -> Preferences:
         nonlocal found
-        asked_for = reader.call(await context.store.reader.read(text, deadline))
-        found = match_preferences(text, asked_for, await reader.all(before, deadline))
+        asked_for = reader.stance_of_query(await context.store.reader.read(text, deadline))
+        found = match_preferences(text, asked_for, await reader.read_all(before, deadline))
         return tuple(each for each in before if each not in found.preferences)
 
     done = await change_preferences(context, without_it)

@@ -62,7 +62,7 @@ async def remember(context: ToolContext, asked: Json) -> Json:
     new = await reader.read(Preference.from_text(one_line(asked["preference"]), context.store.now()), deadline)
 
     async def with_it(before: Preferences) -> Preferences:
-        others = drop_replaced(await reader.all(before, deadline), new)
+        others = drop_replaced(await reader.read_all(before, deadline), new)
         if len(others) >= MOST_KEPT:
             raise InvalidArguments([TOO_MANY])
         return (*others, new.preference)

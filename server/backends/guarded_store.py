@@ -35,17 +35,17 @@ POLICIES = {
     # Reads of preferences time out at 0.06 s; they count as slow from half of `slow_seconds`.
     "profile": BackendPolicy(slow_seconds=0.1, attempt_seconds=0.15, telling_share=0.5),
     # Few places: each answer has three pictures, so that a few at once are larger than all other answers together.
-    "pages": BackendPolicy(slow_seconds=0.6, attempt_seconds=0.75, places=16),
+    "pages": BackendPolicy(slow_seconds=0.6, attempt_seconds=0.75, bulkhead=16),
     # One attempt: if a remote model is slow, a retry would exceed the deadline.
-    "classifier": BackendPolicy(slow_seconds=1.2, attempt_seconds=1.4, places=16, retry=RetryPolicy(attempts=1)),
+    "classifier": BackendPolicy(slow_seconds=1.2, attempt_seconds=1.4, bulkhead=16, retry=RetryPolicy(attempts=1)),
 }
 # Look-ups of names only help to parse a search: one short attempt, with a circuit breaker of their own.
 NAME_LOOKUP_POLICIES = {"names": BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2, retry=RetryPolicy(attempts=1))}
 # Background reads may take longer, run one at a time, and do not count for the circuit breakers of calls.
 BACKGROUND_POLICIES = {
-    "catalog": BackendPolicy(slow_seconds=5.0, attempt_seconds=5.0, places=1, retry=RetryPolicy(attempts=1)),
-    "titles": BackendPolicy(slow_seconds=5.0, attempt_seconds=5.0, places=1, retry=RetryPolicy(attempts=1)),
-    "stock": BackendPolicy(slow_seconds=1.0, attempt_seconds=1.0, places=1, retry=RetryPolicy(attempts=1)),
+    "catalog": BackendPolicy(slow_seconds=5.0, attempt_seconds=5.0, bulkhead=1, retry=RetryPolicy(attempts=1)),
+    "titles": BackendPolicy(slow_seconds=5.0, attempt_seconds=5.0, bulkhead=1, retry=RetryPolicy(attempts=1)),
+    "stock": BackendPolicy(slow_seconds=1.0, attempt_seconds=1.0, bulkhead=1, retry=RetryPolicy(attempts=1)),
 }
 # A round trip that times out fails anyway. Others never count as slow: under load most of the measured time is this
 # process's own work, and a breaker that opened for it would cut all sessions off.

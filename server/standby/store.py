@@ -25,7 +25,7 @@ NAME = "standby_catalogue"
 TOOLS = frozenset({"search_manga_catalog", "get_recommendations", "get_manga_details"})
 """The tools that the catalogue alone can answer; other tools have their own fallbacks."""
 # A search takes some 10 ms of CPU: beyond eight at once, calls take the next fallback instead of queueing.
-POLICY = BackendPolicy(slow_seconds=0.25, attempt_seconds=0.3, places=8, retry=RetryPolicy(attempts=1))
+POLICY = BackendPolicy(slow_seconds=0.25, attempt_seconds=0.3, bulkhead=8, retry=RetryPolicy(attempts=1))
 
 
 class StandbyStores:

@@ -594,7 +594,7 @@ async def test_match_names_returns_the_number_of_works_of_an_author(
 ) -> None:
     works = {t.title_id for t in titles if satisfies(t, Conditions(author=author))}
     assert {t.title_id for t in titles if satisfies(t, Conditions(author=whole))} <= works
-    assert (await catalog.match_names([author], Deadline.after(20)))[author].by_author == len(works)
+    assert (await catalog.match_names([author], Deadline.after(20)))[author].works_by_author == len(works)
 
 
 async def test_match_names_accepts_exact_names_only(catalog: CatalogPort, titles: Sequence[Title]) -> None:

@@ -102,7 +102,7 @@ def describe_result(store: Store, may_use: MayUse, tool: str, result: Json) -> J
 def _native_names(store: Store, tool: str, result: Json) -> dict[str, str]:
     ids = list(dict.fromkeys(_list_title_ids(result)))[:MOST_TITLES] if tool in TOOLS else []
     popular = {each: title.ja for each in ids if (title := store.popular.index.by_id.get(each)) is not None and title.ja}
-    return {each: remove_hidden(name)[:LONGEST] for each, name in {**popular, **store.names.native(ids)}.items()}
+    return {each: remove_hidden(name)[:LONGEST] for each, name in {**popular, **store.names.japanese(ids)}.items()}
 
 
 def _list_title_ids(result: Json) -> Iterator[str]:

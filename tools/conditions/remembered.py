@@ -40,10 +40,10 @@ async def recall_preferences(context: ToolContext, reading: Reading, own: Condit
     if not context.preferences:
         return Remembered()
     reader = context.store.preference_reader
-    heard = await reader.all(context.preferences, context.deadline.within(READ_SECONDS))
+    heard = await reader.read_all(context.preferences, context.deadline.within(READ_SECONDS))
     if any(each.unread for each in heard):
         context.degraded.add(PREFERENCES)
-    said = reader.call(reading)
+    said = reader.stance_of_query(reading)
     now = replace(said, conditions=own)
     return apply_preferences(heard, now, another=reading.another, currency=context.store.currency)
 

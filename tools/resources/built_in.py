@@ -136,7 +136,7 @@ async def read_profile(context: ToolContext, given: Mapping[str, str]) -> Conten
     )
     viewed = profile.last(EventKind.VIEWED)
     names = await read_names(context, [event.subject for event in viewed])
-    remembered = await store.preference_reader.all(stated, deadline)
+    remembered = await store.preference_reader.read_all(stated, deadline)
     profile_document = {
         "searched": [{"words": event.subject, "at": event.at} for event in profile.last(EventKind.SEARCHED)],
         "viewed": [{"title_id": event.subject, "title": names.get(event.subject), "at": event.at} for event in viewed],

@@ -43,7 +43,7 @@ class StatedLabels:
 
     tags: frozenset[str] = frozenset()
     readerships: frozenset[str] = frozenset()
-    telling: float = 1.0
+    evidence_weight: float = 1.0
 
 
 def evidence_weight(text: str) -> float:
@@ -129,7 +129,7 @@ def tags(near: Sequence[Neighbour], said: StatedLabels, terms: CatalogTerms) -> 
     for tag in {*(found.shares if found else ()), *said.tags}:
         if titles := terms.tags.get(tag, 0):
             usual = _share(titles, terms.titles)
-            evidence = curve.log_odds(said.telling * _surprise(found, tag, usual), said=tag in said.tags)
+            evidence = curve.log_odds(said.evidence_weight * _surprise(found, tag, usual), said=tag in said.tags)
             confidence = _logistic(math.log(usual / (1 - usual)) + evidence)
             if confidence > min(usual, MORE_LIKELY_THAN_NOT):
                 confidences[tag] = confidence
@@ -145,7 +145,7 @@ def readerships(near: Sequence[Neighbour], said: StatedLabels, terms: CatalogTer
     weights = {}
     for readership, titles in terms.readerships.items():
         usual = _share(titles, every)
-        surprise = said.telling * _surprise(found, readership, usual)
+        surprise = said.evidence_weight * _surprise(found, readership, usual)
         evidence = READERSHIPS.log_odds(surprise, said=readership in said.readerships)
         weights[readership] = usual * math.exp(min(evidence, 50.0))
     total = sum(weights.values())

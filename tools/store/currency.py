@@ -58,17 +58,17 @@ class Currency:
         return int(10**self.decimals)
 
     @property
-    def spoken(self) -> str:
+    def noun(self) -> str:
         """The currency's name in the word tables of the query reader."""
         return str(self._words.get("spoken", self.code.lower()))
 
     @property
-    def bare(self) -> float:
+    def least_bare_amount(self) -> float:
         """The least number that counts as money without a currency word beside it; infinite if none does."""
         return float(self._words.get("bare", inf))
 
     @property
-    def dear(self) -> float:
+    def above_any_volume(self) -> float:
         """An amount above the price of any single volume; infinite if the table has none."""
         return float(self._words.get("dear", inf))
 
@@ -93,7 +93,7 @@ class Currency:
 
     def parse_amount(self, text: str) -> int | None:
         """Parses an amount as people write it ("$20", "20 dollars", 20ドル) to smallest units; None if it is none."""
-        words = {self.code, self.spoken, f"{self.spoken}s", *(self._words.get(name, "") for name in ("sign", "ja"))} - {""}
+        words = {self.code, self.noun, f"{self.noun}s", *(self._words.get(name, "") for name in ("sign", "ja"))} - {""}
         signs = {each[-1] for each in words if not each[-1].isalnum()}
         words_of_it = "|".join(re.escape(each) for each in sorted(words | signs, key=len, reverse=True))
         found = re.fullmatch(

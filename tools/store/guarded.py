@@ -20,7 +20,7 @@ FULL_WAIT_SHARE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class BackendPolicy:
-    """The limits of a backend, in seconds. At most `places` calls run at once; others wait for a place within their
+    """The limits of a backend, in seconds. At most `bulkhead` calls run at once; others wait for a place within their
     deadline.
 
     An attempt that was cut off before `telling_share` of `slow_seconds` is no evidence of a slow backend: its caller had
@@ -28,35 +28,35 @@ class BackendPolicy:
 
     slow_seconds: float
     attempt_seconds: float
-    places: int = 64
+    bulkhead: int = 64
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     telling_share: float = 0.8
 
-    def shows_slowness(self, given: float, had: float, *, left: bool) -> bool:
-        """True if an attempt that was cut off is evidence of a slow backend: its limit was `given`, it used `had` seconds.
+    def shows_slowness(self, limit: float, used: float, *, left: bool) -> bool:
+        """True if an attempt that was cut off is evidence of a slow backend: its limit was `limit`, it took `used` seconds.
         One that its caller cancelled (`left`) counts only if it was slow or had used almost all of its limit, since a call's
-        deadline often ends a moment before the attempt's. Time beyond `given` is this process being busy."""
-        had = min(had, given)
-        if had >= self.slow_seconds:
+        deadline often ends a moment before the attempt's. Time beyond `limit` is this process being busy."""
+        used = min(used, limit)
+        if used >= self.slow_seconds:
             return True
-        return had >= self.telling_share * self.slow_seconds and (not left or had >= FULL_WAIT_SHARE * given)
+        return used >= self.telling_share * self.slow_seconds and (not left or used >= FULL_WAIT_SHARE * limit)
 
 
 @dataclass(slots=True)
 class AttemptTime:
-    """The time of one attempt, from when the backend is asked: waiting for a place does not count. `given` is its limit, in
+    """The time of one attempt, from when the backend is asked: waiting for a place does not count. `limit` is its limit, in
     seconds."""
 
     clock: Clock
-    given: float
+    limit: float
     started: float | None = None
 
     def begin(self, deadline: Deadline) -> None:
-        self.started, self.given = self.clock(), deadline.remaining()
+        self.started, self.limit = self.clock(), deadline.remaining()
         if deadline.span is not None:
             deadline.span.attributes["waited_ms"] = round((self.started - deadline.span.started) * 1000, 3)
 
-    def had(self) -> float:
+    def used(self) -> float:
         """Returns the seconds used so far; 0 while the attempt waits for a place."""
         return 0.0 if self.started is None else self.clock() - self.started
 
@@ -77,7 +77,7 @@ class Backend:
         self.breaker = CircuitBreaker(name, BreakerPolicy(policy.slow_seconds), clock, on_change=on_change)
         self._policy = policy
         self._clock = clock
-        self._places = asyncio.Semaphore(policy.places)
+        self._places = asyncio.Semaphore(policy.bulkhead)
         self._budget = RetryBudget()
 
     async def call(self, attempt: Callable[[Deadline], Awaitable[T]], deadline: Deadline, operation: str = "call") -> T:
@@ -114,7 +114,7 @@ class Backend:
         except BaseException as error:
             self._count(error, spent, era)
             raise
-        self.breaker.record_success(spent.had(), era)
+        self.breaker.record_success(spent.used(), era)
         return result
 
     def _admit(self, deadline: Deadline) -> None:
@@ -133,7 +133,7 @@ class Backend:
         fault = None
         if isinstance(error, TimedOut | asyncio.CancelledError):
             left = isinstance(error, asyncio.CancelledError)
-            if self._policy.shows_slowness(spent.given, spent.had(), left=left):
+            if self._policy.shows_slowness(spent.limit, spent.used(), left=left):
                 fault = "no answer in time"
         elif isinstance(error, BackendFailure) and not isinstance(error, RequestRejected):
             fault = f"{error.name}, {error.message}"

@@ -30,15 +30,15 @@ YES_OR_NO = frozenset({"in_stock", "all_volumes", "no_adult"})
 @dataclass(frozen=True, slots=True)
 class Stance:
     """The effect of one statement. `welcome` and `welcome_genres`: tags and readerships that it names without refusing them;
-    `adult`: it asks for adult titles. `along`: for each phrase its first tag and its companions ("horror", and its gore):
-    allowing the first tag again allows the companions too, but not the other way round. `freedoms`: conditions that it says
-    are not required."""
+    `adult`: it asks for adult titles. `companions`: for each phrase its first tag and its companions ("horror", and its
+    gore): allowing the first tag again allows the companions too, but not the other way round. `freedoms`: conditions that
+    it says are not required."""
 
     conditions: Conditions = NOTHING
     welcome: frozenset[str] = frozenset()
     welcome_genres: frozenset[str] = frozenset()
     adult: bool = False
-    along: tuple[tuple[str, frozenset[str]], ...] = ()
+    companions: tuple[tuple[str, frozenset[str]], ...] = ()
     freedoms: tuple[Freedom, ...] = ()
     taken: frozenset[str] = field(init=False)
     """Names of the conditions that this statement replaces."""
@@ -68,8 +68,8 @@ class Stance:
         return left.but(*taken) if taken else left
 
     def _asked_for(self, unwanted: tuple[str, ...]) -> frozenset[str]:
-        """Returns the welcome tags, with the companions (`along`) of each phrase whose first tag was unwanted."""
-        return self.welcome.union(*(others for first, others in self.along if first in unwanted))
+        """Returns the welcome tags, with the `companions` of each phrase whose first tag was unwanted."""
+        return self.welcome.union(*(others for first, others in self.companions if first in unwanted))
 
     def adds_to(self, older: Conditions) -> Conditions:
         """Returns the earlier conditions that this statement neither repeats nor contradicts."""
@@ -153,7 +153,7 @@ class PreferenceReader:
         self._kept: Lru[str, tuple[float, ParsedPreference]] = Lru(MOST_KEPT)
         self._together: Lru[tuple[Preference, ...], tuple[float, tuple[ParsedPreference, ...]]] = Lru(MOST_TOGETHER)
 
-    async def all(self, preferences: Iterable[Preference], deadline: Deadline) -> tuple[ParsedPreference, ...]:
+    async def read_all(self, preferences: Iterable[Preference], deadline: Deadline) -> tuple[ParsedPreference, ...]:
         """Parses the preferences, oldest first, or takes them from the cache; those without time left are `unread`."""
         stated = tuple(preferences)
         kept = self._together.use(stated)
@@ -177,7 +177,7 @@ class PreferenceReader:
             self._kept.put(preference.text, (self._clock() + KEPT_SECONDS, heard))
         return heard
 
-    def call(self, reading: Reading) -> Stance:
+    def stance_of_query(self, reading: Reading) -> Stance:
         """Returns the stance of one call's query."""
         return stance_of(reading)
 

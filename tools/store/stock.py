@@ -289,7 +289,7 @@ class StockSnapshot:
         popular title is known."""
         due = [title_id for title_id in self.popular.index.by_id if self.reader.age(title_id) > WARM_SECONDS]
         for start in range(0, len(due), BATCH):
-            await self._give_way()
+            await self._yield_to_loop()
             try:
                 await self._read(due[start : start + BATCH])
             except Failure as failure:
@@ -324,7 +324,7 @@ class StockSnapshot:
                 own.setdefault(row.title_id, row)
         return {part: tuple(sorted(rows.values(), key=lambda row: row.title_id)) for part, rows in parts.items() if rows}
 
-    async def _give_way(self) -> None:
+    async def _yield_to_loop(self) -> None:
         """Waits until no live read is in progress, for a second at most: under steady load there is always one."""
         for _ in range(YIELDS):
             if not self.reader.under_way:

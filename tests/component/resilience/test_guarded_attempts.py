@@ -36,10 +36,10 @@ def test_time_waiting_for_a_bulkhead_slot_is_not_time_of_the_attempt() -> None:
     clock = HandClock(100.0)
     spent = AttemptTime(clock, 9.0)
     clock.advance(1)
-    assert spent.had() == 0.0
+    assert spent.used() == 0.0
     spent.begin(Deadline(104.0, clock))
     clock.advance(2)
-    assert (spent.had(), spent.given) == (2.0, 3.0)
+    assert (spent.used(), spent.limit) == (2.0, 3.0)
 
 
 async def refused_after(backend: Backend, failures: int) -> CircuitOpen:

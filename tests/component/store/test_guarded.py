@@ -42,7 +42,7 @@ from tools.store.ports import (
     TitlesPort,
 )
 
-POLICY = BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2, places=2)
+POLICY = BackendPolicy(slow_seconds=0.15, attempt_seconds=0.2, bulkhead=2)
 
 
 class Attempts:
@@ -202,7 +202,7 @@ async def test_cancelled_probe_lets_the_next_call_probe() -> None:
 async def test_waiting_for_a_bulkhead_slot_does_not_count_as_slow_or_failed() -> None:
     """A slot obtained late is no slow backend, and a slot never obtained is no hanging one."""
     clock = HandClock()
-    backend = Backend("catalog", BackendPolicy(slow_seconds=0.6, attempt_seconds=9.0, places=1), clock)
+    backend = Backend("catalog", BackendPolicy(slow_seconds=0.6, attempt_seconds=9.0, bulkhead=1), clock)
     go = asyncio.Event()
 
     async def quick(deadline: Deadline) -> str:

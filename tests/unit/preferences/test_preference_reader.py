@@ -41,12 +41,12 @@ def clock() -> HandClock:
 async def test_preference_text_is_read_once_until_its_cache_entry_expires(counted: Counted, clock: HandClock) -> None:
     reader, soon = PreferenceReader(counted, clock), Deadline.after(5)
     for _ in range(3):
-        heard = await reader.all(STATED, soon)
-        await reader.all(STATED[:2], soon)
+        heard = await reader.read_all(STATED, soon)
+        await reader.read_all(STATED[:2], soon)
     assert [each.preference for each in heard] == list(STATED)
     assert counted.read_texts == [each.text for each in STATED]
     clock.advance(KEPT_SECONDS + 1)
-    await reader.all(STATED, soon)
+    await reader.read_all(STATED, soon)
     assert len(counted.read_texts) == 2 * len(STATED)
 
 
@@ -54,11 +54,11 @@ async def test_reading_with_unresolved_names_is_not_cached(counted: Counted, clo
     reader, soon = PreferenceReader(counted, clock), Deadline.after(5)
     counted.unnamed = True
     for _ in range(2):
-        await reader.all(STATED, soon)
+        await reader.read_all(STATED, soon)
     assert len(counted.read_texts) == 2 * len(STATED)
 
 
 async def test_preference_is_unread_without_time_and_read_by_the_next_call(counted: Counted, clock: HandClock) -> None:
     reader = PreferenceReader(counted, clock)
-    assert all(each.unread and not each.is_obeyed for each in await reader.all(STATED, Deadline.after(0)))
-    assert not any(each.unread for each in await reader.all(STATED, Deadline.after(5)))
+    assert all(each.unread and not each.is_obeyed for each in await reader.read_all(STATED, Deadline.after(0)))
+    assert not any(each.unread for each in await reader.read_all(STATED, Deadline.after(5)))

@@ -143,7 +143,7 @@ def test_short_text_has_little_weight_as_evidence(text: str, least: float, most:
 
 def test_neighbours_of_a_short_text_give_lower_confidence() -> None:
     voters = near(*(title(n, "kodomo") for n in range(20)))
-    whole, word = (readerships(voters, StatedLabels(telling=much), TERMS)["kodomo"] for much in (1.0, 0.2))
+    whole, word = (readerships(voters, StatedLabels(evidence_weight=much), TERMS)["kodomo"] for much in (1.0, 0.2))
     assert word < whole
 
 

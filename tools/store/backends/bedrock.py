@@ -76,9 +76,9 @@ class BedrockClient:
             raise self._translate_error(error) from None
         except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
             # The driver parses the body of an error unchecked.
-            raise self.nonsense() from None
+            raise self.malformed_answer() from None
 
-    def nonsense(self) -> DependencyFailure:
+    def malformed_answer(self) -> DependencyFailure:
         """Returns the failure for a malformed answer."""
         message = f"The {self._dependency} answered with something that is no {self._answer}."
         return DependencyFailure(message, dependency=self._dependency)
@@ -149,7 +149,7 @@ class BedrockEmbedder:
             return known
         vector = _vector_of(await self._client.call(lambda client: self._invoke(client, text), CALL_SECONDS))
         if vector is None:
-            raise self._client.nonsense()
+            raise self._client.malformed_answer()
         self._kept.put(text, vector)
         return vector
 

@@ -113,7 +113,7 @@ class TitleNames:
 
     def __init__(self, capacity: int = CAPACITY, native: int = NATIVE) -> None:
         self._names: Lru[str, str] = Lru(capacity)
-        self._native: Lru[str, str] = Lru(native)
+        self._japanese: Lru[str, str] = Lru(native)
 
     def note(self, names: Iterable[tuple[str, str]]) -> None:
         for title_id, name in names:
@@ -122,15 +122,15 @@ class TitleNames:
     def recall_names(self, title_ids: Iterable[str]) -> dict[str, str]:
         return {title_id: name for title_id in title_ids if (name := self._names.use(title_id)) is not None}
 
-    def note_native(self, names: Iterable[tuple[str, str | None]]) -> None:
+    def note_japanese(self, names: Iterable[tuple[str, str | None]]) -> None:
         """Caches the Japanese names of the titles that have one."""
         for title_id, name in names:
             if name:
-                self._native.put(title_id, name)
+                self._japanese.put(title_id, name)
 
-    def native(self, title_ids: Iterable[str]) -> dict[str, str]:
+    def japanese(self, title_ids: Iterable[str]) -> dict[str, str]:
         """Returns the cached Japanese names by title id."""
-        return {title_id: name for title_id in title_ids if (name := self._native.use(title_id)) is not None}
+        return {title_id: name for title_id in title_ids if (name := self._japanese.use(title_id)) is not None}
 
     async def read_names(self, title_ids: Sequence[str], titles: TitleReader, deadline: Deadline) -> Mapping[str, str]:
         """Returns names by title id; reads those that are not cached through `titles`. Names that fail or come late are left
@@ -142,7 +142,7 @@ class TitleNames:
             except BackendFailure:
                 found = {}
             self.note((title_id, title.display) for title_id, title in found.items())
-            self.note_native((title_id, title.ja) for title_id, title in found.items())
+            self.note_japanese((title_id, title.ja) for title_id, title in found.items())
         return self.recall_names(title_ids)
 
 

@@ -317,4 +317,4 @@ class NameMatches:
     authors with exactly this name."""
 
     title_ids: tuple[str, ...] = ()
-    by_author: int = 0
+    works_by_author: int = 0

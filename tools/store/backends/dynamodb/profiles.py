@@ -68,19 +68,19 @@ async def write_all(connection: Connection, table: Table, items: Iterable[Item],
 
 
 async def send(
-    connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], *, through_refusals: bool = True
+    connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], *, retry_rejected: bool = True
 ) -> None:
     """Sends all puts and deletes in concurrent batches, in no order. Raises the driver's errors.
 
     Unprocessed items of a batch are sent again, and so is a batch that is refused as a whole for a temporary reason, unless
-    `through_refusals` is off.
+    `retry_rejected` is off.
     """
     batches = [requests[i : i + BATCH] for i in range(0, len(requests), BATCH)]
     places = asyncio.Semaphore(AT_ONCE)
 
     async def one(batch: Sequence[Mapping[str, Any]]) -> None:
         async with places:
-            await _batch(connection, called, batch, through_refusals)
+            await _batch(connection, called, batch, retry_rejected)
 
     try:
         async with asyncio.TaskGroup() as group:
@@ -90,7 +90,7 @@ async def send(
         raise failed.exceptions[0] from failed
 
 
-async def _batch(connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], through_refusals: bool) -> None:
+async def _batch(connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], retry_rejected: bool) -> None:
     """Sends one batch, and its unprocessed items again after growing pauses, until none are left."""
     retry = RetryPolicy(base=0.05, longest=5.0)
     refused = 0
@@ -99,7 +99,7 @@ async def _batch(connection: Connection, called: str, requests: Sequence[Mapping
             try:
                 answer = await connection.call("batch_write_item", RequestItems={called: requests})
             except (BotoCoreError, ClientError) as error:
-                if not (through_refusals and _is_temporary(error)):
+                if not (retry_rejected and _is_temporary(error)):
                     raise
                 refused += 1
             else:
@@ -139,7 +139,7 @@ class DynamoProfiles(TableAdapter):
         unique = {PROFILE.key_of(item): item for item in (event_item(user, event) for user, event in entries)}
         puts = [{"PutRequest": {"Item": item}} for item in unique.values()]
         async with answering("profile", deadline):
-            await send(self._connection, self._name, puts, through_refusals=False)
+            await send(self._connection, self._name, puts, retry_rejected=False)
 
     async def recall(self, user: str, deadline: Deadline) -> Profile:
         """Returns the latest events that have not expired."""

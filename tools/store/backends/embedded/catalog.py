@@ -223,7 +223,7 @@ class Engine:
         allowed = self._mask_allowed(asked.conditions)
         query = replace(query, ordering=asked.ordering or query.ordering)
         if query.empty:
-            return self._best_known(allowed, asked, query.ordering)
+            return self._list_popular(allowed, asked, query.ordering)
         degraded = ("vector",) if wants_meaning and vector is None else ()
         pointed = self._pointed_from(query)
         if pointed is not None and query.similar_to:
@@ -237,7 +237,7 @@ class Engine:
 
     def popular(self, conditions: Conditions, limit: int) -> tuple[Title, ...]:
         """Returns the best known titles under the conditions."""
-        return self._best_known(self._mask_allowed(conditions), CatalogQuery("", conditions, limit), None).titles
+        return self._list_popular(self._mask_allowed(conditions), CatalogQuery("", conditions, limit), None).titles
 
     def for_reader(self, query: ReaderQuery) -> tuple[Title, ...]:
         """Returns titles to a reader's taste, best first."""
@@ -255,7 +255,7 @@ class Engine:
         """Returns the titles and authors of exactly these names."""
         return self._exact.find(names)
 
-    def _best_known(self, allowed: Mask, asked: CatalogQuery, ordering: Ordering | None) -> CatalogPage:
+    def _list_popular(self, allowed: Mask, asked: CatalogQuery, ordering: Ordering | None) -> CatalogPage:
         """Lists the allowed titles by an ordering, by default popularity."""
         numbers = self._in_order(allowed, ordering or Ordering.POPULARITY, asked)
         return CatalogPage(self._take_titles(asked.page_of(numbers)), len(numbers))
@@ -295,7 +295,7 @@ class Engine:
 
     def _pointed_from(self, query: ParsedQuery) -> int | None:
         """Returns the number of the title that the query starts from, which conditions may exclude; None without one."""
-        if (name := query.points_from) is None:
+        if (name := query.reference_title) is None:
             return None
         aliases = self._parser.parse(name).aliases
         return reference_row(name, aliases, self._candidates, self._weights)

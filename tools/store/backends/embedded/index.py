@@ -187,7 +187,7 @@ class IndexedNames(NameTable):
     """The names of a whole catalogue, found by their grams, prefixes and consonants."""
 
     def __init__(self, rows: KeyRows, titles: int) -> None:
-        self._keep(rows.keys, rows.owners, rows.part, titles)
+        self._store(rows.keys, rows.owners, rows.part, titles)
         self._grams, self._masses = rows.grams, rows.grams.masses() + np.float32(1e-6)
         self._loanwords = _by_consonants(rows)
         self._prefixes = SortedKeys((key, row) for row, key in enumerate(rows.keys))

@@ -187,7 +187,7 @@ class OpenSearchCatalog:
     async def _find(
         self, query: CatalogQuery, parsed: ParsedQuery, statistics: Statistics, deadline: Deadline
     ) -> CatalogPage:
-        pointed = parsed.points_from
+        pointed = parsed.reference_title
         aliases = self._parser.parse(pointed).aliases if pointed else ()
         names = exact_names(whole_names(query.text))
         names = {each: name for each, name in names.items() if (statistics.name, each) not in self._names}

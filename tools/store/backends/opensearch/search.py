@@ -241,7 +241,7 @@ class Search:
         """Recalls titles by words. Returns the id of the title whose name is the query, if there is one."""
         parsed = self._parsed
         searches = self._under_conditions(lambda filters, size: lexical(parsed, filters, size, self._query.conditions))
-        if pointed := parsed.points_from:
+        if pointed := parsed.reference_title:
             searches["anchor"] = anchor(pointed, self._aliases)
         terms = self._statistics.unknown((*parsed.terms, *parsed.translations))
         if terms:

@@ -189,7 +189,7 @@ class ParsedQuery:
         return not self.names
 
     @property
-    def points_from(self) -> str | None:
+    def reference_title(self) -> str | None:
         """The name of the title that the query starts from: "like …", "by the author of …"."""
         return self.same_author_as or self.similar_to
 

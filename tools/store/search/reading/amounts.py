@@ -305,7 +305,7 @@ class _Amounts:
             return "year"
         if before == "foreign":
             return before
-        if self._currency.bare == inf and (before == "money" or self._is_limited(j)):
+        if self._currency.least_bare_amount == inf and (before == "money" or self._is_limited(j)):
             return "money"
         if before == "volumes":
             return "volumes" if bound else None
@@ -314,12 +314,12 @@ class _Amounts:
         if before == "stars" or (value <= 5 and "." in token.text):
             return "stars" if value <= 5 else None
         if before == "money":
-            return "money" if value >= self._currency.bare else None
+            return "money" if value >= self._currency.least_bare_amount else None
         following = self._at(j)
-        if value >= self._currency.bare and (
+        if value >= self._currency.least_bare_amount and (
             (following is not None and following.entry(Is.SCOPE))
             or any(t.operator(Sense.LIMIT) for t in self._made[-5:])
-            or (bound and value >= 2 * self._currency.bare)
+            or (bound and value >= 2 * self._currency.least_bare_amount)
         ):
             return "money"
         if value <= _OLDEST and bound is None and self._tells_of_somebody():
@@ -375,7 +375,7 @@ class _Amounts:
                 and last.amount.bound is None
             ):
                 last.kind, last.amount, nearest = Is.GLUE, None, 1
-            dear = nearest > 8 and amount.least >= self._currency.dear
+            dear = nearest > 8 and amount.least >= self._currency.above_any_volume
             series = (bool(whole) and min(abs(i - k) for k in whole) < nearest) or dear
             self._made[i].amount = Amount("money", amount.bound, amount.least, amount.most, series)
             if series and whole:

@@ -872,4 +872,4 @@ def refusal_of(name: str, tokens: Sequence[Token], terms: CatalogTerms, called: 
             return found.and_also(Conditions(without_titles=called.title_ids))
     if called.title_ids:
         return Conditions(without_titles=called.title_ids)
-    return Conditions(without_authors=(name,)) if called.by_author else Conditions()
+    return Conditions(without_authors=(name,)) if called.works_by_author else Conditions()

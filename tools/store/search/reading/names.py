@@ -198,7 +198,7 @@ def with_names(
     taken: list[Candidate] = []
     for each in sorted(asked, key=lambda each: (not each.sure, each.first - each.last, each.first)):
         known = called.get(each.name)
-        if known is None or not (known.title_ids or known.by_author) or not _believed(tokens, each, known, proper):
+        if known is None or not (known.title_ids or known.works_by_author) or not _believed(tokens, each, known, proper):
             continue
         if all(each.last < other.first or other.last < each.first for other in taken):
             taken.append(each)
@@ -361,7 +361,7 @@ async def with_series(
     """Adds to each name's titles those whose names begin with it, as far as the catalogue answers in time."""
     found = await asyncio.gather(*(_series(catalog, name, within) for name in names))
     return {
-        name: NameMatches(tuple(dict.fromkeys((*called[name].title_ids, *series))), called[name].by_author)
+        name: NameMatches(tuple(dict.fromkeys((*called[name].title_ids, *series))), called[name].works_by_author)
         for name, series in zip(names, found, strict=True)
     }
 

@@ -263,8 +263,8 @@ def _entries(data: Mapping[str, Any], year: int, *, japanese: bool) -> Iterator[
 def _money(data: Mapping[str, str], currency: Currency) -> Iterator[tuple[str, Entry]]:
     """Yields the units of money, the shop's currency first: currencies share words such as "bucks". A sign or code may stand
     on either side of its number."""
-    for name in sorted({*data, currency.spoken}, key=lambda name: name != currency.spoken):
-        unit = "money" if name == currency.spoken else "foreign"
+    for name in sorted({*data, currency.noun}, key=lambda name: name != currency.noun):
+        unit = "money" if name == currency.noun else "foreign"
         for phrase in (*phrases(data.get(name, "")), *([currency.code.lower()] if unit == "money" else [])):
             yield phrase, Entry(Is.UNIT, name=unit, side="after")
             if not phrase[0].isalpha() or phrase.upper() in codes():

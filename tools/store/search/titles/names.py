@@ -151,9 +151,9 @@ class NameTable:
             keys += named.main
             counts += (len(named.whole), len(named.main))
         groups = np.repeat(np.arange(len(counts)), np.array(counts, np.intp))
-        self._keep(keys, groups // 2, groups % 2 == 1, len(counts) // 2)
+        self._store(keys, groups // 2, groups % 2 == 1, len(counts) // 2)
 
-    def _keep(self, keys: Sequence[str], owners: NDArray[np.signedinteger], main: Mask, titles: int) -> None:
+    def _store(self, keys: Sequence[str], owners: NDArray[np.signedinteger], main: Mask, titles: int) -> None:
         """Stores the table, a row for each name: its sound key, the row of the title that owns it (`owners`, ascending), and
         whether it is only the part of a title before the subtitle (`main`)."""
         self._keys, self._owners, self._titles = keys, owners, titles
