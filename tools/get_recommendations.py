@@ -77,7 +77,7 @@ async def recommend(context: ToolContext, asked: Json) -> Json:
     still = Pending.from_conditions(chosen.wish.conditions, most, want.offset)  # dropped conditions need no spare titles
     last = want.offset + most + (MORE if still else 0)
     cards = [_card(title, reason(title, chosen.wish, chosen.customer)) for title in chosen.titles[want.offset : last]]
-    said = describe_understood(want, chosen.let_go)
+    said = describe_understood(want, chosen.dropped)
     answer = _answer(cards, _based_on(chosen)) | said | next_offset(want, len(cards), len(chosen.titles))
     note = (NOTHING_FITS if cards else NOTHING_LEFT) if chosen.nothing_fits or not cards else None
     known = any((chosen.customer.owned, chosen.customer.viewed_ids, chosen.customer.searched))

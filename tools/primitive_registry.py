@@ -96,7 +96,7 @@ class PrimitiveRegistry:
                 return template, variables
         return None
 
-    def tells(self, uri: str) -> bool:
+    def is_subscribable(self, uri: str) -> bool:
         """True if clients can subscribe to the URI."""
         return (found := self.find_resource(uri)) is not None and found[0].value.subscribable
 
@@ -107,7 +107,7 @@ class PrimitiveRegistry:
         return self.templates.get(text) if text in self.templates else None
 
     @property
-    def completes(self) -> bool:
+    def has_completers(self) -> bool:
         """True if any argument has a completer."""
         return any(each.completions for each in (*self.templates, *self.prompts))
 

@@ -200,7 +200,7 @@ async def search(context: ToolContext, asked: Json) -> Json:
     ):
         return results((title,), 1)
     found = await find(context, want, most + (MORE if Pending.from_conditions(want.conditions, most, want.offset) else 0))
-    page, said = found.page, describe_understood(found.want if found.want.text != want.text else want, found.let_go)
+    page, said = found.page, describe_understood(found.want if found.want.text != want.text else want, found.dropped)
     said |= mark_pointers(asked["query"], page.titles, text, context.store.policies.topics)
     if not page.total:
         instead = await near_matches(context, found.want, page.near)

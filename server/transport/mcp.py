@@ -205,7 +205,7 @@ class Protocol:
             own_updates,
             levels,
         )
-        self.subscriptions = Subscriptions(is_watchable=primitives.tells)
+        self.subscriptions = Subscriptions(is_watchable=primitives.is_subscribable)
         self.mcp = self._server(version)
         call, list_tools = hide_exceptions(self._call_directly), hide_exceptions(self._list_directly)
         self.direct = DirectTools(

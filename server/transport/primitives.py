@@ -116,7 +116,7 @@ class PrimitiveMethods:
         self._offered: Mapping[str, Callable[[], bool]] = {
             "resources": lambda: bool(primitives.resources or primitives.templates),
             "prompts": lambda: bool(primitives.prompts),
-            "completion": lambda: primitives.completes,
+            "completion": lambda: primitives.has_completers,
             "logging": lambda: any(tool.logs for tool in tools),
         }
 

@@ -30,12 +30,12 @@ UNHEARD = "nothing was found by {}"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A search page with the `want` finally used, the dropped conditions in words (`let_go`), and the ids of titles that
+    """A search page with the `want` finally used, the dropped conditions in words (`dropped`), and the ids of titles that
     were found only by name (`named`)."""
 
     page: CatalogPage
     want: Want
-    let_go: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
 
 
@@ -60,13 +60,13 @@ async def find(context: ToolContext, want: Want, limit: int) -> Found:
     if not page.total or page.guessed:
         instead = await relax_conditions(context, want, limit)
         if instead is not None:
-            return Found(instead.page, instead.want, instead.let_go)
+            return Found(instead.page, instead.want, instead.dropped)
         if not page.total and (by_words := await search_each_theme(context, want, limit)) is not None:
             return Found(by_words, want)
         if not page.total and want.text and len(want.conditions.tags) > 1:
             less = await relax_conditions(context, _drop_words(want), limit)
             if less is not None:
-                return Found(less.page, less.want, less.let_go)
+                return Found(less.page, less.want, less.dropped)
     return Found(page, want, named=found.named)
 
 
@@ -212,11 +212,11 @@ MOST_SEARCHES = 3
 
 @dataclass(frozen=True, slots=True)
 class Relaxed:
-    """Titles found after dropping conditions. `let_go` states these in words; `want` is without them."""
+    """Titles found after dropping conditions. `dropped` states these in words; `want` is without them."""
 
     page: CatalogPage
     want: Want
-    let_go: tuple[str, ...]
+    dropped: tuple[str, ...]
 
 
 async def relax_conditions(context: ToolContext, want: Want, limit: int) -> Relaxed | None:

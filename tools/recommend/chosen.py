@@ -15,9 +15,9 @@ from tools.recommend.taste import (
     CustomerTaste,
     Did,
     KnownTitle,
-    both,
     customer_taste,
     disliked_titles,
+    gather_two,
     reader_of,
     titles_named,
 )
@@ -159,7 +159,7 @@ def vary_titles(titles: Sequence[Title], count: int, beside: Sequence[Title] = (
     while left and len(chosen) < count:
         best = left[0] if ordered else max(left, key=lambda each: _value(each[0], nearest[each[0]]))
         left.remove(best)
-        if not _too_many_by_author(best[1], chosen) and series.new(best[1]):
+        if not _too_many_by_author(best[1], chosen) and series.add_if_new(best[1]):
             chosen.append(best[1])
             for rank, title in left:
                 nearest[rank] = max(nearest[rank], _likeness(title, best[1]))
@@ -173,7 +173,7 @@ class SeriesSeen:
     def __init__(self, titles: Iterable[Title]) -> None:
         self._titles = [(title, *_keys(title)) for title in titles]
 
-    def new(self, title: Title) -> bool:
+    def add_if_new(self, title: Title) -> bool:
         """Returns False if the title's series was seen before, else adds the series and returns True."""
         names, begun = _keys(title)
         for other, their_names, their_begun in self._titles:
@@ -221,11 +221,11 @@ SLOPE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Titles of a search, best first. `let_go`: the dropped conditions in words, which `wish` lacks."""
+    """Titles of a search, best first. `dropped`: the dropped conditions in words, which `wish` lacks."""
 
     titles: tuple[Title, ...]
     wish: Wish
-    let_go: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
 
 async def search_candidates(context: ToolContext, wish: Wish) -> Hits:
@@ -233,12 +233,12 @@ async def search_candidates(context: ToolContext, wish: Wish) -> Hits:
     also searched for, since ranking by taste would need several liked titles."""
     if wish.like_one:
         found = await find(context, replace(wish.want, offset=0), CANDIDATES)
-        return Hits(() if found.page.guessed or found.let_go else found.page.titles, wish)
+        return Hits(() if found.page.guessed or found.dropped else found.page.titles, wish)
     if not wish.search:
         return Hits((), wish)
     found = await find(context, replace(wish.want, text=wish.search, offset=0), CANDIDATES)
     if found.page.titles and not found.page.guessed and found.want.text == wish.search:
-        return Hits(found.page.titles, wish.with_want(found.want), found.let_go)
+        return Hits(found.page.titles, wish.with_want(found.want), found.dropped)
     page = await search_each_theme(context, replace(wish.want, text=wish.search), CANDIDATES)
     return Hits(() if page is None else page.titles, wish)
 
@@ -253,12 +253,12 @@ async def candidates(
         if len(found) < count:
             titles = await _to_taste(context, query, hits.titles)
             found.update((title.title_id, title) for title in titles if title not in excluded)
-    if found or hits.let_go:
+    if found or hits.dropped:
         return tuple(found.values()), hits
     instead = await relax_conditions(context, replace(hits.wish.want, text="", offset=0), 1)
     if instead is None:
         return (), hits
-    return await candidates(context, Hits((), hits.wish.with_want(instead.want), instead.let_go), customer, excluded, count)
+    return await candidates(context, Hits((), hits.wish.with_want(instead.want), instead.dropped), customer, excluded, count)
 
 
 def _queries(hits: Hits, customer: CustomerTaste) -> list[ReaderQuery]:
@@ -302,13 +302,13 @@ FURTHEST = 60
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The chosen titles. `fits`: whether any fits the wish. `let_go`: dropped conditions, in words."""
+    """The chosen titles. `fits`: whether any fits the wish. `dropped`: dropped conditions, in words."""
 
     titles: Sequence[Title]
     wish: Wish
     customer: CustomerTaste
     fits: bool
-    let_go: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
     @property
     def nothing_fits(self) -> bool:
@@ -324,7 +324,7 @@ async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Ch
     want = await _comparing(context, want)
     # On a thread: the first call loads tables from files.
     wish = await asyncio.to_thread(wish_of, want, tags)
-    hits, customer = await both(search_candidates(context, wish), _customer(context, wish, asked))
+    hits, customer = await gather_two(search_candidates(context, wish), _customer(context, wish, asked))
     hits, customer = _compare_with_named(hits, customer)
     unwanted = (*customer.owned, *customer.named, *want.known, *want.like)
     excluded = Excluded(unwanted, asked["exclude_titles"])
@@ -339,7 +339,7 @@ async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Ch
             popular.index.list_ordered(hits.wish.conditions, want.ordering, len(popular.index.titles)), count
         )
         titles = await asyncio.to_thread(vary_titles, [*titles, *more], count, compared, ordered=want.ordering is not None)
-    return Chosen(titles, hits.wish, customer, _fits(hits, titles, customer), hits.let_go)
+    return Chosen(titles, hits.wish, customer, _fits(hits, titles, customer), hits.dropped)
 
 
 async def _comparing(context: ToolContext, want: Want) -> Want:
@@ -357,8 +357,8 @@ async def _customer(context: ToolContext, wish: Wish, asked: Json) -> CustomerTa
     """Returns the taste to choose by. For another reader the caller's own titles do not count, but owned ones are still
     excluded."""
     without = wish.conditions.without_titles
-    (known, disliked), named = await both(
-        both(customer_taste(context), disliked_titles(context, asked["exclude_titles"], without)),
+    (known, disliked), named = await gather_two(
+        gather_two(customer_taste(context), disliked_titles(context, asked["exclude_titles"], without)),
         titles_named(context, wish.want.like),
     )
     if wish.another:

@@ -73,7 +73,7 @@ class CustomerTaste:
         return replace(self, known=(*(KnownTitle(title, Did.NAMED) for title in titles), *self.known))
 
 
-def fading(weight: float, event: Event, now: datetime) -> float:
+def decayed(weight: float, event: Event, now: datetime) -> float:
     """Returns `weight` reduced by the event's age, with a half-life of `HALF_LIFE_DAYS`."""
     return float(weight * 0.5 ** (event.days_old(now) / HALF_LIFE_DAYS))
 
@@ -85,7 +85,7 @@ def searched_tags(searches: Sequence[Event], now: datetime) -> dict[str, float]:
     for search in searches:
         named = {tag for theme in themes.themes(search.subject) for tag in theme.tags}
         for tag in named:
-            tags[tag] += fading(SEARCHED_WEIGHT, search, now)
+            tags[tag] += decayed(SEARCHED_WEIGHT, search, now)
     return dict(tags)
 
 
@@ -100,7 +100,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 
 
-async def both(one: Coroutine[Any, Any, A], other: Coroutine[Any, Any, B]) -> tuple[A, B]:
+async def gather_two(one: Coroutine[Any, Any, A], other: Coroutine[Any, Any, B]) -> tuple[A, B]:
     """Runs both concurrently. If one fails, cancels the other and raises the original exception."""
     try:
         async with asyncio.TaskGroup() as group:
@@ -125,7 +125,7 @@ async def customer_taste(context: ToolContext) -> CustomerTaste:
     if context.user is None:
         return CustomerTaste()
     half = context.deadline.within(context.deadline.remaining() / 2)
-    bought, profile = await both(
+    bought, profile = await gather_two(
         read_purchases(context, context.user, half), _profile(context, context.user, half.within(PROFILE_SECONDS))
     )
     owned, now = frozenset(bought), context.store.now()
@@ -160,7 +160,7 @@ async def _known_titles(
     except BackendFailure:
         context.degraded.add("taste")
         return ()
-    weights = {event.subject: fading(VIEWED_WEIGHT, event, now) for event in viewed}
+    weights = {event.subject: decayed(VIEWED_WEIGHT, event, now) for event in viewed}
     known = [KnownTitle(titles[i], Did.BOUGHT) for i in bought if i in titles]
     return *known, *(KnownTitle(titles[i], Did.VIEWED, weight) for i, weight in weights.items() if i in titles)
 

@@ -12,7 +12,7 @@ from session.profile import KEPT_DAYS, RECALLED, EventKind
 from tools.contract import Json, ToolContext
 from tools.primitives.completions import complete_order_id, complete_title_id
 from tools.primitives.resource import Contents, ReadFallback, ReadHandler, Resource, ResourceTemplate, UriTemplate
-from tools.recommend.taste import both
+from tools.recommend.taste import gather_two
 from tools.results.content import EmbeddedText
 from tools.results.history import summarise
 from tools.results.orders import present_order, read_own_order
@@ -131,7 +131,7 @@ async def read_profile(context: ToolContext, given: Mapping[str, str]) -> Conten
     store, deadline = context.store, context.deadline
     if context.user is None:
         raise Forbidden("Profiles are shown to signed-in customers only. Ask the customer to sign in.")
-    profile, stated = await both(
+    profile, stated = await gather_two(
         store.profiles.recall(context.user, deadline), store.preferences.read(context.user, deadline)
     )
     viewed = profile.last(EventKind.VIEWED)

@@ -39,10 +39,10 @@ def test_withdrawn_primitive_is_not_found_and_may_be_registered_again() -> None:
         registry.find_resource("test://one") is registry.find_resource("test://many/1") is registry.prompt("greet") is None
     )
     assert registry.template("test://many/{which}") is None
-    assert not registry.completes
+    assert not registry.has_completers
     registry.register(prompt())
     assert registry.prompt("greet") is not None
-    assert registry.completes
+    assert registry.has_completers
 
 
 def test_listener_is_told_which_kind_of_primitive_changed() -> None:

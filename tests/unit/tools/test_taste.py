@@ -8,7 +8,7 @@ import pytest
 
 from session.profile import Event, EventKind
 from tests.support.cases import cases
-from tools.recommend.taste import CustomerTaste, Did, KnownTitle, fading, reader_of, searched_tags
+from tools.recommend.taste import CustomerTaste, Did, KnownTitle, decayed, reader_of, searched_tags
 from tools.store.models import Title, WeighedTitle
 
 NOW = datetime(2026, 11, 2, 9, 30, tzinfo=UTC)
@@ -25,7 +25,7 @@ def did(kind: EventKind, subject: str, days_ago: float = 0) -> Event:
 @cases(("days", "weight"), [(0, 0.4), (30, 0.2), (60, 0.1), (90, 0.05), (-1, 0.4)])
 def test_weight_of_a_viewed_title_halves_every_thirty_days(days: float, weight: float) -> None:
     """An event dated in the future by another clock counts as new."""
-    assert fading(0.4, did(EventKind.VIEWED, "manga-000001", days), NOW) == pytest.approx(weight)
+    assert decayed(0.4, did(EventKind.VIEWED, "manga-000001", days), NOW) == pytest.approx(weight)
 
 
 def test_reader_query_combines_bought_viewed_searched_and_disliked_titles() -> None:
