@@ -56,11 +56,11 @@ class Answering:
     """Answers questions within `patience_ms`: a turn not done by then ends with the known results. Tool calls state the
     remaining time as the turn's budget."""
 
-    def __init__(self, store: Store, model: Model, patience_ms: int, **manners: Any) -> None:
+    def __init__(self, store: Store, model: Model, patience_ms: int, **turn_options: Any) -> None:
         self._store = store
         self._model = model
         self._patience = patience_ms / 1000
-        self._manners: dict[str, Any] = manners
+        self._turn_options: dict[str, Any] = turn_options
         self._conversations: OrderedDict[tuple[str, str | None], Conversation] = OrderedDict()
         self.open_turns = 0
 
@@ -72,7 +72,7 @@ class Answering:
         come, and `Done` at the end. The answer never raises, and never takes longer than the patience."""
         conversation = self._conversation(session, user)
         async with conversation.lock:
-            about = {"session": session, "token": token, "seconds": self._patience, "skills": False, **self._manners}
+            about = {"session": session, "token": token, "seconds": self._patience, "skills": False, **self._turn_options}
             speech = TurnAnswer(question, StoreTools(self._store, user, **about))
             self.open_turns += 1
             task = asyncio.create_task(self._speak(speech, conversation.messages))

@@ -43,7 +43,7 @@ class Customers:
         self._fetched = self._tried = -float(KEPT_SECONDS)
         self._fetching = asyncio.Lock()
 
-    async def prove(self, token: str) -> str:
+    async def authenticate(self, token: str) -> str:
         """Returns the token's user. Raises `InvalidToken`."""
         try:
             key = await self._key(str(jwt.get_unverified_header(token).get("kid")))

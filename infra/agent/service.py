@@ -147,7 +147,7 @@ class QuestionHandlers:
         try:
             if kind.lower() != "bearer":
                 raise InvalidToken("Please sign in.")
-            return await self._customers.prove(token.strip()), token.strip()
+            return await self._customers.authenticate(token.strip()), token.strip()
         except InvalidToken as problem:
             raise Refused(401, "UNAUTHORIZED", str(problem), BEARER) from None
 

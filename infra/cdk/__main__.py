@@ -30,11 +30,11 @@ def main() -> int:
         print(f"the config cannot be used: {error}", file=sys.stderr)
         return 2
     for stage in stages:
-        if stage.told.nobody:
+        if stage.told.is_example:
             print(
                 f"WARNING: {stage.name}: told.page and told.ticket are examples: no alarm reaches anybody", file=sys.stderr
             )
-        if stage.door.nobody:
+        if stage.door.is_example:
             print(f"WARNING: {stage.name}: door.issuer is an example: no customer's token opens the door", file=sys.stderr)
         folder = asked.out / stage.name
         shutil.rmtree(folder, ignore_errors=True)

@@ -142,7 +142,7 @@ class AlertAddresses:
             check(bool(told), f"told.{name}", "has to be an address of mail or https: an alarm that tells nobody is none")
 
     @property
-    def nobody(self) -> bool:
+    def is_example(self) -> bool:
         """True if an address is still an example."""
         return any("@example." in address for address in (self.page, self.ticket))
 
@@ -186,7 +186,7 @@ class Door:
         )
 
     @property
-    def nobody(self) -> bool:
+    def is_example(self) -> bool:
         """True if the issuer is still an example, so that no token is accepted."""
         return ".example" in self.issuer or "EXAMPLE" in self.issuer
 

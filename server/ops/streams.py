@@ -159,12 +159,12 @@ def event(name: str, data: dict[str, Any]) -> bytes:
 
 
 class Streams:
-    """The ASGI endpoint of the stream. `may_still` returns whether a stream's caller still has access."""
+    """The ASGI endpoint of the stream. `still_allowed` returns whether a stream's caller still has access."""
 
     def __init__(
-        self, subscribers: Subscribers, publisher: Publisher, may_still: Callable[[Scope], Awaitable[bool]]
+        self, subscribers: Subscribers, publisher: Publisher, still_allowed: Callable[[Scope], Awaitable[bool]]
     ) -> None:
-        self._subscribers, self._publisher, self._may_still = subscribers, publisher, may_still
+        self._subscribers, self._publisher, self._still_allowed = subscribers, publisher, still_allowed
         self._closed = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -208,7 +208,7 @@ class Streams:
             await send({"type": "http.response.body", "body": messages, "more_body": True})
             if time.monotonic() - checked_at >= CHECK_SECONDS:
                 checked_at = time.monotonic()
-                if not await self._may_still(scope):
+                if not await self._still_allowed(scope):
                     return
 
 
