@@ -43,7 +43,7 @@ class Client(Protocol):
     """The client that waits for a call. `progress` and `log` never raise, and hardly wait for a slow client."""
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Sends a progress notification if the client asked for them. `done` never decreases."""
+        """Sends a progress notification if the client asked for them. Callers must not let `done` decrease."""
 
     async def log(self, level: str, message: str) -> None:
         """Sends a log message if the client wants this level (RFC 5424, as MCP names them)."""

@@ -253,7 +253,7 @@ def file_of(url: str) -> Path | None:
 
 
 def without_query(url: str) -> str:
-    """Returns a URL for display: without its query, which may contain a key; for a file: URL its path."""
+    """Returns a URL for display without its query, which may contain a key; of a file URL only the path."""
     parts = urlsplit(url)
     return unquote(parts.path) if parts.scheme == "file" else f"{parts.scheme}://{parts.netloc}{parts.path}"
 

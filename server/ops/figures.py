@@ -130,7 +130,7 @@ def percentiles(counts: Mapping[int, int], shares: Sequence[float]) -> list[floa
 
 @dataclass(slots=True)
 class _Tool:
-    """The counts of one tool. `decisions` counts whether its flag was on, for calls that had a decision."""
+    """The counts of one tool. `decisions`: calls by whether the tool's flag was on, if the flag was evaluated."""
 
     ms: SlidingCounter[int] = field(default_factory=SlidingCounter)
     sources: SlidingCounter[str] = field(default_factory=SlidingCounter)

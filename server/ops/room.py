@@ -24,7 +24,7 @@ from server.identity import Identifier, InvalidToken, KeysUnavailable
 from server.identity.request_metadata import bearer_of
 from server.identity.tool_access import SERVER
 from server.ops.observation import Observation, Process
-from server.ops.streams import Publisher, Streams, Subscribers
+from server.ops.streams import Publisher, StreamEndpoint, Subscribers
 from server.transport.http.app import Addon
 from server.transport.http.authorization import Challenge
 from server.transport.http.middleware import Endpoint
@@ -199,7 +199,7 @@ class OpsAddon(Addon):
         self.subscribers, process = Subscribers(), Process(settings, app, worker)
         clock, lifecycle = app.dependencies.clock, app.lifecycle
         self.publisher = Publisher(self.subscribers, lambda: Observation(app, process), lambda: lifecycle.draining, clock)
-        self._streams = Streams(self.subscribers, self.publisher, self._visitors.still_allowed)
+        self._streams = StreamEndpoint(self.subscribers, self.publisher, self._visitors.still_allowed)
 
     def routes(self) -> list[BaseRoute]:
         return [Route(PAGE, self._page, methods=["GET"]), Route(EVENTS, Endpoint(self._events), methods=["GET"])]

@@ -77,7 +77,7 @@ class Subscriber(Slot):
 
 
 class Subscribers(Slots[Subscriber]):
-    """The open streams. One holder may use all places, until another holder's first stream takes one of them over."""
+    """The open streams. One holder may use all places; others may then take places over, up to equal shares."""
 
     def __init__(self) -> None:
         super().__init__(MOST_PAGES, math.inf, math.inf)
@@ -158,7 +158,7 @@ def event(name: str, data: dict[str, Any]) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (name.encode(), to_json(data, inf_nan_mode="null"))
 
 
-class Streams:
+class StreamEndpoint:
     """The ASGI endpoint of the stream. `still_allowed` returns whether a stream's caller still has access."""
 
     def __init__(

@@ -98,7 +98,7 @@ ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1
 
 
 def list_ending_signals() -> list[signal.Signals]:
-    """Returns SIGINT, and those of `ENDING` that the parent process has not set to be ignored, as nohup does."""
+    """Returns SIGINT and the signals of `ENDING` that the process does not ignore already, as it does SIGHUP under nohup."""
     return [each for each in ENDING if each == signal.SIGINT or signal.getsignal(each) is not signal.SIG_IGN]
 
 

@@ -58,12 +58,12 @@ class CallPreferences:
         self._seen: Lru[str, str] = Lru(5_000)
 
     def expect(self, call: Call) -> None:
-        """Sets `call.obeys` to the customer's hash last seen in this process: the begin trip's cache key includes it."""
+        """Sets `call.preferences_hash`, part of the cache key, to the hash last seen in this process for the customer."""
         if obeys_preferences_of(call):
             call.preferences_hash = self._seen.use(keys.user_hash(call.customer)) or ""
 
     async def apply(self, call: Call, begun: BeginResult) -> BeginResult:
-        """Sets `call.preferences` and `call.obeys`. Returns `begun` without a cached result that was made for other
+        """Sets `call.preferences` and `call.preferences_hash`. Returns `begun` without a cached result made for other
         preferences. If neither Redis nor the store has the preferences, the call continues degraded."""
         if not obeys_preferences_of(call) or call.customer is None:
             return begun

@@ -137,10 +137,10 @@ class PrimitiveMethods:
             ("prompts/get", types.GetPromptRequestParams, self.get_prompt),
             ("completion/complete", types.CompleteRequestParams, self.complete),
             ("logging/setLevel", types.SetLevelRequestParams, self._levels.set),
-            *self._of_extensions(),
+            *self._list_extension_handlers(),
         ]
 
-    def _of_extensions(self) -> Iterator[Handler]:
+    def _list_extension_handlers(self) -> Iterator[Handler]:
         for method in self._extensions.methods:
             yield method.name, MethodParams, partial(self._answer_method, method, registered_method(method))
 

@@ -25,7 +25,7 @@ MOST_TEXTS = 32
 
 
 def outline(schema: Any, depth: int = 0) -> Json:
-    """Shortens an output schema to the property names of the root and of its members."""
+    """Drops `required` below the root, and the properties of objects more than one level below it."""
     if depth > 1 and schema.get("type") == "object":
         return {"type": "object"}
     short = dict(schema)

@@ -24,8 +24,8 @@ class Iam:
 class RedisAddress:
     """A parsed `redis://`, `rediss://`, `redis+cluster://`, `rediss+cluster://` or `unix://` URL.
 
-    `?ssl_ca_certs=FILE` adds a private certificate authority; `?iam=CACHE&region=REGION` signs in to ElastiCache as the
-    URL's user. The repr shows no password."""
+    `?ssl_ca_certs=FILE` replaces the system's certificate authorities; `?iam=CACHE&region=REGION` signs in to ElastiCache
+    as the URL's user. The repr shows no password."""
 
     host: str = "127.0.0.1"
     port: int = 6379

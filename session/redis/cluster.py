@@ -276,7 +276,7 @@ class ClusteredRedis:
         try:
             await self.nodes.initialize(last_failed_node_name=seed.name)
         except Exception as failure:  # no slots, no answer, or a malformed one
-            self._outage.record_failure(_root(failure))
+            self._outage.record_failure(_describe_root_cause(failure))
             return False
         self._outage.record_recovery()
         await self._close_unused()
@@ -289,7 +289,7 @@ class ClusteredRedis:
             await self._connections.pop(name).aclose()
 
 
-def _root(failure: BaseException) -> str:
+def _describe_root_cause(failure: BaseException) -> str:
     while (cause := failure.__cause__ or failure.__context__) is not None:
         failure = cause
     return reason(failure) if isinstance(failure, Exception) else type(failure).__name__

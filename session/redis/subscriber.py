@@ -23,7 +23,7 @@ PING_SECONDS = 2.0
 """Seconds between pings on the subscribed connection."""
 ANSWER_SECONDS = 1.0
 FAILURES = 3
-"""Failures in a row before the outage is logged, so that a short restart of Redis is not."""
+"""Failures in a row after which an outage is logged; a short restart of Redis causes fewer."""
 PING = Command(("PING",))
 MESSAGES = (b"message", b"smessage")
 

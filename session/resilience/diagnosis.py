@@ -1,4 +1,4 @@
-"""Diagnoses of dependencies, written for operators. Used by `doctor` and the seed command, not by calls."""
+"""Diagnoses of dependencies, written for operators. Used by `doctor`, the seed command and the span exporter's log."""
 
 from __future__ import annotations
 

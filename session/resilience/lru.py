@@ -40,7 +40,7 @@ class Lru(Generic[Key, Value]):
         return key in self._values
 
     def peek(self, key: Key) -> Value | None:
-        """Returns the value or None, not marked as used: for bookkeeping, or if values expire in the order of `put`."""
+        """Returns the value or None without marking it as used, so that the values still expire in the order of `put`."""
         return self._values.get(key)
 
     def use(self, key: Key) -> Value | None:

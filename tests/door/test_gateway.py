@@ -137,7 +137,7 @@ async def test_of_500_sockets_of_one_customer_ten_are_open_and_others_are_let_in
     raise AssertionError("there never was room again")
 
 
-async def test_a_user_in_the_body_is_nobody(way: Way) -> None:
+async def test_user_stated_in_the_body_does_not_replace_the_proven_user(way: Way) -> None:
     """It reaches the agent as the customer wrote it, beside who has been proven; the agent refuses it by name."""
     token = await way.token("demo-user-1")
     async with websocket(way.port, path="/", subprotocols=(PROTOCOL, token)) as socket:

@@ -169,7 +169,7 @@ def test_what_is_added_is_no_difference() -> None:
     assert differences(BEFORE, now) == []
 
 
-def test_an_argument_and_a_setting_with_an_alias_are_no_difference() -> None:
+def test_renamed_argument_or_setting_with_an_alias_is_compatible() -> None:
     now = copy.deepcopy(BEFORE)
     _arguments(now)["properties"]["limit"] = _arguments(now)["properties"].pop("max_results")
     now["settings"].remove("MANGA_PORT")

@@ -158,7 +158,7 @@ def test_the_server_is_ready_with_the_shops_titles(shop: Serving) -> None:
         ("tea rooms", {"tea rooms"}),
     ],
 )
-async def test_a_theme_is_found_by_the_shops_words_and_everybodys(query: str, tags: set[str], client: OfSdk) -> None:
+async def test_theme_is_found_by_the_shops_synonyms_and_by_its_tag(query: str, tags: set[str], client: OfSdk) -> None:
     """Synonyms of the shop's own file, and a tag that no file knows, by its own name."""
     titles = found(await client.call("search_manga_catalog", {"query": query, "max_results": 10}))
     assert len(titles) == 10

@@ -24,7 +24,7 @@ MORE = 10
 """Titles fetched beyond those to show. Rarely is more than one in three of a page sold out within a day."""
 PENDING = "pending"
 PLACES = "places"
-"""Key of the cards' 1-based positions after the offset, for callers that show fewer cards. Not sent to the model."""
+"""Key of the shown cards' 1-based positions among the cards checked, counted from the offset. Not sent to the model."""
 SOLD_OUT = "Matching titles cannot be bought like this at the moment."
 UNCHECKED = "Stock and price could not be checked now: these are as last recorded, so do not promise them."
 

@@ -95,7 +95,7 @@ def _with_remembered(want: Want, told: Remembered) -> Want:
 
 
 async def _describe_likeness(context: ToolContext, reading: Reading) -> str:
-    """Returns query text for titles like the first named one; the reading's text if its name does not come in time."""
+    """Returns "manga like NAME" for the first title of `reading.like`; `reading.text` if no name is read in time."""
     names = await context.store.names.read_names(reading.like[:1], context.store.titles, context.deadline)
     return f"manga like {names[reading.like[0]]}" if names else reading.text
 

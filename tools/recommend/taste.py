@@ -90,7 +90,7 @@ def searched_tags(searches: Sequence[Event], now: datetime) -> dict[str, float]:
 
 
 def reader_of(customer: CustomerTaste) -> ReaderQuery:
-    """Builds the catalogue query of this customer's taste, without any wish."""
+    """Builds a catalogue query from this customer's taste alone, without requested themes, mood or conditions."""
     liked = tuple(WeighedTitle(each.title, each.weight) for each in customer.known)
     known = tuple(dict.fromkeys((*customer.owned, *(each.title.title_id for each in customer.known))))
     return ReaderQuery(limit=0, liked=liked, disliked=customer.disliked, themes=customer.searched, known=known)

@@ -90,7 +90,7 @@ def _digital(order: Order, today: date) -> str:
 
 
 def _waiting_for(lines: Collection[OrderLine]) -> str | None:
-    """Returns the status of lines that wait, since an order leaves as a whole; None if no line waits."""
+    """Returns "preordered" if a line is, else "backordered" if one is, else None: an order is sent complete."""
     waits = {WAITS[line.supply] for line in lines if line.supply in WAITS}
     return "preordered" if "preordered" in waits else next(iter(waits), None)
 

@@ -105,7 +105,7 @@ def _in_currency(said: str, language: Language, currency: Currency) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A skill. `frontmatter`: the parsed front matter of its file; `head`: its lines."""
+    """A skill. `frontmatter`: the parsed front matter of its file; `head`: the same as text, with its `---` lines."""
 
     frontmatter: Json
     head: str

@@ -22,7 +22,7 @@ from tools.store.search.text.characters import has_cjk, normalise
 from tools.store.search.text.tokens import words
 
 _ENOUGH = 5
-"""Content words from which on a text is full evidence; a shorter one counts in proportion."""
+"""Number of content words from which a text is full evidence; fewer words are proportionally weaker evidence."""
 _LETTERS_A_WORD = 2.5
 """Japanese characters that count as one word: the text has no spaces."""
 _BEGINNING = 500

@@ -96,7 +96,7 @@ class Backend:
                 pause = self._policy.retry.pause(number)
                 if isinstance(failure, Throttled) or not self._may_repeat(number, pause, deadline):
                     if self.breaker.state is not BreakerState.CLOSED:  # the breaker admits no call sooner
-                        failure.retry_after_ms = max(failure.retry_after_ms or 0, self._rest_ms())
+                        failure.retry_after_ms = max(failure.retry_after_ms or 0, self._retry_after_ms())
                     raise
             await asyncio.sleep(pause)
         raise AssertionError("unreachable: the last attempt returns or raises")
@@ -125,7 +125,7 @@ class Backend:
             raise CircuitOpen(
                 f"The {self.name} backend is left alone for a moment after failures.",
                 dependency=self.name,
-                retry_after_ms=self._rest_ms(),
+                retry_after_ms=self._retry_after_ms(),
             )
 
     def _count(self, error: BaseException, spent: AttemptTime, era: int) -> None:
@@ -142,7 +142,7 @@ class Backend:
         else:
             self.breaker.record_failure(era, fault)
 
-    def _rest_ms(self) -> int:
+    def _retry_after_ms(self) -> int:
         """Returns the milliseconds until the breaker may admit a call: the rest of its pause, or the limit of a probe."""
         if self.breaker.state is BreakerState.OPEN:
             return self.breaker.retry_after_ms()

@@ -353,7 +353,7 @@ async def _watch(response: SingleResponse, receive: Receive, task: asyncio.Task[
 
 
 def _plain_request(posted: Posted) -> Json | None:
-    """Returns the message if it is a call or list without further members; JSON that only the SDK can read is left to it."""
+    """Returns a plain tools/call or tools/list request; None for any other message, which the SDK then handles."""
     message, number = posted.message, posted.number
     if message is None or not posted.is_strict or message.keys() != {"jsonrpc", "id", "method", "params"}:
         return None

@@ -29,9 +29,9 @@ class SessionRouter:
         return secrets.token_hex(16)
 
     def wrap_messages(self, own: ASGIApp, read: Read) -> ASGIApp:
-        """Wraps the application for messages to SSE streams; among several processes, to forward messages of the others."""
+        """Returns the app for SSE messages; with several processes, one that forwards messages for their sessions."""
         return own
 
     def wrap_sessions(self, own: ASGIApp, read: Read) -> ASGIApp:
-        """Wraps the application for Streamable HTTP; among several processes, to forward requests of the others."""
+        """Returns the app for Streamable HTTP; with several processes, one that forwards requests of their sessions."""
         return own

@@ -40,8 +40,8 @@ def holder_of(scope: Scope) -> str:
 
 
 def customer_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Returns the user or session that the headers of a request state, b"" without one. It is unverified, and only divides
-    what its holder has."""
+    """Returns the user or session stated in the headers, b"" if none is. It is unverified: it only divides the slots of
+    one holder among its customers."""
     stated = {name: value for name, value in headers if name in STATED_IN_HEADERS}
     return next((stated[name][:LONGEST_CUSTOMER] for name in STATED_IN_HEADERS if name in stated), b"")
 
@@ -78,10 +78,10 @@ P = TypeVar("P", bound=Slot)
 
 
 class Slots(Generic[P]):
-    """At most `most` slots; a single holder may have them all. When all are taken, a new one displaces
+    """At most `most` slots; a single holder may have them all. When all are taken, a new slot displaces
 
-    - at once, a slot of the holder with the most, if that has more than the new one's holder would have (max-min fairness),
-      else of the same holder's customer with the most, by the same rule: an idle slot first, the least recently used first;
+    - at once, a slot of the holder with the most, if that is more than the new slot's holder would have (max-min fairness);
+    - else, by the same rule, one of another customer of the same holder; both idle first, then least recently used first;
     - else a slot that was idle for `idle_seconds`, or never used for `unused_seconds`.
     """
 

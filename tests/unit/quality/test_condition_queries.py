@@ -56,7 +56,7 @@ def test_every_judged_query_has_conditions_or_named_titles(queries: list[Query])
     assert all(bool(query.where.titles) is (query.kind == NAMES) for query in queries)
 
 
-def test_a_third_of_each_kind_and_language_is_locked_by_the_hash_of_its_id(queries: list[Query]) -> None:
+def test_third_of_the_queries_of_each_kind_and_language_is_locked_by_their_ids(queries: list[Query]) -> None:
     strata: dict[tuple[str, str], list[Query]] = defaultdict(list)
     for query in queries:
         strata[query.kind, query.lang].append(query)

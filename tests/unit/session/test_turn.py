@@ -51,7 +51,7 @@ def test_turn_with_100_ms_or_less_left_is_exhausted(left: int, exhausted: bool) 
     assert turn_with(left).exhausted is exhausted
 
 
-def test_turn_shadows_expire_and_are_bounded() -> None:
+def test_local_copies_of_turns_expire_and_are_bounded() -> None:
     clock = HandClock(0.0)
     shadows = LocalTurns(clock, capacity=2)
     for key in ("a", "b", "c"):

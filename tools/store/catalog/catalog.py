@@ -254,8 +254,8 @@ class TitlesWithoutAdult:
 
 
 class StockWithoutAdult:
-    """Stock without adult titles. Its rows have ids only, so each title is read once through `titles`, which must not leave
-    out adult ones. A title that cannot be read stays unanswered."""
+    """Stock without adult titles. Stock rows do not tell which are adult, so each title is read once through `titles`,
+    which must not leave out adult ones. A title that cannot be read stays unanswered."""
 
     def __init__(self, port: StockPort, titles: TitleReader, capacity: int = 50_000) -> None:
         self._port, self._titles = port, titles

@@ -161,8 +161,8 @@ def profile_of(query: ReaderQuery, rarity: Rarity) -> Profile:
     return Profile(
         tags=tags,
         disliked=_vector(disliked, rarity, max(1.0, len(disliked))),
-        readerships=_shares(liked, lambda title: [title.genre], mass),
-        magazines=_shares(liked, lambda title: [title.magazine], mass),
+        readerships=_share_by_value(liked, lambda title: [title.genre], mass),
+        magazines=_share_by_value(liked, lambda title: [title.magazine], mass),
         authors=_authors(liked),
         years=_years(liked, mass),
         fame=sum(each.weight * prior(each.title) for each in liked) / told if told else None,
@@ -178,7 +178,9 @@ def _vector(liked: Iterable[WeighedTitle], rarity: Rarity, mass: float) -> dict[
     return dict(total)
 
 
-def _shares(liked: Iterable[WeighedTitle], values: Callable[[Title], Iterable[str | None]], mass: float) -> dict[str, float]:
+def _share_by_value(
+    liked: Iterable[WeighedTitle], values: Callable[[Title], Iterable[str | None]], mass: float
+) -> dict[str, float]:
     total: dict[str, float] = defaultdict(float)
     for each in liked:
         for value in dict.fromkeys(values(each.title)):
@@ -208,8 +210,8 @@ _LEAST_FAME = np.float32(0.02)
 
 
 class Taste:
-    """Scores the titles in columns for a reader. Read only after construction; safe to share between threads. `spell`
-    converts an author's name to its key in the columns."""
+    """Scores the titles of `columns` by a reader's taste. Never changes after construction, so threads may share it.
+    `spell` converts an author's name to its key in the columns."""
 
     def __init__(
         self, columns: Columns, rarity: Rarity, weights: TasteWeights, spell: Callable[[str], str] = lambda name: name

@@ -117,7 +117,7 @@ def test_pronoun_or_reason_refuses_the_theme_of_an_earlier_clause(said: str, kep
 
 
 @cases("said", ["完結してるやつじゃないと嫌", "紙じゃないと無理", "2010年以降じゃないとだめ"])
-def test_refusal_of_all_else_is_a_requirement(said: str) -> None:
+def test_refusing_everything_but_one_thing_requires_it(said: str) -> None:
     found = read(said, READER).conditions
     assert found in (Conditions(statuses=(Status.FINISHED,)), Conditions(format="physical"), Conditions(years=Range(2010)))
 

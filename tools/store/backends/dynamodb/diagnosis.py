@@ -29,7 +29,7 @@ _NO_BACKUPS = ("UnknownOperationException", "ContinuousBackupsUnavailableExcepti
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """A table compared with its definition. `problem`: the difference, for a person; None without one."""
+    """A table compared with its definition. `problem`: the difference in words; None if they agree."""
 
     name: str
     problem: str | None = None
@@ -38,7 +38,7 @@ class TableState:
 
 
 def client(address: DynamoAddress) -> Any:
-    """Returns a blocking client with short timeouts. Raises nothing for an absent endpoint."""
+    """Returns a blocking client with short timeouts. Does not connect yet, so an unreachable endpoint raises nothing."""
     config = Config(connect_timeout=2, read_timeout=10, retries={"mode": "standard", "total_max_attempts": 3})
     local = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
     session = boto3.Session()

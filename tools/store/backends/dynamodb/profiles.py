@@ -40,7 +40,7 @@ BATCH = 25
 """Most requests of one BatchWriteItem."""
 AT_ONCE = 8
 RETRY_SECONDS = 60.0
-"""Seconds for which a batch may be refused: an on-demand table doubles its throughput in minutes."""
+"""Timeout in seconds of a batch with all its retries, in which an on-demand table can gain throughput."""
 Progress = Callable[[int], None]
 
 

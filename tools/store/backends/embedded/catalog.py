@@ -165,7 +165,7 @@ class VectorSearch:
         finally:
             claim.release()
 
-    async def query(self, text: str, deadline: Deadline) -> Floats | None:
+    async def embed_query(self, text: str, deadline: Deadline) -> Floats | None:
         """Returns the query's vector; None if it is not there in time."""
         return await self._queries.embed_text(text, deadline) if self.ready else None
 
@@ -440,7 +440,7 @@ class EmbeddedCatalog:
         if self._vectors is None:
             return await self._run(deadline, partial(self._engine.search, query))
         with self._vectors.searching():
-            vector = await self._vectors.query(normalise(query.text), deadline)
+            vector = await self._vectors.embed_query(normalise(query.text), deadline)
             work = partial(self._engine.search, query, vector, self._vectors.vectors, wants_meaning=True)
             return await self._run(deadline, work)
 
@@ -461,7 +461,7 @@ class EmbeddedCatalog:
         if self._vectors is None:
             return ()
         with self._vectors.searching():
-            vector, vectors = await self._vectors.query(normalise(text), deadline), self._vectors.vectors
+            vector, vectors = await self._vectors.embed_query(normalise(text), deadline), self._vectors.vectors
             if vector is None or vectors is None:
                 return None
             return await self._run(deadline, partial(self._engine.nearest, vector, vectors, limit))

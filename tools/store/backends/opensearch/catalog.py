@@ -208,8 +208,8 @@ class OpenSearchCatalog:
         return page
 
     def _learn_names(self, answer: Answer, asked: Mapping[str, ExactName], index: str) -> dict[str, NameMatches]:
-        """Reads the answer to `aggregate_names(asked)` and caches it for the index that answered, else for `index`. Raises
-        LookupError, TypeError and ValueError for a malformed answer."""
+        """Reads the answer to `aggregate_names(asked)` and caches the matches under the index named in it, else under
+        `index`. Raises LookupError, TypeError and ValueError for a malformed answer."""
         found = called_from(answer, asked)
         answered = index_of(answer)
         self._state.note_index(answered)

@@ -37,7 +37,7 @@ class MalformedAnswer(ValueError):
 
 
 class IndexMissing(DependencyFailure):
-    """No index is behind the catalogue's alias: it was never loaded, or under another name."""
+    """The index asked for is missing. Behind the catalogue's alias: it was never loaded, or under another name."""
 
     def __init__(self) -> None:
         super().__init__("The index of the catalogue is not there.", dependency=_DEPENDENCY)

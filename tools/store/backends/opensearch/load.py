@@ -59,7 +59,7 @@ Json = dict[str, Any]
 
 
 class TitleRefused(DependencyFailure):
-    """The cluster rejected a document itself, and would again."""
+    """The cluster rejected a document for another reason than overload, so sending it again would hardly help."""
 
 
 class Bulk:

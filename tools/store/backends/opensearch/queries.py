@@ -111,8 +111,8 @@ def lexical(parsed: ParsedQuery, allowed: Sequence[Json], size: int, asked: Cond
 
 
 def anchor(name: str, aliases: Sequence[str]) -> Json:
-    """Returns the search for titles that may be called `name` or one of `aliases` (sound keys), with all data that a further
-    search from one of them needs."""
+    """Returns the search for titles that may be called `name` or one of `aliases` (sound keys). Its hits have all the
+    fields that the search for similar titles or works by the same author needs."""
     called = search(titles_named([sound_key(name), *aliases], name, readings(name)), [], RECALL // 4)
     return {**called, **columns(*FOUND), "stored_fields": [], "_source": ["direction"]}
 

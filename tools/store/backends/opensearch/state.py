@@ -97,7 +97,7 @@ class Statistics:
         return sum(self._idf(term) for term in terms if self._found.peek(term)) / asked if asked else 0.0
 
     def _idf(self, *terms: str) -> float:
-        """Returns the idf of one term, or of several that translate one word and count as often as all of them."""
+        """Returns the idf of one term, or of several translations of one word, whose frequencies are added."""
         found = min(self.titles, sum(self._found.use(term) or 0 for term in terms))
         return math.log(1.0 + (self.titles - found + 0.5) / (found + 0.5))
 

@@ -57,7 +57,7 @@ class AliasTable:
         return cls(table)
 
     def expand(self, text: str) -> tuple[str, ...]:
-        """Returns the names of which the whole text, or a long enough word of it, is a nickname."""
+        """Returns sound keys of the names that the whole text is a nickname of or, if none, that its longer words are."""
         whole = self.names.get(sound_key(text))
         if whole is not None:
             return whole
@@ -196,9 +196,9 @@ def _content(subject: str, genre: str | None) -> str:
 
 
 def _keys(text: str, subject: str) -> tuple[str, ...]:
-    """Returns the sound keys of the subject and of the whole text; a Latin subject also as typed, since folding moves the
-    letters of a typo, without a last number, often a volume's ("One Piece 112"), and without its author, whose name may be
-    misspelt as well ("berzerk by kentaro mura")."""
+    """Returns the sound keys of the subject, of the whole text, of the subject without a last number, often a volume's
+    ("One Piece 112"), and without its author, whose name may be misspelt as well ("berzerk by kentaro mura"). A Latin
+    subject is added as typed too, since sound keys move the letters of a typo."""
     beside = _BESIDE_ITS_AUTHOR.match(subject)
     asked = (subject, VOLUME.sub(" ", text), _LAST_NUMBER.sub("", subject), *((beside["name"],) if beside else ()))
     plain = "".join(c for c in subject if c.isalnum()) if subject.isascii() else ""

@@ -232,8 +232,8 @@ def score_meaning(meaning: Floats, headline: Floats, w: Weights) -> Floats:
 
 
 def _is_out_of_catalogue(query: ParsedQuery, e: Evidence, w: Weights) -> bool:
-    """True if the query is foreign to the catalogue: most of its idf mass is in words that no title has, and no passage is
-    near to it in meaning.
+    """True if the query is foreign to the catalogue: about half or more of its idf mass is in words that no title
+    has, and no passage is near to it in meaning.
 
     "Harry Potter and the Goblet of Fire" shares fire with many stories, and is none of them. A query translated by a
     dictionary always has words that some title has; for it the meaning alone decides.

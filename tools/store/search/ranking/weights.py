@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weights, tuned on a judged set (`make quality`). Scores and similarities are from 0 to 1."""
+    """The weights, tuned on a judged set (`make quality`). Similarities are from 0 to 1; scores may slightly exceed 1."""
 
     # Names: the query is the title's name.
     name_threshold: float = 0.66

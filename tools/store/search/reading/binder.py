@@ -22,7 +22,7 @@ _MOST_BETWEEN = 4
 _MOST_OPERATORS = 8
 """Most operators of a chain: nobody says more in a row."""
 _MOST_ITEMS = 40
-"""Most items of a text: nobody states more."""
+"""Maximum number of items read from one text; nobody states more."""
 _NO_ENTRY = Entry(Is.GLUE)
 _OUT = Entry(Is.OPERATOR, sense=Sense.REFUSE, side="after", name="after")
 _FREED = {"shorter": "length", "longer": "length", "newer": "time", "older": "time", "cheaper": "price"}
@@ -789,7 +789,7 @@ class Binder:
         bare = all(each.sense is Sense.NOT for each in scope.operators)
         if bare and not scope.strong:
             return
-        if bare and not self._at_end(scope.to, i):
+        if bare and not self._has_only_fillers_between(scope.to, i):
             return
         self._bind_back(scope)
 
@@ -806,5 +806,5 @@ class Binder:
         earlier = [item for item in stated if item.segment < segment]
         return earlier[-1] if earlier else None
 
-    def _at_end(self, start: int, end: int) -> bool:
+    def _has_only_fillers_between(self, start: int, end: int) -> bool:
         return all(self._tokens[k].kind in (Is.GLUE, Is.OPERATOR) for k in range(start + 1, min(end, len(self._tokens))))

@@ -36,7 +36,7 @@ _TAKEN_FOR_GRANTED = ("shonen",)
 _OF_HOUSES = tuple(
     map(sound_key, ("media", "comics", "entertainment", "press", "publishing", "books", "manga", "publisher", "usa"))
 )
-"""Sounds of last words that are left out of a publisher's name: VIZ is VIZ Media."""
+"""Sound keys of last words that people omit from a publisher's name: VIZ stands for VIZ Media."""
 _FEWEST_CONSONANTS, _LONG_NAME, _DEAR = 3, 7, 20
 """Consonants of a name at least, and of one that may differ in one; look-ups that a comparison with all names counts for."""
 _NOT_KATAKANA = re.compile("[\u3400-\u9fff+]")
@@ -103,7 +103,7 @@ class MagazineNames:
         return word in self._begin or sound_key(word.replace("+", " plus").split(" ")[0]) in self._begin
 
     def may_hold(self, word: str) -> bool:
-        """True if a magazine's name may contain the word; always True for signs."""
+        """True if a magazine's name may contain the word; always True for signs and "and"."""
         return not word.isalnum() or word == "and" or word in self._within or sound_key(word) in self._within
 
     def of_text(self, letters: int) -> MagazineNames:
@@ -129,7 +129,7 @@ class MagazineNames:
         return tuple(each.name for each in found if each.spelled == found[0].spelled)
 
     def sharing(self, name: str, found: Sequence[str]) -> tuple[str, ...]:
-        """The magazines that share the last word of the ones `found` by a name of one word: "jump", ジャンプ."""
+        """Returns the magazines whose names have the last word of `found[0]`, if `name` is one word ("jump", ジャンプ)."""
         spelled = Spelled.of(name)
         if len(spelled.words) != 1 or spelled.period or not found:
             return ()

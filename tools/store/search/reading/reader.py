@@ -37,7 +37,7 @@ _AT_ONCE = 120
 _NO_TERMS = CatalogTerms({}, {})
 _MOST_SERIES = 4
 _MOST_STARTING, _MOST_WARMING, _WARM_AGAIN = 0.5, 5.0, 300.0
-"""Seconds that the catalogue has to tell its words at the start, beside the calls, and until it is asked again."""
+"""Seconds: timeouts for reading the catalogue's words at the start and in the background, and the refresh interval."""
 
 
 class Names(Protocol):

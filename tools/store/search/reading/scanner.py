@@ -141,7 +141,7 @@ class Scanner:
         return Token(start, end, meant, entries[0].kind, entries, cjk=True)
 
     def _stands(self, text: str, key: str, start: int, end: int) -> bool:
-        """True if the phrase is a word here: no part of a longer katakana word, and no single kanji of several."""
+        """True if the phrase is a whole word here: not part of a longer katakana word, nor one kanji of a compound."""
         written = text[start:end]
         if (
             _KATAKANA.match(written[-1])
