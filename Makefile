@@ -41,7 +41,7 @@ test: $(VENV)/.dev $(CLIENTS) ## the gate: all tests but those that are marked s
 	@$(PYTEST) -m "not slow" $(ARGS)
 
 test-all: $(VENV)/.dev $(CLIENTS) ## everything: the slow tests too, make example, make pod (an hour)
-	@$(PYTEST) $(ARGS)
+	@MANGA_TEST_EXEC=1 $(PYTEST) $(ARGS)
 	@$(MAKE) --no-print-directory types example pod ARGS=
 
 clients: $(CLIENTS) ## the environments of the clients that tests drive

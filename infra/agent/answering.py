@@ -24,7 +24,8 @@ from infra.agent.words import sentence, tell_known
 
 logger = logging.getLogger(__name__)
 
-MOST_CONVERSATIONS = 1000
+MOST_CONVERSATIONS, MOST_OF_ONE = 1000, 10
+"""Conversations that are kept, and those that one customer keeps while there are too many."""
 FIRST_WORDS_SECONDS = 0.8
 """Seconds without any words after which the customer is told that the agent is looking."""
 AGAIN_SECONDS = 0.1
@@ -110,17 +111,17 @@ class Answering:
             span.set_attribute(OUTCOME, speech.outcome)
 
     def _conversation(self, session: str, user: str | None) -> Conversation:
-        """Returns the conversation of a session. Beyond `MOST_CONVERSATIONS`, of those that are not in use the customer with
-        the most loses the one unused the longest."""
+        """Returns the conversation of a session. Beyond `MOST_CONVERSATIONS` those unused the longest are dropped, first of
+        customers with more than `MOST_OF_ONE`; those in use stay."""
         found = self._conversations.setdefault((session, user), Conversation())
         self._conversations.move_to_end((session, user))
-        quiet = [name for name, each in self._conversations.items() if not each.lock.locked() and each is not found]
-        held = Counter(user or session for session, user in self._conversations)
-        while quiet and len(self._conversations) > MOST_CONVERSATIONS:
-            name = max(quiet, key=lambda name: held[name[1] or name[0]])
-            held[name[1] or name[0]] -= 1
-            quiet.remove(name)
-            del self._conversations[name]
+        while len(self._conversations) > MOST_CONVERSATIONS:
+            quiet = [name for name, each in self._conversations.items() if not each.lock.locked() and each is not found]
+            if not quiet:
+                break
+            held = Counter(customer for _, customer in self._conversations if customer is not None)
+            crowded = (name for name in quiet if held[name[1]] > MOST_OF_ONE)
+            del self._conversations[next(crowded, quiet[0])]
         return found
 
 

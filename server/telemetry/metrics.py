@@ -45,7 +45,8 @@ LATE_SECONDS = 0.02
 MOST_VARIANTS = 50
 STATES = {BreakerState.CLOSED: 0, BreakerState.HALF_OPEN: 1, BreakerState.OPEN: 2}
 SCRAPES = Rate(20, 100)
-"""Times that the metrics are written anew."""
+"""The token bucket of how often each form of the metrics is written anew."""
+OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 
 
 class Metrics:
@@ -156,8 +157,8 @@ class Metrics:
     def text_for(self, accept: str) -> tuple[bytes, str]:
         """Returns the metrics and the content type that the Accept header asks for: OpenMetrics (with exemplars) or text.
         Over the rate `SCRAPES` they are the last ones: writing them keeps the event loop for several ms."""
-        encode, content_type = choose_encoder(accept)
-        if content_type not in self._texts or self._scrapes.wait_ms("") == 0:
+        encode, content_type = choose_encoder(OPENMETRICS if "application/openmetrics-text" in accept else "")
+        if content_type not in self._texts or self._scrapes.wait_ms(content_type) == 0:
             self._texts[content_type] = encode(self.registry)
         return self._texts[content_type], content_type
 

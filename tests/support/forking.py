@@ -58,7 +58,9 @@ class Forks:
             if self._orders is None:
                 self._orders = self._open()
             socket.send_fds(self._orders, [json.dumps(order).encode()], files)
-            return int(self._orders.recv(32))
+            answer = self._orders.recv(32)
+            assert answer, f"the process that forks has ended: {self._process}"
+            return int(answer)
 
     def _open(self) -> socket.socket:
         if ctypes.CDLL(None, use_errno=True).prctl(_ADOPT, 1) != 0:
@@ -90,7 +92,14 @@ def forked_servers() -> Iterator[None]:
     def execute_child(popen: Any, args: Any, executable: Any, preexec_fn: Any, *rest: Any) -> None:
         close_fds, pass_fds, folder, env, startupinfo, flags, shell, *pipes = rest[:13]
         environment = dict(os.environ if env is None else env)
-        if not _is_server(args, folder, environment) or shell or pass_fds or executable not in (None, sys.executable):
+        unusual = preexec_fn not in (None, heed_signals) or (*rest[14:18], *rest[19:]) != (None, None, None, -1, -1)
+        if (
+            not _is_server(args, folder, environment)
+            or shell
+            or pass_fds
+            or unusual
+            or executable not in (None, sys.executable)
+        ):
             plainly(popen, args, executable, preexec_fn, *rest)
             return
         own = rest[18]  # start_new_session
@@ -107,6 +116,11 @@ def forked_servers() -> Iterator[None]:
     finally:
         subprocess.Popen._execute_child = plainly  # type: ignore[attr-defined]
         forks.close()
+
+
+def heed_signals() -> None:
+    """A shell starts what it puts into the background with SIGINT ignored, every child inherits that, and make heeds it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _is_server(args: Any, folder: Any, environment: Mapping[str, str]) -> bool:

@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from tests.support.forking import heed_signals
+
 ROOT = Path(__file__).resolve().parents[2]
 LISTENING = re.compile(r"listening on http://127\.0\.0\.1:(\d+)")
 START_SECONDS = 45.0
@@ -154,11 +156,6 @@ class Process:
         await asyncio.gather(self._reading, return_exceptions=True)
 
 
-def _heed_signals() -> None:
-    """A shell starts what it puts into the background with SIGINT ignored, every child inherits that, and make heeds it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 @asynccontextmanager
 async def run(
     *command: str,
@@ -180,7 +177,7 @@ async def run(
         stdout=stdout,
         stderr=asyncio.subprocess.PIPE,
         start_new_session=True,
-        preexec_fn=_heed_signals,
+        preexec_fn=heed_signals,
         limit=2**22,
     )
     own = Process(process)

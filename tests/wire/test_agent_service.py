@@ -186,6 +186,10 @@ kept = answering._conversation("first", "modest")
 for number in range(MOST_CONVERSATIONS + 5):
     answering._conversation(f"greedy-{number}", "greedy")
 assert answering._conversation("first", "modest") is kept
+second = answering._conversation("second", "modest")
+answering._conversation("another", "somebody")
+assert answering._conversation("first", "modest") is kept
+assert answering._conversation("second", "modest") is second
 for number in range(MOST_CONVERSATIONS):
     answering._conversation(f"anonymous-{number}", None)
 assert answering._conversation("first", "modest") is not kept

@@ -33,8 +33,8 @@ LOGGER = "uvicorn.websocket"
 
 class WebSocketConnection(CountedConnection, WSProtocol):
     """A WebSocket whose messages have to be complete, and answers read, within the time limits of requests. Bytes are parsed
-    in slices, one per round of the event loop, and no faster than the leaky bucket allows (backpressure). A client that
-    connects again goes on with the bucket of the connection before."""
+    in slices, one per round of the event loop, and no faster than the leaky bucket allows (backpressure). A new
+    connection begins with the fullest bucket of its address: to connect anew brings no new burst."""
 
     def __init__(self, *args: Any, unfinished: UnfinishedMessages, buckets: Lru[str, float], **named: Any) -> None:
         super().__init__(*args, **named)
@@ -56,7 +56,7 @@ class WebSocketConnection(CountedConnection, WSProtocol):
 
     def handle_connect(self, event: Request) -> None:
         self._caller = self.client[0] if self.client else ""
-        self._empty_at = self._buckets.use(self._caller) or 0.0
+        self._empty_at = min(self._buckets.use(self._caller) or 0.0, self.loop.time() + BURST_SECONDS)
         super().handle_connect(event)
 
     def data_received(self, data: bytes) -> None:

@@ -4,8 +4,8 @@ right: each answer is what a bookseller would give; honest: not so, and the answ
 nothing with a note; wrong: the rest; inverted: wrong, and most of the answers are what was refused.
 
 The sets were written by people who had seen neither the code nor its tests. Half of the first is `locked`, half of the fourth
-`sealed`, half of the fifth `shut`, half of the sixth `closed`: measured and never looked at, and their text is never printed. Each later set came when
-those before it had been learnt from, and was read after its first figures.
+`sealed`, half of the fifth `shut`, half of the sixth `closed`: measured and never looked at, and their text is never printed.
+Each later set came when those before it had been learnt from, and was read after its first figures.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ def main() -> int:
         "--part",
         choices=PARTS,
         default="open",
-        help="locked, sealed, shut: measured, never looked at; second to fifth: written later",
+        help="locked, sealed, shut, closed: measured, never looked at; second to sixth: written later",
     )
     parser.add_argument("--catalog", choices=sorted(CATALOGUES), default="demo")
     parser.add_argument("--cache-dir", type=Path, default=None)

@@ -32,12 +32,10 @@ _OPENERS = words_of("openers")
 """English words that begin another wish."""
 _MILDER = words_of("milder")
 _PARTED, _PARTICLES, _RELATIVES = words_of("parted"), words_of("particles"), words_of("relatives")
-_INSISTS = words_of("insists")
 _LISTING = ("exclud", "omit", "remov", "filter", "ban", "avoid", "skip")
 _NOUNS = ("なし", "無", "じゃ", "では", "でな", "ナシ")
 """Japanese negations of nouns; the others negate verbs."""
 _JOINS_ALL = words_of("joins")
-_THINGS = words_of("things")
 _OBJECTS, _SUMS = words_of("objects"), words_of("sums")
 _REASONS, _POINTERS, _DEGREES = words_of("reasons"), words_of("pointers"), words_of("degrees")
 """Words that end why something is so, those that point back to what was named, and those between "too" and its fact."""
@@ -93,6 +91,8 @@ def _outer(operator: Entry, inner: tuple[Stance, str] | None) -> tuple[Stance, s
     stance, negated = inner or (None, "")
     plain = stance is None or (stance is Stance.WANTED and negated != "twice")
     match operator.sense:
+        case Sense.REFUSE if stance is not None and negated == "unless":  # じゃないと嫌, 抜きじゃないと無理
+            return (stance, "")
         case Sense.NOT | Sense.REFUSE if stance is Stance.REFUSED and negated:  # "nothing except horror" is horror
             return (Stance.WANTED, "twice")
         case Sense.NOT:
@@ -100,8 +100,6 @@ def _outer(operator: Entry, inner: tuple[Stance, str] | None) -> tuple[Stance, s
             if freed or stance is Stance.REFUSED:
                 return (Stance.FREE, "")
             return (Stance.REFUSED, "bare" if plain else "")
-        case Sense.REFUSE if stance is Stance.REQUIRED and negated == "unless":  # じゃないと嫌
-            return (stance, "")
         case Sense.REFUSE:
             return (Stance.REFUSED, "except" if operator.name == "except" else "")
         case Sense.FREE if operator.name == "need" and negated == "shown":  # "need not be shown" is no freedom
@@ -455,8 +453,8 @@ class Binder:
 
     def _accepts(self, scope: Chain, item: Item) -> bool:
         if not scope.objects:
-            insists = [token.text for token in self._tokens[scope.to + 2 : scope.to + 3]]  # "never, ever"
-            return len(scope.words) <= _MOST_BETWEEN and (not scope.comma or not _INSISTS.isdisjoint(insists))
+            said = [token.text for token in self._tokens[scope.to + 1 : scope.to + 3]]
+            return len(scope.words) <= _MOST_BETWEEN and (not scope.comma or said == [",", "ever"])
         last = scope.objects[-1]
         if scope.operators[-1].name == "sign":  # "-isekai fantasy"
             return False
@@ -690,7 +688,7 @@ class Binder:
             if item.chain is not None and item.chain.stance is not Stance.WANTED:
                 break
             if not found:
-                if item.segment != self._segment and not (self._reaches(item.segment) or self._is_topic(item)):
+                if item.segment != self._segment and not self._reaches(item.segment):
                     break
                 found.append(item)
                 continue
@@ -739,14 +737,6 @@ class Binder:
             return False
         return self._condition == segment or (segment == self._segment - 1 and not self._spoken)
 
-    def _is_topic(self, item: Item) -> bool:
-        """True if the Japanese sentence is about the item, which reasons follow: 戦争ものは祖父を思い出すので避けたい."""
-        if self._has_items(self._segment) or not item.token.cjk:
-            return False
-        marks = [token.text for token in self._tokens[item.at + 1 : item.at + 3] if token.text not in _THINGS]
-        rest = self._tokens[item.at + 1 : len(self._segments)]
-        return marks[:1] == ["は"] and not any(token.kind is Is.BREAK and token.entries[0].name == "stop" for token in rest)
-
     def _has_items(self, segment: int) -> bool:
         return any(item.segment == segment for item in self._items)
 
@@ -778,9 +768,6 @@ class Binder:
             return
         if scope.stance not in (Stance.REFUSED, Stance.FREE):
             return
-        if scope.strong and (meant := self._pointed_at(scope)) is not None:
-            self._bind(scope, meant)
-            return
         if scope.words or any(each.sense is Sense.KNOWN for each in scope.operators):
             return  # "haven't seen any" refuses nothing
         following = self._tokens[scope.to + 1].text if scope.to + 1 < len(self._tokens) else ""
@@ -792,19 +779,6 @@ class Binder:
         if bare and not self._has_only_fillers_between(scope.to, i):
             return
         self._bind_back(scope)
-
-    def _pointed_at(self, scope: Chain) -> Item | None:
-        """Returns the item of an earlier clause that an English pronoun behind the operator stands for: "Robots? My wife
-        banned them", "time travel makes my head hurt, sci-fi without that"."""
-        following = self._tokens[scope.to + 1] if scope.to + 1 < len(self._tokens) else None
-        if following is None or following.text not in _POINTERS or self._tokens[scope.at - 1].text in _RELATIVES:
-            return None
-        segment = self._segments[scope.at]
-        stated = [item for item in self._items if item.fact is not None and item.matter != "person"]
-        if not self._ends_clause(scope.to + 1) and any(item.segment == segment for item in stated):
-            return None
-        earlier = [item for item in stated if item.segment < segment]
-        return earlier[-1] if earlier else None
 
     def _has_only_fillers_between(self, start: int, end: int) -> bool:
         return all(self._tokens[k].kind in (Is.GLUE, Is.OPERATOR) for k in range(start + 1, min(end, len(self._tokens))))

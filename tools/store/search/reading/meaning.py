@@ -423,9 +423,8 @@ class Meaning:
             self.along.append((fact.against[0] if fact.against else "", frozenset((*fact.against, *fact.also))))
             self.welcome.update(fact.against)
             self.endorsed.update(fact.against[:1])
-            refused = {
-                o.fact.against[0] for o in self.bound.items if o.stance is Stance.REFUSED and o.fact and o.fact.against
-            }
+            facts = [each.fact for each in self.bound.items if each.stance is Stance.REFUSED]
+            refused = {tag for other in facts if other for tag in other.against}
             freed = tuple(tag for tag in (*fact.against, *fact.also) if tag in fact.against[:1] or tag not in refused)
             return self._free(item, Freedom(unneeded=Conditions(without_tags=freed)))
         if not self._is_asked(item):
