@@ -119,7 +119,7 @@ class Answering:
             quiet = [name for name, each in self._conversations.items() if not each.lock.locked() and each is not found]
             if not quiet:
                 break
-            held = Counter(customer for _, customer in self._conversations if customer is not None)
+            held = Counter[str | None](customer for _, customer in self._conversations if customer is not None)
             crowded = (name for name in quiet if held[name[1]] > MOST_OF_ONE)
             del self._conversations[next(crowded, quiet[0])]
         return found
