@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import inspect
 import json
 import os
 import runpy
@@ -16,7 +17,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -38,6 +39,11 @@ IMPORTED = (
 )  # fmt: skip
 PYTHONS_OWN = ("PYTHON", "OTEL_", "LD_", "COV_", "OPENBLAS_", "MALLOC_")
 """Beginnings of variables that are read while Python starts or the server is imported."""
+PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
+USUAL = {
+    "executable": None, "pass_fds": (), "shell": False, "gid": None, "gids": None, "uid": None, "umask": -1, "process_group": -1,
+}  # fmt: skip
+"""Arguments of `Popen` that a fork does not obey, where they are not given."""
 _ADOPT = 36
 """PR_SET_CHILD_SUBREAPER of prctl(2): what loses its parent becomes a child of this process."""
 _MOST_BYTES = 2**18
@@ -52,7 +58,7 @@ class Forks:
         self._orders: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self, order: Mapping[str, Any], files: tuple[int, int, int]) -> int:
+    def start(self, order: Mapping[str, Any], files: Sequence[int]) -> int:
         """Returns the pid of a new child whose standard input, output and error are the `files`."""
         with self._lock:
             if self._orders is None:
@@ -87,28 +93,28 @@ class Forks:
 def forked_servers() -> Iterator[None]:
     """Has every `subprocess.Popen` of this process, asyncio's too, start servers by forks within the block."""
     plainly: Callable[..., None] = subprocess.Popen._execute_child  # type: ignore[attr-defined]
-    forks = Forks()
+    names, forks = inspect.signature(plainly), Forks()
 
-    def execute_child(popen: Any, args: Any, executable: Any, preexec_fn: Any, *rest: Any) -> None:
-        close_fds, pass_fds, folder, env, startupinfo, flags, shell, *pipes = rest[:13]
-        environment = dict(os.environ if env is None else env)
-        unusual = preexec_fn not in (None, heed_signals) or (*rest[14:18], *rest[19:]) != (None, None, None, -1, -1)
-        if (
-            not _is_server(args, folder, environment)
-            or shell
-            or pass_fds
-            or unusual
-            or executable not in (None, sys.executable)
-        ):
-            plainly(popen, args, executable, preexec_fn, *rest)
+    def execute_child(*given: Any) -> None:
+        asked = names.bind(*given).arguments
+        environment = dict(os.environ if asked["env"] is None else asked["env"])
+        unusual = asked["preexec_fn"] not in (None, heed_signals) or any(
+            asked[name] != value for name, value in USUAL.items()
+        )
+        if unusual or not _is_server(asked["args"], asked["cwd"], environment):
+            plainly(*given)
             return
-        own = rest[18]  # start_new_session
-        hangs_up = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
-        order = {"arguments": args[3:], "environment": environment, "session": bool(own), "hangs_up": hangs_up}
-        given = (pipes[0], pipes[3], pipes[5])
-        popen.pid = forks.start(order, tuple(each if each != -1 else i for i, each in enumerate(given)))  # type: ignore[arg-type]
+        order = {
+            "arguments": asked["args"][3:],
+            "environment": environment,
+            "session": asked["start_new_session"],
+            "hangs_up": signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN,
+        }
+        popen = asked["self"]
+        ends = [asked[name] for name in ("p2cread", "c2pwrite", "errwrite")]
+        popen.pid = forks.start(order, [i if each == -1 else each for i, each in enumerate(ends)])
         popen._child_created = True
-        popen._close_pipe_fds(*pipes)
+        popen._close_pipe_fds(*(asked[name] for name in PIPES))
 
     subprocess.Popen._execute_child = execute_child  # type: ignore[attr-defined]
     try:
