@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.cases import cases
 from tests.support.named_catalog import NamedCatalog
 from tests.support.reading import a_reader, read
-from tools.store.models import Audience, Conditions, Range, Status, Title
+from tools.store.models import Audience, Author, Conditions, Range, Status, Title
 from tools.store.search.reading.reader import LONGEST, Reader
 from tools.store.search.reading.reading import Reading
 from tools.store.search.reading.tables import data_of, phrases
@@ -125,6 +125,20 @@ def test_refusing_everything_but_one_thing_requires_it(said: str, meant: Conditi
 )
 def test_refusal_of_something_else_leaves_the_theme_of_an_earlier_clause(said: str) -> None:
     assert not read(said, READER).conditions.without_tags
+
+
+@cases(
+    ("said", "statuses"),
+    [("nothing cancelled", 3), ("dropped series", 1), ("discontined series", 1), ("cancel that", 0), ("abandon romance", 0)],
+)
+def test_bare_verb_of_a_participle_states_no_status(said: str, statuses: int) -> None:
+    assert len(read(said, READER).conditions.statuses) == statuses
+
+
+def test_operator_between_two_names_parts_them() -> None:
+    names = (Title("t-1", en="Monster", authors=(Author("Urasawa, Naoki"),)), Title("t-2", en="Pluto"))
+    found = read("by Naoki Urasawa, not Monster", a_reader(names)).conditions
+    assert (found.author, found.without_titles, found.without_authors) == ("Urasawa, Naoki", ("t-1",), ())
 
 
 def test_only_this_one_refused_is_a_refusal() -> None:

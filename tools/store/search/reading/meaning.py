@@ -147,9 +147,11 @@ class Meaning:
         return doubted
 
     def _agree_on_names(self) -> None:
-        """Gives the names of a list the stance of its last: "I have read Bleach, Naruto and Monster"."""
+        """Gives the names of a list the stance of its last ("I have read Bleach, Naruto and Monster"), but where an operator
+        between them begins something else: "by Urasawa, not Monster"."""
         for item, later in reversed(list(itertools.pairwise(self.bound.items))):
-            listed = later.gap in ("comma", "join") and item.segment == later.segment
+            apart = later.chain is not None and item.at < later.chain.at < later.at
+            listed = later.gap in ("comma", "join") and item.segment == later.segment and not apart
             if listed and item.token.kind is later.token.kind is Is.NAMED and item.chain is None:
                 told = later.stance in (Stance.KNOWN, Stance.REFUSED) and item.stance is Stance.WANTED
                 item.stance = later.stance if told else item.stance

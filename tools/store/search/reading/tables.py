@@ -104,6 +104,10 @@ def _number_words() -> NumberWords:
     return NumberWords(data_of("en")["number"])
 
 
+_PARTICIPLE = re.compile("[a-z]+ed")
+"""A word that states something of a series ("dropped", "finished"), while its bare verb asks for something ("drop that")."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lexicon:
     """`latin`: stems of a phrase → what it is, `exact`: its very words; `starts`: the most words of a phrase that begins
@@ -141,7 +145,7 @@ class Lexicon:
             if key != "・" and all("\u30a1" <= each <= "\u30fc" for each in normalise(said)):
                 self.katakana.add(key)
             return
-        if exact:
+        if exact or (entry.fact is not None and entry.fact.matter == "statuses" and _PARTICIPLE.fullmatch(said)):
             _append(self.exact, " ".join(split_words(normalise(said))), entry)
         else:
             _append(self.latin, key, entry)
