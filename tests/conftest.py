@@ -8,17 +8,15 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from server.config.settings import DECLARED
+from tests.support import built_once as building
 from tests.support.alone import turn
 from tests.support.forking import forked_servers
 from tests.support.virtual_time import VirtualTimeLoop
-from tools.store.search.reading import reader
-from tools.store.search.reading.scanner import Scanner
 
 SLOW = {
     "tests/browser": "one card and one page say that the browser works",
@@ -56,19 +54,9 @@ def pytest_configure() -> None:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def scanners_once() -> Iterator[None]:
-    """A catalogue's words are folded once in a process: the scanner of equal ones is equal, and takes a fifth of a second."""
-    made: dict[str, Scanner] = {}
-    make = reader._scanner_of
-
-    def make_once(*parts: Any) -> Scanner:
-        key = repr(parts)
-        if key not in made:
-            made[key] = make(*parts)
-        return made[key]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reader, "_scanner_of", make_once)
+def built_once() -> Iterator[None]:
+    """Servers of this process share what they build of the same files (`tests/support/built_once.py`)."""
+    with building.built_once():
         yield
 
 

@@ -25,12 +25,8 @@ from threading import Lock
 from typing import Any
 
 from server.commands.cli import OPENTELEMETRY
-from tools.store.search.query.parser import AliasTable
-from tools.store.search.query.themes import ThemeTable
-from tools.store.search.reading.stances import Stances
-from tools.store.search.reading.tables import data_of
-from tools.store.search.text.readings import Dictionary
-from tools.store.tags import shipped
+from tests.support.built_once import build_those_of_the_demo, built_once
+from tools.store.backends.embedding import single_threaded_blas
 
 ROOT = Path(__file__).resolve().parents[2]
 IMPORTED = (
@@ -146,10 +142,8 @@ def fork_at_orders(orders: socket.socket) -> bool:
     os.environ |= OPENTELEMETRY
     for name in IMPORTED:
         import_module(name)
-    for table in (Dictionary.english_words, Stances.load, ThemeTable.load, AliasTable.load, shipped):
-        table()
-    for language in ("en", "ja"):
-        data_of(language)
+    single_threaded_blas()  # or threads would be forked
+    build_those_of_the_demo()
     gc.collect()
     gc.freeze()  # none of it is garbage of the children
     while True:
@@ -198,7 +192,6 @@ def _become(order: Mapping[str, Any], files: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    with socket.socket(fileno=int(sys.argv[1])) as given:
-        child = fork_at_orders(given)
-    if child:
-        runpy.run_module("server", run_name="__main__", alter_sys=True)
+    with socket.socket(fileno=int(sys.argv[1])) as given, built_once():
+        if fork_at_orders(given):
+            runpy.run_module("server", run_name="__main__", alter_sys=True)
