@@ -1,1 +1,1 @@
-"""The edge: settings, wiring, app, MCP handlers, the call pipeline and its stages, CLI."""
+"""The server: settings, wiring, transports, the call pipeline with its stages, and the command line."""

@@ -1,4 +1,4 @@
-"""The application's parts, and the environment that it is composed from by `server/wiring.py`."""
+"""The application's parts, and the external dependencies from which `server/wiring.py` builds it."""
 
 from __future__ import annotations
 
@@ -36,10 +36,13 @@ from tools.store.stock import StockSnapshot
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The external dependencies that the application is wired from. `sinks` receive each call's event, `observers` choose
-    calls to record in spans, `listeners` do both temporarily; `probes` are of dependencies without a circuit breaker; `rate`
-    limits each caller; `policies` are the shop's texts; `primitives` include the resources of `extensions`; `find_standby`
-    finds a tool's standby store; `bus` carries events and `reach` requests between processes, which share `key`."""
+    """The external dependencies from which the application is wired.
+
+    `sinks` receive the event of each finished call; `observers` choose the calls whose spans are recorded; `listeners` do
+    both, and can be added at run time. `probes` check dependencies that have no circuit breaker, and `rate` limits each
+    caller. `policies` are the shop's texts on shipping and returns. `primitives` are the resources and prompts, including
+    those of `extensions`. `find_standby` returns the standby store for a tool. `bus` carries events between processes,
+    `reach` routes requests to the process that holds their session, and `key` is the secret that all processes share."""
 
     redis: KeyValue
     ports: Ports
@@ -63,15 +66,14 @@ class Environment:
     listeners: Listeners = field(default_factory=Listeners)
 
     def all_probes(self) -> Mapping[str, Probe]:
-        """Returns the probes of dependencies without a circuit breaker, the embedder's included."""
         embedder = self.ports.embedder
         return {"embedder": embedder.health, **self.probes} if embedder else self.probes
 
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """The wired application. `prepared` waits until semantic search, which loads in the background after the start, is ready
-    or has failed to load."""
+    """The wired application. Semantic search may still be loading after the start: `prepared` waits until it is ready or has
+    failed to load."""
 
     protocol: Protocol
     pipeline: Pipeline

@@ -1,5 +1,3 @@
-"""A call on its way through the pipeline, and its outcome."""
-
 from __future__ import annotations
 
 import time
@@ -28,8 +26,8 @@ MIN_STEP_SECONDS = 0.004
 
 @dataclass(frozen=True, slots=True)
 class RequestMetadata:
-    """Values that the client states in `_meta`, headers or W3C Baggage, neither authenticated nor validated; None means
-    absent."""
+    """Values that the client states in `_meta`, headers or W3C Baggage; None if absent. They are not authenticated, and only
+    `traceparent`, `trace` and a session from Baggage are checked for their format."""
 
     session: str | None = None
     turn: str | None = None
@@ -47,8 +45,8 @@ class RequestMetadata:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """The authenticated caller. `agent` is the name of the calling agent; `user` is the customer, None when anonymous;
-    `scopes` None grants every tool."""
+    """The authenticated caller. `agent` names the calling agent. `user` is the customer, None if anonymous. `scopes` None
+    grants every tool."""
 
     agent: str | None = None
     user: str | None = None
@@ -62,8 +60,9 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedIdentity:
-    """Identities that the replica which forwarded the request has verified; it keeps the tokens. `bearer` is the result for
-    the Authorization header; `tokens` has the results for the tokens in `_meta`, by the hash that replaces each token."""
+    """The result of verifying a request's tokens, sent in their place when a replica forwards the request to another.
+    `bearer` is the result for the Authorization header. `tokens` has the results for user tokens, each by the SHA-256 that
+    replaces the token in the forwarded request."""
 
     bearer: Any = None
     tokens: Mapping[str, Any] = field(default_factory=dict)
@@ -74,8 +73,9 @@ Bearer = str | VerifiedIdentity
 
 @dataclass(slots=True)
 class Call:
-    """One tool call. `arrived` is in seconds of `clock`; `origin` is the principal that the transport authenticated, if any;
-    `client` sends to the waiting client. The fields below the line are set by the stages named beside them."""
+    """One tool call. `arrived` is in seconds of `clock`. `origin` is the principal that the transport has authenticated,
+    None if there is none. `client` sends messages to the waiting client. Pipeline stages set the fields below `# ---`; the
+    comment beside a field names its stage."""
 
     call_id: str
     tool: Registered
@@ -98,7 +98,7 @@ class Call:
     variant: str | None = None  # identity: the feature flag's segment that the caller falls into
     validated: bool = False  # validate
     names_other_user: bool = False  # validate: True if the arguments name a user other than the caller
-    begin_result: BeginResult | None = None  # session: the answers of the begin trip
+    begin_result: BeginResult | None = None  # session: the answers of the first Redis round trip
     conversation: Conversation | None = None  # session: gives tools the session's history
     history: str | None = None  # session: the summary of earlier calls, if the caller requested it
     preferences: tuple[Preference, ...] = ()  # session: the customer's stated preferences
@@ -109,7 +109,7 @@ class Call:
     flight_deadline: Deadline | None = None  # cache: the deadline of the single-flight work that equal calls share
     notes: list[str] = field(default_factory=list)  # any: notes on the answer for the model
     degraded: set[str] = field(default_factory=set)  # any: names of the sources that the answer lacks
-    pending_writes: list[Step] = field(default_factory=list)  # any: Redis commands for the end trip
+    pending_writes: list[Step] = field(default_factory=list)  # any: Redis commands for the last round trip
 
     @property
     def name(self) -> str:
@@ -117,18 +117,18 @@ class Call:
 
     @property
     def customer(self) -> str | None:
-        """The user whose personal data the answer may contain; None if it may contain none."""
+        """The user whose personal data the answer may contain; None if it may contain no personal data."""
         return None if self.names_other_user else self.principal.user
 
     @property
     def required_begin(self) -> BeginResult:
-        """The value of `begin_result`, for stages inside the session stage."""
+        """The same as `begin_result`, for stages inside the session stage, where it is never None."""
         assert self.begin_result is not None
         return self.begin_result
 
     @property
     def required_deadline(self) -> Deadline:
-        """The value of `deadline`, for stages inside the session stage."""
+        """The same as `deadline`, for stages inside the session stage, where it is never None."""
         assert self.deadline is not None
         return self.deadline
 
@@ -137,7 +137,8 @@ class Call:
         return self.begin_result.turn if self.begin_result else None
 
     def fallback_deadline(self, seconds: float) -> Deadline:
-        """Returns the deadline of a fallback step: in `seconds`, or sooner so that the answer is not late."""
+        """Returns the deadline of a fallback step that may take `seconds`. The deadline is at most `GRACE_SECONDS` after the
+        call's own, but at least `MIN_STEP_SECONDS` from now."""
         end = Deadline.after(seconds, self.clock)
         if self.deadline is None:
             return end
@@ -152,9 +153,10 @@ LIVE, CACHE, STALE, FALLBACK = "live", "cache", "stale", "fallback"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a call: a `value` or a `failure`. `as_of` is when the value was made (seconds since the epoch), `text`
-    its JSON or None, `weight` the text's size in 1/32 tokens, `content` its content blocks, which are never stored. `room`
-    is the weight left for notes; `packed` is the compressed full value of a shortened one, for its session."""
+    """The result of a call: a `value` or a `failure`. `as_of` is when the value was made, in epoch seconds. `text` is the
+    value's JSON, None until it is serialised, and `weight` that text's size in 1/32 tokens. `content` has further content
+    blocks, which are not cached. `room` is the weight left for notes, None for no limit. `packed` is the compressed whole
+    value if `value` was shortened, for the session's memory."""
 
     value: Json | None = None
     failure: Failure | None = None

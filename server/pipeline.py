@@ -1,9 +1,9 @@
-"""The call pipeline: the ordered stages that every tool call passes. Read this first.
+"""The call pipeline: the ordered stages that every tool call passes. Read this module first.
 
-A stage (`server/stages`) is middleware: it awaits `inner(call)`, which runs all stages inside it, and works before or after
-that, or answers without it. It stores its results for later stages in the `Call` (`server/call.py`). To refuse a call it
-raises a `Failure` (`tools/store/failures.py`), which an outer stage may catch. The innermost handler runs the tool.
-"""
+A stage (`server/stages`) is middleware. It awaits `inner(call)`, which runs the stages after it, and does its own work
+before or after that, or answers by itself. A stage stores its results for later stages in the `Call` (`server/call.py`). To
+refuse a call it raises a `Failure` (`tools/store/failures.py`), which an earlier stage may catch. The innermost handler runs
+the tool."""
 
 from __future__ import annotations
 
@@ -33,15 +33,11 @@ from tools.store.store import Store
 
 
 class Stage(Protocol):
-    """One step of the pipeline."""
-
     async def __call__(self, call: Call, inner: Handler) -> Outcome: ...
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineDependencies:
-    """The dependencies and settings that the stages are built from."""
-
     sinks: Sequence[Sink]
     identifier: Identifier
     access: ToolAccess
@@ -62,8 +58,8 @@ class PipelineDependencies:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """The assembled pipeline. `run` answers a call and raises only CancelledError. `stages` names the stage spans: all
-    stages but telemetry. The application reads the calls under way from `shed`, and closes `cache` and `profile_queue`."""
+    """The assembled pipeline. `run` answers a call and raises only CancelledError. `shed` counts running calls. `cache` and
+    `profile_queue` must be closed after use. `stages` names the stages that have spans: all but telemetry."""
 
     run: Handler
     shed: ShedStage
@@ -74,7 +70,6 @@ class Pipeline:
 
 
 def build_pipeline(parts: PipelineDependencies) -> Pipeline:
-    """Builds the pipeline: the stages, outermost first, around the tool runner."""
     monotonic, wall = parts.clocks.monotonic, parts.clocks.wall
     shed = ShedStage(parts.max_concurrent_calls, parts.caller_limits, monotonic)
     cache = CacheStage(parts.memory, parts.cache, wall)
@@ -112,7 +107,7 @@ def build_pipeline(parts: PipelineDependencies) -> Pipeline:
 
 
 async def run_stage(call: Call, *, name: str, stage: Stage, inner: Handler) -> Outcome:
-    """Runs one stage; if the call records spans, inside a span named after the stage."""
+    """Runs one stage, inside a span named after the stage if the call records spans."""
     around = call.span
     if around is None:
         return await stage(call, inner)

@@ -1,4 +1,4 @@
-"""Outcomes as MCP's `CallToolResult`: content, error envelope, notes for the model, and `_meta`."""
+"""Converts outcomes to MCP's `CallToolResult`: content, error envelope, notes for the model, and `_meta`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def envelope(call: Call, failure: Failure) -> Json:
 
 
 def _fit_violations(details: Json, room: int) -> Json:
-    """Returns the details with the violations that fit into `room` bytes, at least one; `more` counts the others."""
+    """Returns the details with the violations that fit into `room` bytes, at least one. `more` counts the rest."""
     kept: list[Json] = []
     for violation in details[VIOLATIONS]:
         room -= len(to_json(violation)) + 1
@@ -58,7 +58,7 @@ def _fit_violations(details: Json, room: int) -> Json:
 
 
 def _shorten(message: str) -> str:
-    """Cuts a message to `LONGEST_MESSAGE` bytes of JSON."""
+    """Cuts a message to at most `LONGEST_MESSAGE` bytes of JSON."""
     if len(to_json(message)) <= LONGEST_MESSAGE:
         return message
     return to_json(message)[1 : LONGEST_MESSAGE - 3].decode("utf-8", "ignore") + "…"
@@ -75,7 +75,7 @@ UNTRUSTED_VISIBLE: Json = {"annotations": {"audience": ["user", "assistant"]}, "
 
 
 def within_bounds(content: Iterable[Content]) -> tuple[Content, ...]:
-    """Returns the blocks that fit into `MOST_CONTENT_BYTES`, in order; skips a block that is too large."""
+    """Returns the blocks, in order, that fit into `MOST_CONTENT_BYTES` together. Skips a block that does not fit."""
     kept, room = [], MOST_CONTENT_BYTES
     for each in content:
         if (size := each.size) <= room:
@@ -85,7 +85,7 @@ def within_bounds(content: Iterable[Content]) -> tuple[Content, ...]:
 
 
 def content_blocks(content: Sequence[Content]) -> list[Json]:
-    """Returns the content as MCP content blocks; an image's alternative text goes into its `_meta`."""
+    """Returns the content as MCP content blocks. An image's alternative text is in the block's `_meta`."""
     return [_block(each) for each in content]
 
 
@@ -134,12 +134,14 @@ TOKENS_NEARLY_GONE = "No further result can be read in this turn: answer now wit
 
 
 def note_for_model(call: Call, outcome: Outcome) -> str | None:
-    """Joins the tool's note and those on ignored arguments, missing data and the turn's end, as far as they fit."""
+    """Joins the notes of an answer: the tool's own, then notes on ignored arguments, missing data, and a turn that is nearly
+    over, as far as `outcome.room` allows. Returns None if there are none."""
     return " ".join([*_own_note(outcome), *_affordable(call, outcome)]) or None
 
 
 def weight_of_notes(call: Call, outcome: Outcome) -> int:
-    """Returns the weight (1/32 tokens) that notes add to the answer; the tool's own note is part of the answer's text."""
+    """Returns the weight, in 1/32 tokens, that notes add to the answer. The tool's own note is already part of the answer's
+    text."""
     notes = _affordable(call, outcome)
     return sum(map(_cost, notes)) + _field_weight(outcome) if notes else 0
 
@@ -161,7 +163,7 @@ def _field_weight(outcome: Outcome) -> int:
 
 
 def _cost(note: str) -> int:
-    """Returns the note's weight (1/32 tokens), with the space before it."""
+    """Returns the note's weight in 1/32 tokens, including a space before it."""
     return weight_as_json(f" {note}")
 
 
@@ -204,8 +206,8 @@ TOO_LARGE = "Some attachments of this answer are too large to be sent."
 
 
 def finish_outcome(outcome: Outcome) -> Outcome:
-    """Returns the outcome with its text and weight. Its value is size-limited and without hidden characters, since backends'
-    texts are untrusted."""
+    """Returns the outcome with its text and weight. Values from backends are untrusted, so the value is limited in size and
+    stripped of hidden characters."""
     if outcome.value is None:
         return outcome
     value = limit_json(outcome.value)
@@ -214,7 +216,8 @@ def finish_outcome(outcome: Outcome) -> Outcome:
 
 
 def call_tool_result(call: Call, outcome: Outcome) -> Json:
-    """Returns the `CallToolResult` as a dict; the SDK drops members that an older protocol version does not have."""
+    """Returns the `CallToolResult` as a dict. The SDK drops members that an older protocol version does not have. Adds a
+    note to the call if content blocks are left out for their size."""
     failed = outcome.failure is not None
     structured = envelope(call, outcome.failure) if outcome.failure else outcome.value or {}
     text, content = outcome.text, within_bounds(outcome.content)
@@ -249,7 +252,6 @@ def call_meta(call: Call, outcome: Outcome) -> Json:
 
 
 def _budget(turn: Turn, given: int) -> Json:
-    """Returns the turn's total and remaining ms, and its tokens if counted, of which this answer takes `given`."""
     turn_id = None if turn.name.kind is TurnKind.IMPLICIT else turn.name.value
     budget: Json = {"turnId": turn_id, "totalMs": turn.total_ms, "remainingMs": turn.remaining_ms()}
     if turn.tokens is not None:
@@ -258,7 +260,7 @@ def _budget(turn: Turn, given: int) -> Json:
 
 
 def tokens_of(call: Call, outcome: Outcome) -> int:
-    """Returns the estimated tokens of an answer's text and notes; content blocks are not counted."""
+    """Returns the estimated tokens of an answer's text and notes. Content blocks are not counted."""
     if isinstance(outcome.failure, InputRequired):  # a question to the client, not read by a model
         return 0
     of_text = weight(compact(envelope(call, outcome.failure))) if outcome.failure else outcome.weight
@@ -266,5 +268,5 @@ def tokens_of(call: Call, outcome: Outcome) -> int:
 
 
 def compact(value: Any) -> str:
-    """Returns compact JSON, by pydantic's serializer: it takes a quarter of the time of `json.dumps`."""
+    """Returns compact JSON. pydantic's serialiser takes a quarter of the time of `json.dumps`."""
     return to_json(value).decode()

@@ -1,4 +1,4 @@
-"""The version of this server, and that of its contract with clients and with stored data."""
+"""The server's version, and the version of its contract with clients and with stored data."""
 
 from __future__ import annotations
 

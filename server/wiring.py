@@ -1,7 +1,6 @@
 """The composition root: the only place that chooses the implementation of each port.
 
-`open_app` opens everything in order and closes it in reverse; `wire` composes the application from the opened parts.
-"""
+`open_app` opens everything in order and closes it in reverse; `wire` composes the application from the opened parts."""
 
 from __future__ import annotations
 
@@ -64,13 +63,13 @@ EXTENSIONS: Sequence[Callable[[Sequence[str]], Extension]] = [
 async def open_extensions(
     cover_hosts: Sequence[str], extensions: Sequence[Callable[[Sequence[str]], Extension]] = EXTENSIONS
 ) -> list[Extension]:
-    """Opens the extensions on a thread, since they read files. Raises their errors for invalid files."""
+    """Opens the extensions on a thread, since they read files. Raises the error of an extension with an invalid file."""
     return await asyncio.to_thread(lambda: [opened(cover_hosts) for opened in extensions])
 
 
 def with_resources(extensions: Sequence[Extension], identifiers: Identifiers, policies: Policies) -> PrimitiveRegistry:
-    """Returns the registry of the shop's policies, the built-in resources and prompts, with examples in the shop's id
-    format, and the extensions' resources. Raises `NameTaken`."""
+    """Returns the registry of resources and prompts: the shop's policies, the built-in ones, and those of the extensions.
+    Examples in the prompts use the shop's id format. Raises `NameTaken`."""
 
     def adapt(prompt: Prompt) -> Prompt:
         arguments = (replace(each, description=identifiers.adapt(each.description)) for each in prompt.arguments)
@@ -83,7 +82,7 @@ def with_resources(extensions: Sequence[Extension], identifiers: Identifiers, po
 
 
 def open_audit(settings: Settings, stack: AsyncExitStack) -> AuditLog:
-    """Opens the audit log until the stack ends. Raises `SettingError` for a file that cannot be written."""
+    """Opens the audit log until `stack` closes. Raises `SettingError` for a file that cannot be written."""
     try:
         sink = stack.enter_context(audit_sink(settings.audit_log))
     except OSError as error:
@@ -94,7 +93,7 @@ def open_audit(settings: Settings, stack: AsyncExitStack) -> AuditLog:
 
 
 async def open_identifier(settings: Settings, stack: AsyncExitStack, background: Background, *, local: bool) -> Identifier:
-    """Opens the identifier for MANGA_AUTH; an unreachable issuer neither delays nor stops it. Raises `SettingError`."""
+    """Opens the identifier for MANGA_AUTH, without waiting for the issuer of tokens. Raises `SettingError`."""
     if local:
         return TrustStated(settings.user)
     if settings.auth == "none":
@@ -118,9 +117,9 @@ async def open_identifier(settings: Settings, stack: AsyncExitStack, background:
 async def open_app(
     settings: Settings, *, local: bool = False, ports: OpenPorts = open_ports, reloads: Reloads | None = None
 ) -> AsyncIterator[Application]:
-    """Opens the application, and closes it when the block ends. `local` is True for stdio, where the parent process is
-    trusted; `ports` opens the backends; `reloads` listens for requests to reload the tool packages. Unreachable backends
-    neither delay nor stop it. Raises the errors of invalid files and settings."""
+    """Opens the application, and closes it after the block. `local` is True for stdio and commands, where the parent process
+    is trusted. `ports` opens the backends; `reloads` serves requests to reload tool packages. Unreachable backends do not
+    prevent the start, and delay it by a few seconds at most. Raises `SettingError`, or the error of an invalid file."""
     async with AsyncExitStack() as stack:
         metrics = Metrics()
         background = Background(stack, metrics.count_background_death)
@@ -145,7 +144,6 @@ async def open_app(
 
 
 def _run_beside(app: Application, background: Background, packages: Packages, follower: Follower | None) -> None:
-    """Starts the background tasks."""
     changes = app.protocol.tool_list_changes
     background.run("popular titles", app.pipeline.store.popular.keep_warm)
     background.run("words of the catalogue", app.pipeline.store.reader.keep_warm)
@@ -200,7 +198,6 @@ async def _open_env(
 
 
 def wire(settings: Settings, env: Environment) -> Application:
-    """Wires the application from its environment, for the server and for tests alike."""
     clock, metrics = env.clocks.monotonic, env.metrics
     on_change = log_breaker_changes(clock)
     backends = {name: Backend(name, policy, clock, on_change=on_change) for name, policy in POLICIES.items()}

@@ -1,4 +1,4 @@
-"""Opens the backend of each port, chosen by its URL. A backend's client library is imported only if chosen."""
+"""Opens the backend of each port, chosen by its URL. A client library is imported only if its backend is chosen."""
 
 from server.backends.opening import (
     EMBEDDED,

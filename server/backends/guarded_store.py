@@ -1,5 +1,3 @@
-"""The store as tools use it: every port guarded (circuit breaker, bulkhead, retries), with caches in this process."""
-
 from __future__ import annotations
 
 import math
@@ -34,7 +32,7 @@ POLICIES = {
     "orders": BackendPolicy(slow_seconds=0.25, attempt_seconds=0.3),
     # Reads of preferences time out at 0.06 s; they count as slow from half of `slow_seconds`.
     "profile": BackendPolicy(slow_seconds=0.1, attempt_seconds=0.15, telling_share=0.5),
-    # Few places: each answer has three pictures, so that a few at once are larger than all other answers together.
+    # A small bulkhead: each answer has three pictures, so a few concurrent answers are larger than all others together.
     "pages": BackendPolicy(slow_seconds=0.6, attempt_seconds=0.75, bulkhead=16),
     # One attempt: if a remote model is slow, a retry would exceed the deadline.
     "classifier": BackendPolicy(slow_seconds=1.2, attempt_seconds=1.4, bulkhead=16, retry=RetryPolicy(attempts=1)),
@@ -47,8 +45,8 @@ BACKGROUND_POLICIES = {
     "titles": BackendPolicy(slow_seconds=5.0, attempt_seconds=5.0, bulkhead=1, retry=RetryPolicy(attempts=1)),
     "stock": BackendPolicy(slow_seconds=1.0, attempt_seconds=1.0, bulkhead=1, retry=RetryPolicy(attempts=1)),
 }
-# A round trip that times out fails anyway. Others never count as slow: under load most of the measured time is this
-# process's own work, and a breaker that opened for it would cut all sessions off.
+# A Redis round trip never counts as slow; if it times out it fails anyway. Under load most of the measured time is this
+# process's own work, for which the breaker must not open, as all sessions would lose Redis.
 REDIS = BreakerPolicy(slow_seconds=math.inf)
 
 
@@ -64,8 +62,8 @@ def guarded_store(
     identifiers: Identifiers,
     vocabulary: Vocabulary | None = None,
 ) -> Store:
-    """Builds the store with a guard around every port. Without `cache` every read goes to the backend, but copies for
-    outages are still kept. With `Adult.OFF` no port returns adult titles."""
+    """Builds the store with a guard around every port. If `cache` is False, stock and releases are read from the backend
+    each time, and their cached values serve only as a fallback. With `Adult.OFF` no port returns adult titles."""
     clock = clocks.monotonic
     names = Backend("names", NAME_LOOKUP_POLICIES["names"], clock)
     guarded = guard_port(ports.catalog, backends["catalog"], names)
@@ -110,11 +108,10 @@ def stock_snapshot(store: Store, memory: SessionMemory, port: StockPort, clocks:
 
 
 def _variant(adult: Adult) -> str:
-    """Returns a suffix that separates snapshots without adult titles from those that may contain them."""
+    """Returns a suffix for snapshot keys, so that snapshots with and without adult titles are stored separately."""
     return "-no-adult" if adult is Adult.OFF else ""
 
 
 def _guard_background(name: str, clock: Clock) -> Backend:
-    """Makes a guard for background work: its failures do not open the breaker of calls, and it uses none of their bulkhead's
-    places."""
+    """Makes a guard for background reads, with a circuit breaker and a bulkhead separate from those of calls."""
     return Backend(name, BACKGROUND_POLICIES[name], clock)

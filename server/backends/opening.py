@@ -1,5 +1,3 @@
-"""Opens all backends by their URLs, in the order of their dependencies."""
-
 from __future__ import annotations
 
 import asyncio
@@ -43,13 +41,11 @@ Prepared = Callable[[], Awaitable[object]]
 
 
 async def nothing_to_prepare() -> None:
-    """Does nothing: remote backends have nothing to load."""
+    pass
 
 
 @dataclass(frozen=True, slots=True)
 class StorePorts:
-    """The ports that one store implements."""
-
     titles: TitlesPort
     stock: StockPort
     releases: ReleasesPort
@@ -60,7 +56,7 @@ class StorePorts:
 
 @dataclass(frozen=True, slots=True)
 class Ports(StorePorts):
-    """All ports. `prepared` waits for what loads in the background, such as vectors."""
+    """All ports of the store. `prepared` waits until background loading, such as that of vectors, has ended."""
 
     catalog: CatalogPort
     pages: PagesPort
@@ -80,7 +76,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SharedStore:
-    """The embedded store as several processes share it; stock and orders are in the SQLite file `file`."""
+    """The embedded store that all workers share. `file` is the SQLite database of stock and orders."""
 
     titles: EmbeddedTitles
     releases: EmbeddedReleases
@@ -89,7 +85,8 @@ class SharedStore:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Resources that workers share; all None in a single process. `people` is the file of profiles and preferences."""
+    """Data that the supervisor has loaded for all workers; every field is None in a single process. `people` is the SQLite
+    file of profiles and preferences."""
 
     catalog: Loaded | None = None
     encoder: Any = None
@@ -98,7 +95,8 @@ class Shared:
 
 
 async def open_classifier(settings: Settings, stack: AsyncExitStack) -> Classifier | None:
-    """Opens Bedrock's classifier; None means classification by similar titles. Raises `SettingError` (AWS settings)."""
+    """Opens Bedrock's classifier; returns None if texts are classified locally, by similar titles. Raises `SettingError` for
+    a missing or invalid AWS region or profile."""
     if settings.classifier == "local":
         return None
     from tools.store.backends.bedrock import BedrockClassifier
@@ -108,7 +106,8 @@ async def open_classifier(settings: Settings, stack: AsyncExitStack) -> Classifi
 
 
 async def open_embedder(settings: Settings, stack: AsyncExitStack, shared: Shared | None = None) -> Embedder | None:
-    """Opens the embedder; None means that search matches words only. Raises `SettingError` for unusable AWS settings."""
+    """Opens the embedder; returns None if search is to match words only. Raises `SettingError` for a missing or invalid AWS
+    region or profile."""
     if settings.embedder == "none":
         return None
     if settings.embedder == "local":
@@ -188,13 +187,12 @@ async def _open_embedded_catalog(
 
 
 def default_data_dir() -> Path:
-    """Returns this program's folder in the user's cache, by the XDG Base Directory Specification."""
+    """Returns this program's folder in the user's cache, as the XDG Base Directory Specification says."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "manga-tools"
 
 
 async def _open_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort, shared: Shared) -> StorePorts:
-    """Opens the ports of the store by its URL. Raises `SettingError` for an unusable file."""
     if settings.store_url != EMBEDDED:
         return await _open_dynamodb(settings, stack)
     if shared.store is None or shared.people is None:
@@ -209,7 +207,6 @@ async def _open_store(settings: Settings, stack: AsyncExitStack, catalog: Catalo
 
 
 async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalog: CatalogPort) -> StorePorts:
-    """Opens an embedded store, with the titles and stock of the catalogue file, even if OpenSearch serves searches."""
     from tools.store.backends.embedded.customers import CustomerDatabase, EmbeddedPreferences, EmbeddedProfiles
     from tools.store.backends.embedded.stock_and_orders import EmbeddedReleases, EmbeddedStore, EmbeddedTitles
     from tools.store.records.catalog_file import CatalogFileError
@@ -234,22 +231,21 @@ async def _open_embedded_store(settings: Settings, stack: AsyncExitStack, catalo
 
 
 def check_title_ids(settings: Settings, titles: Iterable[Title]) -> None:
-    """Raises `SettingError` for a title whose id does not match the pattern that tools accept."""
+    """Raises `SettingError` for the first title whose id does not match MANGA_TITLE_PATTERN."""
     pattern = settings.title_pattern
     if odd := next((each.title_id for each in titles if not pattern.matches(each.title_id)), None):
         raise SettingError(f"MANGA_CATALOG_FILE: title_id {pattern.mismatch(odd, 'MANGA_TITLE_PATTERN')}")
 
 
 def load_records(settings: Settings) -> Sequence[Record]:
-    """Loads the records of the catalogue file. Raises `CatalogFileError`."""
     from tools.store.records.catalog_file import load
 
     return load(settings.catalog_file, read_vocabulary(settings), currency=settings.currency)
 
 
 def store_files(settings: Settings) -> tuple[Path | None, Path | None, IdPattern, Currency]:
-    """Returns the embedded store's volumes file, orders file, pattern of order numbers, and currency. Files that are not set
-    are the demo's if the catalogue is, else None."""
+    """Returns the volumes file, the orders file, the pattern of order numbers, and the currency of the embedded store. A
+    file that is not configured is None, or the demo's with the demo's catalogue."""
     demo = settings.catalog_file.resolve() == (DEMO / "catalog.jsonl").resolve()
     volumes, orders = (DEMO / "volumes.jsonl", DEMO / "orders.jsonl") if demo else (None, None)
     return settings.volumes_file or volumes, settings.orders_file or orders, settings.order_pattern, settings.currency
@@ -272,7 +268,7 @@ OpenPorts = Callable[[Settings, AsyncExitStack], Awaitable[Ports]]
 async def open_ports(
     settings: Settings, stack: AsyncExitStack, progress: Progress | None = None, shared: Shared | None = None
 ) -> Ports:
-    """Opens all backends. Embedded ones are loaded unless `shared` has them; remote ones need not answer yet."""
+    """Opens all backends. Embedded ones are loaded unless `shared` has them; remote ones need not be reachable."""
     shared = shared or Shared()
     embedder = await open_embedder(settings, stack, shared)
     watched = WatchedEmbedder(embedder) if embedder is not None else None
@@ -298,7 +294,7 @@ if TYPE_CHECKING:
 
 
 async def open_redis(settings: Settings, stack: AsyncExitStack) -> Redis:
-    """Opens Redis, waiting at most `CONNECT_SECONDS` for a connection; after that it is dialled in the background."""
+    """Opens Redis. Waits at most `CONNECT_SECONDS` for the connection, which is otherwise opened in the background."""
     if settings.redis_url == EMBEDDED:
         from session.redis.embedded import embedded_redis
 
@@ -321,7 +317,6 @@ async def open_redis(settings: Settings, stack: AsyncExitStack) -> Redis:
 
 
 def redis_credentials(address: RedisAddress) -> ElastiCacheIam | None:
-    """Returns the IAM credentials for an address that asks for them, else None."""
     if address.iam is None or address.username is None:
         return None
     from session.redis.iam import ElastiCacheIam

@@ -1,5 +1,3 @@
-"""Loads what all workers share, in the supervisor before it forks them."""
-
 from __future__ import annotations
 
 import logging
@@ -32,8 +30,9 @@ logger = logging.getLogger(__name__)
 
 
 def preload(settings: Settings, folder: Path, progress: Progress | None) -> Shared:
-    """Imports the backends' modules and loads the embedded backends; writes the store to a file in `folder`. Takes a second
-    or more. Starts no thread, since threads do not survive a fork. Raises `SettingError` for an unusable catalogue file."""
+    """Imports the configured backends' modules, loads the embedded backends, and writes the store to a file in `folder`.
+    Blocks for a second or more. Starts no thread, since threads do not survive a fork. Raises `SettingError` for an unusable
+    catalogue file, and `StoreFileError` for an unusable volumes or orders file."""
     for driver in list_drivers(settings):
         import_module(driver)
     started = time.monotonic()
@@ -85,7 +84,8 @@ def _encoder(settings: Settings) -> Encoder | None:
 
 
 def list_drivers(settings: Settings) -> list[str]:
-    """Returns the modules of the configured backends; with their libraries they take tens of megabytes, mostly AWS's."""
+    """Returns the module names of the configured backends. With their libraries they take tens of megabytes, which workers
+    share if the supervisor has imported them."""
     backends = "tools.store.backends"
     wanted = {
         f"{backends}.opensearch.catalog": settings.catalog_url != EMBEDDED,

@@ -1,6 +1,6 @@
 """The command line: reads settings, starts the log, and runs a command. Exit status 2 means a wrong setting or argument.
 
-Each command imports its modules when it runs: the MCP SDK alone takes a second."""
+Each command imports its modules only when it runs, since the MCP SDK alone takes a second to import."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Run = Callable[[Settings, Namespace], Coroutine[Any, Any, int]]
 
 
 def exit_on_broken_pipe(main: Callable[[], int]) -> int:
-    """Returns the status of `main`, or `BROKEN_PIPE` if the reader of stdout has closed it."""
+    """Returns the status of `main`, or `BROKEN_PIPE` if the reader of stdout has closed the pipe."""
     try:
         try:
             return main()
@@ -70,7 +70,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(asked: Namespace, settings: Settings) -> int:
-    """Runs the chosen command and returns its exit status. Raises `SettingError`."""
     if asked.with_parent:
         _import("serve").end_with_parent()
     if asked.run is _serve and settings.workers > 1:

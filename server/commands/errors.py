@@ -1,5 +1,3 @@
-"""Output of commands: tables on stdout, errors and progress on stderr."""
-
 from __future__ import annotations
 
 import sys
@@ -9,13 +7,12 @@ from typing import TextIO
 
 
 def print_error(line: str, status: int = 2) -> int:
-    """Prints one line on stderr and returns the exit status."""
     print(f"manga-tools: {line}", file=sys.stderr)
     return status
 
 
 def is_user_error(error: Exception) -> bool:
-    """True for this program's own errors about settings and files, whose message is written for the user."""
+    """True for a `ValueError` whose class this program defines: its message is written for the user."""
     return isinstance(error, ValueError) and type(error).__module__.startswith(("server.", "tools."))
 
 
@@ -25,7 +22,7 @@ def format_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def progress_bar(stream: TextIO) -> Callable[[int, int, str], None] | None:
-    """Returns a function that draws (done, total, label) on one line; None if `stream` is not a terminal."""
+    """Returns a function that draws (done, total, label) as a bar; None if `stream` is not a terminal."""
     if not stream.isatty():
         return None
     started = time.monotonic()

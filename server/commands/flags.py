@@ -18,8 +18,8 @@ from server.flags.sources import Unreadable
 
 
 async def show_flags(settings: Settings, asked: Namespace) -> int:
-    """Prints a table, or JSON, for the user, session, client and scopes in `asked`. Exit status 1 if the document cannot be
-    read or parsed; the decisions shown are then those without flags."""
+    """Prints a table, or JSON, for the user, session, client and scopes in `asked`. If the document cannot be read or
+    parsed, prints the decisions without flags and returns exit status 1, else 0."""
     document, problem = await _read_document(settings.flags_url)
     if settings.auth == "jwt":
         principal = Principal(asked.client, asked.user, frozenset(asked.scope))
@@ -39,7 +39,6 @@ async def show_flags(settings: Settings, asked: Namespace) -> int:
 
 
 async def _read_document(url: str | None) -> tuple[Document, str | None]:
-    """Returns the document and None, or an empty document and the reason why it could not be read."""
     if url is None:
         return Document(), None
     async with AsyncExitStack() as stack:

@@ -51,8 +51,8 @@ sign them out first. Nobody's profile keeps an event longer than {KEPT_DAYS} day
 
 
 async def forget_user(settings: Settings, user: str) -> int:
-    """Prints what was removed and what remains. Returns exit status 0 if nothing is left, 1 if something may be left, 2 for
-    an invalid user."""
+    """Prints what was removed and what remains. Returns exit status 0 if nothing is left, 1 if something may be left, and 2
+    for an invalid user."""
     try:
         if not checked_user(user):
             return print_error("--user: give the customer's id as the agent states it")
@@ -81,7 +81,6 @@ async def forget_user(settings: Settings, user: str) -> int:
 
 
 async def _remove(store: DynamoStore, user: str) -> bool:
-    """Removes the customer's profile and preferences. True if any existed."""
     deadline = Deadline.after(SECONDS)
     profile, stated = await store.profiles.recall(user, deadline), await store.preferences.stated(user, deadline)
     await store.profiles.forget(user, deadline)  # also removes the preferences: same partition

@@ -1,4 +1,4 @@
-"""The HTTP server and the stdio server as processes: sockets, limits, signals and graceful shutdown."""
+"""The HTTP and stdio servers as processes: listening sockets, limits, signals and graceful shutdown."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from server.wiring import open_app
 
 
 def connection_class() -> Callable[..., asyncio.Protocol]:
-    """Returns `PlainRequests`, the faster protocol, if its library is installed (it has no wheel for some platforms)."""
+    """Returns `PlainRequests`, which parses with httptools; the slower `HttpConnection` if the import fails."""
     try:
         from server.transport.http.connection import PlainRequests
     except ImportError:
@@ -41,7 +41,8 @@ def connection_class() -> Callable[..., asyncio.Protocol]:
 
 
 class Listening:
-    """The source of a process's connections: its own `listeners`, or, in the worker subclass, the supervisor."""
+    """The source of a process's connections: the listening sockets in `listeners`. The worker's subclass receives
+    connections from the supervisor instead. `reloads` serves requests to reload the tool packages."""
 
     number: int | None = None
     """The worker's number; None in a single process."""
@@ -57,7 +58,6 @@ class Listening:
 
     @asynccontextmanager
     async def accept(self, server: PatientServer) -> AsyncIterator[None]:
-        """Accepts connections within the block."""
         log_listening(self.settings, self.port)
         yield
 
@@ -89,8 +89,8 @@ OTHER_FILES = 256
 
 
 class PatientServer(uvicorn.Server):
-    """uvicorn that also closes overdue connections. It does not install uvicorn's signal handlers: they raise SIGTERM again
-    after a graceful shutdown, so that the exit status would be 143."""
+    """A uvicorn server that also closes overdue connections. uvicorn's own signal handlers are not installed: they raise
+    SIGTERM again after a graceful shutdown, so that the exit status would be 143."""
 
     def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
         super().__init__(config)
@@ -120,7 +120,7 @@ class PatientServer(uvicorn.Server):
 
 
 async def serve(settings: Settings, progress: Progress | None = None) -> None:
-    """Serves until SIGTERM or SIGINT, then finishes open calls within one turn's budget and returns."""
+    """Serves until a stop signal, such as SIGTERM; then finishes open calls within one turn's budget and returns."""
     stop = asyncio.Event()
     stop_on_signals(stop)
     with listen(settings) as listener:
@@ -131,7 +131,7 @@ async def serve(settings: Settings, progress: Progress | None = None) -> None:
 
 
 async def serve_on(listening: Listening, stop: asyncio.Event) -> None:
-    """Serves until `stop` is set, then drains open calls."""
+    """Serves until `stop` is set, then drains open calls. Raises the error of an HTTP server that fails."""
     settings = listening.settings
     sys.setswitchinterval(SWITCH_SECONDS)
     async with open_app(settings, ports=listening.ports, reloads=listening.reloads) as app:
@@ -143,7 +143,7 @@ async def serve_on(listening: Listening, stop: asyncio.Event) -> None:
             app.metrics.watch_connections(server.connections.count_held, server.connections.most)
             serving = asyncio.create_task(server.serve(list(listening.listeners)), name="uvicorn")
             async with listening.accept(server):
-                await wait_for_either(serving, stop)  # raises if the server ends by itself
+                await wait_for_either(serving, stop)
                 await drain(app.lifecycle, app.pipeline.shed, app.turns, settings.turn_budget_ms / 1000)
             app.protocol.subscriptions.close()
             await http.close_all()
@@ -152,8 +152,8 @@ async def serve_on(listening: Listening, stop: asyncio.Event) -> None:
 
 
 def _freeze_objects() -> None:
-    """Excludes the catalogue and the libraries from garbage collection: a full collection stops every call for some 100 ms,
-    longer than a round trip to Redis may take, and finds nothing. Calls make little garbage, so collections may be rare."""
+    """Excludes the catalogue and the libraries from garbage collection. A full collection would stop every call for some 100
+    ms and find nothing to free. Calls create little garbage, so collections may be rare."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*GARBAGE)
@@ -165,8 +165,7 @@ def _uvicorn(settings: Settings, served: HttpApp) -> PatientServer:
         served.asgi_with_addons(),
         http=partial(connection_class(), all_connections=connections),  # type: ignore[arg-type]
         **served.upgrades.options(connections),
-        # Connections accepted at once: they hold file descriptors before the connections that make room for them are
-        # closed
+        # Limits the connections accepted at once: each takes a file descriptor before an overdue connection is closed.
         backlog=16,
         lifespan="off",
         log_config=None,
@@ -181,8 +180,8 @@ def _uvicorn(settings: Settings, served: HttpApp) -> PatientServer:
 
 
 def _connection_limit(connections: int) -> int:
-    """Raises the limit on open files for `connections`; returns them, or as many as the limit allows: without a free file
-    descriptor the server could accept none."""
+    """Raises the limit on open files to fit `connections`. Returns the number of connections that the limit then allows, at
+    most `connections`, since the server cannot accept without a free file descriptor."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + OTHER_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -196,7 +195,8 @@ def _connection_limit(connections: int) -> int:
 
 
 def listen(settings: Settings) -> socket.socket:
-    """Binds the port, before anything is loaded, to report a port in use at once. Raises `SettingError`."""
+    """Binds and opens the listening socket. Call it before anything is loaded, to report a port in use at once. Raises
+    `SettingError`."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # IPPROTO_TCP is stated, because asyncio sets TCP_NODELAY only on sockets created with it: otherwise each answer would
     # wait some 40 ms for the client's delayed acknowledgement.
@@ -217,13 +217,14 @@ def listen(settings: Settings) -> socket.socket:
 
 
 def end_with_parent() -> None:
-    """Asks Linux to send SIGTERM when the parent dies, for whatever reason (prctl(2)). Does nothing on other systems."""
+    """Asks Linux to send SIGTERM when the parent process dies (prctl(2)). Does nothing on other systems."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
 async def serve_stdio(settings: Settings) -> None:
-    """Serves until stdin ends or SIGTERM or SIGINT arrives. The parent process is trusted to state the user's identity."""
+    """Serves one client until stdin ends or a stop signal arrives, then waits for open calls up to one turn's budget. The
+    parent process is trusted to state the user."""
     stop = asyncio.Event()
     stop_on_signals(stop)
     calls, budget = OpenCalls(), settings.turn_budget_ms / 1000

@@ -26,8 +26,8 @@ from tools.registry import Registered, Registry
 
 
 async def load_tools(settings: Settings, import_seconds: float = IMPORT_SECONDS) -> tuple[Registry, ReloadReport]:
-    """Returns all tools, including those of packages, and the report of loading the packages. Call it once per process: a
-    second registry would not import the packages' modules anew."""
+    """Returns the registry of all tools, including those of packages, and the report of loading the packages. Call it once
+    per process: a second registry would not import the packages' modules again."""
     registry = Registry(
         version=VERSION, setting=settings.adult, text_fresh_seconds=settings.cache_ttl_s, identifiers=settings.identifiers
     )
@@ -35,8 +35,8 @@ async def load_tools(settings: Settings, import_seconds: float = IMPORT_SECONDS)
 
 
 async def show_tools(settings: Settings, *, as_json: bool) -> int:
-    """Prints a table, or the JSON schemas as `tools/list` returns them with every tool on. Exit status 1 if a package was
-    refused; the other tools are still printed."""
+    """Prints a table, or the JSON schemas of `tools/list` with every tool on. Returns exit status 1 if a package was
+    refused, else 0."""
     registry, report = await load_tools(settings)
     found = registry.all()
     if as_json:
@@ -60,8 +60,8 @@ def _describe_tool(each: Registered) -> Sequence[str]:
 
 
 async def call_once(settings: Settings, tool: str, arguments: str, user: str | None) -> int:
-    """Calls a tool and prints the result as JSON, as from a server that has finished loading. Exit status 0 for success, 1
-    for a failed call, 2 for arguments that are not a JSON object or an unknown tool."""
+    """Calls a tool after all data has loaded, and prints the result as JSON. Returns exit status 0 for success, 1 for a
+    failed call, and 2 for an unknown tool or for arguments that are not a JSON object."""
     try:
         given = json.loads(arguments)
     except ValueError as error:
@@ -85,7 +85,8 @@ async def call_once(settings: Settings, tool: str, arguments: str, user: str | N
 
 
 async def reload_tools(settings: Settings, *, as_json: bool) -> int:
-    """Has the running server reload its packages. Exit status 1 if one was refused, or no server answered."""
+    """Has the running server reload its packages, and prints the report. Returns exit status 1 if a package was refused or
+    no server answered, else 0."""
     try:
         report = await ask_to_reload(settings.host, settings.port)
     except TimeoutError:

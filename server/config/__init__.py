@@ -1,1 +1,0 @@
-"""The settings, and the files and URLs that they name."""

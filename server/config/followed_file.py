@@ -1,5 +1,3 @@
-"""Following a file that an operator changes while the server runs."""
-
 from __future__ import annotations
 
 import asyncio
@@ -15,8 +13,9 @@ POLL_SECONDS = 1.0
 
 
 async def follow_file(setting: str, read: Callable[[], T], take: Callable[[T], str | None]) -> None:
-    """Reads a setting's file each second and passes its content to `take`, until cancelled. `take` returns a log message if
-    the content has changed, else None. While `read` raises `SettingError` nothing changes, and one warning is logged."""
+    """Reads a setting's file every second and passes the content to `take`, until cancelled. `take` returns a log message if
+    the content has changed, else None. While `read` raises `SettingError`, a warning is logged once and `take` is not
+    called."""
     failed = False
     while True:
         await asyncio.sleep(POLL_SECONDS)

@@ -1,5 +1,5 @@
-"""Parsers of setting values: numbers, texts, URLs, hosts, networks. Error messages state the rule and never contain the
-value, which may be a secret."""
+"""Parsers of setting values: numbers, texts, URLs, hosts, networks. Error messages state the rule, and omit values that may
+be secret."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ SWITCHES = dict.fromkeys(("1", "on", "true", "yes"), True) | dict.fromkeys(("0",
 
 
 class SettingError(ValueError):
-    """A setting has an unusable value; the message is one line for the operator."""
+    """A setting has an unusable value. The message is one line for the operator."""
 
 
 def parse_setting(name: str, text: str, parse: Callable[[str], T]) -> T:
-    """Parses the value `text` of the setting `name`. Raises `SettingError`, its message starting with the name."""
+    """Parses the value `text` of the setting `name`. Raises `SettingError` with a message that starts with `name`."""
     try:
         return parse(text.strip())
     except ValueError as error:
@@ -37,7 +37,7 @@ def parse_setting(name: str, text: str, parse: Callable[[str], T]) -> T:
 
 
 def require(holds: Callable[[str], Any], rule: str) -> Callable[[str], str]:
-    """Returns a parser that returns texts for which `holds` is true, and raises `SettingError(rule)` for others."""
+    """Returns a parser that accepts texts for which `holds` is true, and raises `SettingError(rule)` for others."""
 
     def parse(text: str) -> str:
         if not holds(text):
@@ -87,7 +87,8 @@ def path(text: str) -> Path:
 
 
 def file_to_write(text: str) -> Path:
-    """Parses the path of a file in an existing folder. Links stay unresolved: /dev/stderr's target may not be openable."""
+    """Parses the path of a file in an existing folder. Symbolic links are not resolved, since the target of /dev/stderr may
+    not be openable. Raises `SettingError`."""
     path(text)
     found = Path(text).expanduser().absolute()
     if found.is_dir():
@@ -98,7 +99,6 @@ def file_to_write(text: str) -> Path:
 
 
 def file_problem(file: Path) -> str | None:
-    """Returns why the file cannot be read, or None if it can."""
     if file.is_dir():
         return f"{file} is a folder, and has to be a file"
     if not file.exists():
@@ -120,7 +120,8 @@ def read_tokens(file: Path) -> tuple[str, ...]:
 
 
 def check_tokens(tokens: Sequence[str]) -> tuple[str, ...]:
-    """Returns the tokens if bearer headers can carry them (RFC 6750, 2.1). The error names a token by its position."""
+    """Returns the tokens if bearer headers can carry them (RFC 6750, 2.1) and none is too short. Raises `SettingError`,
+    which names a token by its position."""
     for number, token in enumerate(tokens, 1):
         if not re.fullmatch(r"[A-Za-z0-9._~+/-]+=*", token):
             raise SettingError(f"token {number} has characters that a bearer token cannot have; use A-Z a-z 0-9 . _ ~ + / -")
@@ -137,12 +138,11 @@ IN_REDIS = "redis:"
 
 
 def is_host_name(text: str) -> bool:
-    """True for one host name or IP address, as a server listens on."""
     return _is_address(text) or _NAME.fullmatch(text) is not None
 
 
 def hosts(text: str) -> tuple[str, ...]:
-    """Parses comma-separated values of the Host header, in lower case."""
+    """Parses comma-separated host names, each with an optional port or `:*`. Returns them in lower case."""
     found = tuple(each.lower() for each in split_list(text))
     if not all(_is_allowed_host(each) for each in found):
         raise SettingError(
@@ -152,7 +152,7 @@ def hosts(text: str) -> tuple[str, ...]:
 
 
 def cover_hosts(text: str) -> tuple[str, ...]:
-    """Parses the hosts of cover images, for a page's Content-Security-Policy. Raises `SettingError`."""
+    """Parses the hosts of cover images, for a Content-Security-Policy: no patterns, no IPv6 addresses."""
     if "*" in text or "[" in text:
         raise SettingError("has to be names such as img.shop.example or img.shop.example:8443, no pattern and no address")
     return hosts(text)
@@ -176,7 +176,6 @@ def _is_address(text: str, read: Callable[[str], object] = ip_address) -> bool:
 
 
 def networks(text: str) -> tuple[str, ...]:
-    """Parses comma-separated IP addresses, or networks such as 10.0.0.0/8."""
     try:
         return tuple(str(ip_network(each)) for each in split_list(text))
     except ValueError:
@@ -188,7 +187,7 @@ def is_loopback(host: str) -> bool:
 
 
 def address(checks: Mapping[str, Check]) -> Callable[[str], str]:
-    """Returns a parser of URLs. `checks` has each allowed scheme's check, which raises ValueError for unusable URLs."""
+    """Returns a parser of URLs. `checks` maps each allowed scheme to a function that raises ValueError for unusable URLs."""
     rule = f"has to be an address of the form {', '.join(f'{scheme}:' for scheme in checks)}"
 
     def parse(text: str) -> str:
@@ -203,7 +202,6 @@ def address(checks: Mapping[str, Check]) -> Callable[[str], str]:
 
 
 def allow_only(text: str) -> Check:
-    """Returns a check for a scheme of which only the URL `text` is allowed."""
     return require(text.__eq__, f"may be the address {text} alone")
 
 
@@ -247,20 +245,20 @@ def check_loopback(text: str) -> None:
 
 
 def file_of(url: str) -> Path | None:
-    """Returns the path of a file: URL, or None for other schemes."""
+    """Returns the path of a `file:` URL, or None for other schemes."""
     parts = urlsplit(url)
     return Path(unquote(parts.path)) if parts.scheme == "file" else None
 
 
 def without_query(url: str) -> str:
-    """Returns a URL for display without its query, which may contain a key; of a file URL only the path."""
+    """Returns the URL for display without its query, which may contain a key; for a `file:` URL, its path."""
     parts = urlsplit(url)
     return unquote(parts.path) if parts.scheme == "file" else f"{parts.scheme}://{parts.netloc}{parts.path}"
 
 
 @dataclass(frozen=True, slots=True)
 class FlagsItem:
-    """A parsed `dynamodb://REGION/TABLE/KEY[?endpoint=URL]`."""
+    """A parsed URL `dynamodb://REGION/TABLE/KEY[?endpoint=URL]`."""
 
     address: DynamoAddress
     table: str
@@ -268,7 +266,7 @@ class FlagsItem:
 
     @classmethod
     def parse(cls, url: str) -> FlagsItem:
-        """Parses the URL. Raises ValueError that states the wrong part."""
+        """Parses the URL. Raises ValueError with a message about the wrong part."""
         parts = urlsplit(url)
         address = DynamoAddress.parse(urlunsplit(parts._replace(path="")))
         if "table_prefix" in parts.query:
@@ -282,7 +280,6 @@ class FlagsItem:
 
 
 def relay_url(text: str) -> str:
-    """Parses auto, off, or unix:///FOLDER."""
     if text in ("auto", "off"):
         return text
     parts = urlsplit(text)

@@ -69,7 +69,7 @@ REPLACED = {
 
 
 def setting(parse: Callable[[str], Any], default: Any, about: str, *, secret: bool = False) -> Any:
-    """Declares a setting. `about` is its description in the documents; the value of a `secret` is left out of the repr."""
+    """Declares a setting. `about` is its description in the documents; a `secret` value is left out of the repr."""
     return field(default=default, repr=not secret, metadata={"parse": parse, "about": about})
 
 
@@ -79,8 +79,8 @@ def number(least: int, most: int, default: int, about: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One field per setting: name, type, parser, default and description. Parsing, `.env.example` and the documents' table
-    are derived from them (`make snapshots`). Fields without a parser are set only by code."""
+    """One field per setting: name, type, parser, default and description. `make snapshots` generates `.env.example` and the
+    documents' table from the fields. Fields without a parser are set only by code."""
 
     host: str = setting(
         require(is_host_name, "has to be one name or address, without scheme, port, path or brackets"),
@@ -304,7 +304,8 @@ class Settings:
         return is_loopback(self.host)
 
     def tokens(self) -> tuple[str, ...]:
-        """Returns the accepted bearer tokens. Raises `SettingError` for an unreadable file or a malformed token in it."""
+        """Reads and returns the accepted bearer tokens. Raises `SettingError` for an unreadable file or a malformed
+        token."""
         file = self.auth_tokens_file
         return self.auth_tokens if file is None else (*self.auth_tokens, *read_tokens(file))
 
@@ -314,21 +315,20 @@ DECLARED = {PREFIX + each.name.upper(): each for each in fields(Settings) if eac
 
 
 def warn_of_unknown_settings(environment: Mapping[str, str]) -> None:
-    """Logs each MANGA_ variable that is not a setting. Not an error, since other programs may use the prefix."""
+    """Logs a warning for each MANGA_ variable that is not a setting. Other programs may use the prefix too."""
     for name, meant in unknown_settings(environment).items():
         hint = f"; did you mean {meant}?" if meant else ""
         logger.warning("%s is not a setting of this server and is ignored%s", name, hint)
 
 
 def unknown_settings(environment: Mapping[str, str]) -> dict[str, str | None]:
-    """Returns MANGA_ variables that are not settings, each with the most similar setting or None."""
+    """Returns the MANGA_ variables that are not settings, each with the most similar setting, or None."""
     known = DECLARED.keys() | map_renames(SETTINGS).keys()
     unknown = (name for name in sorted(environment) if name.startswith(PREFIX) and name not in known)
     return {name: next(iter(get_close_matches(name, DECLARED, n=1, cutoff=0.8)), None) for name in unknown}
 
 
 def _check(settings: Settings) -> None:
-    """Raises `SettingError` for unreadable files and for combinations of values that are not allowed."""
     keys = file_of(settings.jwt_jwks_url) if settings.jwt_jwks_url else None
     names = ("catalog_file", "orders_file", "volumes_file", "policies_file", "tags_file", "auth_tokens_file")
     for name, file in [*((name, getattr(settings, name)) for name in names), ("jwt_jwks_url", keys)]:
@@ -342,7 +342,8 @@ def _check(settings: Settings) -> None:
 
 
 def _check_relay(settings: Settings) -> None:
-    """Raises `SettingError` for a relay over a network without TLS: it could be used to see and delay sealed requests."""
+    """Raises `SettingError` if authentication is on and the relay would use a network without TLS, where requests could be
+    observed and delayed."""
     if settings.auth == "none" or settings.allow_insecure or settings.relay != "auto" or settings.redis_url == "embedded:":
         return
     address = RedisAddress.parse(settings.redis_url)
@@ -385,8 +386,8 @@ def _check_auth(settings: Settings) -> None:
 
 
 def read_policies(settings: Settings) -> Policies:
-    """Reads the shop's policies from MANGA_POLICIES_FILE. Without that setting there are none, except with the demo
-    catalogue, which has its own file. Raises `SettingError` for an unusable file."""
+    """Reads the shop's policies from MANGA_POLICIES_FILE, or the demo's file if the demo catalogue is served; without either
+    there are none. Raises `SettingError` for an unusable file."""
     file = settings.policies_file or (DEMO / "policies.md" if settings.is_demo else None)
     try:
         return replace(load(file) if file else Policies(), shop=settings.shop_name)
@@ -395,7 +396,7 @@ def read_policies(settings: Settings) -> Policies:
 
 
 def read_vocabulary(settings: Settings) -> Vocabulary:
-    """Reads the vocabulary of tags. Raises `SettingError` for an unusable file."""
+    """Reads the vocabulary of tags from MANGA_TAGS_FILE. Raises `SettingError` for an unusable file."""
     try:
         return load_vocabulary(settings.tags_file)
     except TagsFileError as error:

@@ -1,1 +1,2 @@
-"""Feature flags: which tools are on, and for which callers. Read from a file, URL or DynamoDB table, and followed."""
+"""Feature flags, which decide the tools that are on for a caller. The flags document is a file, an HTTP resource or a
+DynamoDB item, and is read again when it changes."""

@@ -1,7 +1,7 @@
 """The flags document: its validation, and the decision whether a tool is on for a caller.
 
-It is a JSON object by tool name: `{"get_recommendations": false, "check_inventory": {"percent": 20}}`, or with segments like
-those of Sentry's Flagpole. Its JSON Schema is `schema.json` beside this file."""
+It is a JSON object by tool name, such as `{"get_recommendations": false, "check_inventory": {"percent": 20}}`. A tool may
+also have segments, like those of Sentry's Flagpole. `schema.json` in this folder is the JSON Schema."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONGEST_NAME = 40
 
 
 def find_problem(value: Any) -> str | None:
-    """Validates a document. Returns the first error, or None."""
+    """Validates a document. Returns a description of the first error, or None if the document is valid."""
     error = next(_validator().iter_errors(value), None)
     return None if error is None else f"{make_printable(error.json_path)[:80]} {_describe(error)}"
 
@@ -38,7 +38,7 @@ def _validator() -> Draft202012Validator:
 
 
 def _describe(error: Any) -> str:
-    """Describes a validation error by its rule, without values of the document."""
+    """Describes a validation error by its rule, without values from the document."""
     rule, limit = str(error.validator), error.validator_value
     if rule == "additionalProperties":
         known = error.schema["properties"]
@@ -81,12 +81,13 @@ ON = "on"
 
 
 class DocumentError(ValueError):
-    """The document is invalid; the message is one line with place and reason, without content."""
+    """The document is invalid. The message is one line that names the place and the problem, without values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition on one property of the caller, `about`: one of its values is in `values` (if `negated`: none is)."""
+    """A condition on the caller's property `about`. It holds if a value of the property is in `values`, or with `negated` if
+    no value is."""
 
     about: str
     values: frozenset[str]
@@ -95,7 +96,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The callers for whom all conditions hold; the tool is on for `rollout` percent of them."""
+    """A group of callers: those for whom all conditions hold. The tool is on for `rollout` percent of them."""
 
     name: str
     rollout: float = 100.0
@@ -108,18 +109,18 @@ Flag = tuple[Segment, ...]
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Flags by tool name. A changed `reload` has the server load its packages anew."""
+    """Flags by tool name. A new value of `reload` makes the server reload its tool packages."""
 
     flags: Mapping[str, Flag] = field(default_factory=dict)
     reload: str | None = None
 
     def unknown(self, tools: Collection[str]) -> list[str]:
-        """Returns the flags of tools that this version lacks; during a deployment several versions read one document."""
+        """Returns the names of flags for which `tools` has no tool, such as tools of another server version."""
         return sorted(set(self.flags) - set(tools))
 
 
 def parse(content: bytes) -> Document:
-    """Parses and checks a document. Raises `DocumentError`."""
+    """Parses and validates a document. Raises `DocumentError`."""
     if len(content) > MOST_BYTES:
         raise DocumentError(f"the flags have more than {MOST_BYTES} bytes")
     value = _load_json(content)
@@ -152,7 +153,6 @@ def _load_json(content: bytes) -> Any:
 
 
 def _refuse_repeated_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Builds a JSON object. Raises `DocumentError` for a repeated name, as it would be ambiguous."""
     value = dict(pairs)
     if len(value) != len(pairs):
         raise DocumentError("the flags have a name twice in one object")
@@ -182,7 +182,8 @@ def _read_segment(stated: Mapping[str, Any]) -> Segment:
 
 
 def kind(principal: Principal) -> str:
-    """Returns how the user is known: `anonymous`, `stated` by the caller, by an `agent` with a secret, or by a `token`."""
+    """Returns how the user is identified: `anonymous` (not at all), `stated` (unverified), `agent` (stated by an agent with
+    a secret), or `token` (JWT)."""
     if principal.user is None:
         return "anonymous"
     if principal.scopes is not None:
@@ -191,7 +192,7 @@ def kind(principal: Principal) -> str:
 
 
 def caller_values(about: str, principal: Principal) -> frozenset[str]:
-    """Returns the values of a property of the caller, empty if unknown. Only tokens (JWT) have scopes."""
+    """Returns the caller's values of a property, empty if unknown. Only callers with a JWT have scopes."""
     if about == "scopes":
         return principal.scopes or frozenset()
     value = {"user": principal.user, "principal": kind(principal), "client": principal.agent}[about]
@@ -199,20 +200,20 @@ def caller_values(about: str, principal: Principal) -> frozenset[str]:
 
 
 def cohort_key(user: str | None, session: str | None) -> str | None:
-    """Returns the key that decides a percentage: the user, else the session, else None."""
+    """Returns the key for percentage rollouts: the user, else the session, else None."""
     if user is not None:
         return user
     return f"\0{session}" if session is not None else None
 
 
 def percentile_of(flag: str, key: str) -> float:
-    """Hashes a key to a number from 0 to 100: uniformly, and independently for each flag."""
+    """Hashes a key to a number from 0 to below 100, uniformly and independently for each flag."""
     hashed = hashlib.sha256(f"{flag}\0{key}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(hashed[:4], "big") / 2**32 * 100
 
 
 def in_share(flag: str, key: str | None, percent: float) -> bool:
-    """True if the key is within the first `percent` (0 to 100). Without a key only at 100."""
+    """True if the key falls within the first `percent` (0 to 100). Without a key, True only for 100."""
     return percent >= 100 or (key is not None and percentile_of(flag, key) < percent)
 
 
@@ -221,8 +222,8 @@ OFF = "off"
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether a tool is on. `variant`, a metric label, is "on", "off" or the segment's name. `why` is an explanation for
-    operators without the user."""
+    """Whether a tool is on. `variant`, a metric label, is "on", "off" or the segment's name. `why` explains the decision to
+    operators and does not name the user."""
 
     on: bool
     variant: str
@@ -237,7 +238,7 @@ NO_SEGMENT = Decision(False, OFF, "none of the flag's segments applies")
 
 
 def decide(tool: str, flag: Flag, principal: Principal, session: str | None) -> Decision:
-    """Decides by the first segment whose conditions hold. Percentages are of users, or of sessions without a user."""
+    """Decides by the first segment whose conditions hold. Percentages apply to users, or to sessions without a user."""
     for segment in flag:
         if all(_holds(each, principal) for each in segment.conditions):
             return _of_segment(tool, segment, principal.user, session)
@@ -245,7 +246,7 @@ def decide(tool: str, flag: Flag, principal: Principal, session: str | None) -> 
 
 
 def _holds(condition: Condition, principal: Principal) -> bool:
-    """True if the caller meets the condition; a property without values meets none, not even a negated one."""
+    """True if the caller meets the condition. A property without values meets no condition, not even a negated one."""
     known = caller_values(condition.about, principal)
     return bool(known) and known.isdisjoint(condition.values) is condition.negated
 
@@ -265,15 +266,15 @@ def _of_segment(tool: str, segment: Segment, user: str | None, session: str | No
 
 
 class Flags:
-    """Decides by the current `document`, which a `Follower` replaces. While it is not `known` every tool is off, since the
-    document may switch some off for a reason."""
+    """Decides by the current `document`, which a `Follower` replaces. While `known` is False, no document has been read yet,
+    and every tool is off."""
 
     def __init__(self, document: Document | None = None) -> None:
         self.document = document or Document()
         self.known = True
 
     def decide(self, tool: Tool, principal: Principal, session: str | None = None) -> Decision:
-        """Decides whether a tool is on for a caller. Lists of tools are decided without a session."""
+        """Decides whether a tool is on for a caller. Pass no session for a list of tools."""
         flag = self.document.flags.get(tool.flag)
         if not self.known:
             return NOT_KNOWN

@@ -1,4 +1,4 @@
-"""The flags document in an item of a DynamoDB table: JSON text in the attribute `document`; the key is `name`."""
+"""Reads the flags document from a DynamoDB item: JSON text in the attribute `document`, with the partition key `name`."""
 
 from __future__ import annotations
 

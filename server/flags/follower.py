@@ -1,4 +1,4 @@
-"""Follows the source of the flags document, and stores the last good one for processes that start during an outage."""
+"""Follows the source of the flags document, and stores the last good document for processes that start during an outage."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from tools.store.models import Health
 
 
 def open_source(url: str, stack: AsyncExitStack) -> Source:
-    """Opens the source at this URL without reading it."""
     if path := file_of(url):
         return FileSource(path)
     if url.startswith("dynamodb:"):
@@ -54,7 +53,7 @@ class LastGood:
         self._key = keys.flags(url)
 
     async def read(self) -> bytes | None:
-        """Reads the document; None if there is none or Redis does not answer."""
+        """Returns the stored document; None if there is none or Redis does not answer."""
         try:
             (stored,) = await self._redis.trip([Command(("GET", self._key))], Deadline.after(TRIP_SECONDS))
         except MemoryUnavailable:
@@ -62,15 +61,16 @@ class LastGood:
         return stored if isinstance(stored, bytes) else None
 
     async def write(self, content: bytes, *, newest: bool) -> None:
-        """Stores the document; unless `newest`, only when none is stored. The next round repeats a failed write."""
+        """Stores the document, replacing a stored one only if `newest`. Ignores an unreachable Redis."""
         only_if = () if newest else ("NX",)
         with suppress(MemoryUnavailable):
             await self._redis.trip([Command(("SET", self._key, content, *only_if))], Deadline.after(TRIP_SECONDS))
 
 
 class Follower:
-    """Keeps `flags` up to date. A valid document replaces the last one; an invalid one or a source that fails changes
-    nothing. Until the source's first document the flags are `last_good`, else unknown. `tools` are the current tools."""
+    """Keeps `flags` up to date with the source. An invalid document or a failing source changes nothing. Until the source's
+    first document, `last_good` is used, else the flags are unknown. `tools` are the registered tools; flags of other tools
+    are logged."""
 
     def __init__(
         self,
@@ -97,11 +97,11 @@ class Follower:
         self._outage = Outage(logger, "the source of MANGA_FLAGS_URL")
 
     def when_reload(self, tell: Callable[[], None]) -> None:
-        """Sets the callback for a document whose `$reload` has changed."""
+        """Sets the function to call when the document's `$reload` has changed."""
         self._reload = tell
 
     async def read_once(self) -> bool:
-        """Reads the source once. True if the flags have changed. Raises `Unreadable` or `DocumentError`."""
+        """Reads the source once. Returns True if the flags have changed. Raises `Unreadable` or `DocumentError`."""
         content = await self._source.read()
         self._outage.record_recovery()
         if content is not None:
@@ -114,7 +114,7 @@ class Follower:
         return changed
 
     async def read_and_log(self) -> bool:
-        """Reads the source as `read_once` does, but logs errors, each once, instead of raising them."""
+        """Reads the source as `read_once` does, but logs errors instead of raising them."""
         try:
             return await self.read_once()
         except DocumentError as error:
@@ -124,7 +124,7 @@ class Follower:
         return False
 
     async def take_last_good(self) -> bool:
-        """If no document is known, uses the one stored in Redis. True if the flags have changed by that."""
+        """If no document is known, uses the one stored in Redis. Returns True if the flags have changed."""
         content = await self._last_good.read() if self._last_good and not self._flags.known else None
         if content is None:
             return False
@@ -142,11 +142,12 @@ class Follower:
         return self._clock() - self._as_source_at
 
     def read_soon(self) -> None:
-        """Causes the next read now (after `LEAST_SECONDS`), because another process has announced a change."""
+        """Makes the next read happen within `LEAST_SECONDS`. Call it when another process has announced a change."""
         self._hint.set()
 
     async def watch(self, changed: Changed) -> None:
-        """Reads the source repeatedly and calls `changed` after every change, until cancelled."""
+        """Reads the source repeatedly, until cancelled. Calls `changed` after every change, with True if no other process
+        has announced the change."""
         while True:
             hinted = await self._wait_for_next_read()
             if await self.read_and_log() or await self.take_last_good():
@@ -154,7 +155,7 @@ class Follower:
                 await changed(not hinted)
 
     async def share(self) -> None:
-        """Stores the last good document in Redis, for processes that start later, until cancelled."""
+        """Stores the last good document in Redis, again every 30 s, until cancelled."""
         while self._last_good is not None:
             self._taken.clear()
             if self._good is not None:
@@ -164,7 +165,6 @@ class Follower:
                     await self._taken.wait()
 
     async def health(self, deadline: Deadline) -> Health:
-        """Returns the health of the source by its last read."""
         problem = self._problem()
         if not self._flags.known:
             return Health(False, f"{problem or 'it has not answered yet'}; no call is taken until a document is known")
@@ -176,7 +176,6 @@ class Follower:
         return self._outage.why or self._broken
 
     async def _wait_for_next_read(self) -> bool:
-        """Waits until the next read is due. True if `read_soon` caused it."""
         least = min(LEAST_SECONDS, POLL_SECONDS)
         await asyncio.sleep(least)
         with suppress(TimeoutError):
@@ -216,7 +215,7 @@ async def open_flags(
     settings: Settings, flags: Flags, tools: Iterable[Tool], redis: KeyValue, stack: AsyncExitStack
 ) -> Follower | None:
     """Reads the flags for the first time and returns their follower, or None if no source is configured. A failing source or
-    invalid document does not prevent the start: the last good flags from Redis apply, else every tool is off."""
+    an invalid document does not prevent the start: the last good document from Redis applies, else every tool is off."""
     if settings.flags_url is None:
         return None
     flags.known = False

@@ -19,18 +19,17 @@ from server.flags.document import MOST_BYTES
 
 
 class Unreadable(Exception):
-    """The document cannot be read now. The message is for operators and has no secret; the error is the `__cause__`."""
+    """The document cannot be read now. The message is for operators and contains no secret."""
 
 
 class Source(Protocol):
     async def read(self) -> bytes | None:
-        """Returns the document, not read any further once it exceeds `MOST_BYTES`, or None if it is unchanged. Takes a few
-        seconds at most. Raises `Unreadable`."""
+        """Returns the document, or None if it is unchanged. Stops reading after `MOST_BYTES`. Raises `Unreadable`."""
         ...
 
 
 class FileSource:
-    """Reads the whole file each time, on a thread: modification times are too coarse to show every change."""
+    """Reads the whole file each time, since modification times are too coarse to show every change."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,7 +1,7 @@
-"""Rate limits within the process: for refused calls, list answers, and calls from one IP address.
+"""In-process rate limits for refused calls, for list answers, and for calls from one IP address.
 
-Admitted calls are counted in Redis, in their first round trip (`session.memory`). Calls refused before that round trip would
-otherwise not be limited at all."""
+Admitted calls are counted in Redis, in their first round trip (`session.memory`). Calls that are refused earlier would
+otherwise not be limited."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ BYTES_A_CALL = 4096
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller, as far as known. `origin` is the transport's principal, which may speak for many customers; `vouched` is
-    True if a verified principal stated user and session."""
+    """The caller, as far as known. `origin` is the principal that the transport has authenticated, which may act for many
+    customers. `vouched` is True if a verified principal stated the user and the session."""
 
     user: str | None = None
     session: str | None = None
@@ -42,8 +42,8 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class StatedIdentity:
-    """The identity that a call states, unverified: `customer` is a hash of the user, else the session, else ""; `origin` is
-    the transport's principal or the IP address. Limits are per origin, so that nobody can exhaust another's."""
+    """The unverified identity that a call states. `customer` is a hash of the user, else of the session, else "". `origin`
+    is the transport's principal or the IP address. Limits are per origin, so that no origin can exhaust another's limit."""
 
     origin: str
     customer: str
@@ -61,7 +61,8 @@ class StatedIdentity:
 
 
 class CallerLimits:
-    """Token buckets in this process, none without a `rate`. `by_address` is for servers that listen beyond loopback."""
+    """In-process token buckets. A `rate` of None disables all of them. `by_address` also limits each IP address, for servers
+    that listen beyond loopback."""
 
     def __init__(self, rate: Rate | None, *, by_address: bool = False, clock: Clock = time.monotonic) -> None:
         self._refusals = LocalLimits(rate, clock) if rate else None
@@ -73,15 +74,14 @@ class CallerLimits:
         self._crowds = LocalLimits(addressed.scaled(SHARED_LIMIT_FACTOR), clock) if addressed else None
 
     def admit(self, caller: Caller) -> None:
-        """Raises `RateLimited` if the address calls too often, or the caller's refused calls have exhausted the caller's
-        limit. Other callers of the same origin are not affected."""
+        """Raises `RateLimited` if the IP address calls too often, or if the caller's calls were refused too often."""
         if wait_ms := self._address_wait_ms(caller):
             raise RateLimited("Too many calls from this address.", retry_after_ms=wait_ms)
         if self._refusals and caller.name and (wait_ms := self._refusals.peek_wait_ms(caller.name)):
             raise RateLimited("Too many calls. Wait a moment.", retry_after_ms=wait_ms)
 
     def check_stated(self, stated: StatedIdentity) -> None:
-        """Raises `RateLimited`, before other work, for a customer with too many refused calls (see `note_refusal`)."""
+        """Raises `RateLimited` if `note_refusal` has counted too many calls of this identity."""
         if self._stated and stated.customer and (wait_ms := self._stated.peek_wait_ms(stated.name)):
             raise RateLimited("Too many calls were refused. Wait a moment.", retry_after_ms=wait_ms)
 
@@ -91,13 +91,13 @@ class CallerLimits:
             self._stated.wait_ms(stated.name)
 
     def charge_refusal(self, caller: Caller) -> int:
-        """Counts a refused call. Returns 0 if the caller may be told the reason, else the ms until then."""
+        """Counts a refused call. Returns 0 if the answer may state the reason of the refusal, else the ms until it may."""
         whom = caller.name or self._shared_name(caller)
         return self._refusals.wait_ms(whom) if self._refusals and whom else 0
 
     def charge_bytes(self, caller: Caller, size: int) -> int:
-        """Counts a list answer by its bytes. Returns 0 if it may be sent, else the ms until then. Callers without user and
-        session share the limit of their origin or address."""
+        """Counts a list answer by its size in bytes. Returns 0 if the answer may be sent, else the ms to wait. Callers
+        without user and session share the limit of their origin or address."""
         if wait_ms := self._address_wait_ms(caller):
             return wait_ms
         limits, whom = (self._lists, caller.name) if caller.name else (self._lists_of_many, self._shared_name(caller))
@@ -109,7 +109,8 @@ class CallerLimits:
         return f"address:{caller.address}" if self._addresses and caller.address else None
 
     def _address_wait_ms(self, caller: Caller) -> int:
-        """Counts a call of the address. Returns the ms to wait, 0 for customers that a verified agent states."""
+        """Counts a call of the IP address. Returns the ms to wait, always 0 for a user or session that a verified principal
+        states."""
         if caller.address is None or (caller.name and caller.vouched):
             return 0
         limits = self._crowds if caller.name else self._addresses
@@ -117,6 +118,6 @@ class CallerLimits:
 
 
 def caller_of(call: Call) -> Caller:
-    """Returns the caller as known so far; before the identity stage it is not verified."""
+    """Returns the caller as known so far. Before the identity stage has run, the user is unknown."""
     principal = call.principal
     return Caller(principal.user, call.session, call.origin, call.address, principal.is_proven)

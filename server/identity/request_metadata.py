@@ -1,9 +1,8 @@
-"""Request metadata (session, turn, user, budgets, idempotency key), and the identifiers for MANGA_AUTH=none and token.
-infra/docs/identity.md has the table.
+"""Request metadata (session, turn, user, budgets, idempotency key), and the identifiers for MANGA_AUTH=none and token. The
+table of keys and headers is in infra/docs/identity.md.
 
-The first source with a field wins: `_meta`, then the header, then (for the session only) W3C Baggage in `_meta`. Malformed
-baggage and traceparent are ignored, since libraries write them, not the agent's author (W3C Trace Context, section 3.2; W3C
-Baggage, section 3.2)."""
+A value is taken from `_meta`, else from its header, else (the session only) from W3C Baggage in `_meta`. Malformed baggage
+and traceparent are ignored, as W3C Trace Context (3.2) and W3C Baggage (3.2) ask: a library writes them, not the agent."""
 
 from __future__ import annotations
 
@@ -47,7 +46,7 @@ NOT_TEXT = "\0not text"
 
 
 def read_metadata(meta: Mapping[str, Any], headers: Mapping[str, str]) -> RequestMetadata:
-    """Collects a request's metadata without checking it."""
+    """Collects a request's metadata. The values are checked where they are used, by the `checked_` functions."""
     users = (_text(meta.get(PREFIX + "userId")), _utf8(headers.get("x-user-id")))
     traceparent = _traceparent(meta.get("traceparent"))
     return RequestMetadata(
@@ -83,7 +82,7 @@ def checked_user(user: str | None) -> str | None:
 
 
 def checked_turn(metadata: RequestMetadata) -> TurnName:
-    """Returns the turn by its stated name, else by the trace, else the session's implicit turn."""
+    """Returns the turn by its stated name, else by the trace id, else `IMPLICIT`, the session's unnamed turn."""
     named = _checked_name(metadata.turn, "turnId", "X-Turn-ID")
     if named:
         return TurnName(TurnKind.NAMED, named)
@@ -91,14 +90,14 @@ def checked_turn(metadata: RequestMetadata) -> TurnName:
 
 
 def checked_budget_ms(budget: str | int | float | None) -> int | None:
-    """Parses the ms left of the turn, 0 or more, or None."""
+    """Parses the turn's remaining ms; None if not stated. Raises `InvalidArguments`."""
     if budget is None:
         return None
     return _checked_number(budget, 0, 10**9, "turnBudgetMs", "X-Turn-Budget-Ms")
 
 
 def checked_token_budget(budget: str | int | float | None) -> int | None:
-    """Parses the tokens left of the turn, 0 or more, or None."""
+    """Parses the turn's remaining tokens; None if not stated. Raises `InvalidArguments`."""
     if budget is None:
         return None
     return _checked_number(budget, 0, 10**9, "tokenBudget", "X-Token-Budget")
@@ -111,7 +110,7 @@ def checked_expected_calls(expected: str | int | float | None) -> int:
 
 
 def checked_history(history: str | int | float | None) -> int | None:
-    """Parses the number of past calls to summarise; None if absent."""
+    """Parses the number of past calls to summarise; None if not stated. Raises `InvalidArguments`."""
     return None if history is None else _checked_number(history, 1, MOST_CALLS, "history")
 
 
@@ -142,14 +141,14 @@ def _first(meta: Mapping[str, Any], key: str, headers: Mapping[str, str], header
 
 
 def _text(value: Any) -> str | None:
-    """Converts numbers to text, and "" to None."""
+    """Converts a number to text, an empty text to None, and any other type to `NOT_TEXT`."""
     if value is None or isinstance(value, str):
         return value or None
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else NOT_TEXT
 
 
 def _utf8(value: str | None) -> str | None:
-    """Decodes a header as UTF-8, which HTTP libraries have decoded as Latin-1."""
+    """Decodes a header as UTF-8, after HTTP libraries have decoded it as Latin-1."""
     if not value:
         return None
     try:
@@ -174,7 +173,7 @@ def _baggage_session(value: Any) -> str | None:
 
 
 class InvalidToken(Exception):
-    """The bearer token is missing or invalid. The message is for the sender and contains nothing of the token."""
+    """The bearer token is missing or invalid. The message is for the sender and contains no part of the token."""
 
 
 class KeysUnavailable(Exception):
@@ -182,25 +181,24 @@ class KeysUnavailable(Exception):
 
 
 class Identifier(Protocol):
-    """Verifies the identity that a request states, and returns it as a principal."""
-
     async def admit(self, bearer: str | None) -> str | None:
-        """Verifies a request's bearer token. Returns an id of the principal that is no secret, or None with MANGA_AUTH=none.
-        Raises `InvalidToken` or `KeysUnavailable`."""
+        """Verifies a request's bearer token. Returns an id of the principal that is not secret, or None with
+        MANGA_AUTH=none. Raises `InvalidToken` or `KeysUnavailable`."""
         ...
 
     async def identify(self, metadata: RequestMetadata, bearer: Bearer | None) -> Principal:
         """Returns the caller's identity. Raises `Forbidden`, `InvalidArguments` for a malformed user, or `DependencyFailure`
-        if the issuer's keys are missing."""
+        if the issuer's keys are not loaded."""
         ...
 
     async def vouch(self, bearer: str | None, tokens: Mapping[str, str]) -> VerifiedIdentity:
-        """Verifies the bearer and the named `tokens`, for relaying to another process. The result contains no token."""
+        """Verifies the bearer and the values of `tokens`, before the request is relayed to another process. The result has
+        the keys of `tokens`, but contains no token."""
         ...
 
 
 class TrustStated:
-    """Accepts every stated identity: on loopback from the agent, over stdio from the parent process. `user` is the customer
+    """Accepts every stated identity: of the agent on loopback, or of the parent process over stdio. `user` is the customer
     if a call states none."""
 
     def __init__(self, user: str | None = None) -> None:
@@ -217,8 +215,8 @@ class TrustStated:
 
 
 class TrustTokens:
-    """Identifies the agent by one of several secrets; it may then state the user. Several secrets allow rotation without
-    interruption; all are compared each time, in constant time."""
+    """Authenticates the agent by one of several secrets; the agent may then state the user. Several secrets allow rotation.
+    All are compared each time, in constant time."""
 
     def __init__(self, tokens: Sequence[str]) -> None:
         self._tokens = tuple(token.encode() for token in tokens)

@@ -1,4 +1,4 @@
-"""Which tools a caller may use, by scopes and by flags."""
+"""Decides which tools a caller may use, by scopes and by flags."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ COGNITO = "https://cognito-idp."
 
 
 def granted_scopes(claims: Mapping[str, Any], audiences: Collection[str]) -> frozenset[str]:
-    """Returns the scopes in a token's claims, in this server's form. For Amazon Cognito's RESOURCE-SERVER/SCOPE, the
-    resource server is either `mcp:manga-tools`, with tools as scopes, or an audience, with whole scopes."""
+    """Returns the scopes in a token's claims, each as `mcp:manga-tools:NAME`. Amazon Cognito's forms, `mcp:manga-tools/NAME`
+    and `AUDIENCE/mcp:manga-tools:NAME`, are accepted too."""
     return frozenset(ours for each in _scopes_in(claims) if (ours := _normalise_scope(each, audiences)))
 
 
 def as_issued(scope: str, issuer: str) -> str:
-    """Returns the scope in this issuer's spelling, for requesting it."""
+    """Returns the scope in this issuer's spelling, for requesting a token."""
     return scope.replace(f"{SERVER}:", f"{SERVER}/", 1) if issuer.startswith(COGNITO) else scope
 
 
@@ -48,21 +48,20 @@ LEFT_OUT = Decision(False, OFF, "MANGA_TOOLS=core leaves it out")
 
 
 class ToolAccess:
-    """Decides, for lists and calls alike, which tools a caller may use."""
-
     def __init__(self, registry: Registry, flags: Flags, toolset: Collection[str] | None = None) -> None:
-        """Takes the registry and the flags; `toolset`, if given, restricts the tools to these names."""
+        """A `toolset` restricts the tools to these names."""
         self._registry = registry
         self._flags = flags
         self._toolset = toolset
 
     def list_tools(self, principal: Principal) -> list[Tool]:
-        """Returns the tools for the caller's list, in the registry's order. It depends on the proven user, not on the
-        session: without a user, tools that are on for a percentage are left out."""
+        """Returns the tools for the caller's list, in the registry's order. Without a user, tools that are on for a
+        percentage of users are left out."""
         return [t for t in self._registry if self.decision(t, principal).on and allows_tool(t, principal)]
 
     def decision(self, tool: Tool, principal: Principal, session: str | None = None) -> Decision:
-        """Returns whether the tool is registered and on. A percentage is decided by the user, else by the session."""
+        """Decides whether the tool is registered and on for the caller. A percentage rollout is decided by the user's id,
+        else by the session's."""
         if not tool.is_switched:
             return ON_BY_ITSELF
         if tool.name not in self._registry:
@@ -72,12 +71,11 @@ class ToolAccess:
         return self._flags.decide(tool, principal, session)
 
     def may_use(self, principal: Principal, session: str | None, name: str) -> bool:
-        """True if a call of the tool `name` would be allowed."""
         found = self._registry.get(name)
         return found is not None and self.decision(found.tool, principal, session).on and allows_tool(found.tool, principal)
 
     def check(self, tool: Tool, principal: Principal, decision: Decision) -> None:
-        """Raises `ToolNotFound` if the tool is off or withdrawn, `Forbidden` if the caller lacks its scope."""
+        """Raises `ToolNotFound` if the decision is off, or `Forbidden` if the caller lacks the tool's scope."""
         if not decision.on:
             state = "was withdrawn" if decision is WITHDRAWN else "is switched off"
             raise ToolNotFound(f"{tool.name} {state}. {tool.instead}", details={"instead": tool.instead})
@@ -89,5 +87,5 @@ class ToolAccess:
 
 
 def allows_tool(tool: Tool, principal: Principal) -> bool:
-    """True if the caller's scopes allow the tool; tools without a scope are public."""
+    """True if the caller's scopes allow the tool. Tools without a scope are public."""
     return principal.scopes is None or not tool.scope or tool.scope in principal.scopes

@@ -1,7 +1,7 @@
-"""/ops: the state and activity of this process for its operators, as one page and a stream of events.
+"""/ops: the state and activity of this process for its operators, as a page and a stream of events.
 
-Calls are observed only while a page is open. The page shows no personal data: turns, sessions and customers are hashes under
-a key of this process, and queries and orders do not appear."""
+Calls are observed only while a page is open. The page shows no personal data: turns, sessions and customers appear as hashes
+with a key of this process, and queries and orders are left out."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from server.transport.http.app import Addon
 
 
 def open_ops(settings: Settings, app: Application, worker: int | None = None) -> Addon:
-    """Returns the routes of the page /ops, none if the page is switched off. `worker` is this process's number if several
-    serve the port."""
+    """Returns the routes of /ops, none if the page is switched off. `worker` is this process's number among several
+    workers."""
     if not settings.ops:
         return Addon()
     # Imported here, so that a server without the page does not load its modules.

@@ -18,7 +18,6 @@ DOCTOR = "`python -m server doctor` asks it again and says why."
 
 
 def _advise(text: str, alarm: str = "") -> str:
-    """Appends the link to the alarm's runbook, if there is an alarm."""
     return f"{text} {RUNBOOKS}#{alarm.lower()}" if alarm else text
 
 
@@ -89,7 +88,7 @@ Json = dict[str, Any]
 
 
 class SlidingCounter(Generic[K]):
-    """Counts keys over the last `SLOTS` slots of `SLOT_SECONDS`; `total` is the sum of the slots."""
+    """Counts keys over the last `SLOTS` slots of `SLOT_SECONDS` each. `total` has the counts of all slots together."""
 
     def __init__(self) -> None:
         self._slots: deque[Counter[K]] = deque([Counter()], SLOTS)
@@ -100,7 +99,6 @@ class SlidingCounter(Generic[K]):
         self.total[key] += 1
 
     def advance(self) -> Mapping[K, int]:
-        """Starts the next slot and returns the counts of the finished one."""
         finished = self._slots[-1]
         if len(self._slots) == SLOTS:
             self.total -= self._slots[0]  # drops keys that reach zero
@@ -109,12 +107,14 @@ class SlidingCounter(Generic[K]):
 
 
 def bucket(ms: float) -> int:
-    """Returns a duration's bucket, each 10 % wider than the last, as in DDSketch (VLDB 2019): percentiles are within 5 %."""
+    """Returns the index of a duration's histogram bucket. Each bucket is 10 % wider than the one before, as in DDSketch
+    (VLDB 2019), so that percentiles are within 5 %."""
     return 0 if ms <= SMALLEST_MS else min(MOST_BUCKETS, 1 + int(math.log(ms / SMALLEST_MS) / math.log(GROWTH)))
 
 
 def percentiles(counts: Mapping[int, int], shares: Sequence[float]) -> list[float | None]:
-    """Returns the ms at each share (from 0 to 1, ascending); None if nothing was counted."""
+    """Returns the milliseconds at each of the `shares` (0 to 1, ascending), or None for each if nothing was counted.
+    `counts` is by bucket."""
     if not counts:
         return [None] * len(shares)
     total, below, found = sum(counts.values()), 0, list[float | None]()
@@ -130,8 +130,6 @@ def percentiles(counts: Mapping[int, int], shares: Sequence[float]) -> list[floa
 
 @dataclass(slots=True)
 class _Tool:
-    """The counts of one tool. `decisions`: calls by whether the tool's flag was on, if the flag was evaluated."""
-
     ms: SlidingCounter[int] = field(default_factory=SlidingCounter)
     sources: SlidingCounter[str] = field(default_factory=SlidingCounter)
     errors: SlidingCounter[str] = field(default_factory=SlidingCounter)
@@ -148,7 +146,7 @@ class _Tool:
 
 
 class CallStatistics:
-    """A sink of call events. `total` and `shed` continue the counts of the metrics since the process started."""
+    """A sink that counts call events. `total` and `shed` are the counts before the first event."""
 
     def __init__(self, clock: Clock, wall: WallClock, total: int = 0, shed: int = 0) -> None:
         self._clock, self._wall = clock, wall
@@ -163,13 +161,13 @@ class CallStatistics:
         self._totals: deque[tuple[float, int]] = deque([(clock(), total)], 6)  # one a second, for the rate over five seconds
 
     def __call__(self, event: CallFinished) -> None:
-        """Queues the event. Events are counted in batches, at half the cost."""
+        """Queues the event. Counting in batches takes half the time."""
         self._uncounted.append(event)
         if len(self._uncounted) >= MOST_UNCOUNTED:
             self._count_all()
 
     def tick(self) -> None:
-        """Counts queued events and advances the slots; must be called at least once a second."""
+        """Counts queued events and advances the slots. Must be called at least once a second."""
         self._count_all()
         now = self._clock()
         if now - self._totals[-1][0] >= 1:
@@ -235,7 +233,7 @@ class CallStatistics:
         return {**left, "over_between": between, "over_inside": inside, "advice": advice}
 
     def errors(self) -> list[Json]:
-        """Returns the kinds of errors with their counts since the first page was opened, the latest first."""
+        """Returns the kinds of errors with their counts since this object was made, the latest kind first."""
         kinds = [(kind, error) for kind in reversed(self._errors) if (error := self._errors.peek(kind))]
         return [
             {"at": round(at, 1), "tool": tool, "name": name, "count": count, "advice": FAILURES.get(name, UNKNOWN_FAILURE)}
@@ -246,6 +244,7 @@ class CallStatistics:
         return list(self._history)
 
     def on_share(self, tool: str) -> float | None:
-        """Returns the share (0 to 1) of calls for which the tool's flag was on; None without calls."""
+        """Returns the share (0 to 1) of the last five minutes' calls for which the tool's flag was on; None without
+        calls."""
         found = self._tools[tool].decisions.total if tool in self._tools else Counter[bool]()
         return found[True] / found.total() if found else None

@@ -1,5 +1,3 @@
-"""The state of the process as the page shows it, collected while there are subscribers."""
-
 from __future__ import annotations
 
 import asyncio
@@ -35,7 +33,7 @@ Json = dict[str, Any]
 
 @dataclass(slots=True)
 class Process:
-    """Constant data of this process. `worker` is its number among several that share a port."""
+    """Constant data of this process. `worker` is its number, None in a single process."""
 
     settings: Settings
     app: Application
@@ -54,7 +52,7 @@ def _scheme(url: str | None) -> str | None:
 
 
 class Replicas:
-    """The replicas seen in the last five minutes, that is, those that exchanged a request with this one."""
+    """The replicas that this one has exchanged requests with in the last five minutes."""
 
     def __init__(self, own: str, reach: SessionRouter, clock: Clock) -> None:
         self._own, self._reach, self._clock = own, reach, clock
@@ -77,7 +75,8 @@ class Replicas:
 
 
 class DependencyStates:
-    """The states of `/readyz`, read in the background every `REFRESH_SECONDS` and after a change of a breaker."""
+    """The dependency states of `/readyz`, read in the background every `REFRESH_SECONDS` and whenever a circuit breaker
+    changes."""
 
     def __init__(self, dependencies: Dependencies) -> None:
         self._dependencies = dependencies
@@ -118,8 +117,8 @@ class DependencyStates:
 
 
 def flag_rows(flags: Flags, registry: Registry, source: str, on_share: Callable[[str], float | None]) -> list[Json]:
-    """Returns a row for each flag of the document, and for each other tool that is off by default. `on_share` returns the
-    share of a tool's calls with the flag on, None without calls."""
+    """Returns a row for each flag in the document, and for each tool that is off by default and has no flag. `on_share`
+    returns the share of a tool's calls with the flag on, None without calls."""
     named = [_flag_row(name, flag, source, on_share) for name, flag in list(flags.document.flags.items())[:100]]
     off = [tool for tool in registry if not tool.default_on and tool.flag not in flags.document.flags]
     return named + [{"name": tool.flag, "kind": "off", "on_share": 0.0, "source": "the tool itself"} for tool in off]
@@ -185,7 +184,7 @@ class Observation:
         }
 
     def calls(self) -> list[Json]:
-        """Returns the sampled calls that have ended since the last call of this method."""
+        """Returns the sampled calls that have ended since this method was last called."""
         return self._waterfalls.take()
 
     def state(self) -> Json:
@@ -222,7 +221,6 @@ class Observation:
         }
 
     def _samples(self, name: str) -> list[tuple[dict[str, str], float]]:
-        """Returns the samples of one metric: (labels, value)."""
         collected = self._app.metrics.registry.restricted_registry([name]).collect()
         return [(each.labels, each.value) for family in collected for each in family.samples if each.name == name]
 

@@ -1,5 +1,5 @@
-"""The page /ops and its event stream over HTTP: the document, its headers, and access control. With MANGA_AUTH=none callers
-must be on this machine, else they need a bearer token, which may be sent as the password of Basic."""
+"""Serves the page /ops and its event stream: the document, its headers, and access control. With MANGA_AUTH=none callers
+must be on this machine. Otherwise they need a bearer token, which may also be sent as the password of HTTP Basic."""
 
 from __future__ import annotations
 
@@ -56,8 +56,9 @@ BASIC = (b"www-authenticate", b'Basic realm="manga-tools ops", charset="UTF-8"')
 
 
 def page(folder: Path = FOLDER) -> tuple[bytes, bytes]:
-    """Returns the HTML document and its Content-Security-Policy, which allows scripts and styles by hash (CSP Level 3,
-    section 2.3.1) and requests to this server only. Raises `OSError`, or `ValueError` for a file that cannot be inlined."""
+    """Returns the HTML document and its Content-Security-Policy. The policy allows the page's scripts and styles by hash
+    (CSP Level 3, section 2.3.1), and requests to this server only. Raises `OSError`, or `ValueError` for a file that cannot
+    be inlined."""
     allowed: dict[str, list[str]] = {"style": [], "script": []}
 
     def inside(element: str, name: str) -> str:
@@ -77,8 +78,8 @@ def page(folder: Path = FOLDER) -> tuple[bytes, bytes]:
 
 
 def guard(app: ASGIApp) -> ASGIApp:
-    """Converts a Basic password to a bearer token, and offers Basic with each 401. Adds headers that keep answers from
-    caches, frames and other sites."""
+    """Wraps the app for the paths of /ops. Converts a Basic password to a bearer token, adds a Basic challenge to each 401,
+    and sets headers that keep answers out of caches, frames and other sites."""
 
     replaced = {name for name, _ in GUARDED}
 
@@ -104,7 +105,6 @@ def guard(app: ASGIApp) -> ASGIApp:
 
 
 def _convert_to_bearer(value: bytes) -> bytes:
-    """Converts well-formed Basic credentials to a bearer; returns other credentials unchanged."""
     scheme, _, credentials = value.partition(b" ")
     if scheme.lower() != b"basic":
         return value
@@ -121,8 +121,8 @@ PROXIED = (CHAIN, "forwarded", "via", "x-real-ip", "x-forwarded-host", "x-forwar
 
 
 def is_from_this_machine(scope: Scope, trusted_proxies: Sequence[str]) -> bool:
-    """True if the caller is on this machine. A proxy's headers are believed only if all trusted proxies are on this machine:
-    another host's "loopback" is that host."""
+    """True if the caller is on this machine. A proxy's headers are believed only if all trusted proxies are on this machine
+    too, since another host's loopback address means that host."""
     client, headers = scope.get("client"), Headers(scope=scope)
     if client is None or not _is_loopback(client[0]):
         return False
@@ -147,7 +147,7 @@ NOT_HERE = "Without MANGA_AUTH this is for callers on this machine; set MANGA_AU
 
 
 class OpsAccess:
-    """Access control, after the checks of Host, Origin and bearer. Its rate limits are separate from those of calls."""
+    """Access control, after the checks of Host, Origin and bearer. Rate limits are separate from those of calls."""
 
     def __init__(self, settings: Settings, identifier: Identifier) -> None:
         self._settings, self._identifier = settings, identifier
@@ -155,8 +155,8 @@ class OpsAccess:
         self._limits = LocalLimits(Rate(), capacity=1000) if settings.rate_limit else None
 
     async def refusal(self, scope: Scope, *, stream: bool) -> Response | None:
-        """Returns the error response for a caller without access, else None. Scripts of other sites cannot open the stream:
-        browsers send the request's origin (W3C, Fetch Metadata)."""
+        """Returns the error response for a caller without access, else None. A stream is refused to scripts of other sites,
+        which browsers reveal by the header Sec-Fetch-Site (W3C, Fetch Metadata)."""
         headers = Headers(scope=scope)
         if self._settings.auth == "none" and not is_from_this_machine(scope, self._settings.trusted_proxies):
             return plain(403, NOT_HERE)
@@ -167,7 +167,7 @@ class OpsAccess:
         return await self._refuse_unscoped(headers) if self._scoped else None
 
     async def still_allowed(self, scope: Scope) -> bool:
-        """False once the token of an open stream has expired or was revoked; True while tokens cannot be verified."""
+        """False once the token of an open stream has expired or was revoked. True if tokens cannot be verified now."""
         headers = Headers(scope=scope)
         try:
             await self._identifier.admit(bearer_of(headers))
@@ -191,7 +191,7 @@ class OpsAccess:
 
 
 class OpsAddon(Addon):
-    """The routes of `/ops`. The constructor raises `ValueError` if the page cannot be assembled."""
+    """The routes of `/ops`. The constructor raises `OSError` or `ValueError` if the page cannot be assembled."""
 
     def __init__(self, settings: Settings, app: Application, worker: int | None = None) -> None:
         self._document, self._policy = page()

@@ -1,4 +1,4 @@
-"""`/ops/events`: one publisher, and at most `MOST_PAGES` streams that subscribe to it."""
+"""The event stream `/ops/events`: one publisher, and at most `MOST_PAGES` subscribers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ FULL = f"{MOST_PAGES} pages are open, which is all that this server shows. Close
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Subscriber(Slot):
-    """One stream and its queue; calls that exceed the queue are dropped. Cancelling `scope` ends its current wait."""
+    """One event stream and its queue. Calls that exceed the queue are dropped. Cancelling `scope` interrupts the stream's
+    current wait."""
 
     over: bool = False
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
@@ -46,12 +47,11 @@ class Subscriber(Slot):
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def greet(self, greeting: bytes) -> None:
-        """Queues the first messages, which are sent before all others."""
         self._greeting = greeting
         self._changed.set()
 
     def push(self, state: bytes, calls: bytes) -> None:
-        """Queues calls, and a state that replaces a queued one. Either may be empty."""
+        """Queues calls, and a state, which replaces a queued state. Either may be empty."""
         if not state and not calls:
             return
         self._state = state or self._state
@@ -61,12 +61,11 @@ class Subscriber(Slot):
         self._changed.set()
 
     def end(self) -> None:
-        """Ends the stream after what is queued."""
         self.over = True
         self._changed.set()
 
     async def take(self) -> bytes:
-        """Waits for messages and returns all that are queued; b"" at the end."""
+        """Waits for messages and returns all queued ones. Returns b"" at the end of the stream."""
         await self._changed.wait()
         taken = b"".join((self._greeting, self._state, *self._calls))
         self._greeting, self._state, self._waiting = b"", b"", 0
@@ -77,13 +76,14 @@ class Subscriber(Slot):
 
 
 class Subscribers(Slots[Subscriber]):
-    """The open streams. One holder may use all places; others may then take places over, up to equal shares."""
+    """The open streams. One holder, such as an address, may use all slots. A new holder then takes over slots, up to an
+    equal share."""
 
     def __init__(self) -> None:
         super().__init__(MOST_PAGES, math.inf, math.inf)
 
     def add(self, subscriber: Subscriber) -> None:
-        """Adds a stream, ending the one whose place it takes over, if any. Raises `NoRoom`."""
+        """Adds a stream, and ends the stream whose slot it takes over, if any. Raises `NoRoom`."""
         if (ended := self.take(subscriber)) is not None:
             ended.end()
             ended.scope.cancel()
@@ -93,7 +93,7 @@ class Subscribers(Slots[Subscriber]):
             each.end()
 
     async def end_within(self, seconds: float) -> None:
-        """Ends all streams, and cancels those that have not ended after `seconds`."""
+        """Ends all streams, and cancels those that are still open after `seconds`."""
         self.end()
         await self.wait_until_free(seconds)
         for each in self:
@@ -101,7 +101,8 @@ class Subscribers(Slots[Subscriber]):
 
 
 class Publisher:
-    """Publishes observations from the first subscriber until `LINGER_SECONDS` after the last, then discards them."""
+    """Publishes an observation while there are subscribers, and for `LINGER_SECONDS` after the last one has left. The
+    observation is then discarded."""
 
     def __init__(
         self, subscribers: Subscribers, begin: Callable[[], Observation], is_draining: Callable[[], bool], clock: Clock
@@ -112,7 +113,8 @@ class Publisher:
         self._task: asyncio.Task[None] | None = None
 
     def greet(self, subscriber: Subscriber) -> None:
-        """Sends the server's description and the current state to a new subscriber, starting the observation if needed."""
+        """Sends the server's description and the current state to a new subscriber. Starts the observation if none is
+        running."""
         if self._observation is None:
             self._observation = self._begin()
             self._task = start_task(self._run(self._observation), "ops")
@@ -123,7 +125,6 @@ class Publisher:
         await end_task(self._task)
 
     async def _run(self, observation: Observation) -> None:
-        """Publishes while there are subscribers. After a failure it ends their streams; browsers then reconnect."""
         ticks, needed_at = 0, self._clock()
         try:
             while self._clock() - needed_at < LINGER_SECONDS:
@@ -138,7 +139,8 @@ class Publisher:
             observation.end()
 
     def _publish(self, observation: Observation, ticks: int) -> None:
-        """Sends calls and, when due, a state; before the end of a drain the last message is a state that says so."""
+        """Sends the calls that have ended, and the state at every second tick. During a drain, sends the state at once and
+        ends all streams."""
         draining = self._is_draining()
         observation.tick()
         messages = b"".join(event("call", each) for each in observation.calls())
@@ -154,13 +156,11 @@ class Publisher:
 
 
 def event(name: str, data: dict[str, Any]) -> bytes:
-    """Formats a server-sent event (HTML, section 9.2.6). This JSON contains no line breaks."""
+    """Formats a server-sent event (HTML, section 9.2.6). The JSON contains no line breaks."""
     return b"event: %b\ndata: %b\n\n" % (name.encode(), to_json(data, inf_nan_mode="null"))
 
 
 class StreamEndpoint:
-    """The ASGI endpoint of the stream. `still_allowed` returns whether a stream's caller still has access."""
-
     def __init__(
         self, subscribers: Subscribers, publisher: Publisher, still_allowed: Callable[[Scope], Awaitable[bool]]
     ) -> None:
@@ -213,7 +213,6 @@ class StreamEndpoint:
 
 
 async def _watch_client(subscriber: Subscriber, receive: Receive) -> None:
-    """Ends the stream when the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass
     subscriber.end()

@@ -1,4 +1,5 @@
-"""Waterfalls of sampled turns: each call with the timing of its spans."""
+"""Waterfall charts of sampled turns: each call with the timing of its spans. A turn is a customer's question with all calls
+that answer it."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from session.turn import TurnKind
 
 
 def hash_text(key: bytes, kind: str, text: str) -> str:
-    """Returns 8 hex digits, separate for each `kind`; without the process's key they cannot be traced back."""
+    """Returns 8 hex digits that depend on `kind` and `text`. Without `key` the text cannot be guessed from them."""
     return blake2b(f"{kind}\0{text}".encode("utf-8", "surrogatepass"), digest_size=4, key=key).hexdigest()
 
 
@@ -39,7 +40,7 @@ class _Decision:
 
 
 class Turns:
-    """Samples whole turns, decided at a turn's first call, at a rate independent of the traffic."""
+    """Samples whole turns, deciding at a turn's first call. A token bucket of `PER_SECOND` and `BURST` limits the rate."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -47,7 +48,7 @@ class Turns:
         self._limits = LocalLimits(Rate(PER_SECOND, BURST), clock, capacity=1)
 
     def is_sampled(self, turn: int) -> bool:
-        """True if a call of the turn with this hash is sampled."""
+        """True if a call of the turn with this hash is sampled, which counts towards the turn's `MOST_CALLS`."""
         now, decision = self._clock(), self._decided.use(turn)
         if decision is None or now - decision.made_at >= HOLDS_SECONDS:
             decision = _Decision(now, 0 if self._limits.wait_ms("turns") else MOST_CALLS)
@@ -66,7 +67,7 @@ Json = dict[str, Any]
 
 
 class Waterfalls:
-    """A sink and an observer: samples calls when they arrive and returns them when they have ended. It also counts active
+    """A sink and an observer that samples calls when they arrive, and returns them when they have ended. Also counts active
     sessions, since events do not contain the session."""
 
     def __init__(self, key: bytes, clock: Clock, wall: WallClock) -> None:
@@ -92,7 +93,7 @@ class Waterfalls:
             self._finished.append((event, call, self._wall()))
 
     def take(self) -> list[Json]:
-        """Returns the sampled calls that have ended since the last call of this method."""
+        """Returns the sampled calls that have ended since this method was last called."""
         over, self._finished = self._finished, []
         return [self._as_dict(*each) for each in over]
 
@@ -125,18 +126,19 @@ class Waterfalls:
         }
 
     def _turn(self, call: Call) -> str:
-        """Returns the turn's hash. A session's implicit turns are numbered: another end time means another turn."""
+        """Returns the turn's hash. Turns that the caller does not name are numbered within their session: another end time
+        means a new turn."""
         turn = _name(call)
         if call.turn is not None and call.turn.name.kind is TurnKind.IMPLICIT:
             number, ends = self._implicit.use(turn) or (0, call.turn.ends.at)
-            number += abs(call.turn.ends.at - ends) > 0.25  # s, by which calls of one turn may differ about its end
+            number += abs(call.turn.ends.at - ends) > 0.25  # s: calls of one turn may compute slightly different ends
             self._implicit.put(turn, (number, call.turn.ends.at))
             turn = f"{turn}\0{number}"
         return self._hash("turn", turn)
 
 
 def _name(call: Call) -> str:
-    """Returns the turn's name with its session; the call's id if it has neither."""
+    """Returns the turn's name with its session, or the call's id if it has neither."""
     session, turn = call.metadata.session or call.transport_session, call.metadata.turn or call.metadata.trace
     return f"{session}\0{turn or ''}" if session or turn else call.call_id
 
@@ -162,5 +164,5 @@ def _span_of(span: Span, arrived: float) -> Json:
 
 
 def is_plain(value: object) -> bool:
-    """True for numbers and short words; other attributes of spans are not shown."""
+    """True for numbers and short words. Other span attributes are not shown."""
     return WORDS.fullmatch(value) is not None if isinstance(value, str) else isinstance(value, (int, float))

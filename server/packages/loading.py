@@ -25,8 +25,8 @@ Compile = Callable[[Tool, str, str], Registered]
 
 
 class Refused(Exception):
-    """A package was refused. `reason` is one public line with the problem and its remedy; `detail` is the exception of the
-    package's code, only for operators, since it may contain anything."""
+    """A package was refused. `reason` is one line, safe to publish, with the problem and its remedy. `detail` describes an
+    exception of the package's code; it is for operators only, since it may contain anything."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(reason)
@@ -35,7 +35,7 @@ class Refused(Exception):
 
     @classmethod
     def from_error(cls, reason: str, error: BaseException) -> Refused:
-        """Makes a refusal with the error as `detail`: one line of at most 300 characters without control characters."""
+        """Makes a refusal with the error as its `detail`: one line of at most 300 characters, without control characters."""
         try:
             words = " ".join(str(error).split())
         except BaseException:  # str() runs the package's code
@@ -50,8 +50,8 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """An installed package by its metadata. `conflicting_versions` are further versions whose metadata are in
-    the same folder, so that it is unclear to which version the modules belong."""
+    """An installed package, by its metadata. `conflicting_versions` are other versions whose metadata is in the same folder,
+    so that it is unclear which version the modules belong to."""
 
     name: str
     version: str
@@ -63,8 +63,9 @@ class Package:
 
 
 def find_packages() -> list[Package]:
-    """Returns the installed packages with tools, sorted by name. Of two with the same name the first on sys.path counts, as
-    for imports. Names are normalised (packaging.python.org): `Manga_Extra` and `manga-extra` are the same package."""
+    """Returns the installed packages that have tools, sorted by name. If two have the same name, the first on sys.path
+    counts, as for imports. Names are normalised (packaging.python.org): `Manga_Extra` and `manga-extra` are the same
+    package."""
     importlib.invalidate_caches()  # else a package installed a moment ago is not found
     found: dict[str, tuple[Distribution, list[EntryPoint]]] = {}
     for point in entry_points(group=GROUP):
@@ -82,8 +83,8 @@ def find_packages() -> list[Package]:
 
 
 class ReimportAttempt:
-    """One attempt to import modules again. Only modules below its `roots` are replaced, so that the server's classes stay
-    the same; other changes of the imported code to `sys.modules` are undone."""
+    """One attempt to import modules again. Only modules below `roots` are replaced, so that the server's own classes stay
+    the same. Other modules that the imported code replaces or removes in `sys.modules` are restored."""
 
     def __init__(self) -> None:
         self.roots = frozenset[str]()
@@ -92,29 +93,28 @@ class ReimportAttempt:
         self._abandoned = False
 
     def begin(self, roots: Iterable[str]) -> None:
-        """Removes all modules below the roots from `sys.modules`, so that they are imported again."""
         self.roots = frozenset(roots)
         self._before = unload(self.roots)
         self._others = {name: module for name, module in sys.modules.copy().items() if not _is_half_imported(module)}
 
     def end(self) -> None:
-        """Ends the attempt; undoes its imports if it was abandoned."""
+        """Ends the attempt: restores modules outside the roots, and undoes the imports if they were abandoned."""
         self._put_back()
         if self._abandoned:
             self.undo()
 
     def abandon(self) -> None:
-        """Undoes the imports now, and again at `end`, as the importing thread may still be running."""
+        """Undoes the imports now, and again at `end`, since the importing thread may still be running."""
         self._abandoned = True
         self._put_back()
         self.undo()
 
     def commit(self) -> None:
-        """Drops the previous version's modules; the imports can no longer be undone."""
+        """Drops the previous version's modules. The imports can no longer be undone."""
         self._before = {}
 
     def undo(self) -> None:
-        """Restores the previous version's modules, since a half-failed import is worse than either version."""
+        """Replaces the imported modules by those of the previous version."""
         unload(self.roots)
         sys.modules.update(self._before)
         for root in self.roots & set(self._before):
@@ -128,12 +128,12 @@ class ReimportAttempt:
 
 
 def _is_half_imported(module: ModuleType) -> bool:
-    """True while another thread imports the module; that thread removes it if the import fails."""
+    """True while a thread is importing the module; that thread removes the module if the import fails."""
     return bool(getattr(getattr(module, "__spec__", None), "_initializing", False))
 
 
 def unload(roots: Iterable[str]) -> dict[str, ModuleType]:
-    """Removes the modules below `roots` from `sys.modules` and returns them; calls in flight keep their references."""
+    """Removes the modules below `roots` from `sys.modules` and returns them. Running calls keep their references."""
     roots = frozenset(roots)
     beneath = tuple(f"{root}." for root in roots)
     names = [name for name in list(sys.modules) if name in roots or name.startswith(beneath)]
@@ -143,7 +143,7 @@ def unload(roots: Iterable[str]) -> dict[str, ModuleType]:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A loaded package. `imports` can be undone until its tools are registered."""
+    """A loaded package. `imports` can be undone until the tools are registered."""
 
     package: Package
     tools: Sequence[Registered]
@@ -155,8 +155,8 @@ class Loaded:
 
 
 def load(package: Package, compile_tool: Compile, others: Collection[str], imports: ReimportAttempt) -> Loaded:
-    """Loads a package; blocks while its code runs. `others` are module names of the server and of other packages. Raises
-    `Refused`, with all modules as before."""
+    """Imports a package and compiles its tools; blocks while the package's code runs. `others` are module names of the
+    server and of other packages. Raises `Refused`, after restoring all modules."""
     try:
         if package.conflicting_versions:
             versions = ", ".join((package.version, *package.conflicting_versions))
@@ -180,7 +180,6 @@ def load(package: Package, compile_tool: Compile, others: Collection[str], impor
 
 
 def _roots(package: Package, others: Collection[str]) -> set[str]:
-    """Returns the root modules of the package's entry points. Raises `Refused` if the server or another package has one."""
     roots = set()
     for point in package.entry_points:
         try:
@@ -195,8 +194,8 @@ def _roots(package: Package, others: Collection[str]) -> set[str]:
 
 
 def root_of(module: str) -> str:
-    """Returns the outermost package of `module` that is not a namespace package and thus belongs to one distribution. Raises
-    `ImportError` for an unknown module."""
+    """Returns the outermost package of `module` that is not a namespace package, and thus belongs to one distribution.
+    Raises `ImportError` for an unknown module."""
     parts = module.split(".")
     for length in range(1, len(parts) + 1):
         name = ".".join(parts[:length])

@@ -1,5 +1,5 @@
-"""Updates the registry from the installed packages, and reports each reload. `python -m server tools reload` requests one
-from a running server over a Unix socket that only the server's user can open."""
+"""Updates the registry from the installed packages, and reports each reload. `python -m server tools reload` requests a
+reload from a running server, over a Unix socket that only the server's user can open."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ NONE_INSTALLED = "no package that is installed brings tools (entry point group m
 
 @dataclass(frozen=True, slots=True)
 class PackageReport:
-    """One package's result: tools that are new, replaced by another version, or withdrawn; or the reason why it was
-    `refused`, and the version that `stays`."""
+    """The result of one package. `loaded` tools are new, `replaced` tools have a new version, and `withdrawn` tools are
+    gone. If the package was refused, `refused` is the reason and `stays` the version that remains loaded."""
 
     package: str
     version: str
@@ -59,7 +59,7 @@ class PackageReport:
 
 @dataclass(frozen=True, slots=True)
 class ReloadReport:
-    """The result of a reload. `problem` is the reason if the installed packages could not be read."""
+    """The result of a reload. `problem` is the reason if the installed packages could not be listed, else None."""
 
     packages: Sequence[PackageReport] = field(default_factory=tuple)
     problem: str | None = None
@@ -86,15 +86,15 @@ Reloads = Callable[[Reload], Coroutine[Any, Any, None]]
 
 
 class NoServer(Exception):
-    """No server answers at the socket, which the message names."""
+    """No server answers at the socket that the message names."""
 
 
 T = TypeVar("T")
 
 
 class SingleFlight(Generic[T]):
-    """Single flight: runs `work` once at a time; requests made during a run share one following run. `tasks` owns the runs,
-    so that cancelling a caller does not cancel them."""
+    """Runs `work` once at a time. Requests that arrive during a run share one following run. `tasks` owns the runs, so that
+    cancelling a caller does not cancel a run."""
 
     def __init__(self, work: Callable[[], Awaitable[T]], tasks: asyncio.TaskGroup) -> None:
         self._work = work
@@ -120,7 +120,7 @@ def socket_path(host: str, port: int) -> Path:
 
 
 async def answer_reloads(host: str, port: int, reload: Reload) -> None:
-    """Serves requests until cancelled. Without a socket it only logs that: the flags document can still cause reloads."""
+    """Serves requests to reload until cancelled. If the socket cannot be opened, logs a warning and only waits."""
     try:
         path = await asyncio.to_thread(socket_path, host, port)  # on a thread: tempfile tests the folder by writing
         listener = _listening(path)
@@ -138,7 +138,7 @@ async def answer_reloads(host: str, port: int, reload: Reload) -> None:
 
 
 async def ask_to_reload(host: str, port: int) -> ReloadReport:
-    """Requests a reload from the server. Raises `NoServer`, or `TimeoutError` after `ANSWER_SECONDS`."""
+    """Requests a reload from the running server. Raises `NoServer`, or `TimeoutError` after `ANSWER_SECONDS`."""
     loop, path, answer = asyncio.get_running_loop(), socket_path(host, port), b""
     with socket.socket(socket.AF_UNIX) as client:
         client.setblocking(False)
@@ -157,8 +157,8 @@ async def ask_to_reload(host: str, port: int) -> ReloadReport:
 
 
 def _listening(path: Path) -> socket.socket:
-    """Opens the socket, replacing a killed server's: only one process can have the port. Raises OSError if the folder
-    belongs to another user."""
+    """Opens the socket, replacing one that a killed server has left; the TCP port ensures that no other server uses it.
+    Raises OSError if the folder belongs to another user."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
     if stat.S_IMODE(_check_own(path.parent).st_mode) != 0o700:
         path.parent.chmod(0o700)
@@ -176,7 +176,7 @@ def _listening(path: Path) -> socket.socket:
 
 
 def _check_own(folder: Path) -> os.stat_result:
-    """Raises OSError if the folder is another user's, or a link: in /tmp anyone could have created it before."""
+    """Raises OSError if the folder is a link or another user's. Anyone could have created it in /tmp."""
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         raise PermissionError(0, f"{folder} belongs to somebody else")
@@ -195,7 +195,6 @@ async def _answer_all(listener: socket.socket, reload: Reload) -> None:
 
 
 async def _answer(client: socket.socket, reload: Reload) -> None:
-    """Answers one client; its errors and timeouts are ignored."""
     loop = asyncio.get_running_loop()
     with client, suppress(OSError):  # TimeoutError is an OSError
         async with asyncio.timeout(IO_SECONDS):
@@ -212,9 +211,9 @@ IMPORT_SECONDS = 10.0
 
 
 class Packages:
-    """Loads, replaces and withdraws each package's tools as a unit; if a package is refused, its last version stays. One
-    package is imported at a time. Since threads cannot be stopped, a hanging import's modules are restored, and nothing more
-    is imported while it hangs."""
+    """Loads, replaces and withdraws each package's tools as a unit. If a package is refused, its last version stays loaded.
+    Packages are imported one at a time. An import that hangs cannot be stopped: its modules are restored, and no package is
+    imported until it ends."""
 
     def __init__(self, registry: Registry, import_seconds: float = IMPORT_SECONDS) -> None:
         self._registry, self._seconds = registry, import_seconds
@@ -238,7 +237,6 @@ class Packages:
             return ReloadReport([*withdrawn, *[await self._reload(each) for each in packages]])
 
     def reload_soon(self) -> None:
-        """Has `run` reload; returns at once."""
         self._wanted.set()
 
     async def run(self) -> None:
@@ -249,12 +247,11 @@ class Packages:
             await self.reload()
 
     async def health(self, deadline: Deadline) -> Health:
-        """Returns the result of the last reload, without messages of the packages' own exceptions."""
+        """Reports the refusals of the last reload, without the messages of packages' own exceptions."""
         reasons = "; ".join(f"{name}: {each.reason}" for name, each in self._refused.items())
         return Health(not reasons, reasons)
 
     async def _find_packages(self) -> list[Package]:
-        """Returns the installed packages. Raises `Refused`."""
         try:
             return await self._wait_for(run_on_thread(find_packages, "packages"))
         except Exception as error:
@@ -262,7 +259,6 @@ class Packages:
             raise Refused.from_error(reason, error) from None
 
     async def _load(self, package: Package, others: Collection[str]) -> Loaded:
-        """Loads a package; `others` are other modules in use. Raises `Refused`, with all modules as before."""
         if self._hanging is not None and not self._hanging[1].done():
             raise Refused(f"the import of {self._hanging[0]} has not ended: mend that package and start the server again")
         imports = ReimportAttempt()
@@ -281,7 +277,6 @@ class Packages:
             raise
 
     async def _wait_for(self, work: Future[T]) -> T:
-        """Waits for a function on another thread. Raises `TimeoutError`."""
         waiting = asyncio.wrap_future(work)
         done, _ = await asyncio.wait({waiting}, timeout=self._seconds)
         if not done:
@@ -306,7 +301,6 @@ class Packages:
         return report
 
     def _check_names(self, loaded: Loaded) -> None:
-        """Raises `Refused` if a tool has the name of a built-in tool or of another package's tool."""
         package = loaded.package.name
         for name in loaded.names:
             other = self._registry.get(name) if name in self._registry else None
@@ -327,7 +321,6 @@ class Packages:
         return PackageReport(package.name, package.version, new, replaced, gone)
 
     def _withdraw(self, name: str) -> PackageReport | None:
-        """Withdraws a removed package's tools; None if it had none."""
         self._refused.pop(name, None)
         last = self._loaded.pop(name, None)
         if last is None:
@@ -339,7 +332,6 @@ class Packages:
         return report
 
     def _refuse(self, name: str, refused: Refused, line: str) -> None:
-        """Records a refusal, and logs it unless it is the same as at the last reload."""
         last = self._refused.get(name)
         self._refused[name] = refused
         if last is None or last.whole != refused.whole:

@@ -1,1 +1,0 @@
-"""The process: its lifecycle, its health, and its background tasks."""

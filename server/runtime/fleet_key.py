@@ -1,4 +1,4 @@
-"""The key that all processes of a fleet share, to encrypt and decrypt messages between them."""
+"""The secret key that all processes share. It seals messages between them, and state that clients send back."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ AGAIN_SECONDS = 0.25
 
 
 class FleetKey:
-    """A key derived from the configured `secret`; else created once in the shared Redis; without both, random in this
-    process. `keys` has the present key first, then earlier ones."""
+    """The key is derived from `secret`, else shared through `redis`, else random for this process. `keys` has the current
+    key first, then earlier ones. `agreed` is set once the key is the one that other processes use."""
 
     def __init__(self, secret: str | None = None, redis: KeyValue | None = None) -> None:
         self._redis = None if secret else redis
@@ -37,11 +37,10 @@ class FleetKey:
         return [HKDF(SHA256(), BYTES, None, b"manga/" + purpose).derive(key) for key in self.keys]
 
     def compare_soon(self) -> None:
-        """Has the key compared with the other processes' soon (after `AGAIN_SECONDS`)."""
         self._hurried.set()
 
     async def run(self) -> NoReturn:
-        """Compares the key with Redis's regularly until cancelled; writes it again if Redis has lost it."""
+        """Compares the key with the one in Redis every ten seconds until cancelled. Stores it again if Redis has lost it."""
         while self._redis is not None:
             try:
                 await self._synchronize(self._redis)
@@ -57,7 +56,6 @@ class FleetKey:
         raise AssertionError("it runs until it is cancelled")
 
     async def _synchronize(self, redis: KeyValue) -> None:
-        """Stores this key in Redis if there is none, else adopts the stored one. Raises `MemoryUnavailable`."""
         steps = [Command(("SET", FLEET_KEY, self.keys[0], "NX")), Command(("GET", FLEET_KEY))]
         _, found = await redis.trip(steps, Deadline.after(0.5))
         if not isinstance(found, bytes) or len(found) != BYTES:

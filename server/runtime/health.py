@@ -1,5 +1,3 @@
-"""The health of the dependencies, probed on demand and cached for a second."""
-
 from __future__ import annotations
 
 import asyncio
@@ -28,8 +26,8 @@ Probe = Callable[[Deadline], Awaitable[Health]]
 
 @dataclass(slots=True)
 class Dependencies:
-    """Every dependency by name, with its probe and its circuit breaker or None. Outages are logged once. A successful probe
-    closes a half-open breaker that no call tries."""
+    """Every dependency by name, with its probe and its circuit breaker or None. The start and the end of an outage are
+    logged once each. A successful probe closes a half-open breaker that no call is testing."""
 
     probes: Mapping[str, tuple[Probe, CircuitBreaker | None]]
     clock: Clock = time.monotonic
@@ -39,8 +37,8 @@ class Dependencies:
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def states(self) -> dict[str, dict[str, Any]]:
-        """Returns `{name: {state, latency_ms, detail?}}`. All are probed concurrently, for at most half a second; callers
-        within `REMEMBERED_SECONDS` share the result."""
+        """Returns `{name: {state, latency_ms, detail?}}`. All dependencies are probed concurrently, with a timeout of half a
+        second per probe. The result is shared by all callers for `REMEMBERED_SECONDS`."""
         async with self._asking:
             if self.clock() - self._asked_at > REMEMBERED_SECONDS:
                 names = list(self.probes)
@@ -50,7 +48,7 @@ class Dependencies:
         return self._states
 
     async def run(self) -> NoReturn:
-        """Probes dependencies with a half-open breaker, which would stay half open without calls. Never returns."""
+        """Probes dependencies whose breaker is half open, which without calls would stay half open. Runs until cancelled."""
         await run_periodically("dependencies", self._probe_half_open)
 
     async def _probe_half_open(self) -> float:
@@ -71,7 +69,7 @@ class Dependencies:
         return {"state": state, "latency_ms": latency_ms, **({"detail": health.detail} if health.detail else {})}
 
     async def _probe_as_call(self, probe: Probe, breaker: CircuitBreaker) -> Health:
-        """Probes in place of a call, reporting only a success to the breaker; failures are left for calls to report."""
+        """Probes in place of a call. Reports only a success to the breaker: a failure is for real calls to report."""
         era, started, health = breaker.era, self.clock(), None
         try:
             health = await _ask_probe(probe, self.clock)

@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 def run_on_thread(work: Callable[[], T], name: str) -> Future[T]:
-    """Runs a function on a daemon thread, for which Python's exit does not wait, unlike for executors' threads."""
+    """Runs a function on a daemon thread. Python's exit does not wait for it, unlike for executors' threads."""
     promised: Future[T] = Future()
 
     def run() -> None:
@@ -48,8 +48,8 @@ Sleep = Callable[[float], Coroutine[Any, Any, None]]
 
 
 class Background:
-    """Runs background tasks, restarting one that ends after 1, 2, 4 … 60 seconds. `died` receives its name; the log has the
-    reason. The tasks are cancelled with the stack."""
+    """Runs background tasks. A task that ends is restarted after a pause of 1, 2, 4 … 60 seconds. `died` is called with the
+    task's name, and the reason is logged. The tasks are cancelled when `stack` closes."""
 
     def __init__(self, stack: AsyncExitStack, died: Callable[[str], None], sleep: Sleep = asyncio.sleep) -> None:
         self._stack = stack
@@ -58,11 +58,10 @@ class Background:
         self._resting: set[str] = set()
 
     def run(self, name: str, work: Work) -> None:
-        """Starts `work`, which should run until cancelled; if it returns it is restarted too."""
+        """Starts `work`, which should run until cancelled. If it returns or raises, it is restarted."""
         self._stack.push_async_callback(end_task, asyncio.create_task(self._keep_up(name, work), name=name))
 
     async def health(self, deadline: Deadline) -> Health:
-        """Unhealthy while a task waits to be restarted."""
         resting = ", ".join(sorted(self._resting))
         return Health(not resting, f"to be begun again: {resting}" if resting else "")
 
@@ -98,12 +97,12 @@ ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1
 
 
 def list_ending_signals() -> list[signal.Signals]:
-    """Returns SIGINT and the signals of `ENDING` that the process does not ignore already, as it does SIGHUP under nohup."""
+    """Returns SIGINT and the signals in `ENDING` that the process does not ignore, as it ignores SIGHUP under nohup."""
     return [each for each in ENDING if each == signal.SIGINT or signal.getsignal(each) is not signal.SIG_IGN]
 
 
 def stop_on_signals(stop: asyncio.Event) -> None:
-    """Sets `stop` at the first signal; a signal over `TOGETHER_SECONDS` later ends the process at once."""
+    """Sets `stop` at the first signal. A signal more than `TOGETHER_SECONDS` later ends the process at once."""
     loop = asyncio.get_running_loop()
     first = 0.0
 
@@ -120,7 +119,7 @@ def stop_on_signals(stop: asyncio.Event) -> None:
 
 
 async def wait_for_either(work: asyncio.Task[Any], stop: asyncio.Event) -> None:
-    """Waits until `stop` is set or the work ends, whichever is first."""
+    """Waits until `stop` is set or `work` ends. Does not raise the error of `work`."""
     stopped = asyncio.create_task(stop.wait())
     await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
     await end_task(stopped)
@@ -132,8 +131,8 @@ GRACE_SECONDS = 0.2
 
 @dataclass(slots=True)
 class Lifecycle:
-    """The state of the process: `wired` while its backends are open, `draining` from the first stop signal. It serves only
-    once `flags_known` says that the flags are known."""
+    """The state of the process: `wired` while its backends are open, `draining` from the first stop signal on. Calls are
+    served only while `flags_known` returns True."""
 
     wired: bool = False
     draining: bool = False
@@ -145,7 +144,6 @@ class Lifecycle:
 
     @contextmanager
     def serving(self) -> Iterator[None]:
-        """Marks the process as wired within the block."""
         self.wired = True
         try:
             yield
@@ -154,7 +152,7 @@ class Lifecycle:
 
 
 async def drain(lifecycle: Lifecycle, shed: ShedStage, turns: LocalTurns, budget_seconds: float) -> None:
-    """Keeps serving until all turns have ended and no call is running, for at most one turn's budget."""
+    """Keeps serving until all turns have ended and no call is running, for at most `budget_seconds`."""
     lifecycle.draining = True
     try:
         async with asyncio.timeout(budget_seconds):

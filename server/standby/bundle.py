@@ -1,7 +1,8 @@
-"""A bundle, and the places that store one. A bundle is a line of JSON, the manifest, then a zip of records and arrays.
+"""A bundle of the standby catalogue, and its storage. A bundle is a manifest, which is one line of JSON, followed by a zip
+of records and arrays.
 
-The records are an embedded catalogue's file; the arrays are computed from them, so that a task that loads the bundle need
-not compute any. The digest detects truncation and damage; only the place's permissions prevent forgery. `pack` and `unpack`
+The records are a catalogue file. The arrays are computed from the records in advance, so that a process can load the bundle
+quickly. The digest detects truncation and damage; only the storage's permissions prevent forgery. `pack` and `unpack`
 block."""
 
 from __future__ import annotations
@@ -35,18 +36,18 @@ LONGEST_LINE = 4096
 
 
 class BundleError(ValueError):
-    """The bundle is unusable; the message is the reason."""
+    """The bundle is unusable. The message is the reason."""
 
 
 class CutShortError(BundleError):
-    """The bundle is truncated: the rest may still be being written."""
+    """The bundle is truncated, perhaps because it is still being written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The first line of a bundle. `made` is in epoch seconds; `catalog` is the SHA-256 of the records, `computed` the format
-    of the arrays, and `embedder` the model of the vectors (None: no vectors); `size` in bytes and `digest` (SHA-256) are of
-    everything after the line."""
+    """The first line of a bundle. `made` is in epoch seconds. `catalog` is the SHA-256 of the records, `computed` the format
+    of the arrays, and `embedder` the model of the vectors, None without vectors. `size` in bytes and `digest` (SHA-256)
+    cover everything after the first line."""
 
     kind: str
     titles: int
@@ -78,7 +79,7 @@ class Manifest:
         return json.dumps(asdict(self)).encode() + b"\n"
 
     def same_as(self, other: Manifest) -> bool:
-        """True if both bundles have the same content, regardless of when they were made."""
+        """True if both bundles have the same content, whenever they were made."""
         return replace(self, titles=0, made=0, size=0, digest="") == replace(other, titles=0, made=0, size=0, digest="")
 
 
@@ -99,7 +100,7 @@ _MEMBER = re.compile(r"catalog\.jsonl|index-[0-9a-f]{24}\.npz|vectors-[0-9a-f]{2
 
 
 def pack(folder: Path, manifest: Manifest, into: Path) -> Manifest:
-    """Packs the files of `folder` into a bundle, and returns its manifest with size and digest."""
+    """Packs the files of `folder` into the bundle `into`. Returns the manifest with `size` and `digest` set."""
     payload = into.with_name(f"{into.name}.zip")
     with zipfile.ZipFile(payload, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(folder.iterdir()):
@@ -116,7 +117,7 @@ def pack(folder: Path, manifest: Manifest, into: Path) -> Manifest:
 
 
 def unpack(path: Path, folder: Path) -> Manifest:
-    """Checks the whole bundle, then extracts it into `folder`. Raises `BundleError` or `OSError`."""
+    """Verifies the whole bundle, then extracts it into `folder`. Raises `BundleError` or `OSError`."""
     with path.open("rb") as bundle:
         line = bundle.readline(LONGEST_LINE)
         if len(line) < LONGEST_LINE and not line.endswith(b"\n"):
@@ -147,7 +148,6 @@ def _extract(archive: zipfile.ZipFile, folder: Path, most_bytes: int) -> None:
 
 
 def _sha256(content: BufferedReader) -> str:
-    """Returns the SHA-256 of the rest of a file, in hex."""
     return file_digest(content, "sha256").hexdigest()
 
 
@@ -156,19 +156,19 @@ CHUNK = 256 * 1024
 
 
 class UnreachableError(Exception):
-    """The place cannot be read or written; the message contains no secret."""
+    """The bundle's storage cannot be read or written. The message contains no secret."""
 
 
 class BundleStore(Protocol):
-    """Storage of one bundle. Methods end within a bounded time or raise `UnreachableError`."""
+    """Storage of one bundle. All methods raise `UnreachableError`."""
 
     async def fetch(self, since: str | None, into: Path) -> str | None:
-        """Writes the bundle, possibly truncated, to a file and returns its version. Returns None and
-        writes nothing if the version is still `since`. Raises `UnreachableError`, also if there is no bundle."""
+        """Writes the bundle, possibly truncated, to the file `into` and returns its version. Returns None and writes nothing
+        if the version is still `since`. Raises `UnreachableError` also if there is no bundle."""
         ...
 
     async def head(self) -> bytes:
-        """Returns the beginning of the bundle with its whole first line; b"" if there is no bundle."""
+        """Returns the first `LONGEST_LINE` bytes of the bundle, which contain its manifest; b"" if there is no bundle."""
         ...
 
     async def publish(self, bundle: Path) -> None:
@@ -180,7 +180,7 @@ T = TypeVar("T")
 
 
 class FileStore:
-    """A file as a place. Its version consists of inode, modification time and size."""
+    """Stores the bundle in a file. Its version consists of inode, modification time and size."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -213,7 +213,6 @@ class FileStore:
         return version
 
     def _open_file(self) -> BinaryIO:
-        """Opens the file for reading. Raises `UnreachableError` for pipes, devices and folders."""
         opened = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         if not stat.S_ISREG(os.fstat(opened).st_mode):
             os.close(opened)  # os.fdopen would fail for a folder without closing it
@@ -244,7 +243,7 @@ OLD_SECONDS = 600
 
 
 class RedisStore:
-    """The sessions' Redis as a place; the caller closes the connection."""
+    """Stores the bundle in the sessions' Redis. Does not close the connection."""
 
     def __init__(self, redis: KeyValue) -> None:
         self._redis = redis

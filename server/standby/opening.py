@@ -1,5 +1,3 @@
-"""Opens the configured standby catalogue, and diagnoses it for doctor."""
-
 from __future__ import annotations
 
 import asyncio
@@ -21,7 +19,8 @@ from tools.store.ports import Embedder
 
 
 def open_place(url: str, redis: KeyValue | None, stack: AsyncExitStack) -> BundleStore:
-    """Opens the place at a URL until the stack closes; it need not answer yet. Raises ValueError for an unusable URL."""
+    """Opens a bundle's storage at a URL until `stack` closes. The storage need not be reachable yet. Raises ValueError for
+    an unusable URL."""
     if file := file_of(url):
         return FileStore(file)
     if url.startswith("s3:"):
@@ -35,7 +34,7 @@ def open_place(url: str, redis: KeyValue | None, stack: AsyncExitStack) -> Bundl
 
 
 def open_standby(settings: Settings, env: Environment, stack: AsyncExitStack, background: Background) -> Environment:
-    """Adds the standby to `env` if one is configured, and starts to load it in the background."""
+    """Returns `env` with the standby catalogue, which is loaded in the background, if one is configured."""
     if settings.standby_url is None:
         return env
     from server.standby.replica import Replica
@@ -54,8 +53,7 @@ SEED = "run: python -m infra.seed --catalog FILE, with these settings"
 
 
 async def diagnose(settings: Settings, embedder: Embedder | None, stack: AsyncExitStack, deadline: Deadline) -> Diagnosis:
-    """For doctor: checks that the bundle's place (MANGA_STANDBY_URL) answers, and that the first line of the bundle, its
-    manifest, fits these settings. Never raises."""
+    """Diagnoses the bundle's storage (MANGA_STANDBY_URL), and whether the bundle's manifest fits the settings."""
     assert settings.standby_url is not None
     try:
         async with asyncio.timeout(deadline.earlier_by(0.5).remaining()):

@@ -1,5 +1,3 @@
-"""The newest valid bundle, loaded for searching."""
-
 from __future__ import annotations
 
 import asyncio
@@ -27,9 +25,9 @@ from tools.store.records.catalog_file import CatalogFileError
 
 @asynccontextmanager
 async def load_gently() -> AsyncIterator[None]:
-    """Keeps the event loop responsive while the block loads: sets a thread switch interval of 0.5 ms, and suspends
-    collection of the oldest generation. Afterwards loaded objects are frozen, out of the collector's reach; reference counts
-    still free them."""
+    """Keeps the event loop responsive while the block loads data: shortens the thread switch interval, and suspends garbage
+    collection of the oldest generation. Afterwards the collector ignores the loaded objects; reference counts still free
+    them."""
     usual, thresholds = sys.getswitchinterval(), gc.get_threshold()
     # With Python's default of 5 ms, each iteration of the event loop would wait that long for the loading thread.
     sys.setswitchinterval(0.0005)
@@ -44,8 +42,8 @@ async def load_gently() -> AsyncIterator[None]:
 
 
 def give_memory_back() -> None:
-    """Has glibc return free memory to the system (malloc_trim(3)): some 10 MB after replacing a catalogue. Blocks, without
-    holding the GIL."""
+    """Makes glibc return free memory to the system (malloc_trim(3)), some 10 MB after a catalogue was replaced. Blocks, but
+    does not hold the GIL."""
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).malloc_trim(0)
 
@@ -60,7 +58,7 @@ GRACE_SECONDS = 6.0
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class Loaded:
-    """A loaded bundle, and the stack that closes its resources."""
+    """A loaded bundle. `opened` closes its resources."""
 
     manifest: Manifest
     catalog: EmbeddedCatalog
@@ -68,8 +66,8 @@ class Loaded:
 
 
 class Replica:
-    """Polls the place and loads new bundles. A bundle that cannot be fetched, is damaged or of another kind is logged once,
-    and the last good one stays in use; a truncated one is fetched again. `embedder` embeds queries."""
+    """Polls `place` and loads new bundles. A bundle that is damaged, of another kind or out of reach is logged once, and the
+    last good one stays in use. A truncated one is fetched again. `embedder` embeds queries."""
 
     def __init__(
         self,
@@ -94,7 +92,7 @@ class Replica:
         return self._outage.why or self._why_refused
 
     def lag(self) -> float:
-        """Returns the seconds since the replica last had the place's bundle, or since the start."""
+        """Returns the seconds since the replica last matched the stored bundle, or since the start."""
         return self._clock() - self._as_source_at
 
     async def run(self) -> None:
@@ -106,7 +104,7 @@ class Replica:
                 await self.current.opened.aclose()
 
     async def look(self) -> bool:
-        """Fetches and loads a new bundle; True if one was loaded. Raises `UnreachableError` or `OSError`."""
+        """Fetches and loads a new bundle. Returns True if one was loaded. Raises `UnreachableError` or `OSError`."""
         made = partial(TemporaryDirectory[str], prefix="standby-", dir=self._folder, ignore_cleanup_errors=True)
         scratch = await asyncio.to_thread(made)
         fetched, unpacked = Path(scratch.name) / "bundle", Path(scratch.name) / "unpacked"
@@ -129,7 +127,6 @@ class Replica:
         return True
 
     def _refuse(self, version: str, error: Exception) -> None:
-        """Records the refusal and logs it once per bundle. Only a truncated bundle will be fetched again."""
         if isinstance(error, CutShortError):
             self._seen = None
         if version != self._refused:
@@ -150,7 +147,8 @@ class Replica:
         return POLL_SECONDS if self.current is not None else RETRY_SECONDS
 
     async def _open_bundle(self, manifest: Manifest, folder: Path) -> Loaded:
-        """Loads the bundle into memory, on threads; its files may be deleted afterwards. Raises `BundleError`."""
+        """Loads the bundle into memory, on threads. Its files may be deleted afterwards. Raises `BundleError` or
+        `CatalogFileError`."""
         if manifest.kind != self.kind:
             raise BundleError(f"it holds {manifest.kind}, MANGA_STANDBY says {self.kind}")
         started, opened = time.monotonic(), AsyncExitStack()
@@ -162,7 +160,6 @@ class Replica:
         return Loaded(manifest, catalog, opened)
 
     def _choose_embedder(self, manifest: Manifest) -> Embedder | None:
-        """Returns the embedder if it made the bundle's vectors; else None, and searches match words only."""
         mine = self._embedder.name if self._embedder is not None and self.kind == FULL else None
         if mine is None or (manifest.embedder, manifest.computed) == (mine, FORMAT):
             return self._embedder if mine is not None else None

@@ -1,5 +1,3 @@
-"""One S3 object as the place of a bundle."""
-
 from __future__ import annotations
 
 import asyncio
@@ -22,7 +20,7 @@ NOT_CHANGED, NO_OBJECT = "304", ("NoSuchKey", "404")
 
 
 class S3Store:
-    """An S3 object; its version is the ETag, so that an unchanged object is not sent again (If-None-Match, RFC 9110)."""
+    """An S3 object. Its version is the ETag, so that an unchanged object is not sent again (If-None-Match, RFC 9110)."""
 
     def __init__(self, where: S3Address) -> None:
         self._named = {"Bucket": where.bucket, "Key": where.prefix.rstrip("/")}
@@ -74,7 +72,6 @@ class S3Store:
 
     @asynccontextmanager
     async def _reaching(self) -> AsyncIterator[None]:
-        """Converts errors of the AWS client to `UnreachableError`."""
         try:
             async with asyncio.timeout(ALL_SECONDS):
                 yield
@@ -88,4 +85,4 @@ class S3Store:
 
 
 class _NoObjectError(UnreachableError):
-    """The object does not exist."""
+    pass

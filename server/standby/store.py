@@ -29,7 +29,7 @@ POLICY = BackendPolicy(slow_seconds=0.25, attempt_seconds=0.3, bulkhead=8, retry
 
 
 class StandbyStores:
-    """A `StandbyLookup` that builds one store for each loaded bundle."""
+    """Finds the standby store for a tool. Builds one store for each loaded bundle."""
 
     def __init__(self, replica: Replica, clocks: Clocks) -> None:
         self._replica, self._clocks = replica, clocks
@@ -45,7 +45,6 @@ class StandbyStores:
         return Standby(NAME, self._made[loaded], loaded.manifest.made)
 
     def _build_store(self, standby: CatalogPort, store: Store) -> Store:
-        """Returns a copy of `store` that uses the standby catalogue."""
         catalog = StoreCatalog(guard_port(standby, self._backend), self._clocks.now, store.adult)
         reader = store.reader.over(catalog)
         return replace(
@@ -72,8 +71,6 @@ def probe_replica(replica: Replica, wall: WallClock) -> Callable[[Deadline], Awa
 
 
 class StandbyMetrics(Collector):
-    """Metrics of the replica, collected at each scrape."""
-
     def __init__(self, replica: Replica) -> None:
         self._replica = replica
 

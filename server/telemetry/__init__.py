@@ -1,1 +1,1 @@
-"""Telemetry: each finished call is an event, which small sinks log, count or export."""
+"""Telemetry: each finished call is an event, which sinks log, count or export."""

@@ -1,4 +1,4 @@
-"""The audit: one line for each access to personal data, separate from the log."""
+"""The audit log: one line for each access to personal data, separate from the other logs."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ OPEN_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEX
 
 
 class AuditFile:
-    """The audit file. It is reopened after a rotation (logrotate) and after every error. Writing to a pipe without a reader
-    fails."""
+    """The audit file. It is opened again after a rotation (logrotate) and after every error. Writing to a pipe without a
+    reader fails."""
 
     def __init__(self, path: Path) -> None:
-        """Opens the file with mode 0600. Raises OSError if it cannot be written, or its permissions cannot be restricted."""
+        """Opens the file with mode 0600. Raises OSError if it cannot be written, or if the mode cannot be set."""
         self._path = path
         self._fd: int | None = None
         self._torn = False
@@ -39,7 +39,7 @@ class AuditFile:
                 raise
 
     def write(self, lines: bytes) -> None:
-        """Writes whole lines; may block. Raises OSError; the next write then terminates a partly written line."""
+        """Writes whole lines; may block. Raises OSError. A partly written line is ended by the next write."""
         if self._fd is None or self._is_moved():
             self._open()
         assert self._fd is not None
@@ -89,8 +89,8 @@ ACCESSES = ("ok", "NOT_FOUND", "cancelled")
 
 
 class AuditLog:
-    """Writes a line for each call of a tool with audited arguments. The customer appears as the hash that Redis keys use.
-    Lines of refused calls, which read no order, are limited like those of the call log."""
+    """Writes a line for each call of a tool with audited arguments. The customer appears as a hash, as in Redis keys. Calls
+    that read no order, such as refused ones, have a limited number of lines."""
 
     def __init__(self, sink: Lines | LoggerLines, *, required: bool = False, repeats: RepeatLimit | None = None) -> None:
         self._sink = sink
@@ -102,7 +102,8 @@ class AuditLog:
         return self._sink.dropped
 
     def record(self, event: CallFinished, written: Written | None = None) -> bool:
-        """Queues the event's line. False if there was no room; True also if no line is due."""
+        """Queues the event's line. Returns False if the queue has no room, and True if the line is queued or none is due.
+        `written` is called with the result once a queued line was written to the file."""
         if event.audited is None:
             return True
         if left_out := self._repeats.take_expired():
@@ -121,7 +122,7 @@ class AuditLog:
         return self._put(line, written)
 
     async def record_and_confirm(self, event: CallFinished) -> bool:
-        """Queues the event's line. True if it was written within `CONFIRM_SECONDS`."""
+        """Queues the event's line. Returns True if it was written within `CONFIRM_SECONDS`."""
         known: Future[bool] = Future()
         known.set_running_or_notify_cancel()  # the future can then not be cancelled by a timeout
         if not self.record(event, known.set_result):
@@ -132,7 +133,7 @@ class AuditLog:
         return False
 
     def close(self) -> None:
-        """Writes the last report of omitted lines."""
+        """Writes a last line with the number of lines left out."""
         if left_out := self._repeats.take_all():
             self._put({"left_out": left_out})
 
@@ -143,7 +144,7 @@ class AuditLog:
 
 
 class LoggerLines:
-    """Writes audit lines to the logger "manga.audit" at INFO, regardless of MANGA_LOG_LEVEL."""
+    """Writes audit lines to the logger "manga.audit" at level INFO, regardless of MANGA_LOG_LEVEL."""
 
     dropped = 0
 
@@ -158,8 +159,8 @@ class LoggerLines:
 
 @contextmanager
 def audit_sink(path: Path | None) -> Iterator[Lines | LoggerLines]:
-    """Opens the audit file, written by a thread so that calls do not wait for a slow disk; without a path, uses the logger
-    "manga.audit". Raises OSError for a file that cannot be written."""
+    """Opens the audit file. A thread writes it, so that calls do not wait for a slow disk. Without a path, the logger
+    "manga.audit" is used. Raises OSError for a file that cannot be written."""
     if path is None:
         yield LoggerLines()
         return

@@ -1,5 +1,3 @@
-"""CloudWatch metrics in embedded metric format: lines written every ten seconds, from the Prometheus registry."""
-
 from __future__ import annotations
 
 import asyncio
@@ -22,8 +20,8 @@ Row = tuple[CloudWatchMetric, float | list[float]]
 
 
 class EmfPublisher:
-    """Writes this process's metrics; CloudWatch adds up all processes'. Counters are written as their growth. `write` is by
-    default that of stderr, without the log's prefix, as the line must be pure JSON."""
+    """Writes this process's metrics, which CloudWatch sums over all processes. Counters are written as their growth since
+    the last line. `write` defaults to stderr's, without the log's prefix, since each line must be pure JSON."""
 
     def __init__(
         self,
@@ -53,7 +51,7 @@ class EmfPublisher:
         self._write("".join(line + "\n" for line in self.lines()))
 
     def lines(self) -> Iterator[str]:
-        """Yields a line for the metrics without a dimension, and one for each backend and replica."""
+        """Yields a line of the metrics without a dimension, and one for each backend and replica."""
         by_name: dict[str, list[Sample]] = defaultdict(list)
         for sample in self._samples({number.sample for number in NUMBERS}):
             by_name[sample.name].append(sample)
@@ -96,6 +94,6 @@ class EmfPublisher:
 
 
 def publish_emf(namespace: str, registry: CollectorRegistry, run: Run) -> None:
-    """Has `run` run the publisher as a task, unless `namespace` (MANGA_EMF) is "off"."""
+    """Passes the publisher to `run` as a background task, unless `namespace` (MANGA_EMF) is "off"."""
     if namespace.lower() != "off":
         run("metrics for CloudWatch", EmfPublisher(namespace, registry).run)

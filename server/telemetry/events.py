@@ -23,7 +23,7 @@ class TraceContext:
 
     @classmethod
     def read(cls, traceparent: str | None) -> TraceContext | None:
-        """Parses a `traceparent` header; None if it is missing or malformed."""
+        """Parses a `traceparent` header. Returns None if it is missing or malformed."""
         found = TRACEPARENT.fullmatch(traceparent) if traceparent is not None else None
         if found is None:
             return None
@@ -32,11 +32,12 @@ class TraceContext:
 
 @dataclass(frozen=True, slots=True)
 class CallFinished:
-    """The event of a finished call; its only personal data is the user's hash. `outcome` is "ok", a failure's name, or
-    "cancelled". `budget_left_ms` is None if the turn was not read. `arguments` are those on the tool's allowlist; `audited`
-    those only for the audit (None: no audit line); `violations` are pairs (path, rule); `empty` is True for a search without
-    results; `variant` is the flag's segment, None if the call was refused before; `timeline` is closed, and None unless an
-    observer wanted the call."""
+    """The event of a finished call. Its only personal data is the user's hash in `user`, and `audited`.
+
+    `outcome` is "ok", a failure's name, or "cancelled". `budget_left_ms` is None if the turn was not read. `arguments` are
+    those on the tool's allowlist. `audited` are those for the audit alone, None if no audit line is due. `violations` are
+    pairs (path, rule). `empty` is True for a search without results. `variant` is the flag's segment, None if the call was
+    refused before the flag was evaluated. `timeline` has the call's spans, None unless an observer wanted the call."""
 
     call_id: str
     tool: str
@@ -63,7 +64,8 @@ class CallFinished:
 
     @property
     def trace(self) -> dict[str, str]:
-        """The ids for finding the call's trace: those of its own span if it is sampled, else the caller's trace id."""
+        """The ids that lead to the call's trace: those of its own span if it was sampled, else the caller's trace id; empty
+        without either."""
         if self.timeline is not None and self.timeline.sampled:
             return {"trace_id": f"{self.timeline.trace_id:032x}", "span_id": f"{self.timeline.call.span_id:016x}"}
         caller = TraceContext.read(self.traceparent)
@@ -75,8 +77,8 @@ Sink = Callable[[CallFinished], None]
 
 
 class Observer(Protocol):
-    """Chooses the calls whose spans are recorded. Must return at once and not raise. If `traces` is True, the calls that it
-    chooses are sampled: backend requests carry a `traceparent` header."""
+    """Chooses the calls whose spans are recorded. Must return at once and not raise. If `traces` is True, a chosen call is
+    sampled for tracing: requests to backends carry a `traceparent` header."""
 
     @property
     def traces(self) -> bool: ...
@@ -85,15 +87,13 @@ class Observer(Protocol):
 
 
 class Listener(Protocol):
-    """A sink and observer that is registered temporarily."""
-
     def __call__(self, event: CallFinished) -> None: ...
 
     def wants(self, call: Call) -> bool: ...
 
 
 class Listeners:
-    """A sink and observer that forwards to the registered listeners; it causes no traces."""
+    """A sink and observer that forwards to the registered listeners. It does not sample calls for tracing."""
 
     traces = False
 
@@ -108,7 +108,7 @@ class Listeners:
             listener(event)
 
     def wants(self, call: Call) -> bool:
-        """True if any listener wants the call. Asks all of them, since each counts the calls that it wants."""
+        """True if any listener wants the call. Asks all listeners, since each may count the calls that it wants."""
         return sum(listener.wants(call) for listener in self._listening) > 0
 
     def begin(self, listener: Listener) -> None:

@@ -1,4 +1,4 @@
-"""The call log, one JSON line for each call of the configured kind, and a warning about exhausted turns."""
+"""The call log, with one JSON line for each call, and a warning about turns whose time was used up."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ OTHERS: Kind = ("others", "any", "any")
 
 @dataclass(slots=True)
 class RepeatLimit:
-    """Allows ten lines of each kind and 300 in total a minute; counts the omitted ones. The counts are bounded, since
-    callers may state ever new names: beyond 1000 kinds a minute, and 20 in a report, they are summed as "others"."""
+    """Allows ten lines of each kind, and 300 in total, a minute, and counts the others. Beyond 1000 kinds a minute, and 20
+    in a report, counts are summed as "others", since callers may state ever new names."""
 
     clock: Clock = time.monotonic
     _since: float = float("-inf")
@@ -33,7 +33,7 @@ class RepeatLimit:
     _together: int = 0
 
     def allow(self, kind: Kind) -> bool:
-        """True if a line of this kind may be written, else counts it as omitted. Call `take_expired` first."""
+        """True if a line of this kind may be written, else counts it as left out. Call `take_expired` first."""
         if self._written[kind] < EACH and self._together < TOGETHER:
             self._written[kind] += 1
             self._together += 1
@@ -42,11 +42,12 @@ class RepeatLimit:
         return False
 
     def take_expired(self) -> list[dict[str, object]]:
-        """Returns the report of omitted lines and starts a new minute if the last is over; else an empty list."""
+        """If a minute has passed, returns the report of lines left out and starts a new minute. Otherwise returns an empty
+        list."""
         return [] if self.clock() - self._since < SECONDS else self.take_all()
 
     def take_all(self) -> list[dict[str, object]]:
-        """Returns the counts of omitted lines, the most frequent kind first, and starts a new minute."""
+        """Returns the counts of lines left out, the most frequent kind first, and starts a new minute."""
         left_out, self._left_out, self._written = self._left_out, Counter(), Counter()
         self._since, self._together = self.clock(), 0
         others = left_out.pop(OTHERS, 0)
@@ -60,7 +61,7 @@ logger = logging.getLogger("manga.calls")
 
 
 class CallLog:
-    """A sink that logs calls. `which` is "off", "errors" or "all". Repeated failures are limited by `repeats`."""
+    """A sink that logs calls. `which` is "off", "errors" or "all". `repeats` limits the lines of failed calls."""
 
     def __init__(self, which: str, repeats: RepeatLimit | None = None) -> None:
         self._which = which
@@ -91,7 +92,7 @@ class CallLog:
         self._write(line)
 
     def close(self) -> None:
-        """Writes the last report of omitted lines."""
+        """Writes a last line with the number of lines left out."""
         if left_out := self._repeats.take_all():
             self._write({"left_out": left_out})
 
@@ -107,8 +108,8 @@ REMEDY = (
 
 
 class ExhaustedTurns:
-    """A sink that warns, at most once a minute, about calls that began with no time left because of the time between the
-    turn's calls. The warning also counts those whose turn was used up inside calls."""
+    """A sink that warns, at most once a minute, of calls that began with no time left because of the time between the turn's
+    calls. The warning also counts calls whose turn was used up inside calls."""
 
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock

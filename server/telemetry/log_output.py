@@ -20,12 +20,12 @@ _Line = tuple[bytes, Written | None]
 
 
 class Lines:
-    """A bounded queue of lines and the thread that writes them. A line is dropped and counted if the queue is full or it
-    cannot be written.
+    """A bounded queue of lines, and the thread that writes them. A line is dropped and counted if the queue is full or if
+    writing fails.
 
-    `on_drop` receives the reason when lines begin to be dropped, `on_recovery` their number once a line is written again.
-    The thread is a daemon: a write that blocks forever does not keep the process alive. (`logging.handlers.QueueListener`
-    has no bound in bytes, and waits for its thread.)"""
+    `on_drop` is called with the reason when lines begin to be dropped, `on_recovery` with their number once a line is
+    written again. The thread is a daemon, so that a blocked write does not keep the process alive.
+    (`logging.handlers.QueueListener` has no limit in bytes, and waits for its thread.)"""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Lines:
         on_recovery: Callable[[int], None],
         most_bytes: int = 1024 * 1024,  # queued: some three thousand lines of calls
     ) -> None:
-        """Starts the thread, on which `write` writes whole lines; it may block, and raises OSError."""
+        """Starts the thread, which calls `write` with whole lines. `write` may block, and may raise OSError."""
         self._write, self._tell_lost, self._tell_found = write, on_drop, on_recovery
         self._most_bytes = most_bytes
         # Both must be reentrant: a finaliser that logs can run anywhere, also while this thread holds the lock.
@@ -49,7 +49,8 @@ class Lines:
         self._thread.start()
 
     def put(self, line: bytes, written: Written | None = None) -> bool:
-        """Queues a line; False if there was no room. `written` is called on the thread with True if the line was written."""
+        """Queues a line. Returns False if the queue has no room. `written` is called on the thread, with True if the line
+        was written and False if writing failed."""
         with self._lock:
             room = not self._closed and self._waiting_bytes + len(line) <= self._most_bytes
             if room:
@@ -61,7 +62,7 @@ class Lines:
         return room
 
     def close(self, seconds: float) -> None:
-        """Refuses further lines, and waits up to `seconds` for the queued ones."""
+        """Refuses further lines, and waits up to `seconds` until the queued ones are written."""
         self._closed = True
         self._queue.put(None)
         self._thread.join(seconds)
@@ -85,7 +86,6 @@ class Lines:
                     written(error is None)
 
     def _next_batch(self) -> list[_Line]:
-        """Waits for lines, and returns as many as one write should contain; none at the end."""
         batch: list[_Line] = []
         size = 0
         line = self._queue.get()
@@ -112,14 +112,14 @@ class Lines:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Writes all of the data, waiting for room. Raises OSError."""
     sent = 0
     while sent < len(data):
         sent += write_some(fd, data[sent:])
 
 
 def write_some(fd: int, data: bytes) -> int:
-    """Writes at least one byte and returns the number. Waits if a non-blocking descriptor has no room. Raises OSError."""
+    """Writes at least one byte and returns the number written. Waits if a non-blocking descriptor has no room. Raises
+    OSError."""
     while True:
         try:
             return os.write(fd, data)
@@ -135,8 +135,8 @@ MOST_REMEMBERED = 100
 
 
 class RepeatFilter(logging.Filter):
-    """Passes messages that differ only in their arguments 20 times in 10 s (from uvicorn, mcp and asyncio, below ERROR,
-    once), and appends the number of omitted ones to the next."""
+    """Passes at most 20 messages in 10 s that differ only in their arguments, and appends the number of omitted ones to the
+    next. Messages below ERROR from uvicorn, mcp and asyncio pass only once."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -175,8 +175,6 @@ LAST_SECONDS = 0.5
 
 
 class DescriptorText(io.TextIOBase):
-    """A text stream on a file descriptor, without a `write` of its own."""
-
     encoding = "utf-8"
     errors = "backslashreplace"
 
@@ -194,7 +192,7 @@ class DescriptorText(io.TextIOBase):
 
 
 class QueuedStderr(DescriptorText):
-    """stderr behind a queue: whole lines are queued at once, an unfinished line at its end or by `flush`."""
+    """stderr behind a queue. Whole lines are queued at once, an unfinished line when it ends or is flushed."""
 
     def __init__(self, fd: int = FD) -> None:
         super().__init__(fd)
@@ -212,14 +210,13 @@ class QueuedStderr(DescriptorText):
         return len(text)
 
     def flush(self) -> None:
-        """Queues an unfinished line; does not block."""
         with self._lock:
             begun, self._begun = self._begun, ""
         if begun:
             self._put(begun)
 
     def close(self) -> None:
-        """Writes the queue's lines and ends it. The file descriptor stays open."""
+        """Writes the queued lines and ends the queue. The file descriptor stays open."""
         self.flush()
         self.lines.close(LAST_SECONDS)
 
@@ -228,24 +225,24 @@ class QueuedStderr(DescriptorText):
 
 
 def never_wait_for_stderr() -> None:
-    """Replaces `sys.stderr` by a queued one; call once, at the start of a process."""
+    """Replaces `sys.stderr` by a `QueuedStderr`. Call it once, at the start of a process."""
     sys.stderr = QueuedStderr()
     atexit.register(sys.stderr.close)
 
 
 def dropped_lines() -> int:
-    """Returns the number of log lines that were dropped."""
     return sys.stderr.lines.dropped if isinstance(sys.stderr, QueuedStderr) else 0
 
 
 def exit_now(status: int) -> None:
-    """Ends the process at once, without waiting for its threads, after up to `LAST_SECONDS` for the last lines."""
+    """Ends the process without waiting for its threads, except for up to `LAST_SECONDS` to write the last log lines."""
     sys.stderr.close()
     os._exit(status)
 
 
 class PolledStderr(DescriptorText):
-    """stderr without a thread and without blocking: a ready pipe takes `PIPE_BUF` bytes (pipe(7)), the rest is lost."""
+    """stderr that neither blocks nor needs a thread. A text is cut to `PIPE_BUF` bytes, which a ready pipe accepts at once
+    (pipe(7)), and lost if the pipe is not ready."""
 
     def write(self, text: str) -> int:
         data = text.encode(self.encoding, self.errors)[: select.PIPE_BUF]
@@ -255,7 +252,7 @@ class PolledStderr(DescriptorText):
 
 
 def leave_stderr_to_no_thread() -> None:
-    """Replaces a `QueuedStderr` by a `PolledStderr`, as a process that forks must have no other threads."""
+    """Replaces a `QueuedStderr` by a `PolledStderr`, since a process that forks must have no other threads."""
     queued = sys.stderr
     if isinstance(queued, QueuedStderr):
         sys.stderr = PolledStderr()
@@ -263,7 +260,7 @@ def leave_stderr_to_no_thread() -> None:
 
 
 def log_to_stderr(level: str, who: str = "") -> None:
-    """Configures logging to stderr, as stdout carries the protocol or results. `who` names one of several processes.
+    """Configures logging to stderr; stdout carries the protocol or results. `who` names one of several processes.
 
     `level` applies to this server's own loggers. Libraries' loggers, which may log personal data, are shown only from
     WARNING upwards."""

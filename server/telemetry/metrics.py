@@ -1,5 +1,3 @@
-"""Prometheus metrics, in a separate registry."""
-
 from __future__ import annotations
 
 import logging
@@ -26,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 
 def log_breaker_changes(clock: Clock = time.monotonic) -> Callable[[str, BreakerState, str], None]:
-    """Returns a callback for circuit breakers that logs outages of backends; a failed probe is no new outage."""
+    """Returns a callback for circuit breakers that logs the start and the end of a backend's outage, once each."""
     outages: dict[str, Outage] = {}
 
     def record(backend: str, state: BreakerState, why: str) -> None:
@@ -50,7 +48,7 @@ OPENMETRICS = "application/openmetrics-text; version=1.0.0"
 
 
 class Metrics:
-    """Prometheus metrics. Labels have few, bounded values; none identifies a user."""
+    """Prometheus metrics. Labels have few, bounded values, and no label identifies a user."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -96,7 +94,6 @@ class Metrics:
             self._empty.labels(event.tool).inc()
 
     def _series(self, event: CallFinished) -> tuple[Counter, Histogram]:
-        """Returns the two series that every call updates, cached by their labels."""
         variant = self._variant(event.variant)
         key = (event.tool, event.outcome, event.source, variant)
         series = self._series_by_labels.get(key)
@@ -106,7 +103,7 @@ class Metrics:
         return series
 
     def _variant(self, variant: str | None) -> str:
-        """Returns the label for a variant; at most `MOST_VARIANTS` distinct ones, since flags may name ever new segments."""
+        """Returns the label for a variant. There are at most `MOST_VARIANTS`, since flags may name ever new segments."""
         if variant is None:
             return "none"
         if len(self._variants) < MOST_VARIANTS:
@@ -132,7 +129,7 @@ class Metrics:
         self._deaths.labels(task).inc()
 
     def watch(self, under_way: Callable[[], float], ready: Callable[[], float]) -> None:
-        """Sets the functions that each scrape calls for the calls in flight and readiness."""
+        """Sets the functions that each scrape calls for the number of running calls, and for readiness (1 or 0)."""
         self._under_way.set_function(under_way)
         self._ready.set_function(ready)
 
@@ -141,22 +138,20 @@ class Metrics:
         self._most_held.set(most)
 
     def watch_breakers(self, breakers: Iterable[CircuitBreaker]) -> None:
-        """Has each scrape read the breakers' states, as `/readyz` does."""
         for breaker in breakers:
             self._breakers.labels(breaker.name).set_function(partial(_number, breaker))
 
     def watch_lag(self, replica: str, seconds: Callable[[], float]) -> None:
-        """Sets the function that returns for how many seconds a copy has been behind its source."""
         self._lag.labels(replica).set_function(seconds)
 
     def watch_lines(self, log: Callable[[], float], audit: Callable[[], float]) -> None:
-        """Sets the functions that return the number of dropped lines."""
         self.registry.register(_Counted("manga_log_lines_dropped", "Lines of the log that stderr did not take.", log))
         self.registry.register(_Counted("manga_audit_lines_dropped", "Lines of the audit that were not written.", audit))
 
     def text_for(self, accept: str) -> tuple[bytes, str]:
-        """Returns the metrics and the content type that the Accept header asks for: OpenMetrics (with exemplars) or text.
-        Over the rate `SCRAPES` they are the last ones: writing them keeps the event loop for several ms."""
+        """Returns the metrics and the content type that the Accept header asks for: OpenMetrics with exemplars, or plain
+        text. Beyond the rate `SCRAPES` the last text is returned again, since serialising takes several ms of the event
+        loop."""
         encode, content_type = choose_encoder(OPENMETRICS if "application/openmetrics-text" in accept else "")
         if content_type not in self._texts or self._scrapes.wait_ms(content_type) == 0:
             self._texts[content_type] = encode(self.registry)
@@ -168,13 +163,10 @@ def _number(breaker: CircuitBreaker) -> int:
 
 
 class _Counted(Collector):
-    """A counter whose value each scrape reads from a function."""
-
     def __init__(self, name: str, about: str, read: Callable[[], float]) -> None:
         self._name, self._about, self._read = name, about, read
 
     def describe(self) -> Iterator[CounterMetricFamily]:
-        """Declares the metric, so that a registry can find it by name without reading the value."""
         yield CounterMetricFamily(self._name, self._about)
 
     def collect(self) -> Iterator[CounterMetricFamily]:

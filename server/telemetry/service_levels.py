@@ -1,9 +1,9 @@
-"""The service levels of a call, and the metrics for CloudWatch alarms. The deployment imports this module without backends'
-libraries.
+"""The service levels of a call, and the metrics for CloudWatch alarms. The deployment imports this module, without the
+backends' libraries.
 
 In time: the answer's last byte was written to the socket at most 20 ms after the call's deadline. Usable: the agent can
-continue with the answer. An empty answer while a backend is missing, or popular titles instead of those asked for, is not
-usable."""
+continue with the answer. An empty answer while a backend is missing is not usable, nor are popular titles instead of the
+requested ones."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if slow calls have, those were late."""
 
 
 def usable(event: CallFinished) -> bool | None:
-    """True if the agent can continue with the answer. None if the call tells nothing of the service: cancelled, or failed by
-    the caller's mistake."""
+    """Returns True if the agent can continue with the answer. Returns None if the call says nothing about the service: it
+    was cancelled, or failed by the caller's mistake."""
     if event.outcome != "ok":
         return False if event.outcome in OWN_FAILURES else None
     # An empty result is reliable only from a live or cached source, with nothing but the session missing.
@@ -34,7 +34,8 @@ def usable(event: CallFinished) -> bool | None:
 
 
 class Kind(StrEnum):
-    """How a number is published: its growth since the last line, its value, or its values at each second since then."""
+    """How a metric is published: its growth since the last line (DELTA), its value (GAUGE), or its values at each second
+    since the last line (EACH_SECOND)."""
 
     DELTA = "grown"
     GAUGE = "now"
@@ -43,8 +44,8 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CloudWatchMetric:
-    """A CloudWatch metric. `sample` is its name in /metrics, `labels` the labels that a sample must have; `dimension` is the
-    CloudWatch dimension for the label `by`. Samples that differ only in other labels are summed."""
+    """A CloudWatch metric, summed over the Prometheus samples named `sample` that have the `labels`. The label `by` is
+    published as the CloudWatch dimension `dimension`. All other labels are ignored."""
 
     name: str
     sample: str

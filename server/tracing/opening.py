@@ -1,5 +1,5 @@
-"""Opens the export of traces by OpenTelemetry's own environment variables, which have no MANGA_ prefix: this module checks
-them, and the SDK reads them."""
+"""Opens the export of traces, as OpenTelemetry's environment variables configure it. This module checks the variables, and
+the OpenTelemetry SDK reads them."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ PARSERS: dict[str, Callable[[str], Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class TraceSettings:
-    """`endpoint` is the URL to which spans are posted, `ratio` (0 to 1) the sampled share of calls. With `parent_based` the
-    caller's sampling decision takes precedence."""
+    """`endpoint` is the URL to which spans are posted, and `ratio` (0 to 1) the share of calls that are sampled. If
+    `parent_based`, the caller's sampling decision takes precedence."""
 
     endpoint: str
     parent_based: bool = True
@@ -86,7 +86,8 @@ class TraceSettings:
 
 
 def read_trace_settings(environ: Mapping[str, str]) -> TraceSettings | None:
-    """Reads the variables; None without a collector. Raises `SettingError` with the variable's name, not its value."""
+    """Reads the variables. Returns None if no collector is set or the export is off. Raises `SettingError` with the
+    variable's name, without its value."""
     given = {name: text for name, text in environ.items() if name.startswith("OTEL_") and text.strip()}
     if (
         given.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
@@ -112,7 +113,8 @@ BITS = 64
 
 
 class Sampler:
-    """An observer that samples by the caller's decision, else by a share of the trace ids, so that all processes agree."""
+    """An observer that samples calls as their caller has decided, else a share of the calls. The share is chosen by the
+    trace id if the caller sends one, so that all processes decide alike."""
 
     traces = True
 
@@ -138,7 +140,7 @@ CATALOG, STORE = ("catalog", "names"), ("titles", "stock", "releases", "orders",
 
 
 def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, environ: Mapping[str, str]) -> Environment:
-    """Adds the exporter to `env` if a collector is set, until the stack closes; does not connect yet. Raises
+    """Returns `env` with an exporter of traces if a collector is configured. The exporter is closed with `stack`. Raises
     `SettingError`."""
     traces = read_trace_settings(environ)
     if traces is None:
@@ -163,7 +165,7 @@ def open_tracing(settings: Settings, env: Environment, stack: AsyncExitStack, en
 
 
 def database_systems(settings: Settings) -> dict[str, str]:
-    """Returns the database of each remote backend, as named by OpenTelemetry's semantic conventions."""
+    """Returns the database of each remote backend, as OpenTelemetry's semantic conventions name it."""
     catalog = {} if settings.catalog_url.startswith("embedded") else dict.fromkeys(CATALOG, OPENSEARCH)
     store = dict.fromkeys(STORE, DYNAMODB) if settings.store_url.startswith("dynamodb") else {}
     return catalog | store

@@ -1,4 +1,4 @@
-"""Exports spans to a collector in batches, from a bounded queue on a thread, so that no call waits."""
+"""Exports spans to a collector in batches, from a bounded queue on a thread, so that calls never wait for the export."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ REDIS = "redis"
 
 
 def method_and_target(name: str) -> tuple[str, str | None]:
-    """Returns the MCP method, and the tool or prompt for the span's name; None instead of a URI or anything else."""
+    """Splits a call's name into the MCP method and the name of the tool or prompt. The second is None for other methods,
+    since span names must not contain URIs."""
     kind, _, rest = name.partition(" ")
     if not rest:
         return "tools/call", name
@@ -65,7 +66,6 @@ def call_attributes(event: CallFinished) -> Attributes:
 
 
 def span_attributes(span: Span, systems: Mapping[str, str]) -> Attributes:
-    """Returns the OpenTelemetry attributes of a span; `systems` has the database of each remote backend."""
     attributes: Attributes = {} if span.outcome == OK else {"error.type": span.outcome}
     noted = dict(span.attributes)
     if span.kind == "redis":
@@ -78,7 +78,7 @@ def span_attributes(span: Span, systems: Mapping[str, str]) -> Attributes:
 
 
 def name_of(span: Span) -> str:
-    """Returns the span's name, of low cardinality: the operation and its target."""
+    """Returns the span's name: the operation and its target, of low cardinality as OpenTelemetry requires."""
     if span.kind == "attempt":
         return f"{span.attributes.get('operation', span.kind)} {span.name}"
     if span.kind == "redis":
@@ -94,8 +94,8 @@ UNSET = Status(StatusCode.UNSET)
 def spans_of(
     event: CallFinished, timeline: Timeline, ended_ns: int, resource: Resource, systems: Mapping[str, str]
 ) -> Iterator[ReadableSpan]:
-    """Yields the call's span, then its descendants; `ended_ns` is its end in epoch nanoseconds. `systems` has the databases
-    of remote backends; their spans and Redis's are CLIENT spans."""
+    """Yields the call's span, then its descendants. `ended_ns` is the call's end in epoch nanoseconds. `systems` has the
+    database of each remote backend; spans of these backends and of Redis are CLIENT spans."""
     over = timeline.call.ended or 0.0
 
     def context(span_id: int, *, remote: bool = False) -> SpanContext:
@@ -145,13 +145,14 @@ REDIRECTED, REFUSED = 300, 400
 
 
 class Collector(requests.Session):
-    """The exporter's HTTP session. `why` is the last problem, without address or secret. Of a response it reads only the
-    first 4 KB, so that the connection can be reused."""
+    """The exporter's HTTP session. `why` is the last problem, without address or secret. Only the first 4 KB of a response
+    are read, so that the connection can be reused."""
 
     why = "it does not take them"
 
     def request(self, *args: Any, **kwargs: Any) -> requests.Response:
-        """Posts a batch. Raises `requests.RequestException`, also for a redirect: the exporter would count it as success."""
+        """Sends a request. Raises `requests.RequestException` or urllib3's `HTTPError`. A redirect is an error too, since
+        the exporter would count it as a success."""
         try:
             response = super().request(*args, **{**kwargs, "stream": True})
             with response:
@@ -185,13 +186,12 @@ class LoggedExporter(OTLPSpanExporter):
 
 
 def open_batches(endpoint: str, most_waiting: int) -> BatchSpanProcessor:
-    """Starts the queue of spans and its thread."""
     # Silences the exporter, which would log each failure with the collector's address.
     logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
     return BatchSpanProcessor(LoggedExporter(endpoint), max_queue_size=most_waiting)
 
 
 async def close_batches(batches: BatchSpanProcessor) -> None:
-    """Exports the last spans within `CLOSE_SECONDS`; while the collector hangs, a daemon thread remains."""
+    """Exports the last spans within `CLOSE_SECONDS`. A daemon thread may remain if the collector hangs."""
     with suppress(TimeoutError):
         await asyncio.wait_for(asyncio.wrap_future(run_on_thread(batches.shutdown, "end of the traces")), CLOSE_SECONDS)

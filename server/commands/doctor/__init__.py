@@ -26,7 +26,7 @@ MOST_SECONDS = 4.5
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One row of the report. `latency_ms` includes connecting; `where` contains no secret."""
+    """One row of the report. `latency_ms` includes connecting; `where` is the address without secrets."""
 
     name: str
     where: str
@@ -38,17 +38,18 @@ class Finding:
 
 
 class DaemonThreads(ThreadPoolExecutor):
-    """An executor whose shutdown does not wait for its threads, as a hanging name server or disk would delay the report."""
+    """An executor on daemon threads, whose shutdown does not wait for a hanging name server or disk."""
 
     def submit(self, work: Callable[..., T], /, *arguments: Any, **named: Any) -> Future[T]:
         return run_on_thread(partial(work, *arguments, **named), "doctor")
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Does nothing; the threads are daemons."""
+        pass
 
 
 async def examine(settings: Settings, *, as_json: bool = False, most_seconds: float = MOST_SECONDS) -> int:
-    """Prints a table, or JSON. Returns exit status 1 if a dependency is not ok or not checked within `most_seconds`."""
+    """Prints the report as a table or as JSON. Returns exit status 0 if every dependency was found ok within `most_seconds`,
+    else 1."""
     asyncio.get_running_loop().set_default_executor(DaemonThreads())
     started = time.monotonic()
     findings = await _examine_all(settings, Deadline.after(most_seconds))

@@ -1,7 +1,7 @@
-"""The checks of doctor: for each configured dependency its address, its check, and the remedy for each failure.
+"""The checks of `doctor`: the address of each configured dependency, its check, and the remedy for each failure.
 
-Dependencies are asked directly, since a circuit breaker or a pool would hide problems. Embedded backends and files on disk
-are opened as the server opens them, and left unchanged."""
+Checks bypass circuit breakers and connection pools, which would hide problems. Embedded backends and files on disk are
+opened as the server opens them, and are not changed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,6 @@ REMEDIES = {
 
 
 async def list_checks(settings: Settings, stack: AsyncExitStack) -> Checks:
-    """Returns the checks in the order of the report."""
     embedder, embedder_check = await _open_embedder(settings, stack)
     registry, packages = await load_tools(settings, 2.0)  # shorter than a server's timeout: other checks follow
     redis = _redis_check(settings, stack)
@@ -88,7 +87,7 @@ async def list_checks(settings: Settings, stack: AsyncExitStack) -> Checks:
 
 
 def _on_thread(diagnose: Callable[[T], Diagnosis], subject: T) -> Check:
-    """Returns a check that runs `diagnose` on a thread, so that a hanging disk is subject to the timeout too."""
+    """Returns a check that runs `diagnose` on a thread, so that the check times out if the disk hangs."""
     return lambda deadline: asyncio.to_thread(diagnose, subject)
 
 
@@ -251,7 +250,6 @@ def _diagnose_policies(settings: Settings) -> Diagnosis:
 
 
 def _diagnose_audit(file: Path) -> Diagnosis:
-    """Opens the audit file for appending, as the server does; if it does not exist, tries to write in its folder."""
     try:
         if file.exists():
             os.close(os.open(file, os.O_WRONLY | os.O_APPEND))
@@ -285,7 +283,6 @@ def _diagnose_space(folder: Path, remedy: str) -> Diagnosis:
 
 
 async def _open_embedder(settings: Settings, stack: AsyncExitStack) -> tuple[Embedder | None, Check]:
-    """Opens the embedder if possible, and returns it with a check that embeds one word or reports why it did not open."""
     try:
         embedder = await open_embedder(settings, stack)
     except SettingError as error:
@@ -298,7 +295,6 @@ async def _open_embedder(settings: Settings, stack: AsyncExitStack) -> tuple[Emb
 
 
 async def _classifier_check(settings: Settings, stack: AsyncExitStack) -> Check:
-    """Returns a check that has Bedrock's classifier label a short text."""
     from tools.store.backends.aws_client import CLASSIFIER
 
     try:
@@ -319,7 +315,8 @@ def _describe_setting(error: SettingError) -> Diagnosis:
 def _model_check(
     ask: Callable[[Deadline], Awaitable[Any]], well: Diagnosis, slow: str, *model: Any, local: bool = False
 ) -> Check:
-    """Returns a model's check. `slow` is the remedy for a timeout; `model` is passed on to `bedrock_problem`."""
+    """Returns a check that calls `ask` and reports `well` if it succeeds. `slow` is the remedy for a timeout; `model` is
+    passed to `bedrock_problem`."""
 
     async def check(deadline: Deadline) -> Diagnosis:
         try:

@@ -1,6 +1,6 @@
-"""Check of the relay between replicas: a message published on a channel of its own must arrive.
+"""The check of the relay between replicas: publishes a message on a channel of its own, and waits for it to arrive.
 
-It connects as serving does; in a cluster, to the node that owns the channel."""
+The check connects as the server does: in a cluster, to the node that owns the channel."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ AWAY = Problem("Redis cannot be asked", "see redis above: without it each replic
 
 
 def relay_check(settings: Settings, redis: Check) -> Mapping[str, tuple[str, Check]]:
-    """Returns the relay's check; none if Redis is embedded, as no other process can be reached. `redis` is Redis's check."""
+    """Returns the relay's address and check, under the name "relay". Returns an empty mapping if Redis is embedded, since no
+    other process can then be reached. `redis` is the check of Redis."""
     if settings.relay == "off":
         alone = Diagnosis(OK, "each process serves its own sessions: the balancer has to be sticky")
         return {"relay": ("off", always(alone))}
@@ -45,7 +46,6 @@ def relay_check(settings: Settings, redis: Check) -> Mapping[str, tuple[str, Che
 
 
 async def _diagnose_redis(settings: Settings, redis: Check, deadline: Deadline) -> Diagnosis:
-    """Diagnoses the relay over Redis if Redis itself is not down. Raises only `TimeoutError`."""
     if (await redis(deadline)).state == DOWN:
         return Diagnosis.from_problem(AWAY)  # the check of Redis reports why
     try:
@@ -56,7 +56,8 @@ async def _diagnose_redis(settings: Settings, redis: Check, deadline: Deadline) 
 
 
 async def diagnose(redis: Redis, deadline: Deadline) -> Diagnosis:
-    """Publishes and receives a message as the relay does. Raises the errors of connecting."""
+    """Publishes a message and waits for it, as the relay does. Raises `MemoryRefused`, `MemoryUnavailable` or `OSError` if
+    Redis cannot be reached."""
     process, heard, lost = secrets.token_hex(6), asyncio.Event(), asyncio.Event()
     channel, alive, large = relay(process), relay_alive(process), relay_message(process, "doctor")
     wire = await redis.dialer_of(channel).dial(
@@ -91,7 +92,7 @@ async def diagnose(redis: Redis, deadline: Deadline) -> Diagnosis:
 
 
 def _describe_refusal(command: str, refusal: MemoryRefused) -> Problem:
-    """Returns the problem by the first word of Redis's error: the rest may contain a user's name."""
+    """Describes a refusal by the first word of Redis's error, since the rest may contain a user's name."""
     word = str(refusal).partition(" ")[0]
     if word == "NOPERM":
         return Problem(f"its user may not {command} there", f"{RIGHTS}; or {WITHOUT}")

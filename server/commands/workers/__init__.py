@@ -1,2 +1,2 @@
-"""Several processes serving one port (MANGA_WORKERS): a supervisor, which loads the shared data and forks the workers, and
-the workers, to which it passes the accepted connections."""
+"""Several processes that serve one port (MANGA_WORKERS). The supervisor loads shared data, forks the workers, and passes
+accepted connections to them."""

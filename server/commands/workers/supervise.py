@@ -34,7 +34,8 @@ PREFIX = "manga-workers-"
 
 
 class SharedValkey:
-    """Context manager of a Valkey for all workers; yields its URL. One that dies is replaced by an empty one."""
+    """Context manager of a Valkey process for all workers; yields its URL. A Valkey that dies is replaced by an empty
+    one."""
 
     def __init__(self, folder: Path) -> None:
         self._socket = folder / SOCKET
@@ -42,7 +43,7 @@ class SharedValkey:
         self._backoff, self._began_at, self._due = Backoff(), 0.0, math.inf
 
     def __enter__(self) -> str:
-        """Starts Valkey and returns its URL. Raises `SettingError` if it does not start."""
+        """Starts Valkey, waits until it listens, and returns its URL. Raises `SettingError` if it does not start."""
         self._process = self._launch()
         deadline = time.monotonic() + START_SECONDS
         while not self._socket.exists():
@@ -53,7 +54,7 @@ class SharedValkey:
         return f"unix://{self._socket}"
 
     def restart_if_dead(self) -> None:
-        """Starts another Valkey, after a pause, if it has died. Never blocks."""
+        """Starts a new Valkey, after a pause, if the last one has died. Does not block."""
         now = time.monotonic()
         if self._process is not None and (status := self._process.poll()) is not None:
             self._process, pause = None, self._backoff.pause_after(now - self._began_at)
@@ -77,7 +78,6 @@ class SharedValkey:
         return subprocess.Popen(launch_command(self._socket.parent), **CHILD_ARGS)  # noqa: S603
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Kills Valkey: nothing in it is ever written to disk."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
@@ -90,7 +90,8 @@ ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 def supervise(settings: Settings, progress: Progress | None) -> int:
-    """Serves until SIGTERM or SIGINT, then exits with the status. Raises `SettingError` if the start fails."""
+    """Serves until a stop signal, such as SIGTERM, then ends the process with the exit status. Raises `SettingError` or
+    `StoreFileError` if a setting or a file is unusable."""
     os.environ.update({name: count for name, count in ONE_THREAD.items() if name not in os.environ})
     # One malloc arena for all threads (mallopt(3)): glibc would keep some megabytes per thread in every worker, and threads
     # of Python allocate one at a time anyway (GIL).
@@ -125,7 +126,6 @@ def supervise(settings: Settings, progress: Progress | None) -> int:
 
 
 def _run_worker(worker: Worker) -> int:
-    """Runs a worker in its forked process, then exits with its status."""
     end_with_parent()
     never_wait_for_stderr()
     log_to_stderr(worker.settings.log_level, f"worker {worker.number}")

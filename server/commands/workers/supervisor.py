@@ -1,8 +1,8 @@
-"""Starts workers, replaces those that die, passes connections to them, and stops them.
+"""Starts the workers, replaces those that die, passes connections to them, and stops them.
 
-It is one thread without an event loop, because it forks: workers share the memory that it has loaded (copy on write), and a
-dead one is replaced within a moment. uvicorn's own supervisor starts new interpreters, which load everything again, and
-leaves to chance which worker gets a connection."""
+The supervisor forks, so it is a single thread without an event loop. Workers share its loaded memory (copy on write), and a
+dead worker is replaced at once. uvicorn's own supervisor starts new interpreters, which load everything again, and does not
+balance connections."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ REPORT = struct.Struct("!?I")
 
 
 class Report(NamedTuple):
-    """A worker's report: `takes` is True if it accepts connections, of which it has `connections`."""
+    """A worker's report: `takes` is True if it accepts connections; `connections` is how many it has."""
 
     takes: bool
     connections: int
 
 
 class End:
-    """One non-blocking end of the socket pair between supervisor and worker."""
+    """A non-blocking end of the socket pair between the supervisor and a worker."""
 
     def __init__(self, own: socket.socket) -> None:
         own.setblocking(False)
@@ -55,7 +55,7 @@ class SupervisorEnd(End):
             return False
 
     def receive(self) -> Report | None:
-        """Returns the newest report, or None if none has arrived."""
+        """Returns the newest report, or None if no report has arrived."""
         with suppress(OSError):
             self._received += self._own.recv(64 * REPORT.size)
         whole = len(self._received) // REPORT.size * REPORT.size
@@ -65,7 +65,7 @@ class SupervisorEnd(End):
 
 class WorkerEnd(End):
     def send(self, report: Report) -> None:
-        """Sends a report, or drops it if the supervisor does not read: another follows."""
+        """Sends a report. The report is dropped if the supervisor does not read, since a newer one follows."""
         with suppress(OSError):
             self._own.send(REPORT.pack(*report))
 
@@ -93,8 +93,8 @@ LONGEST_PAUSE_SECONDS = 30.0
 
 
 class Backoff:
-    """Seconds before a worker is restarted: 0 after its first end, then 0.5, 1, 2 … 30 as long as it ends early. A life of
-    `STEADY_SECONDS` resets the sequence."""
+    """Pauses in seconds before a process is restarted: 0 after its first end, then 0.5, 1, 2 … 30 after each life shorter
+    than `STEADY_SECONDS`. A longer life resets the sequence."""
 
     def __init__(self) -> None:
         self._early = 0
@@ -108,7 +108,7 @@ class Backoff:
 
 
 class Signals:
-    """A selectable object that is readable while signals wait for `take`, which returns them."""
+    """Received signals as a selectable object: readable while there are signals that `take` has not returned."""
 
     def __init__(self) -> None:
         self._read, self._write = socket.socketpair()
@@ -129,7 +129,6 @@ class Signals:
             return set()
 
     def close(self) -> None:
-        """Restores the default handlers; a child process installs its own."""
         signal.set_wakeup_fd(-1)
         for each in self._on_signaled:
             signal.signal(each, signal.SIG_DFL)
@@ -144,10 +143,10 @@ Run = Callable[[int, WorkerEnd], int]
 
 
 class Worker:
-    """A forked process, as the supervisor sees it. `number` counts from 1; a replacement has the same number."""
+    """The supervisor's view of a worker process. `number` counts from 1; a replacement gets the same number."""
 
     def __init__(self, number: int, run: Run, leave_behind: Callable[[], None], now: float) -> None:
-        """Forks the worker. `leave_behind` closes the supervisor's own files in the child. Raises OSError."""
+        """Forks the worker. In the child, `leave_behind` closes the supervisor's own files. Raises OSError."""
         self.number = number
         self.began_at = self._heard_at = now
         self.takes = self.given_up = False
@@ -169,7 +168,6 @@ class Worker:
         unblock()
 
     def read_report(self, now: float) -> None:
-        """Reads the worker's newest report."""
         if (report := self.end.receive()) is not None:
             self.takes, self._connections, self._heard_at = report.takes, report.connections, now
 
@@ -179,7 +177,7 @@ class Worker:
         return handed
 
     def load(self, now: float) -> tuple[bool, int]:
-        """Sort key for the next connection: workers with recent reports first, then the fewest connections."""
+        """Sort key for choosing a worker: workers with a recent report first, then the fewest connections."""
         return self.silent_for(now) > FRESH_SECONDS, self._connections
 
     def silent_for(self, now: float) -> float:
@@ -199,7 +197,6 @@ class Worker:
 
 
 def _run_child(number: int, run: Run, own: WorkerEnd, first: Sequence[Callable[[], object]]) -> None:
-    """Runs the child process and exits, so that it never returns into the supervisor's code."""
     status = 1
     try:
         for each in first:
@@ -222,8 +219,8 @@ OVERLOADED_ANSWER = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconn
 
 
 class Supervisor:
-    """Runs the workers. The first starts alone, so that a wrong setting is reported once and ends the start; `opened` is
-    called once it takes connections."""
+    """Runs the workers. The first worker starts alone: a wrong setting is then reported once, and ends the start. `opened`
+    is called when the first worker accepts connections, and the other workers are started."""
 
     def __init__(
         self,
@@ -234,7 +231,7 @@ class Supervisor:
         opened: Callable[[], None],
         on_tick: Callable[[], None] = lambda: None,
     ) -> None:
-        """Takes the listening socket; `on_tick` is called at least about once a second."""
+        """`on_tick` is called at least about once a second."""
         listener.setblocking(False)
         self._numbers = range(1, workers + 1)
         self._listener, self._run, self._opened, self._on_tick = listener, run, opened, on_tick
@@ -250,7 +247,8 @@ class Supervisor:
         self._selector.register(self._signals, selectors.EVENT_READ, self._on_signal)
 
     def run(self) -> int:
-        """Runs until every worker has ended, after a stop signal or if the first fails to start. Returns the status."""
+        """Runs until every worker has ended, after a stop signal or after the first worker failed to start. Returns the exit
+        status."""
         while self._stopped_at is None or self._workers:
             for key, _ in self._selector.select(self._timeout()):
                 key.data()
@@ -325,7 +323,6 @@ class Supervisor:
         self._due[worker.number] = now + pause
 
     def _kill_hung(self) -> None:
-        """Kills workers that have stopped reporting or, after a stop signal, do not end in time."""
         now = time.monotonic()
         if self._stopped_at is not None:
             if now >= self._latest_end:
@@ -339,7 +336,7 @@ class Supervisor:
                 worker.signal(signal.SIGKILL)
 
     def _update_listening(self) -> None:
-        """Accepts connections only while a worker takes them; until then they wait in the kernel's queue."""
+        """Accepts connections only while a worker takes them. Until then connections wait in the kernel's queue."""
         wanted = any(worker.takes for worker in self._workers.values())
         if wanted and not self._listening:
             self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
@@ -355,7 +352,6 @@ class Supervisor:
                     self._hand_on(connection)
 
     def _hand_on(self, connection: socket.socket) -> None:
-        """Passes the connection to the worker with the fewest, so that long streams are spread evenly; else answers 503."""
         now = time.monotonic()
         for worker in sorted((w for w in self._workers.values() if w.takes), key=lambda each: each.load(now)):
             if worker.pass_connection(connection):
@@ -365,7 +361,7 @@ class Supervisor:
             connection.send(OVERLOADED_ANSWER)
 
     def _close(self) -> None:
-        """Closes the supervisor's own files: at its end, and in each child."""
+        """Closes the supervisor's own files. Each forked child calls it too."""
         self._selector.close()
         self._signals.close()
         self._listener.close()

@@ -1,4 +1,4 @@
-"""A worker process: gets its connections from the supervisor, and answers probes on behalf of all workers."""
+"""A worker process: gets its connections from the supervisor, and answers health and metrics probes for all workers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read_rows(registry: CollectorRegistry) -> Rows:
 
 
 def merge_rows(processes: Iterable[Rows]) -> Rows:
-    """Merges samples of processes: most are summed, those of `LEAST` and `MOST` are the minimum or maximum."""
+    """Merges the samples of several processes: families in `LEAST` by minimum, those in `MOST` by maximum, others by sum."""
     merged: dict[tuple[str, str, tuple[tuple[str, str], ...]], float] = {}
     for family, name, labels, value in chain.from_iterable(processes):
         key = (family, name, tuple(map(tuple, labels)))
@@ -64,7 +64,7 @@ def merge_rows(processes: Iterable[Rows]) -> Rows:
 
 
 class MergedMetrics(Collector):
-    """A collector of sample rows, with the names and types of the metrics in `registry`."""
+    """A Prometheus collector of `rows`, with the names, documentation and types of the metrics in `registry`."""
 
     def __init__(self, registry: CollectorRegistry, rows: Rows) -> None:
         self._families = {each.name: Metric(each.name, each.documentation, each.type) for each in registry.collect()}
@@ -90,7 +90,8 @@ Answer = Callable[[], Awaitable[Json]]
 
 
 class Peers:
-    """Asks all workers, including this one, by Unix sockets. `answers` has this worker's answer to each question."""
+    """Sends questions to all workers over Unix sockets in `folder`, including this worker. `answers` maps each question to
+    the function that answers it here."""
 
     def __init__(self, folder: Path, number: int, workers: int) -> None:
         self._folder, self.number = folder, number
@@ -99,7 +100,6 @@ class Peers:
 
     @asynccontextmanager
     async def answering(self) -> AsyncIterator[None]:
-        """Listens for the other workers' questions within the block."""
         path = self._socket(self.number)
         path.unlink(missing_ok=True)  # left by a predecessor
         server = await asyncio.start_unix_server(self._answer, path)
@@ -109,7 +109,7 @@ class Peers:
             server.close()
 
     async def ask_all(self, question: str, seconds: float = ASK_SECONDS) -> Mapping[int, Json]:
-        """Returns the answers by worker number, None for workers that did not answer."""
+        """Returns the answers by worker number; None for a worker that did not answer within `seconds`."""
         answers = await asyncio.gather(*(self._ask(number, question, seconds) for number in self._numbers))
         return dict(zip(self._numbers, answers, strict=True))
 
@@ -118,7 +118,8 @@ class Peers:
         return self._folder / f"{question}-{number}.json"
 
     async def answer_reloads(self, host: str, port: int, reload: Reload) -> None:
-        """Serves requests to reload packages, with the first worker asking all workers. Runs until cancelled."""
+        """Serves requests to reload packages until cancelled. The first worker listens for them, and has all workers
+        reload."""
 
         async def own() -> Json:
             return asdict(await reload())
@@ -160,7 +161,7 @@ State = dict[str, Any]
 
 
 class SharedProbes(Probes):
-    """Probes that cover all workers: while some workers are absent the server is degraded, not unready."""
+    """Probes that cover all workers. The server is degraded, not unready, while some workers are absent."""
 
     def __init__(self, lifecycle: Lifecycle, dependencies: Dependencies, metrics: Metrics, peers: Peers) -> None:
         super().__init__(lifecycle, dependencies, metrics)
@@ -171,7 +172,8 @@ class SharedProbes(Probes):
         return await super().readiness()
 
     async def readiness(self) -> Readiness:
-        """Returns the worst state of each dependency over all workers; not ready if none serves or this one is stopping."""
+        """Returns the worst state of each dependency over all workers. Returns this worker's own state if it is not ready
+        itself, or if no worker is."""
         began = time.monotonic()
         answers = await self._peers.ask_all("readiness")
         own, serving = await self.own_readiness(), [each for each in answers.values() if each and each["status"] in SERVES]
@@ -186,8 +188,8 @@ class SharedProbes(Probes):
         return {"status": status_of(states), "dependencies": states}
 
     async def own_metrics(self) -> Rows:
-        """Returns this worker's samples, added to those that its predecessor stored, so that no sum falls when a worker
-        dies: Prometheus would take that for a reset of all workers."""
+        """Returns this worker's samples, and stores its counters for a successor, which continues them. Otherwise the
+        workers' sums would fall when a worker dies, and Prometheus would take that for a reset."""
         path = self._peers.stored_answer("metrics", self._peers.number)
         if self._inherited is None:
             self._inherited = await asyncio.to_thread(_load, path)
@@ -205,7 +207,8 @@ class SharedProbes(Probes):
 
 
 def _merge_worst(workers: Iterable[Mapping[str, State]]) -> dict[str, State]:
-    """Returns the worst state of each dependency; among equals the slowest one."""
+    """Chooses one state for each dependency: a state that is not ok before one that is, then the one with the highest
+    latency."""
     worst: dict[str, State] = {}
     for name, state in chain.from_iterable(states.items() for states in workers):
         worst[name] = max(worst.get(name, state), state, key=lambda each: (each["state"] != "ok", each["latency_ms"]))
@@ -244,7 +247,7 @@ class Worker(Listening):
         return probes
 
     def stop_without_supervisor(self, stop: asyncio.Event) -> None:
-        """Receives connections, and sets `stop` once the supervisor is gone, for whatever reason."""
+        """Starts receiving connections, and sets `stop` once the supervisor is gone."""
         self._stop = stop
         asyncio.get_running_loop().add_reader(self._end.fileno(), self._take_connections)
 

@@ -1,1 +1,0 @@
-"""JWTs of a trusted issuer, and the issuer's keys."""

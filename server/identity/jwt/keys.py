@@ -1,4 +1,4 @@
-"""The issuer's keys (JWKS), refreshed by one task, and used for up to a day while the issuer does not answer."""
+"""The issuer's public keys (JWKS), refreshed by one task, and used for up to a day while the issuer does not answer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Json = dict[str, Any]
 
 
 def strict_json(data: bytes) -> Json:
-    """Parses a JSON object in UTF-8 without repeated names, NaN and infinities. Raises `InvalidToken`."""
+    """Parses a JSON object in UTF-8. Raises `InvalidToken` for malformed JSON, repeated names, NaN and infinities."""
     try:
         value = json.loads(data.decode("utf-8"), object_pairs_hook=_each_name_once, parse_constant=_refuse)
     except (ValueError, RecursionError):
@@ -63,15 +63,13 @@ COMPACT = re.compile(r"([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, slots=True)
 class TokenHeader:
-    """A token's key id and signature algorithm."""
-
     kid: str
     alg: str
 
 
 def token_header(token: str) -> TokenHeader:
-    """Parses the header of a signed compact JWT. Keys that it contains or links to (jku, jwk, x5u, x5c) are ignored. Raises
-    `InvalidToken`."""
+    """Parses the header of a signed compact JWT. Ignores keys that the header contains or links to (jku, jwk, x5u, x5c).
+    Raises `InvalidToken`."""
     compact = COMPACT.fullmatch(token) if len(token) <= LONGEST_TOKEN else None
     if compact is None:
         raise InvalidToken("The token is not a signed JWT, or too long.")
@@ -97,12 +95,12 @@ PublicKey = RSAPublicKey | EllipticCurvePublicKey
 
 
 class JwksError(Exception):
-    """The key set could not be read; the message is the reason, without content."""
+    """The key set could not be read. The message is the reason, without any content of the response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A public key that verifies tokens of the algorithm `alg`. Equality compares its DER bytes, not `public`."""
+    """A public key that verifies tokens signed with `alg`. Keys are compared by their DER bytes, not by `public`."""
 
     kid: str
     alg: str
@@ -112,8 +110,8 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class KeySet:
-    """Keys by id and algorithm, so that a token cannot choose its key's algorithm. `unusable` counts the other keys;
-    `ahead_seconds` is the issuer's clock minus this one, or None."""
+    """Keys by id and algorithm, so that a token cannot choose the algorithm of its key. `unusable` counts the issuer's other
+    keys. `ahead_seconds` is the issuer's clock minus this machine's, None if unknown."""
 
     keys: Mapping[tuple[str, str], Key]
     unusable: int = 0
@@ -124,7 +122,7 @@ class KeySet:
 
 
 def parse_jwks(text: bytes) -> KeySet:
-    """Parses a JWKS, leaving out keys for other uses and weak keys. Raises `JwksError`."""
+    """Parses a JWKS, leaving out weak keys and keys for other uses. Raises `JwksError`."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):
@@ -239,7 +237,7 @@ RETRY_SECONDS = (1.0, 30.0)
 
 
 class IssuerKeys:
-    """The issuer's keys, refreshed by `keep_fresh`, which must be running; nothing else sends requests to the issuer."""
+    """The issuer's keys. `keep_fresh` must be running, since only that task sends requests to the issuer."""
 
     def __init__(self, read: Read, clock: Callable[[], float] = time.monotonic) -> None:
         self._read = read
@@ -253,8 +251,8 @@ class IssuerKeys:
 
     @property
     def current(self) -> KeySet | None:
-        """The keys; None before the first read, or once the last ones are older than `KEPT_SECONDS`. The same object is
-        returned until a key changes."""
+        """The keys; None before the first successful read, and once the keys are older than `KEPT_SECONDS`. The same object
+        is returned until a key changes."""
         if self._keys is not None and self._clock() - self._read_at > KEPT_SECONDS:
             self._keys = None
         return self._keys
@@ -288,7 +286,7 @@ class IssuerKeys:
             self._wanted.clear()
 
     def _may_look_again(self) -> bool:
-        """Requests a refresh unless the last was just requested. True if one is under way."""
+        """Requests a refresh, unless one was requested within `ASKED_SECONDS`. Returns True if a refresh is under way."""
         now = self._clock()
         if now >= self._may_be_wanted_at:
             self._may_be_wanted_at = now + ASKED_SECONDS
@@ -309,7 +307,7 @@ class IssuerKeys:
         except JwksError as error:
             self._record_failure(str(error))
             return
-        except Exception:  # all: this task must go on, or no key would change again
+        except Exception:  # any error: this task must go on, or the keys would not be refreshed again
             logger.exception("the issuer's keys could not be read")
             self._record_failure("they could not be read")
             return
@@ -322,7 +320,6 @@ class IssuerKeys:
             told("the issuer has %d keys for this server, and %d for something else", len(keys.keys), keys.unusable)
 
     def _record_failure(self, why: str) -> None:
-        """Logs the first of several failures in a row."""
         self._failures += 1
         if self._failures == 1:
             left = "the last ones go on" if self._keys else "there are none yet, so no caller can be admitted"

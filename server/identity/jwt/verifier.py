@@ -43,11 +43,11 @@ OPTIONS: Options = {"require": ["exp"], "verify_sub": False, "verify_jti": False
 
 
 class StrictJwt(jwt.PyJWT):
-    """PyJWT that rejects times that are not numbers, and repeated claims."""
+    """PyJWT that also rejects repeated claims, and times that are not numbers."""
 
     def _decode_payload(self, decoded: dict[str, Any]) -> Json:
-        """Parses the claims; PyJWT intends this to be overridden. Without `aud` (access tokens of Amazon Cognito) the
-        `client_id` is the audience."""
+        """Overrides PyJWT's parsing of the claims. Uses `client_id` as the audience if the token has no `aud`, as in Amazon
+        Cognito's access tokens."""
         claims = strict_json(decoded["payload"])
         for name in TIMES:
             if not _is_time(claims.get(name, 0)):
@@ -58,8 +58,6 @@ class StrictJwt(jwt.PyJWT):
 
 @dataclass(frozen=True, slots=True)
 class AccessTokens:
-    """Verifies access tokens of one issuer for one of the `audiences`."""
-
     issuer: str
     audiences: Collection[str]
     _jwt: StrictJwt = field(default_factory=StrictJwt, repr=False)
@@ -85,7 +83,7 @@ def _is_time(value: Any) -> bool:
 
 
 def _reason(error: jwt.PyJWTError) -> str:
-    """Returns our own message for an error: PyJWT's may contain a part of the token."""
+    """Returns our own message for an error, since PyJWT's may contain a part of the token."""
     match error:
         case jwt.ExpiredSignatureError():
             return "The token has expired."
@@ -148,8 +146,8 @@ Claims = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class TokenHolder:
-    """The holder of a verified token. `user` is None for an agent's own token; `principal` is a hash of client and subject;
-    an `id_token` grants no scopes. Valid until the epoch second `until`."""
+    """The holder of a verified token. `user` is None for an agent's own token. `principal` is a hash of client and subject.
+    An `id_token` identifies a user but grants no scopes. The result is valid until the epoch second `until`."""
 
     principal: str
     client: str | None
@@ -163,7 +161,7 @@ class TokenHolder:
 
     @classmethod
     def of_json(cls, told: Any) -> TokenHolder:
-        """Parses another process's result of verifying. Raises `InvalidToken` or `KeysUnavailable` if that process did."""
+        """Parses the result of another process. Raises `InvalidToken` or `KeysUnavailable` if that process did."""
         if not isinstance(told, dict) or "unproven" in told:
             why = told.get("unproven", "") if isinstance(told, dict) else "The token is not a signed JWT."
             raise KeysUnavailable if why is None else InvalidToken(why)
@@ -171,7 +169,7 @@ class TokenHolder:
 
 
 def prove_user(claims: Claims, audiences: Collection[str]) -> TokenHolder:
-    """Returns the holder of a token by its verified claims. Raises `InvalidToken`."""
+    """Derives the holder of a token from its verified claims. Raises `InvalidToken`."""
     if "cnf" in claims:
         # RFC 7800: the holder must prove possession of the key (DPoP, RFC 9449; mTLS, RFC 8705): not supported here.
         raise InvalidToken("The token is bound to a key (cnf), so it is not a bearer token.")
@@ -218,8 +216,8 @@ MOST_REMEMBERED = 10_000
 
 
 class Verified:
-    """Cached holders by the hash of their token; the least recently used are evicted. Cleared when the issuer's keys change,
-    as a stolen key may have been revoked."""
+    """A cache of token holders by the hash of the token; the least recently used are evicted. The cache is cleared when the
+    issuer's keys change, since a key may have been revoked."""
 
     def __init__(self, most: int = MOST_REMEMBERED) -> None:
         self._keys: KeySet | None = None
@@ -244,7 +242,7 @@ class Verified:
 
 
 class Verifier:
-    """Verifies tokens with the issuer's current keys. `clock` (epoch seconds) decides when a cached token expires."""
+    """Verifies tokens with the issuer's current keys. `clock` returns epoch seconds, by which cached tokens expire."""
 
     def __init__(self, keys: IssuerKeys, tokens: AccessTokens, clock: Callable[[], float] = time.time) -> None:
         self._keys = keys
@@ -272,8 +270,9 @@ RETRY_AFTER_MS = 1000
 
 
 class TrustIssuer:
-    """Identifies callers by tokens of the issuer. The bearer is the user's token, or the agent's with the user's in `_meta`.
-    The user is the token's subject; another stated user is refused. Scopes are the user token's if there is one."""
+    """Identifies callers by tokens of the issuer. The bearer is the user's token, or the agent's with the user's token in
+    `_meta`. The user is the token's subject; a call that states another user is refused. Scopes are those of the user's
+    token if there is one, unless it is an ID token."""
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier
@@ -309,7 +308,6 @@ class TrustIssuer:
         )
 
     async def _verify_as_json(self, token: str) -> Any:
-        """Returns a token's holder as JSON, or the reason why it is invalid."""
         try:
             return (await self._verifier.verify(token)).as_json()
         except InvalidToken as unproven:
@@ -318,7 +316,6 @@ class TrustIssuer:
             return {"unproven": None}
 
     async def _verify(self, token: Any, where: str) -> TokenHolder:
-        """Returns a token's holder; `token` is a JWT, or the result of another process that verified it."""
         try:
             if isinstance(token, str):
                 return await self._verifier.verify(token)
