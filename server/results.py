@@ -61,7 +61,10 @@ def _shorten(message: str) -> str:
     """Cuts a message to at most `LONGEST_MESSAGE` bytes of JSON."""
     if len(to_json(message)) <= LONGEST_MESSAGE:
         return message
-    return to_json(message)[1 : LONGEST_MESSAGE - 3].decode("utf-8", "ignore") + "…"
+    message = message[:LONGEST_MESSAGE]
+    while len(to_json(message)) > LONGEST_MESSAGE - len("…".encode()):
+        message = message[: len(message) * 9 // 10]
+    return message + "…"
 
 
 MOST_CONTENT_BYTES = 640 * 1024

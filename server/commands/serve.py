@@ -25,19 +25,10 @@ from server.packages.packages import Reloads, answer_reloads
 from server.runtime.lifecycle import drain, stop_on_signals, wait_for_either
 from server.telemetry.log_output import exit_now
 from server.transport.http.app import Addon, HttpApp, Probes, http_app
-from server.transport.http.connection import Connections, HttpConnection
+from server.transport.http.connection import Connections, PlainRequests
 from server.transport.stdio import Lines, OpenCalls, private_stdin, serve_lines
 from server.transport.websocket.websockets import open_websockets
 from server.wiring import open_app
-
-
-def connection_class() -> Callable[..., asyncio.Protocol]:
-    """Returns `PlainRequests`, which parses with httptools; the slower `HttpConnection` if the import fails."""
-    try:
-        from server.transport.http.connection import PlainRequests
-    except ImportError:
-        return HttpConnection
-    return PlainRequests
 
 
 class Listening:
@@ -163,7 +154,7 @@ def _uvicorn(settings: Settings, served: HttpApp) -> PatientServer:
     connections = Connections(_connection_limit(settings.max_sse_sessions + served.upgrades.most + MOST_REQUESTS))
     config = uvicorn.Config(
         served.asgi_with_addons(),
-        http=partial(connection_class(), all_connections=connections),  # type: ignore[arg-type]
+        http=partial(PlainRequests, all_connections=connections),  # type: ignore[arg-type]
         **served.upgrades.options(connections),
         # Limits the connections accepted at once: each takes a file descriptor before an overdue connection is closed.
         backlog=16,

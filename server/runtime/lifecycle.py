@@ -48,8 +48,9 @@ Sleep = Callable[[float], Coroutine[Any, Any, None]]
 
 
 class Background:
-    """Runs background tasks. A task that ends is restarted after a pause of 1, 2, 4 … 60 seconds. `died` is called with the
-    task's name, and the reason is logged. The tasks are cancelled when `stack` closes."""
+    """Runs background tasks. A task that ends is restarted after a pause of 1, 2, 4 … 60 seconds, and of 1 again once it has
+    run for 60. `died` is called with the task's name, and the reason is logged. The tasks are cancelled when `stack`
+    closes."""
 
     def __init__(self, stack: AsyncExitStack, died: Callable[[str], None], sleep: Sleep = asyncio.sleep) -> None:
         self._stack = stack
@@ -66,9 +67,12 @@ class Background:
         return Health(not resting, f"to be begun again: {resting}" if resting else "")
 
     async def _keep_up(self, name: str, work: Work) -> None:
-        pause = 1.0
+        now, pause = asyncio.get_running_loop().time, 1.0
         while True:
+            began = now()
             await self._run_once(name, work)
+            if now() - began > LONGEST_PAUSE_SECONDS:
+                pause = 1.0
             self._died(name)
             self._resting.add(name)
             await self._sleep(pause)

@@ -112,23 +112,20 @@ class Replica:
             version = await self._place.fetch(self._seen, fetched)
             if version is None:
                 return False
-            self._seen = version
             try:
                 manifest = await asyncio.to_thread(unpack, fetched, unpacked)
                 await self._take(await self._open_bundle(manifest, unpacked))
-            except OSError:
-                self._seen = None  # fetch it again: a full disk may have room later
-                raise
             except (BundleError, CatalogFileError) as error:
                 self._refuse(version, error)
                 return False
+            self._seen = version
         finally:
             await asyncio.to_thread(scratch.cleanup)
         return True
 
     def _refuse(self, version: str, error: Exception) -> None:
-        if isinstance(error, CutShortError):
-            self._seen = None
+        if not isinstance(error, CutShortError):
+            self._seen = version
         if version != self._refused:
             self.refused += 1
             stays = "the last good one stays" if self.current else "there is none"

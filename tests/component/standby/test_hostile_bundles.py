@@ -125,3 +125,16 @@ async def test_bundle_is_retried_after_the_disk_was_full(bundle: Path, monkeypat
     assert replica.current is not None
     assert replica.problem is None
     await replica.current.opened.aclose()
+
+
+async def test_bundle_is_retried_after_an_unforeseen_error(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(path: Path, folder: Path) -> None:
+        raise RuntimeError("unforeseen")
+
+    replica = Replica(FileStore(bundle), FULL, None)
+    with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="unforeseen"):
+        patched.setattr(replicas, "unpack", fails)
+        await replica.look()
+    assert await replica.look()
+    assert replica.current is not None
+    await replica.current.opened.aclose()

@@ -49,6 +49,14 @@ def test_success_has_its_value_as_structured_content_and_as_compact_json_text() 
     assert result["isError"] is False
 
 
+@cases("message", ['"' * 900, "\n" * 900, "進撃の巨人" * 300, "a" * 5000, "\x01" * 400, "é\\" * 500])
+def test_long_message_is_cut_between_characters_to_600_bytes(message: str) -> None:
+    cut = call_tool_result(a_call(), Outcome(failure=NotFound(message)))["structuredContent"]["error"]["message"]
+    assert 500 <= len(json.dumps(cut, ensure_ascii=False).encode()) <= 602
+    assert cut.endswith("…")
+    assert message.startswith(cut[:-1])
+
+
 def test_text_of_an_outcome_is_sent_unchanged() -> None:
     assert call_tool_result(a_call(), Outcome({"a": 1}, text='{"a":1.0}'))["content"][0]["text"] == '{"a":1.0}'
 

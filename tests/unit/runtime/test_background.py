@@ -81,6 +81,25 @@ async def test_task_that_always_dies_is_restarted_with_growing_pauses() -> None:
     assert max(pauses.asked) == LONGEST_PAUSE_SECONDS
 
 
+@pytest.mark.virtual_time
+async def test_task_that_ran_for_long_is_restarted_soon() -> None:
+    asked: list[float] = []
+    lasting = [0.0, 0.0, 2 * LONGEST_PAUSE_SECONDS, 0.0]
+
+    async def lasts() -> None:
+        if not lasting:
+            await asyncio.Event().wait()
+        await asyncio.sleep(lasting.pop(0))
+
+    async def note(seconds: float) -> None:
+        asked.append(seconds)
+
+    async with AsyncExitStack() as stack:
+        Background(stack, lambda _: None, note).run("flags", lasts)
+        await asyncio.sleep(3 * LONGEST_PAUSE_SECONDS)
+    assert asked == [1.0, 2.0, 1.0, 2.0]
+
+
 async def test_background_tasks_end_with_the_application() -> None:
     before = asyncio.all_tasks()
     async with AsyncExitStack() as stack:
