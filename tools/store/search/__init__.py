@@ -1,12 +1,14 @@
-"""The meaning of queries and the ranking of titles, for every engine. Uppermost first:
+"""Parses search queries and ranks titles, for every search engine. A title is one manga series of the catalogue.
 
-    taste          titles like one title, and titles to a reader's taste
-    ranking        from evidence of recalled titles to one order: weights, fusion, series, orderings
-    conditions     conditions that a title satisfies or not
-    query          free text to a `ParsedQuery`: wordings, nicknames, themes
-    titles         a title as keys of names and authors, index terms, and texts to embed
-    text           characters to comparable keys and terms
+    reading        a shopper's sentence to conditions, an ordering and a subject to search for
+    taste          similarity to one title, and scores by a reader's taste
+    ranking        scores for the titles that an engine found: evidence, weights, series, orderings
+    conditions     conditions that a title meets or fails
+    query          a subject to a `ParsedQuery`: names, nicknames, themes, moods
+    titles         a title's index terms, texts to embed, and keys of its names and authors
+    text           characters to normalised text, sound keys and index terms
+    columns        arrays of titles' facts
 
-A backend (embedded, OpenSearch) recalls titles and describes them (`ranking.candidates.Candidates`); the rules that decide
-which of them are answers, and in which order, are here only.
+Each of these imports only those below it. An engine (embedded, OpenSearch) finds titles and describes them as
+`ranking.candidates.Candidates`. The rules that decide which of them answer the query, and in which order, are only here.
 """

@@ -1,4 +1,4 @@
-"""Columns of titles' facts, for computations over all titles at once."""
+"""Stores facts of titles as NumPy arrays, for computations over all titles at once."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ Having = Mapping[str, Numbers]
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """Columns of titles, whose numbers are their rows; arrays have one row a title. `numbers` are by id, `having` by field
-    (tags, genre, magazine, author), `related` the ids that the catalogue relates to each title; `year` is NaN if unknown."""
+    """Facts of the titles, column by column: row i of every array belongs to the title with number i. `numbers` maps title
+    ids to rows; `prior` is fame, 0 to 1; `year` is the start year, NaN if unknown. `having` maps a field (tags, genre,
+    magazine, author) and a value to the rows of the titles with this value. `related` holds the ids of related titles."""
 
     numbers: Mapping[str, int]
     prior: Floats
@@ -34,7 +35,6 @@ class Columns:
         return len(self.prior)
 
     def any_of(self, field: str, values: Iterable[str]) -> Mask:
-        """Returns a mask of shape (titles,): the titles that have one of the values."""
         found, having = self.none(), self.having[field]
         for value in values:
             if value in having:
@@ -42,20 +42,19 @@ class Columns:
         return found
 
     def of_ids(self, title_ids: Iterable[str]) -> Mask:
-        """Returns a mask of shape (titles,): the titles that have one of these ids."""
         found = self.none()
         found[[self.numbers[each] for each in title_ids if each in self.numbers]] = True
         return found
 
     def shares(self, field: str, shares: Mapping[str, float]) -> Floats:
-        """Returns, in shape (titles,), the largest share among the values that each title has."""
+        """Returns, for each title, the largest share among the values that it has; 0 if it has none of them."""
         found, having = np.zeros(len(self), np.float32), self.having[field]
         for value in sorted(having.keys() & shares.keys(), key=lambda each: shares[each]):
             found[having[value]] = shares[value]
         return found
 
     def sums(self, field: str, weights: Mapping[str, float]) -> Floats:
-        """Returns, in shape (titles,), the sum of the weights of the values that each title has."""
+        """Returns, for each title, the sum of the weights of the values that it has."""
         found, having = np.zeros(len(self), np.float32), self.having[field]
         for value, weight in weights.items():
             if value in having:
@@ -67,7 +66,7 @@ class Columns:
 
 
 def having(values: Iterable[Iterable[str | None]]) -> dict[str, Numbers]:
-    """Returns, for each value, the numbers of the titles that have it. `values` are those of each title."""
+    """Inverts `values`, the field values of each title, to the numbers of the titles by value. None values are left out."""
     lists: dict[str | None, list[int]] = defaultdict(list)
     for number, each in enumerate(values):
         for value in dict.fromkeys(each):

@@ -1,8 +1,9 @@
-"""Scores the likeness of titles to one title, and their worth to a reader's taste, by this rule:
+"""Scores titles by their similarity to one title, or by a reader's taste. The score by taste is:
 
-    worth = (likeness to liked titles, less that to disliked ones) × fame^a × e^(-c |fame - usual fame|) × fit
+    worth = (similarity to liked titles - weighted similarity to disliked ones) × fame^a × e^(-c |fame - usual fame|) × fit
 
-The product, as in a log-linear model, lets fame choose among equally similar titles, and never brings in dissimilar ones.
+The usual fame is that of the liked titles; the fit is to what the reader asks for. As in a log-linear model, the product
+lets fame choose among equally similar titles without bringing in dissimilar ones.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ _NOTHING = np.float32(0.0)
 
 
 def tag_shares(tags: Iterable[str], counts: Mapping[str, int], titles: int) -> dict[str, float]:
-    """Returns the weight of each tag by its rarity among `titles`; the weights add up to 1. `counts` is the number of titles
-    by tag; a tag that no title carries is left out."""
+    """Returns the weight of each tag by its rarity; the weights add up to 1. `counts` is the number of titles with each tag,
+    `titles` the number of all titles. Tags that no title has are left out."""
     masses = {tag: math.log(1.0 + titles / counts[tag]) for tag in tags if counts.get(tag)}
     most = sum(masses.values())
     return {tag: mass / most for tag, mass in masses.items()}
 
 
 def likeness(tags: Floats, of_genre: Mask, prior: Floats, weights: Weights) -> Floats:
-    """Returns the likeness of each title to one title; 0 if no tag is shared. `tags` are sums of `tag_shares`, `of_genre`
-    marks the titles of the same genre."""
+    """Returns the similarity of each title to one title; 0 if they share no tag. `tags` has the sum of `tag_shares` over the
+    tags that each title shares, `of_genre` marks the titles of the same genre."""
     scores = tags + np.float32(weights.alike_prior) * prior
     scores = scores + np.float32(weights.same_genre) * of_genre
     return np.where(tags > 0, scores, _NOTHING).astype(np.float32)
@@ -48,16 +49,16 @@ def like_title(
     weights: Weights,
     allowed: Mask,
 ) -> Floats:
-    """Returns the likeness of each title to the title `itself`, which gets 0: by the `shares` of its tags (`tag_shares`),
-    its genre and, where `meaning` is known, their cosines. `likest` sets the floor."""
+    """Returns the similarity of each title to the title with the id `itself`, which gets 0. `shares` are the weights of its
+    tags (`tag_shares`), `meaning` the cosines of its vector with the others. `likest` sets low scores to 0."""
     genres = () if genre is None else (genre,)
     scores = likeness(columns.sums("tags", shares), columns.any_of("genre", genres), columns.prior, weights)
     return likest(np.where(columns.of_ids((itself,)), _NOTHING, scores), meaning, weights, allowed)
 
 
 def likest(likeness: Floats, meaning: Floats | None, weights: Weights, allowed: Mask | None = None) -> Floats:
-    """Returns the scores of `allowed` titles with at least half the best score of all titles; if there are none, with half
-    the best allowed score. `meaning`: cosines with the title, if known, which raise the scores."""
+    """Sets scores below `alike_floor` times the best, and those not `allowed`, to 0. If no allowed title remains, only the
+    allowed ones are compared. Cosines in `meaning` raise the scores."""
     scores = likeness
     if meaning is not None:
         near = np.float32(weights.alike_meaning) * np.maximum(meaning, _NOTHING)
@@ -78,15 +79,13 @@ def _from_the_floor(scores: Floats, weights: Weights) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class TasteWeights:
-    """The weights of a reader's taste. `tags` … `years`: of likeness in each field. `disliked`: of likeness in tags to
-    disliked titles, which is subtracted. `unfamiliar`: the least likeness of any title.
+    """The weights of a reader's taste. `tags` to `years` weigh the similarity in each field; `disliked` weighs the
+    similarity in tags to disliked titles, which is subtracted. `unfamiliar` is the least similarity of any title.
 
-    Exponents are `fame` and, among hits of a search, `fame_of_hits`, of a title's fame; `mood`, of its fit to a mood; `fit`
-    and `fit_new`, of its share of the wanted themes, for a theme that is `usual` among the liked titles (the share of them
-    that have it), and for one that is new to the reader or if the taste is unknown. `least_fit`: share of the best title's
-    themes below which a title is no answer.
-
-    `reach`: how fast worth falls with the distance in fame from the liked titles. `unwanted`: factor for the wrong tone.
+    Exponents: `fame` (among search hits `fame_of_hits`) of a title's fame; `mood` of its fit to a mood; `fit` and `fit_new`
+    of its share of the wanted themes, where `fit` is for themes that at least the share `usual` of the liked titles have. A
+    title with less than `least_fit` of the best title's share of themes is no answer. `reach` is how fast the score falls
+    with the distance in fame from the liked titles. `unwanted` is a factor for unwanted tags.
     """
 
     tags: float = 1.0
@@ -116,9 +115,9 @@ Shares = Mapping[str, float]
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A reader's taste. Shares are 0 to 1, of all liked titles; `tags` and `disliked` are to be multiplied by a title's unit
-    vector of tags. `authors`: for each the largest weight of a liked title. `years`: start years of liked titles, with their
-    shares. `fame`: the mean fame of liked titles, None without any. `mass`: how much is known of the reader, 0 to 1."""
+    """A reader's taste. Shares are 0 to 1, of all liked titles. `tags` and `disliked` are to be multiplied by a title's unit
+    vector of tags. `authors`: the largest weight of a liked title by each author. `years`: the share of liked titles by
+    start year. `fame`: the mean fame of liked titles, None without any. `mass`: how much is known of the reader, 0 to 1."""
 
     tags: Shares
     disliked: Shares
@@ -134,7 +133,8 @@ class Profile:
 
 
 class Rarity:
-    """The weight of a tag: its inverse document frequency, flattened. `counts`: how many of `titles` carry each tag."""
+    """Weighs tags by their inverse document frequency to the power of `weights.rarity`. `counts` is the number of titles
+    with each tag, out of `titles`. A tag that no title has weighs 0."""
 
     def __init__(self, counts: Mapping[str, int], titles: int, weights: TasteWeights) -> None:
         self._counts, self._titles, self._exponent = counts, max(2, titles), weights.rarity
@@ -144,14 +144,15 @@ class Rarity:
         return math.log(1.0 + self._titles / found) ** self._exponent if found else 0.0
 
     def unit(self, tags: Iterable[str]) -> dict[str, float]:
-        """Returns the unit vector of a title's tags; empty if the catalogue counts none of them."""
+        """Returns the unit vector of a title's tags; empty if no title of the catalogue has any of them."""
         weights = {tag: self(tag) for tag in tags}
         length = math.sqrt(sum(weight * weight for weight in weights.values()))
         return {tag: weight / length for tag, weight in weights.items() if weight} if length else {}
 
 
 def profile_of(query: ReaderQuery, rarity: Rarity) -> Profile:
-    """Computes a reader's profile. Weights that sum to less than one title scale it down: one view is not yet a taste."""
+    """Computes a reader's profile. If the liked titles weigh less than 1 in total, the profile is weaker: a single view is
+    not yet a taste."""
     liked, disliked = query.liked, [WeighedTitle(title, 1.0) for title in query.disliked]
     told = sum(each.weight for each in liked)
     mass = max(1.0, told)
@@ -210,8 +211,8 @@ _LEAST_FAME = np.float32(0.02)
 
 
 class Taste:
-    """Scores the titles of `columns` by a reader's taste. Never changes after construction, so threads may share it.
-    `spell` converts an author's name to its key in the columns."""
+    """Scores the titles in `columns` by a reader's taste. `spell` converts an author's name to its key in the columns.
+    Unchanged after construction, so safe to share between threads."""
 
     def __init__(
         self, columns: Columns, rarity: Rarity, weights: TasteWeights, spell: Callable[[str], str] = lambda name: name
@@ -222,7 +223,7 @@ class Taste:
         self._lengths = np.where(squares > 0, np.sqrt(squares), np.float32(1.0))
 
     def worth(self, query: ReaderQuery, profile: Profile) -> Floats:
-        """Returns an array of shape (titles,): 0 for titles without any part of the wish, and for known ones."""
+        """Returns a score for each title; 0 for titles that do not fit the query or that the reader knows."""
         found = self._fit(query, profile) * self._fame(query, profile)
         if profile:
             found = found * self._likeness(profile)
@@ -232,7 +233,7 @@ class Taste:
         return np.where(self._columns.of_ids(query.known), np.float32(0.0), found).astype(np.float32)
 
     def _fame(self, query: ReaderQuery, profile: Profile) -> Floats:
-        """Returns the weight of each title's fame; it counts little among a search's hits, which fame has ranked already."""
+        """Returns the factor of each title's fame. It is weaker among search hits, which fame has ranked already."""
         weights, prior = self._weights, self._columns.prior
         known = np.maximum(prior, _LEAST_FAME)
         if query.fits is not None:
@@ -243,7 +244,6 @@ class Taste:
         return np.asarray(found, np.float32)
 
     def _likeness(self, profile: Profile) -> Floats:
-        """Returns the likeness of each title to the liked ones; at least `weights.unfamiliar`."""
         weights, columns = self._weights, self._columns
         authors = {self._spell(name): share for name, share in profile.authors.items()}
         score = np.float32(weights.tags) * self._sharing(profile.tags)
@@ -256,20 +256,18 @@ class Taste:
         return np.asarray(np.maximum(score, np.float32(weights.unfamiliar)), np.float32)
 
     def _sharing(self, tags: Shares) -> Floats:
-        """Returns the dot product of each title's unit vector of tags with these weights."""
         rare = {tag: weight * self._rarity(tag) for tag, weight in tags.items()}
         return np.asarray(self._columns.sums("tags", rare) / self._lengths, np.float32)
 
     def _near_years(self, years: Mapping[int, float]) -> Floats:
-        """Scores each title's first year by its nearness to these: the sum of share times exp(-distance / span)."""
         found = np.zeros(len(self._columns), np.float64)
         for year, share in years.items():
             found += share * np.exp(-np.abs(self._columns.year - year) / self._weights.span)
         return np.nan_to_num(found).astype(np.float32)
 
     def _fit(self, query: ReaderQuery, profile: Profile) -> Floats:
-        """Returns 0 to 1: the search's score of each title, times its share of the wanted themes, times its fit to the mood.
-        1 for all where the wish has none of them."""
+        """Returns each title's fit to the query, 0 to 1: search score × share of the wanted themes × fit to the mood. A
+        factor that the query does not have is 1."""
         found: Floats = np.ones(len(self._columns), np.float32)
         if query.fits is not None:
             numbers = self._columns.numbers
@@ -283,15 +281,15 @@ class Taste:
         return np.asarray(found, np.float32)
 
     def _themes(self, query: ReaderQuery, profile: Profile) -> Floats:
-        """Scores titles by the wanted themes, each weighted by its rarity; a theme that is rare among the liked titles
-        counts more. 0 for titles far below the best."""
+        """Scores titles by the wanted themes, each weighted by its rarity. A theme that is rare among the liked titles
+        counts more. Titles far below the best get 0."""
         weights = self._weights
         masses = [max(map(self._rarity, group), default=0.0) for group in query.wanted]
         most = max(1e-6, sum(masses))
         found: Floats = np.ones(len(self._columns), np.float32)
         share: Floats = np.zeros(len(self._columns), np.float32)
         for group, mass in zip(query.wanted, masses, strict=True):
-            # Of a theme's tags the rarest says most, "Football" more than "Team Sports".
+            # The rarest tag of a theme says most: "Football" says more than "Team Sports".
             had = self._columns.shares("tags", {tag: self._rarity(tag) / max(1e-6, mass) for tag in group})
             part = np.float32(mass / most)
             exponent = weights.fit + (weights.fit_new - weights.fit) * _novelty(group, query, profile, weights)
@@ -302,7 +300,7 @@ class Taste:
 
 
 def _novelty(group: tuple[str, ...], query: ReaderQuery, profile: Profile, weights: TasteWeights) -> float:
-    """Returns 1 for a theme that the liked titles lack, 0 for one that is usual among them; 1 where nothing is known."""
+    """Returns 1 for a theme that no liked title has, down to 0 for a usual one; 1 if nothing is known of the reader."""
     told = sum(each.weight for each in query.liked)
     carried = sum(each.weight for each in query.liked if not set(group).isdisjoint(each.title.tags))
     usual = min(1.0, carried / (weights.usual * told)) if told else 0.0

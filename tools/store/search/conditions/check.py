@@ -1,4 +1,4 @@
-"""Conditions, compiled once and checked for many titles; and the sales of a title, for conditions of price and stock."""
+"""Compiles conditions to a predicate on titles, and computes the prices at which a title is sold."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EVERY_DAY: Days = _YEAR
 
 
 def numbers_of(day: str | None) -> tuple[int, ...]:
-    """Returns the numbers of a day (YYYY-MM-DD), MMDD and YYYYMMDD, or `NO_DAY`: a sale applies if its days have one."""
+    """Returns a day (YYYY-MM-DD) as the integers MMDD and YYYYMMDD, to compare with `Days`; `(NO_DAY,)` for None."""
     return (NO_DAY,) if day is None else (int(day[5:].replace("-", "")), int(day.replace("-", "")))
 
 
@@ -29,7 +29,7 @@ def is_one_of(day: str | None, days: Days) -> bool:
 
 
 def running(campaign: Campaign) -> tuple[Days, Days]:
-    """Returns the days on which a valid campaign runs, and all other days."""
+    """Returns the days on which a valid campaign runs, and the days on which it does not."""
     until = int(campaign.until.replace("-", ""))
     start = int((campaign.start or "1000-01-01").replace("-", ""))
     over_new_year = campaign.yearly and start > until
@@ -38,7 +38,6 @@ def running(campaign: Campaign) -> tuple[Days, Days]:
 
 
 def _others(days: Days, every: Days) -> Iterator[tuple[int, int]]:
-    """Yields the ranges of `every` outside `days`; both are sorted."""
     for first, last in every:
         for taken_first, taken_last in days:
             if first <= taken_last and taken_first <= last:
@@ -51,8 +50,8 @@ def _others(days: Days, every: Days) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True)
 class Sale:
-    """A title's sale in one format: the price of one volume (of a set: of all) in the currency's smallest unit, whether it
-    can be bought now, and the days of that price."""
+    """A title's price in one format, in the currency's smallest unit: for one volume or, of a complete set, for all.
+    `stocked` tells whether the title can be bought now. `days` are the days of this price."""
 
     format: str
     price: int
@@ -61,18 +60,19 @@ class Sale:
 
 
 def sales_of(offers: Sequence[Offer]) -> tuple[Sale, ...]:
-    """Returns a sale for each format and range of days: the cheapest offer's price; stocked if any offer is."""
+    """Returns the sales of each format: its lowest price on each range of days, stocked if any of its offers is."""
     formats = dict.fromkeys(offer.format for offer in offers)
     return tuple(sale for each in formats for sale in _sales(each, [offer for offer in offers if offer.format == each]))
 
 
 def sales_on(day: str | None, sales: Sequence[Sale]) -> tuple[Sale, ...]:
-    """Returns the sales of a day (YYYY-MM-DD); on None no campaign runs."""
+    """Returns the sales that apply on a day (YYYY-MM-DD). None stands for a day without campaigns."""
     return tuple(sale for sale in sales if is_one_of(day, sale.days))
 
 
 def sale_in(sales: Sequence[Sale], format_: str | None) -> Sale | None:
-    """Returns the sale in a format; without a format the paper one, else the digital, else the first that is no set."""
+    """Returns the sale in a format; None without one. If no format is given, prefers paper, then digital, then the first
+    format that is not a complete set."""
     if format_ is not None:
         return next((sale for sale in sales if sale.format == format_), None)
     single = [sale for sale in sales if sale.format not in WHOLE]
@@ -81,14 +81,13 @@ def sale_in(sales: Sequence[Sale], format_: str | None) -> Sale | None:
 
 
 def series_price(sale: Sale | None, volumes: int | None) -> int | None:
-    """Returns the price of all volumes: that of a set, or one volume's times their number; None if unknown."""
+    """Returns the price of all volumes: that of a set, or one volume's price times `volumes`; None if unknown."""
     if sale is None or sale.format in WHOLE:
         return None if sale is None else sale.price
     return sale.price * volumes if volumes else None
 
 
 def _sales(format_: str, offers: Sequence[Offer]) -> Iterator[Sale]:
-    """Yields the sales in one format: at the price of its cheapest campaign while that runs, and at the regular price."""
     stocked = any(offer.stock is None or offer.stock > 0 for offer in offers)
     regular = min(map(regular_price, offers))
     reduced = min((offer for offer in offers if _is_reduced(offer)), key=standing_price, default=None)
@@ -101,7 +100,6 @@ def _sales(format_: str, offers: Sequence[Offer]) -> Iterator[Sale]:
 
 
 def regular_price(offer: Offer) -> int:
-    """Returns the price while no campaign runs."""
     if offer.campaign is None or offer.format in FIXED or offer.list_price_jpy is None:
         return standing_price(offer)
     return offer.list_price_jpy
@@ -125,14 +123,14 @@ _STATUSES = {
 
 
 def status_of(title: Title) -> Status | None:
-    """Returns the status behind the catalogue's wording; None for unknown wordings."""
+    """Returns the status that the catalogue's wording stands for; None for a missing or unknown wording."""
     return None if title.status is None else _STATUSES.get(normalise(title.status))
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """A title's facts that conditions check; None or an empty value is unknown. `magazine`: the names of its magazine and
-    its publisher. `sales`: the cheapest by format and day."""
+    """The facts of a title that conditions check; None or an empty value means unknown. `magazine` has the names of the
+    magazine and of the publisher. `sales` has the lowest price by format and day."""
 
     title_id: str
     genre: str | None
@@ -148,7 +146,7 @@ class Facts:
 
     @classmethod
     def from_title(cls, title: Title, offers: Sequence[Offer] = (), authors: tuple[AuthorKeys, ...] | None = None) -> Facts:
-        """Returns the facts of a title. `authors` are computed unless given, which is the costly part."""
+        """Collects the facts of a title. `authors` is computed unless given, which is the costly part."""
         return cls(
             title_id=title.title_id,
             genre=title.genre,
@@ -164,25 +162,21 @@ class Facts:
         )
 
     def sold_as(self, format_: str | None, day: str | None = None) -> Sale | None:
-        """Returns the sale in a format on a day; without a format the sale of one volume."""
         return sale_in(sales_on(day, self.sales), format_)
 
     def series_price(self, format_: str | None, day: str | None = None) -> int | None:
-        """Returns the price of all volumes in a format on a day, in the smallest unit; None if unknown."""
         return series_price(self.sold_as(format_, day), self.volumes)
 
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """A criterion: the title has one of the values. `field` is one of `Facts`."""
-
     field: str
     values: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class NoneOf:
-    """A criterion: the title has none of the values. Unless it `may_be_unknown`, the title must have another value."""
+    """A criterion: the title has none of the values. A title whose value is unknown fails, unless `may_be_unknown`."""
 
     field: str
     values: Sequence[str]
@@ -191,7 +185,7 @@ class NoneOf:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """A criterion: the number lies within the bounds; an unknown one never does."""
+    """A criterion: the number lies within the bounds. An unknown number fails."""
 
     field: str
     bounds: Range
@@ -201,7 +195,7 @@ Criterion = OneOf | NoneOf | Within
 
 
 def criteria(asked: Conditions) -> Iterator[Criterion]:
-    """Yields the criteria of all conditions but those of sale and of authors."""
+    """Yields the criteria of all conditions except those on format, price, stock and authors."""
     one_of = [("genre", asked.genres), ("status", asked.statuses), ("magazine", asked.magazines)]
     if (most := asked.audience) is not None:
         one_of.append(("audience", tuple(each for each in Audience if each.fits(most))))
@@ -224,7 +218,7 @@ _SEVERAL = frozenset({"tags", "magazine"})
 
 
 class Check:
-    """Compiled conditions, tested cheapest first, up to the first that a title fails."""
+    """A predicate compiled from conditions. Runs the cheapest tests first, and stops at the first that fails."""
 
     def __init__(self, conditions: Conditions) -> None:
         of_facts = map(_test, criteria(conditions))
@@ -232,16 +226,14 @@ class Check:
         self._asks_for_authors = conditions.author is not None or bool(conditions.without_authors)
 
     def admit(self, facts: Facts) -> bool:
-        """True if the facts meet all conditions. An unknown fact fails, unless its criterion allows it."""
         return all(test(facts) for test in self._tests)
 
     def satisfied_by(self, title: Title, offers: Sequence[Offer] = ()) -> bool:
-        """True if a title with these offers meets all conditions. Computes the costly keys of authors only if needed."""
+        """Returns True if a title with these offers meets all conditions. Computes the costly author keys only if needed."""
         return self.admit(Facts.from_title(title, offers, None if self._asks_for_authors else ()))
 
 
 def satisfies(title: Title, conditions: Conditions, offers: Sequence[Offer] = ()) -> bool:
-    """True if `title`, sold by these `offers`, meets every condition."""
     return Check(conditions).satisfied_by(title, offers)
 
 

@@ -1,4 +1,4 @@
-"""Words conditions and orderings in English."""
+"""Describes conditions and orderings in English."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ORDERINGS = {
 
 
 def describe_condition(name: str, conditions: Conditions, currency: Currency = YEN) -> str:
-    """Words the condition of this name (a field of `Conditions`): "at most 9 volumes", "at most $7 a volume"."""
+    """Describes the condition in the field `name` of `conditions`, such as "at most 9 volumes" or "at most $7 a volume"."""
     value = getattr(conditions, name)
     if name in _PRICES:
         return f"{_bounds(value, currency.say, currency.say)} {_PRICES[name]}"
@@ -38,12 +38,11 @@ def describe_condition(name: str, conditions: Conditions, currency: Currency = Y
 
 
 def describe_ordering(ordering: Ordering) -> str:
-    """Words an ordering: "newest first"."""
     return _ORDERINGS[ordering]
 
 
 def _bounds(range_: Range, one: Callable[[float], str], first: Callable[[float], str] = "{:g}".format) -> str:
-    """Words a range, its lower end by `first` if both are given: "5 to 9 volumes", "$7 to $8"."""
+    """Describes a range: "5 to 9 volumes". `one` formats a number with its unit, `first` the lower of two numbers."""
     least, most = range_.least, range_.most
     if range_.empty:
         return f"at least {first(least or 0)} and at most {one(most or 0)}"

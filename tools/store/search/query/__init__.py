@@ -1,1 +1,0 @@
-"""Parses free text to a query: its subject, names, themes, moods and ordering."""

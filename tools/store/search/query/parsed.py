@@ -1,4 +1,4 @@
-"""The parts of a parsed query, the patterns of words that only ask, and moods in readers' words."""
+"""Defines `ParsedQuery`, the regular expressions of filler words ("please recommend"), and the table of moods."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ _ADJECTIVE = "い"
 
 @dataclass(frozen=True, slots=True)
 class Tone:
-    """A mood as tags. `wanted`: a title needs one of these, if there are any. `unwanted`: tags of the wrong tone."""
+    """A mood in terms of tags. `wanted`: tags that express it. `unwanted`: tags that contradict it."""
 
     wanted: tuple[str, ...]
     unwanted: tuple[str, ...]
@@ -98,8 +98,8 @@ class Tone:
 
 @dataclass(frozen=True, slots=True)
 class ToneTable:
-    """Moods by phrase. The pattern `phrases` finds the longest phrase at each place and whether it is negated ("not silly",
-    甘すぎない); in time linear in the text."""
+    """Moods by phrase. The pattern `phrases` matches the longest phrase at each position and whether it is negated ("not
+    silly", 甘すぎない), in linear time."""
 
     phrases: re.Pattern[str]
     tones: Mapping[str, Tone]
@@ -107,7 +107,6 @@ class ToneTable:
     @classmethod
     @cache
     def load(cls) -> ToneTable:
-        """Returns the shipped table. The first call reads a file."""
         rows = json.loads(files("tools.store.search.query").joinpath("tones.json").read_text(encoding="utf-8"))
         tones = {
             normalise(said): Tone(tuple(row["wanted"]), tuple(row["unwanted"]))
@@ -123,8 +122,8 @@ class ToneTable:
         return cls(re.compile(rf"(?:(?P<not>{_DENIED})|{_DEGREE}|{_DEGREE_JA})?(?:{said})(?P<denied>{_DENIED_JA})?"), tones)
 
     def read(self, text: str) -> tuple[tuple[Tone, ...], str]:
-        """Finds the moods of a normalised text. Returns them and the text without their words. A negated mood becomes
-        unwanted tags, except those that the text asks for otherwise: "funny but not silly" may be funny."""
+        """Returns the moods in a normalised text, and the text without the words for them. A negated mood becomes unwanted
+        tags, except tags that the text asks for elsewhere: "funny but not silly" may be funny."""
         found = list(self.phrases.finditer(text))
         left = self.phrases.sub(" ", text)
         tones = [(self._find_tone(match), bool(match["not"] or match["denied"])) for match in found]
@@ -151,15 +150,14 @@ _FEWEST_WORDS, _MOST_WORDS = 2, 4
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """The parts of a query. Keys are sound keys (romaji.py); `terms` are index terms (tokens.py).
+    """The parts of a query. Names are sound keys (text/romaji.py), words are index terms (text/tokens.py).
 
-    `subject`: the text to match, without words that only ask. Exact conditions on titles are not part of it
-    (`tools.store.search.conditions`).
-
-    `names`: the query as a name, with and without filler. `aliases`: names that it is a nickname of. `author`: a name that
-    the wording marks as an author's. `same_author_as` / `similar_to`: the name of a title to start from. `themes`: for each
-    theme named, the tags that satisfy it; `moods`: moods that suit the reader; `theme_share`: the share of both in the
-    query. `ordering`: the order that it asks for.
+    `text`: the normalised query without words for an ordering. `subject`: the text without filler words, to match with
+    titles. `names`: the query as a title's name, with and without filler words. `aliases`: names that the query is a
+    nickname of. `author`: a name that the wording marks as an author's. `same_author_as`, `similar_to`: the name of a title
+    that the query refers to. `themes`: for each theme named, the tags that satisfy it. `theme_share`: the share of themes
+    and moods in the subject, 0 to 1. `terms`: the words of the subject. `translated`: for each Japanese word of the subject,
+    its English words. `readings`: likely readings of a subject in Japanese script.
     """
 
     text: str
@@ -180,21 +178,20 @@ class ParsedQuery:
 
     @property
     def translations(self) -> tuple[str, ...]:
-        """All terms of `translated`, each once."""
         return tuple(dict.fromkeys(term for group in self.translated for term in group))
 
     @property
     def empty(self) -> bool:
-        """True if the query is nothing but filler: any title matches, the popular ones first."""
+        """True if the query has filler words only. Every title then matches."""
         return not self.names
 
     @property
     def reference_title(self) -> str | None:
-        """The name of the title that the query starts from: "like …", "by the author of …"."""
         return self.same_author_as or self.similar_to
 
     def titles_beside_authors(self) -> list[tuple[str, str]]:
-        """Returns pairs of a possible author's name and the title beside it: 'berserk miura', 'モンスター 浦沢'."""
+        """Returns guesses at an author and a title named together, as in 'berserk miura': the first or the last word as the
+        author, the rest as the title. Empty unless the subject has two to four words."""
         words = self.subject.split()
         if not _FEWEST_WORDS <= len(words) <= _MOST_WORDS:
             return []

@@ -1,5 +1,5 @@
-"""Parses free text to a `ParsedQuery`, without the words that only ask. Nicknames of well-known manga are read from a table
-(aliases.json) of this project's own, which maps words to titles' names, never to ids, so that it serves any catalogue."""
+"""Parses free text to a `ParsedQuery`. Nicknames of well-known manga are in aliases.json, a table written for this project.
+It maps nicknames to names of titles, not to ids, so that it works with any catalogue."""
 
 from __future__ import annotations
 
@@ -39,14 +39,13 @@ MOST_NAMES = 16
 
 @dataclass(frozen=True, slots=True)
 class AliasTable:
-    """Nicknames: the sound key of one → sound keys of the names it stands for. Several titles may share a nickname."""
+    """Maps the sound key of a nickname to the sound keys of the names that it stands for. Titles may share a nickname."""
 
     names: Mapping[str, tuple[str, ...]]
 
     @classmethod
     @cache
     def load(cls) -> AliasTable:
-        """Returns the shipped table. The first call reads a file."""
         entries = json.loads(files("tools.store.search.query").joinpath("aliases.json").read_text(encoding="utf-8"))
         table: dict[str, tuple[str, ...]] = {}
         for entry in entries:
@@ -57,7 +56,8 @@ class AliasTable:
         return cls(table)
 
     def expand(self, text: str) -> tuple[str, ...]:
-        """Returns sound keys of the names that the whole text is a nickname of or, if none, that its longer words are."""
+        """Returns sound keys of the names that the whole text is a nickname of. If there are none, returns the names for the
+        text's longer words, at most `MOST_NAMES`."""
         whole = self.names.get(sound_key(text))
         if whole is not None:
             return whole
@@ -87,7 +87,7 @@ WORDINGS = {
 
 
 def read_ordering(text: str) -> tuple[Ordering | None, str]:
-    """Returns the first ordering that a normalised text asks for, and the text without the words for it."""
+    """Returns the first ordering that a normalised text asks for, if any, and the text without the words for it."""
     named = {ordering: match for ordering, wording in WORDINGS.items() if (match := wording.search(text))}
     if not named:
         return None, text
@@ -102,7 +102,7 @@ _LAST_NUMBER = re.compile(r"(?<=\w) \d{1,3}$")
 
 
 class QueryParser:
-    """Parses queries with the shipped tables. Holds no state of its own; safe to share between threads."""
+    """Parses queries by tables of nicknames, themes and moods. Stateless, so safe to share between threads."""
 
     def __init__(self, aliases: AliasTable, themes: ThemeTable, tones: ToneTable) -> None:
         self._aliases = aliases
@@ -111,15 +111,15 @@ class QueryParser:
 
     @classmethod
     def load(cls, vocabulary: Vocabulary | None = None) -> QueryParser:
-        """Makes a parser with the shipped tables and a shop's own words for tags. The first call reads the files, so that no
-        query waits for them."""
+        """Creates a parser with the shipped tables and a shop's own words for tags. The first call reads the files, so that
+        no query waits for them."""
         Dictionary.load()
         themes = ThemeTable.load().with_tags((vocabulary or shipped()).own)
         return cls(AliasTable.load(), themes, ToneTable.load())
 
     def parse(self, query: str, author: str | None = None, groups: Sequence[tuple[str, ...]] = ()) -> ParsedQuery:
-        """Parses a query. `author`: the author that the conditions require; a subject that only repeats the name is dropped.
-        `groups`: groups of tags of which the conditions require one each; themes of one group count as one."""
+        """Parses a query. `author` is the author that the conditions require: a subject that only repeats this name is
+        dropped. The conditions require one tag of each of `groups`: themes within one group count as one theme."""
         whole = normalise(query[:_LONGEST])
         ordering, text = read_ordering(whole)
         text = self._wish(text)
@@ -147,8 +147,8 @@ class QueryParser:
         )
 
     def _wish(self, text: str) -> str:
-        """Drops the reason for a mood: 仕事で疲れたので癒し系 asks for nothing about work. Other reasons stay, since they
-        may be the subject: 息子が野球を始めたので."""
+        """Drops a reason that describes a mood: 仕事で疲れたので癒し系 ("tired from work, so something soothing") asks for nothing
+        about work. Other reasons stay, since they may be the subject."""
         found = REASON_JA.search(text)
         if found is None or not self._tones.read(found["why"])[0]:
             return text
@@ -157,7 +157,6 @@ class QueryParser:
 
 
 def _subject(text: str, author: str | None) -> str:
-    """Returns the text without filler; "" if it only repeats the name `author`."""
     subject = without_filler(text)
     if author is not None and _says_again(_asked_author(text) or subject, author):
         return ""
@@ -165,40 +164,39 @@ def _subject(text: str, author: str | None) -> str:
 
 
 def whole_names(text: str) -> list[str]:
-    """Returns the whole text as a name, as it stands and without filler."""
+    """Returns the normalised text, with and without filler words, to be looked up as a name."""
     said = normalise(text)
     return list(dict.fromkeys(filter(None, (said, without_filler(said)))))
 
 
 def without_filler(text: str) -> str:
-    """Returns the normalised text without words that only ask and without volume numbers; possibly ""."""
+    """Returns the normalised text without filler words and volume numbers; may be empty."""
     subject = VOLUME.sub(" ", text)
     subject = FILLER_JA.sub(" ", FILLER_EN.sub(" ", subject))
     return " ".join(subject.split()).strip(' ,.:;!?。、！？「」『』"')
 
 
 def _join(tags: tuple[str, ...], groups: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Returns the group that has all the tags, else the tags: "pirates or adventure" is one theme."""
     return next((group for group in groups if set(tags) <= set(group)), tags)
 
 
 def _share(themes: tuple[Theme, ...], subject: str, unfelt: str, genre: str | None) -> float:
-    """Returns the share of themes, genre and moods in the subject, 0 to 1. `unfelt` is the subject without moods."""
+    """Returns the share of the subject's letters that name themes or moods, 0 to 1. Words for the genre do not count; a
+    subject of such words alone has share 1. `unfelt` is the subject without words for moods."""
     content, beside = _content(subject, genre), _content(unfelt, genre)
     named = len(content) - len(beside) + sum(len(theme.phrase.replace(" ", "")) for theme in themes)
     return min(1.0, named / len(content)) if content else float(bool(themes or genre))
 
 
 def _content(subject: str, genre: str | None) -> str:
-    """Returns the subject's letters; of Latin text those of index terms, without words such as "story"."""
     rest = GENRE_WORDINGS[genre].sub(" ", subject) if genre else subject
     return rest.replace(" ", "") if has_cjk(rest) else "".join(word for word in words(rest) if word not in _STORY)
 
 
 def _keys(text: str, subject: str) -> tuple[str, ...]:
-    """Returns the sound keys of the subject, of the whole text, of the subject without a last number, often a volume's
-    ("One Piece 112"), and without its author, whose name may be misspelt as well ("berzerk by kentaro mura"). A Latin
-    subject is added as typed too, since sound keys move the letters of a typo."""
+    """Returns sound keys that may be a title's name: of the subject, of the whole text, and of the subject without a last
+    number, often a volume's ("One Piece 112"), or without an author ("berzerk by kentaro mura"). A Latin subject is also
+    added as typed, since sound keys change the letters of a typo."""
     beside = _BESIDE_ITS_AUTHOR.match(subject)
     asked = (subject, VOLUME.sub(" ", text), _LAST_NUMBER.sub("", subject), *((beside["name"],) if beside else ()))
     plain = "".join(c for c in subject if c.isalnum()) if subject.isascii() else ""
@@ -207,7 +205,6 @@ def _keys(text: str, subject: str) -> tuple[str, ...]:
 
 
 def _says_again(asked: str, author: str) -> bool:
-    """True if `asked` repeats the name `author`, or a part of it."""
     said, name = AskedName(asked), AskedName(author)
     if not said.words:
         return False

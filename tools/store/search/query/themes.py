@@ -1,8 +1,5 @@
-"""Maps readers' words, English and Japanese, to tags, and Japanese story words to English ones.
-
-The table (themes.json) was written by hand in this project, for any manga catalogue. The glossary lets a query in Japanese
-match a synopsis that exists in English only; without an embedder nothing else does.
-"""
+"""Maps readers' words, English and Japanese, to tags, and Japanese words to English ones. The table (themes.json) was
+written by hand for this project and works with any catalogue."""
 
 from __future__ import annotations
 
@@ -26,15 +23,13 @@ _LATIN_WORD = re.compile(r"[a-z0-9]+(?:['-][a-z0-9]+)*")
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """A phrase of the query and the tags that readers mean by it (a title may carry any of them)."""
-
     phrase: str
     tags: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ThemeTable:
-    """The tables of words. `tags`: folded phrase → tags. `glossary`: folded Japanese word → English words."""
+    """`tags` maps phrases to tags. `glossary` maps Japanese words to English words. All keys are folded (see `fold`)."""
 
     tags: Mapping[str, tuple[str, ...]]
     glossary: Mapping[str, str]
@@ -42,7 +37,6 @@ class ThemeTable:
     @classmethod
     @cache
     def load(cls) -> ThemeTable:
-        """Returns the shipped table. The first call reads a file."""
         data = json.loads(files("tools.store.search.query").joinpath("themes.json").read_text(encoding="utf-8"))
         tags: dict[str, tuple[str, ...]] = {}
         for tag, phrases in data["tags"].items():
@@ -52,7 +46,6 @@ class ThemeTable:
         return cls(tags, {fold(ja): en for ja, en in data["glossary"].items()})
 
     def with_tags(self, own: Mapping[str, Tag]) -> ThemeTable:
-        """Returns a copy with a shop's own words for tags."""
         tags = dict(self.tags)
         for tag, rule in own.items():
             for folded in map(fold, (tag, *rule.synonyms)):
@@ -60,26 +53,22 @@ class ThemeTable:
         return ThemeTable(tags, self.glossary)
 
     def themes(self, text: str) -> tuple[Theme, ...]:
-        """Returns the themes named in `text`, by the longest phrase at each place; each part of the text is used once."""
+        """Returns the themes named in `text`: the longest phrase at each position, without overlaps."""
         latin = [fold(w) for w in _LATIN_WORD.findall(normalise(text))]
         return tuple(Theme(p, self.tags[p]) for p in (*_phrases(latin, self.tags), *_substrings(text, self.tags)))
 
     def english(self, text: str) -> tuple[tuple[str, ...], ...]:
-        """Returns, for each Japanese word of `text` that the glossary or the dictionary knows, the terms of its English
-        words."""
+        """Returns the English index terms of each Japanese word in `text` that the glossary or the dictionary knows."""
         found = _substrings(text, _Either(self.glossary, Dictionary.load()))
         return tuple(dict.fromkeys(terms for word in found if (terms := self._terms(word))))
 
     def _terms(self, word: str) -> tuple[str, ...]:
-        """Returns the terms of a Japanese word in English, by the glossary, which knows manga, else by the dictionary."""
         told = self.glossary.get(word)
         return Dictionary.load().english(word) if told is None else tuple(dict.fromkeys(words(told)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Either:
-    """A container of the words that the glossary or the dictionary translates to English; kana of grammar are in neither."""
-
     glossary: Mapping[str, str]
     dictionary: Dictionary
 
@@ -88,13 +77,12 @@ class _Either:
 
 
 def fold(phrase: str) -> str:
-    """Returns the phrase as the tables hold it: Latin words stemmed, kana as hiragana."""
+    """Returns the form of a phrase that is its key in the tables: Latin words stemmed, kana as hiragana."""
     folded = normalise(phrase)
     return to_hiragana(folded) if has_cjk(folded) else " ".join(stem(w) for w in folded.replace("-", " ").split())
 
 
 def _phrases(words: list[str], known: Mapping[str, object]) -> Iterator[str]:
-    """Yields the known runs of up to three Latin words, the longest at each place."""
     i = 0
     while i < len(words):
         size = next((n for n in (3, 2, 1) if " ".join(words[i : i + n]) in known), 0)
@@ -104,7 +92,7 @@ def _phrases(words: list[str], known: Mapping[str, object]) -> Iterator[str]:
 
 
 def _substrings(text: str, known: Container[str]) -> Iterator[str]:
-    """Yields the known Japanese words inside `text`, the longest at each place, and no Latin ones."""
+    """Yields the known Japanese words inside `text`, the longest at each position, without overlaps."""
     written = normalise(text)
     folded = to_hiragana(written) if has_cjk(written) else ""
     i = 0
@@ -117,7 +105,8 @@ def _substrings(text: str, known: Container[str]) -> Iterator[str]:
 
 
 def is_word(text: str, start: int, end: int) -> bool:
-    """True if the phrase is a Japanese word of its own here: 虫 is no insect in 手塚治虫, ゲーム no game in エンドゲーム."""
+    """Returns True if `text[start:end]` is a whole Japanese word, not part of a longer one. False for 虫 (insect) in the name
+    手塚治虫, and for ゲーム (game) in エンドゲーム."""
     if not has_cjk(text[start:end]):
         return False
     before, after = text[max(0, start - 1) : start], text[end : end + 1]
@@ -135,7 +124,7 @@ _INFLECTED = ("く", "すぎ", "過ぎ", "さ")
 
 
 class Kind(Enum):
-    """The role of a theme in a list after a negation: refused with the others, or asked for."""
+    """The behaviour of a phrase in a list after a negation ("no romance, gore")."""
 
     UNPLEASANT = "unpleasant"
     """A theme that is hardly ever asked for beside a refusal: "no romance, gore" refuses both."""
@@ -147,7 +136,8 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Aversion:
-    """The tags that a refused phrase names, and in `also` tags whose titles often contain the same."""
+    """The tags to exclude when a phrase is refused. `tags`: those that the phrase names. `also`: tags whose titles often
+    have the same content."""
 
     tags: tuple[str, ...]
     also: tuple[str, ...] = ()
@@ -156,7 +146,7 @@ class Aversion:
 
 @cache
 def aversions() -> Mapping[str, Aversion]:
-    """Returns the meaning of each folded phrase when it is refused; every theme is one. The first call reads two files."""
+    """Returns the `Aversion` of each folded phrase, themes included. Cached; the first call reads two files."""
     table = {phrase: Aversion(tags) for phrase, tags in ThemeTable.load().tags.items()}
     data = json.loads(files("tools.store.search.query").joinpath("aversions.json").read_text(encoding="utf-8"))
     for kind, entries in data.items():
@@ -167,7 +157,7 @@ def aversions() -> Mapping[str, Aversion]:
 
 
 def _forms(phrases: list[str]) -> Iterator[str]:
-    """Yields the folded phrases, and of adjectives the forms for negation and excess: 怖い, 怖く(ない), 怖すぎ(ない)."""
+    """Yields the folded phrases, and of Japanese adjectives the forms for negation and excess: 怖い, 怖く(ない), 怖すぎ(ない)."""
     for phrase in map(fold, phrases):
         yield phrase
         if phrase.endswith(_ADJECTIVE):

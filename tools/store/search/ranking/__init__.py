@@ -1,1 +1,0 @@
-"""The ranking of titles by evidence, the same for every backend."""

@@ -1,8 +1,5 @@
-"""The titles that a backend recalled, in the form that ranking needs.
-
-One backend holds its whole catalogue and scores every title, another recalls a few hundred of them: both are ranked by the
-same rules (`ranking.ranked`). A new backend makes `Candidates` of its hits, and needs nothing else for a search.
-"""
+"""Defines `Candidates`: the titles that a backend found for a query, in the form that ranking needs. Backends that score
+every title and those that find a few hundred are ranked by the same rules (`ranking.ranked`)."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ UNRANKED = 10**9
 
 
 def standing(title: Title, ordering: Ordering, price: int | None = None) -> float:
-    """Returns the value that orders a title, higher first; `UNKNOWN` for an unknown value. `price`: that of one volume."""
+    """Returns the value to sort a title by, higher first; `UNKNOWN` if the title lacks it. `price` is that of one volume."""
     if ordering is Ordering.RATING:
         return weighted_rating(title)
     if ordering is Ordering.NEWEST:
@@ -40,7 +37,7 @@ def standing(title: Title, ordering: Ordering, price: int | None = None) -> floa
 
 
 def rows_in_order(titles: Sequence[Title], ordering: Ordering, prices: Sequence[int | None] | None = None) -> Rows:
-    """Returns the titles' rows by `standing`; equal ones by rank, then fame, then as given."""
+    """Returns the titles' rows sorted by `standing`; ties by popularity rank, then fame, then input order."""
     stand = np.array(
         [standing(title, ordering, price) for title, price in zip(titles, prices or repeat(None), strict=False)], np.float64
     )
@@ -50,12 +47,11 @@ def rows_in_order(titles: Sequence[Title], ordering: Ordering, prices: Sequence[
 
 
 def in_order(titles: Sequence[Title], ordering: Ordering, prices: Sequence[int | None] | None = None) -> tuple[Title, ...]:
-    """Sorts the titles by the ordering."""
     return tuple(titles[row] for row in rows_in_order(titles, ordering, prices))
 
 
 def weighted_rating(title: Title) -> float:
-    """Returns the mean of rating and usual rating, the former weighted by its count: few ratings prove little."""
+    """Returns the Bayesian average of a title's rating: few ratings prove little. `UNKNOWN` without a rating."""
     if title.rating is None:
         return UNKNOWN
     count = TRUSTED_RATINGS if title.rating_count is None else title.rating_count
@@ -63,36 +59,31 @@ def weighted_rating(title: Title) -> float:
 
 
 class People(Protocol):
-    """The authors of the candidates."""
-
     def measure_authorship(self, query: ParsedQuery) -> Floats:
-        """Returns the confidence that the query names an author of each title (`ranking.names.AskedAuthor`)."""
+        """Returns the confidence (0 to 1) that the query names an author of each title (`ranking.names.AskedAuthor`)."""
         ...
 
     def written_by(self, name: str) -> Mask:
-        """Returns a mask of the titles by authors with this name (`titles.document.is_author`)."""
+        """Returns a mask of the titles by an author with this name (`titles.document.is_author`)."""
         ...
 
 
 class Words(Protocol):
-    """The texts of the candidates."""
-
     def measure_coverage(self, asked: Sequence[Sequence[str]]) -> Floats:
-        """Returns the share of the asked words' idf mass that each title's text covers. A word is a group of terms, its
-        translations: any of them matches, and they count as one word that is as frequent as all of them (Pirkola 1998)."""
+        """Returns the share of the IDF mass of `asked` that each title's text covers. Each word is a group of alternative
+        terms (translations): any of them matches, and their joint document frequency counts (Pirkola 1998)."""
         ...
 
     def in_vocabulary(self, terms: Sequence[str]) -> float | None:
-        """Returns the share of the terms' idf mass in terms that any title has; None if the backend cannot tell."""
+        """Returns the share of the terms' IDF mass in terms that any title has; None if the backend cannot tell."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The recalled titles. Arrays have one row for each, numbers from 0 to 1; of equal titles the earlier row is first.
-    `senses`: cosines, -1 to 1, of the query with each title's best passage and with its headline; None without vectors.
-    `by_same_author`: works by the authors of the title that the query points from; None without one. Read only; safe to
-    share between threads."""
+    """The titles found for a query, as arrays with one row per title. `senses`: cosines of the query with each title's best
+    passage and with its headline, -1 to 1; None without vectors. `by_same_author`: works by the authors of the title that
+    the query refers to; None if it refers to none. Ties in the ranking keep the order of rows. Read-only, so thread-safe."""
 
     columns: Columns
     names: NameTable
@@ -103,9 +94,7 @@ class Candidates:
 
     @property
     def prior(self) -> Floats:
-        """The fame of each title."""
         return self.columns.prior
 
     def mask_tagged(self, tags: Sequence[str]) -> Mask:
-        """Returns a mask of the titles that carry one of the tags."""
         return self.columns.any_of("tags", tags)

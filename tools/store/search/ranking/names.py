@@ -1,4 +1,4 @@
-"""Scores a query as a title's name (as typed, a nickname, in katakana, beside its author) and as an author's name."""
+"""Scores queries as titles' names (as typed, a nickname, in katakana, beside the author) and as authors' names."""
 
 from __future__ import annotations
 
@@ -28,19 +28,20 @@ _SHORTEST_CJK, _SHORTEST_LATIN = 3, 6
 
 
 def series_of(row: int, candidates: Candidates, weights: Weights) -> Floats:
-    """Returns an array of shape (titles,): above 0 for candidates of the same series as `row`, itself included."""
+    """Returns an array of shape (titles,), above 0 for candidates of the series of the title in `row`: those whose names
+    begin with a name of that title, and those that the catalogue relates to it."""
     begun = candidates.names.beginning_with(series_keys(candidates.names.keys_of(row)))
     related = np.float32(weights.related) * candidates.columns.of_ids(candidates.columns.related[row])
     return np.asarray(np.maximum(begun, related), np.float32)
 
 
 def series_keys(names: Sequence[str]) -> tuple[str, ...]:
-    """Returns a title's sound keys that are long enough: a name that begins with one is of its series."""
+    """Returns the sound keys long enough to define a series, which is the titles whose names begin with a key."""
     return tuple(key for key in names if len(key) >= (_SHORTEST_CJK if has_cjk(key) else _SHORTEST_LATIN))
 
 
 class SeriesIndex:
-    """The series of every title of a catalogue, for a backend that stores them with its titles."""
+    """Finds the series of each title of a catalogue, for a backend that stores the series with its titles."""
 
     def __init__(self, titles: Sequence[Title]) -> None:
         self._titles = titles
@@ -50,7 +51,7 @@ class SeriesIndex:
         self._prior = [prior(title) for title in titles]
 
     def list_series(self, row: int) -> tuple[str, ...]:
-        """Returns the ids of the series of the title in this row, itself left out: the best known 60, best known first."""
+        """Returns the ids of the other titles of the series of the title in `row`: at most `MOST`, best known first."""
         rows = {self._rows[related] for related in self._titles[row].related if related in self._rows}
         for key in series_keys(self._names[row]):
             rows.update(self._keys.beginning_with(key))
@@ -59,7 +60,7 @@ class SeriesIndex:
 
 
 def names_evidence(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Floats:
-    """Returns the similarity of each title's names to the query; if a title is surely named, its series scores too."""
+    """Returns the similarity (0 to 1) of each title's names to the query. The series of a surely named title scores too."""
     names = _likeness(candidates, asked_names(query, weights), query.subject)
     names = np.maximum(names, match_readings(query, candidates, weights))
     for author, name in query.titles_beside_authors():
@@ -75,14 +76,13 @@ def names_evidence(query: ParsedQuery, candidates: Candidates, weights: Weights)
 
 
 def match_readings(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Floats:
-    """Returns the similarity of each title's names to the likeliest readings of kanji; 0 for what is mostly a theme."""
+    """Returns the similarity of each title's names to the likely readings of the query's kanji; 0 for a theme."""
     if not query.readings or query.theme_share > weights.theme_only:
         return np.zeros_like(candidates.prior)
     return _match_readings(query.readings, candidates, weights)
 
 
 def _match_readings(readings: tuple[str, ...], candidates: Candidates, weights: Weights) -> Floats:
-    """Scores titles whose whole name is one of the readings, or surely resembles the likeliest reading."""
     begun = candidates.names.beginning_with(readings)
     whole = np.where(begun >= weights.read_whole, begun, np.float32(0.0))
     like = candidates.names.likeness([(key, 1.0) for key in readings[:1]])
@@ -91,12 +91,11 @@ def _match_readings(readings: tuple[str, ...], candidates: Candidates, weights: 
 
 
 def asked_names(query: ParsedQuery, weights: Weights) -> AskedNames:
-    """Returns the sound keys of the names that the query may be, each with its weight."""
     return _with_aliases(query.names, query.aliases, weights)
 
 
 def reference_row(name: str, aliases: Iterable[str], candidates: Candidates, weights: Weights) -> int | None:
-    """Returns the row of the best known title with the name `name` or one of `aliases` (sound keys); None without one."""
+    """Returns the row of the best known title named `name` or one of `aliases` (sound keys); None without one."""
     asked = _with_aliases([sound_key(name)], aliases, weights)
     called = _likeness(candidates, asked, name)
     if read := readings(name):
@@ -105,7 +104,8 @@ def reference_row(name: str, aliases: Iterable[str], candidates: Candidates, wei
 
 
 def confident_match(names: Floats, prior: Floats, weights: Weights) -> int | None:
-    """Returns the row of the best known title that the query surely names, by the similarities `names`; None without one."""
+    """Returns the row of the title that the query surely names; None without one. `names` are similarities, `prior` is
+    fame."""
     if not len(names):
         return None
     best = int(np.argmax(names + np.float32(weights.surely_called_prior) * prior))
@@ -117,7 +117,6 @@ def _with_aliases(keys: Iterable[str], aliases: Iterable[str], weights: Weights)
 
 
 def _likeness(candidates: Candidates, asked: AskedNames, text: str, among: Mask | None = None) -> Floats:
-    """Returns the similarity of each title's nearest name to the asked names, or to the katakana of `text`."""
     named = candidates.names.likeness(asked, among)
     return np.maximum(named, candidates.names.spelled_in_katakana(text)) if is_loanword(text) else named
 
@@ -132,7 +131,7 @@ TYPO_LENGTHS = range(5, 41)
 
 
 class AskedAuthor:
-    """The author that a query may name, parsed once and compared with many."""
+    """A query read as an author's name, parsed once to be compared with many authors."""
 
     def __init__(self, query: ParsedQuery) -> None:
         self.name = AskedName(query.author or query.subject)
@@ -142,11 +141,12 @@ class AskedAuthor:
         self.readings = {key: _READ - _LESS_LIKELY * place for place, key in enumerate(likeliest)}
 
     def sureness(self, keys: AuthorKeys) -> float:
-        """Returns the confidence that the query names the author with these keys, 0 to 1.
+        """Returns the confidence (0 to 1) that the query names the author with these keys.
 
-        1: it is the name, or the wording asks for an author who has it. About 0.95: the query contains the whole name, or is
-        the name with a typo, or is a name of one word, which may be another person's family name. 0.85: the query is only a
-        family name, which may as well be a title.
+        1: the query is the author's name, or its wording asks for an author ("by …") and the name fits. About 0.95: the
+        query contains the whole name, is the name with a typo, or equals a name of one word, which may also be a family
+        name. About 0.93: the name is a likely reading of the query's kanji. 0.85: the query is only a family name, which may
+        also be a title.
         """
         if self._told and self.name.fits(keys):
             return _WHOLE
@@ -162,7 +162,6 @@ class AskedAuthor:
         return max(sure, self._read_as_family(keys)) if self._told else sure
 
     def _read_as_family(self, keys: AuthorKeys) -> float:
-        """Scores an author if a part of the name is a reading of the asked kanji."""
         return 0.0 if keys.parts.isdisjoint(self.readings) else _FAMILY
 
 
@@ -176,7 +175,6 @@ def _latin(asked: list[str], parts: frozenset[str]) -> float:
 
 
 def _kanji(key: str, spelling: str) -> float:
-    """Scores a key that contains the spelling, else a key that begins or ends it, as a family name does; else returns 0."""
     if not has_kanji(spelling):
         return 0.0
     if len(spelling) >= _SHORTEST_KANJI and spelling in key:
@@ -185,7 +183,6 @@ def _kanji(key: str, spelling: str) -> float:
 
 
 def _typo_lengths(length: int) -> range:
-    """Returns the lengths of spellings that can reach `_LEAST_TYPO`: each letter more or less is an edit."""
     if length not in TYPO_LENGTHS:
         return range(0)
     return range(floor(_LEAST_TYPO * length), ceil(length / _LEAST_TYPO) + 1)

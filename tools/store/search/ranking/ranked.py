@@ -1,9 +1,8 @@
 """Ranks candidates for a parsed query, by the same rules for every backend.
 
-Each kind of evidence is one number for each title; fusion makes one score of them, depending on the query. Reciprocal rank
-fusion (Cormack et al. 2009) trusts every retriever alike and is worse than BM25 alone on titles and authors: an embedder
-ranks *something* first for any name. Here each intent (the title's name, its author, its story) has a score on one scale of
-0 to 1, and the highest is the title's. A title below the floor is no answer.
+The query may be a title's name, its author, or a description of its story. Each of the three gets a score of 0 to 1 from the
+evidence, and the highest is the title's score. A title with a score below the floor is no answer. Reciprocal rank fusion
+(Cormack et al. 2009) does worse, since an embedding model puts some title first for any name.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ BROADER_TAG_SCORE = np.float32(0.75)
 
 
 def theme_met(tags: Sequence[str], titles: Candidates) -> Floats | Mask:
-    """Returns 1 for titles with a tag of the theme, less for those with only a broader one of its tags, 0 for others."""
+    """Returns 1 for titles with a tag of the theme, `BROADER_TAG_SCORE` with only its broader tags, 0 for others."""
     if len(tags) == 1:
         return titles.mask_tagged(tags)
     masks = [mask for tag in tags if (mask := titles.mask_tagged([tag])).any()]
@@ -50,13 +49,13 @@ _ENOUGH = 2
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The evidence for candidates: arrays with a row for each, from 0 to 1 unless stated otherwise.
+    """The evidence for each candidate: arrays with one row per candidate, from 0 to 1 unless stated otherwise.
 
     `names`: similarity of the query to a name of the title. `people`: confidence that the query names an author of it.
-    `words`: share of the query's idf mass that the title's text covers (BM25 / the best possible). `tags`: share of the
-    query's themes that the title is tagged with. `meaning`: cosine of the best passage, -1 to 1; None without vectors.
-    `headline`: cosine of the title's headline; None likewise. `prior`: the title's fame. `in_vocabulary`: share of the
-    query's idf mass in words that any title has; None if the engine cannot tell.
+    `words`: share of the query's IDF mass that the title's text covers. `tags`: share of the query's themes that the title
+    has as tags. `meaning`, `headline`: cosines (-1 to 1) of the query with the title's best passage and headline; None
+    without vectors. `prior`: the title's fame. `in_vocabulary`: share of the query's IDF mass in words that any title has;
+    None if the backend cannot tell.
     """
 
     names: Floats
@@ -70,7 +69,6 @@ class Evidence:
 
 
 def evidence_of(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Evidence:
-    """Collects the evidence for the candidates."""
     meaning, headline = candidates.senses or (None, None)
     return Evidence(
         names=names_evidence(query, candidates, weights),
@@ -85,7 +83,6 @@ def evidence_of(query: ParsedQuery, candidates: Candidates, weights: Weights) ->
 
 
 def _score_authorship(query: ParsedQuery, candidates: Candidates) -> Floats:
-    """Returns how surely the query names an author of each title; 1 for works by the author that it points to."""
     named, theirs = candidates.people.measure_authorship(query), candidates.by_same_author
     return named if theirs is None else np.where(theirs, np.float32(1.0), named)
 
@@ -99,7 +96,7 @@ def _words(query: ParsedQuery, candidates: Candidates, weights: Weights) -> Floa
 
 
 def _tags(query: ParsedQuery, candidates: Candidates) -> Floats:
-    """Returns the share of the query's themes that each title has; a mood, and a named readership, count as a theme each."""
+    """Returns the share of the query's themes that each title has. Each mood, and the genre, counts as one theme."""
     themes: list[Floats | Mask] = [theme_met(tags, candidates) for tags in query.themes]
     themes += [_mood_fit(tone, candidates) for tone in query.moods]
     if query.genre is not None:
@@ -111,8 +108,8 @@ def _tags(query: ParsedQuery, candidates: Candidates) -> Floats:
 
 
 def _mood_fit(tone: Tone, candidates: Candidates) -> Floats:
-    """Returns each title's fit to a mood: 1 with two of its tags, since each alone is on many titles of another tone; 1 for
-    a mood without tags; 0 for titles with a tag of the wrong tone."""
+    """Returns each title's fit to a mood, 0 to 1. A full score needs two of the mood's tags, since each alone is on many
+    titles of another mood. A mood without tags fits every title; an unwanted tag gives 0."""
     carried = np.zeros(len(candidates.prior), np.float32)
     for tag in tone.wanted:
         carried += candidates.mask_tagged([tag])
@@ -121,8 +118,8 @@ def _mood_fit(tone: Tone, candidates: Candidates) -> Floats:
 
 
 def leader_of(scores: Floats, evidence: Evidence, weights: Weights) -> int | None:
-    """Returns the row of the best title, if its series is to follow it; None if the query names a title or an author, or if
-    many titles have all its themes."""
+    """Returns the row of the best title if its series should follow it among the answers. None if its score is low, if the
+    query names a title or an author, or if many titles have all its themes."""
     if not len(scores):
         return None
     best = int(np.argmax(scores))
@@ -134,7 +131,7 @@ def leader_of(scores: Floats, evidence: Evidence, weights: Weights) -> int | Non
 
 
 def with_series(scores: Floats, prior: Floats, leader: int, series: Floats, weights: Weights) -> Floats:
-    """Raises the scores of the leader's series (`series` above 0) to just below the leader's."""
+    """Raises the scores of titles in the leader's series (`series` above 0) to the leader's score at most."""
     following = np.float32(weights.series_of_described) * scores[leader] + np.float32(weights.series_prior) * prior
     behind = np.minimum(following, scores[leader])
     return np.maximum(scores, np.where(series > 0, behind, np.float32(0.0))).astype(np.float32)
@@ -144,7 +141,7 @@ _NOTHING = np.float32(0.0)
 
 
 def fuse(query: ParsedQuery, evidence: Evidence, weights: Weights) -> Floats:
-    """Returns a score for each candidate, in the shape of `evidence`; 0 means that it is no answer."""
+    """Combines the evidence into one score per candidate; 0 means no answer."""
     called = _score_names(query, evidence, weights)
     by = _score_authors(evidence, called, weights)
     best = np.maximum(np.maximum(called, by), _score_story(query, evidence, weights))
@@ -154,8 +151,8 @@ def fuse(query: ParsedQuery, evidence: Evidence, weights: Weights) -> Floats:
 
 
 def fuse_among(query: ParsedQuery, evidence: Evidence, allowed: Mask, weights: Weights) -> Floats:
-    """Returns the story scores of `allowed` titles above a lower floor, for a condition that excludes most of the answers of
-    `fuse`. All are 0 if the query names a title or an author."""
+    """Scores the `allowed` titles by their stories only, with a lower floor, for a condition that excludes most answers of
+    `fuse`. Returns 0 for all if the query names a title or an author."""
     called = _score_names(query, evidence, weights)
     surely = called.max(initial=0.0) >= weights.surely_called and query.theme_share <= weights.theme_only
     if surely or _score_authors(evidence, called, weights).max(initial=0.0) >= weights.by_author:
@@ -165,34 +162,30 @@ def fuse_among(query: ParsedQuery, evidence: Evidence, allowed: Mask, weights: W
 
 
 def keep_good_fits(query: ParsedQuery, scores: Floats, evidence: Evidence, weights: Weights) -> Floats:
-    """Keeps only the scores of good answers, judged by their fit without fame: sorted by price or year, a poor answer could
-    come before the good ones."""
+    """Sets the scores of titles that fit much worse than the best to 0; fame does not count. Otherwise a poor answer could
+    come first when answers are sorted by price or year."""
     fit = np.maximum(np.float32(weights.author) * evidence.people, _fit(query, evidence, weights))
     fit = np.where(scores > 0, fit, _NOTHING)
     return np.where(fit >= weights.ordered_floor * fit.max(initial=0.0), scores, _NOTHING).astype(np.float32)
 
 
 def _is_named(called: Floats, by: Floats, w: Weights) -> bool:
-    """True if the query names a title or an author."""
     return bool(called.max(initial=0.0) >= w.name_threshold or by.max(initial=0.0) >= w.by_author)
 
 
 def _score_names(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
-    """Returns the similarity to a name; 0 below the threshold.
-
-    If the whole query is a theme ("romance"), a name that only begins with it is no better an answer than others.
-    """
     return np.where(e.names >= least_name(query, w), e.names, _NOTHING).astype(np.float32)
 
 
 def least_name(query: ParsedQuery, weights: Weights) -> float:
-    """Returns the least similarity at which the query is a title's name; higher for a query that is mostly a theme."""
+    """Returns the least similarity at which a name counts. It is higher for a query that is mostly a theme ("romance"): a
+    title whose name only begins with the word is no better an answer than others."""
     return weights.theme_name_threshold if query.theme_share > weights.theme_only else weights.name_threshold
 
 
 def _score_authors(e: Evidence, called: Floats, w: Weights) -> Floats:
-    """Scores titles by a named author. The less certain the name, the more fame counts: many authors are called Oda, and
-    readers who say no more mean the best known one. If a title has exactly that name, fame does not count."""
+    """Scores titles by a named author. The less certain the name, the more fame counts: of the many authors called Oda,
+    readers mean the best known. If a title has exactly the query's name, fame does not count."""
     by = np.float32(w.author) * e.people
     if called.max(initial=0.0) >= w.exact:
         return by
@@ -201,16 +194,12 @@ def _score_authors(e: Evidence, called: Floats, w: Weights) -> Floats:
 
 
 def _score_story(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
-    """Scores the fit of a title's story: words, meaning and tags, and a little fame to order equal fits.
-
-    The larger the share of themes in the query, the more the tags decide: "samurai historical" asks for both tags and
-    nothing else. If no title has them all ("ninja farm"), the tags decide less, and words and meaning more.
-    """
     return (_fit(query, e, w) + np.float32(w.prior) * e.prior).astype(np.float32)
 
 
 def _fit(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
-    """Scores the fit of the story as `_score_story` does, without fame."""
+    """Scores the fit of each title's story to the query by words, meaning and tags, without fame. The larger the share of
+    themes in the query, the more the tags decide. If no title has all the themes, words and meaning decide more."""
     text = np.float32(w.theme_scale) * (_score_text(e, w) + np.float32(w.tags) * e.tags)
     share = np.float32((query.theme_share * float(e.tags.max(initial=0.0))) ** 2)
     tagged = np.float32(w.tagged) * e.tags**2 + np.float32(w.text_of_tagged) * text
@@ -218,7 +207,6 @@ def _fit(query: ParsedQuery, e: Evidence, w: Weights) -> Floats:
 
 
 def _score_text(e: Evidence, w: Weights) -> Floats:
-    """Scores a title's text against the query, by words and, with vectors, by meaning."""
     said = np.float32(w.words) * np.minimum(e.words, 1.0)
     if e.meaning is None or e.headline is None:
         return said
@@ -226,18 +214,14 @@ def _score_text(e: Evidence, w: Weights) -> Floats:
 
 
 def score_meaning(meaning: Floats, headline: Floats, w: Weights) -> Floats:
-    """Scores the nearness of each title to the query in meaning, by best passage and headline together."""
+    """Scores each title's closeness to the query in meaning: the weighted mean of both cosines, negative ones as 0."""
     both = np.maximum(meaning, 0) + np.float32(w.headline) * np.maximum(headline, 0)
     return np.asarray(both / np.float32(1.0 + w.headline), np.float32)
 
 
 def _is_out_of_catalogue(query: ParsedQuery, e: Evidence, w: Weights) -> bool:
-    """True if the query is foreign to the catalogue: about half or more of its idf mass is in words that no title
-    has, and no passage is near to it in meaning.
-
-    "Harry Potter and the Goblet of Fire" shares fire with many stories, and is none of them. A query translated by a
-    dictionary always has words that some title has; for it the meaning alone decides.
-    """
+    """Returns True if the query is about nothing in the catalogue: too much of its IDF mass is in words that no title has,
+    and no passage is close to it in meaning. For a translated Japanese query the meaning alone decides."""
     if query.theme_share >= w.themed:
         return False
     if has_cjk(query.subject):
@@ -249,14 +233,13 @@ def _is_out_of_catalogue(query: ParsedQuery, e: Evidence, w: Weights) -> bool:
 
 
 def _means_any(e: Evidence, w: Weights) -> bool:
-    """True if any title is at all near to the query in meaning, or if there are no vectors."""
     if e.meaning is None or e.headline is None:
         return True
     return bool(score_meaning(e.meaning, e.headline, w).max(initial=0.0) >= w.meant_at_all)
 
 
 def _apply_floor(best: Floats, called: Floats, scores: Floats, w: Weights) -> Floats:
-    """Sets scores below the floor to 0. If a title has exactly the query's name, a higher floor excludes similar names."""
+    """Sets scores below the floor to 0. If a title has exactly the query's name, the floor is higher."""
     limit = max(w.floor, w.relative_floor * float(best.max(initial=0.0)))
     if called.max(initial=0.0) >= w.exact:
         limit = max(limit, w.floor_beside_exact)
@@ -264,21 +247,21 @@ def _apply_floor(best: Floats, called: Floats, scores: Floats, w: Weights) -> Fl
 
 
 def append_nearest(scores: Floats, nearest: Floats, few: int) -> Floats:
-    """Adds the best of `nearest` until there are `few` answers, scored below all others."""
+    """Adds the best titles of `nearest` until there are `few` answers, with scores below all others."""
     more = the_best(np.where(scores > 0, _NOTHING, nearest).astype(np.float32), max(0, few - int(np.count_nonzero(scores))))
     least = scores[scores > 0].min(initial=np.float32(1.0))
     return np.asarray(scores + more * (least * np.float32(0.99) / max(np.float32(1.0), more.max(initial=0.0))), np.float32)
 
 
 def the_best(scores: Floats, most: int) -> Floats:
-    """Sets all scores but the best `most` to 0."""
+    """Returns a copy of the scores with all but the `most` highest set to 0."""
     kept, rows = np.zeros_like(scores), order(scores, most)
     kept[rows] = scores[rows]
     return kept
 
 
 def order(scores: Floats, limit: int) -> Rows:
-    """Returns the rows of the best `limit` non-zero scores, best first; equal ones keep the candidates' order."""
+    """Returns the rows of the `limit` highest non-zero scores, best first; ties keep the order of rows."""
     hits = np.flatnonzero(scores)
     best = hits[np.argsort(-scores[hits], kind="stable")]
     return best[:limit]
@@ -286,12 +269,11 @@ def order(scores: Floats, limit: int) -> Rows:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The candidates ranked for one query. `scores`: one for each candidate, 0 if it is not an answer. `evidence`: the basis
-    of the scores; None where titles are ranked by their likeness to another title. `ordering`: the order to present the
-    answers in, if not by score. `leader`: the row of the title whose series is listed after it (a backend that recalls few
-    titles may have to fetch the rest of the series). `guessed`: the best answer was found only because its name is somewhat
-    like the query. `near`: if nothing matches, the rows with the nearest names, nearest first. `nearest`: a condition
-    excludes most of what the query finds, so the nearest allowed titles are added."""
+    """The candidates ranked for one query. `scores`: one per candidate, 0 for no answer. `evidence`: the basis of the
+    scores; None if titles are ranked by similarity to another title. `ordering`: how to sort the answers; None sorts by
+    score. `leader`: the row of the title whose series is listed after it. `guessed`: True if the best answer was found only
+    by a name somewhat like the query. `near`: if nothing matches, the rows of the most similar names, best first. `nearest`:
+    True if a condition excludes most answers, so that the nearest allowed titles were added."""
 
     scores: Floats
     evidence: Evidence | None = None
@@ -303,21 +285,16 @@ class Ranked:
 
     @property
     def answers(self) -> int:
-        """The number of candidates that are answers."""
         return int(np.count_nonzero(self.scores))
 
     def best(self, limit: int) -> Sequence[int]:
-        """Returns the rows of the best `limit` answers by score, best first."""
         return [int(row) for row in order(self.scores, limit)]
 
 
 def rank(query: ParsedQuery, candidates: Candidates, weights: Weights, allowed: Mask | None = None) -> Ranked:
-    """Ranks the candidates by how well they answer the query; those that are not `allowed` are no answers.
-
-    They are excluded last, after they have helped to set the floor, so that a condition only narrows the result of the
-    query. If it leaves too few answers to a described story, the nearest allowed titles follow: at most `few` titles in all,
-    and never more than the query finds without conditions.
-    """
+    """Ranks the candidates by how well they answer the query. Titles that are not `allowed` are excluded after they have
+    helped to set the floor, so that a condition only narrows the result. If too few answers to a described story remain, the
+    nearest allowed titles follow: at most `weights.few` answers in all, and no more than without conditions."""
     evidence = evidence_of(query, candidates, weights)
     scores = fuse(query, evidence, weights)
     leader = leader_of(scores, evidence, weights)
@@ -337,24 +314,22 @@ def rank(query: ParsedQuery, candidates: Candidates, weights: Weights, allowed: 
 
 
 def is_guess(scores: Floats, evidence: Evidence, weights: Weights) -> bool:
-    """True if the best title is an answer only because its name resembles the query."""
     best = int(np.argmax(scores))
     likeness = evidence.names[best]
     if not weights.name_threshold <= likeness < weights.sure_name:
         return False
-    # Fusion takes the highest of the name, author and story scores, and adds fame: none was above the name's.
+    # Fusion adds fame to the highest of the name, author and story scores. Here none exceeded the name's score.
     return bool(scores[best] <= likeness + np.float32(weights.name_prior) * evidence.prior[best] + np.float32(1e-4))
 
 
 def near_names(evidence: Evidence, weights: Weights, allowed: Mask | None = None) -> Sequence[int]:
-    """Returns the rows of the titles with the most similar names, most similar first."""
     near = _only(allowed, np.where(evidence.names >= weights.near_name, evidence.names, np.float32(0.0)).astype(np.float32))
     return [int(row) for row in order(near, weights.most_near)]
 
 
 def ordering_of(query: ParsedQuery, scores: Floats, evidence: Evidence, weights: Weights) -> Ordering | None:
-    """Returns the ordering asked for; None where the best answer is a title's name ("latest One Piece" asks for its newest
-    volume)."""
+    """Returns the ordering that the query asks for; None if the best answer matches by name, since "latest One Piece" asks
+    for the newest volume of one title."""
     named = evidence.names[int(np.argmax(scores))] >= least_name(query, weights)
     return None if named else query.ordering
 

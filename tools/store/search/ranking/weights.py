@@ -1,5 +1,3 @@
-"""All weights and thresholds of the ranking, for all backends."""
-
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -7,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weights, tuned on a judged set (`make quality`). Similarities are from 0 to 1; scores may slightly exceed 1."""
+    """Weights and thresholds of the ranking, tuned on judged queries (`make quality`). Similarities are from 0 to 1."""
 
     # Names: the query is the title's name.
     name_threshold: float = 0.66

@@ -1,16 +1,14 @@
-"""Reads the conditions, orderings and comparisons around a subject, in English and Japanese, in any order.
+"""Parses a shopper's sentence, in English or Japanese, to conditions, an ordering and a subject to search for.
 
-    reader      a text to its `Reading`: scanned, its names asked of the catalogue, bound, and made conditions of
-    scanner     a text to tokens, by the tables (en.toml, ja.toml); amounts puts numbers and units together
-    names       what may be a title or an author, spelled right or nearly
-    binder      which operator each fact belongs to
-    stances     what the words around a fact say of it, by a model of phrases (stances.txt.gz), weighed against its operators
-    meaning     what the facts come to
-    reading     what came of it: the subject that is left, what has to hold, what was understood by which words
+    reader      runs the steps below, and looks up names in the catalogue
+    scanner     splits a text into tokens, by the tables of words (en.toml, ja.toml); `amounts` joins numbers with units
+    names       finds names of titles and authors among the tokens, spelled right or nearly
+    binder      finds the operator that each fact, amount or name belongs to
+    stances     finds the stance towards each of these by a trained model, and compares it with the operator's
+    meaning     makes conditions of facts, amounts and names by their stances
+    reading     the result: subject, conditions, and the words that state each condition
 
-"cooking, not over 700 yen": the scanner makes a fact (cooking), a break and an amount (at most 700; "not over" is in
-en.toml) of it; the binder finds no operator before them; the model says that both are wanted; meaning makes `tags` and
-`price=Range(None, 700)` of them, and the subject "cooking" is left to be searched by.
-
-A word that states a condition is taken out of the subject, so that no title is found by it. A title's name states nothing.
+A fact is something that a title may be, such as "finished" or "cooking". Facts, amounts and names are the items of a text.
+An operator is a word that tells the stance towards items, which is wanted, refused, required and the like: "not", "need".
+Words that state a condition other than a wanted theme are taken out of the subject, so that no title is found by them.
 """

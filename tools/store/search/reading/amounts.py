@@ -1,4 +1,4 @@
-"""Numbers with their units and bounds: "under ten volumes", "5巻以内", "¥600 or less", "vols<=5", "the 90s", 小学三年生."""
+"""Joins numbers with their units and bounds: "under ten volumes", "5巻以内", "¥600 or less", "vols<=5", "the 90s", 小学三年生."""
 
 from __future__ import annotations
 
@@ -41,12 +41,11 @@ Words = Callable[[str], float | None]
 
 
 def with_amounts(tokens: list[Token], words: Words, currency: Currency = YEN) -> list[Token]:
-    """The tokens with each number, its unit and its bounds in one. Money is of one `currency`."""
+    """Returns the tokens, with each number, its unit and its bounds joined to one. `words` parses number words."""
     return _Amounts(_numbered(tokens, words), currency).put_together()
 
 
 def _numbered(tokens: list[Token], words: Words) -> list[Token]:
-    """Makes numbers of English number words ("ten thousand") and of digits before 万; returns all tokens."""
     made: list[Token] = []
     i = 0
     while i < len(tokens):
@@ -133,7 +132,6 @@ class _Amounts:
         return self._tokens[i] if 0 <= i < len(self._tokens) else None
 
     def _unit(self, i: int, side: str = "after") -> str | None:
-        """Returns the unit that the token at `i` names on this side of its number; None for another token."""
         token = self._at(i)
         if token is None:
             return None
@@ -157,7 +155,7 @@ class _Amounts:
         return token is not None and token.kind is Is.NUMBER
 
     def _amount(self, i: int) -> int:
-        """Reads the amount that the number at `i` belongs to; returns the index of the token behind it."""
+        """Reads the amount that the number at `i` belongs to. Returns the index of the first token after the amount."""
         first = self._tokens[i]
         halved = [token.text for token in self._made[-2:]] == ["half", "a"]  # half a dozen
         del self._made[-2 if halved else len(self._made) :]
@@ -257,7 +255,8 @@ class _Amounts:
         return token is not None and token.kind is Is.GLUE
 
     def _before(self) -> tuple[int | None, Bound | None, str | None]:
-        """Finds bound and unit in front of a number. Returns the index of their first token in `_made`, and both."""
+        """Finds the bound and the unit in front of a number. Returns the index of their first token in `_made`, the bound
+        and the unit; None for any that is missing."""
         start, bound, unit = None, None, None
         k = len(self._made) - 1
         looked = 0
@@ -327,7 +326,7 @@ class _Amounts:
         return "volumes" if bound and value < 1_000 and self._is_of_length(j) else None
 
     def _is_of_length(self, j: int) -> bool:
-        """True if a number is of volumes by what is beside it: "under 20 volumes and over 3", "longer than 8"."""
+        """Returns True if words beside a number show that it counts volumes: "under 20 volumes and over 3"."""
         last = next((token.amount for token in reversed(self._made) if token.amount is not None), None)
         if last is not None and last.unit == "volumes":
             return True
@@ -337,13 +336,13 @@ class _Amounts:
         return said and (following is None or following.kind is not Is.WORD)
 
     def _is_limited(self, j: int) -> bool:
-        """True if a number without a unit is the most that may be spent: "budget 15", not "spend 2 hours"."""
+        """Returns True if a number without a unit is the most to be spent: "budget 15", not "spend 2 hours"."""
         following = self._at(j)
         beside = any(token.operator(Sense.LIMIT) for token in self._made[-2:])
         return beside and (following is None or following.kind is not Is.WORD)
 
     def _tells_of_somebody(self) -> bool:
-        """True if the number is somebody's age: "my niece is 9", "hes 9", "a girl of 9"."""
+        """Returns True if the number is somebody's age: "my niece is 9", "hes 9", "a girl of 9"."""
         if not self._made or not any(self._made[-1].text.endswith(each) for each in _PERSONS):
             return False
         if self._made[-1].text == "of":  # "a girl of ten"
@@ -354,7 +353,6 @@ class _Amounts:
         )  # fmt: skip
 
     def _scope(self) -> None:
-        """Marks each amount of money that is the price of the whole series, by the words beside it."""
         whole = [
             i for i, t in enumerate(self._made) if any(e.kind is Is.SCOPE and e.name == "whole_series" for e in t.entries)
         ]
@@ -365,7 +363,7 @@ class _Amounts:
             if amount is None:
                 continue
             nearest = min((abs(i - k) for k in each), default=99)
-            # 一冊 700円: a single volume before an amount says of what it is the price.
+            # 一冊 700円: "one volume" before an amount says what the price is for.
             last = self._made[i - 1] if i else None
             if (
                 last is not None

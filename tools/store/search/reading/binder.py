@@ -1,8 +1,8 @@
-"""Decides which operator each fact and amount belongs to, by one rule for all of them.
+"""Assigns operators ("not", "need", "hate") to items, which are the facts, amounts and names in a text.
 
-An operator takes the items on its side: before its object in English, after it in Japanese. Operators in a row are one
-chain, folded from its inside out: the operator next to the object is innermost, so that "not hate", 嫌いじゃない and
-ないと嫌 come out right by the same lines. Items that no operator takes are wanted.
+An operator applies to the items on its side: after it in English, before it in Japanese. Adjacent operators form a chain,
+which is evaluated from its innermost operator, the one next to the item. So "not hate", 嫌いじゃない and ないと嫌 need no rules of
+their own. Items without an operator are wanted.
 """
 
 from __future__ import annotations
@@ -42,8 +42,6 @@ _REASONS, _POINTERS, _DEGREES = words_of("reasons"), words_of("pointers"), words
 
 
 class Stance(Enum):
-    """The attitude towards an item."""
-
     WANTED = "wanted"
     REFUSED = "refused"
     REQUIRED = "required"
@@ -54,7 +52,8 @@ class Stance(Enum):
 
 @dataclass(slots=True)
 class Chain:
-    """Operators in a row. `at`: the index of the first, `to` of the last; `japanese`: innermost first."""
+    """Adjacent operators, in text order. `at` and `to` are the token indexes of the first and last. The innermost operator,
+    next to the items, is the first in Japanese and the last in English."""
 
     at: int
     to: int
@@ -79,15 +78,15 @@ class Chain:
 
     @property
     def strong(self) -> bool:
-        """True if the chain has a word of refusal, or a negation of its own and not of some verb."""
+        """True if the chain has a word of refusal, or a negation other than that of a verb ("don't")."""
         return any(each.sense is Sense.REFUSE for each in self.operators) or (
             not self.weak and any(each.sense is Sense.NOT and each.name != "weak" for each in self.operators)
         )
 
 
 def _outer(operator: Entry, inner: tuple[Stance, str] | None) -> tuple[Stance, str]:
-    """Applies an operator to the stance inside it. Returns the new stance, and how it was negated, if it was: "bare" (no
-    word of feeling), "except" or "twice"; "shown" is what somebody shows, "unless" what else is refused."""
+    """Applies an operator to the stance inside it. Returns the new stance and the kind of negation so far: "bare" (without a
+    word of feeling), "except", "twice", "shown", "unless" or none."""
     stance, negated = inner or (None, "")
     plain = stance is None or (stance is Stance.WANTED and negated != "twice")
     match operator.sense:
@@ -121,9 +120,8 @@ def _outer(operator: Entry, inner: tuple[Stance, str] | None) -> tuple[Stance, s
 
 @dataclass(slots=True)
 class Item:
-    """Something that a query says a wish about: a fact, an amount, or a named title or author. `at`: its index among the
-    tokens; `segment`: the number of its clause, where strong breaks divide clauses; `gap`: the separator before it: "",
-    "comma", "join", "soft" or "strong"."""
+    """A fact, an amount, or the name of a title or author in a text. `at`: its token index. `segment`: the number of its
+    clause. `gap`: the separator before it: "", "comma", "join", "soft" or "strong"."""
 
     at: int
     token: Token
@@ -155,7 +153,8 @@ class Item:
 
 @dataclass(slots=True)
 class Binding:
-    """The result of binding: the items, the chains, and the tokens that belong to operators."""
+    """The result of binding. `used`: indexes of tokens that belong to operators. `story`: indexes of tokens that tell a
+    plot. `segments`: the number of the clause of each token."""
 
     items: list[Item]
     chains: list[Chain]
@@ -171,8 +170,6 @@ class Binding:
 
 
 class Binder:
-    """Goes through the tokens once."""
-
     def __init__(self, tokens: Sequence[Token]) -> None:
         self._tokens = tokens
         self._items: list[Item] = []
@@ -257,12 +254,11 @@ class Binder:
             self._word(i, token)
 
     def _is_parted(self, i: int) -> bool:
-        """True if the token ends a verb whose object stands in its middle: "leave the court politics out"."""
+        """Returns True if the token ends a phrasal verb that stands around its object: "leave the court politics out"."""
         clause = [token.text for token, at in zip(self._tokens, self._segments, strict=False) if at == self._segment]
         return self._ends_clause(i) and any(each in _PARTED for each in clause)
 
     def _freed_at(self, i: int) -> bool:
-        """True if words near the token say that it is no requirement."""
         if self._scope is not None and self._scope.stance is Stance.FREE and not self._scope.objects:
             return True
         for token in self._tokens[i + 1 : i + 6]:
@@ -279,13 +275,13 @@ class Binder:
         return name in ("strong", "reason", "soft", "join", "condition", "comma", "stop", "unless")
 
     def _is_fact(self, i: int, token: Token) -> Fact | None:
-        """Returns the fact that the token states at this place; None where a particle or a missing cue excludes it."""
+        """Returns the fact that the token states; None if a neighbour rules it out or a word that it needs is missing."""
         fact = token.fact
         if fact is None or token.amount is not None:
             return None
         following = self._tokens[i + 1] if i + 1 < len(self._tokens) else None
         if token.kind is Is.GLUE and not token.cjk and following is not None and following.kind is not Is.BREAK:
-            return None  # a little word states something at the end of a clause alone: "no go", and not "go on"
+            return None  # a function word is a fact only at the end of a clause: "no go", not "go on"
         if fact.loose and fact.matter in ("volumes", "years"):
             beside = following is not None and following.kind is Is.WORD and not (following.cjk and following.space)
             if beside or (i and self._tokens[i - 1].text in ("his", "her", "their", "my", "its", "our", "to a", "so")):
@@ -317,7 +313,6 @@ class Binder:
         )
 
     def _operator(self, i: int, token: Token) -> Entry | None:
-        """Returns the operator that the token is at this place; None if it is none here."""
         found = [each for each in token.entries if each.kind is Is.OPERATOR]
         if not found:
             return None
@@ -343,13 +338,14 @@ class Binder:
         return found[0]
 
     def _prefers_operator(self, i: int, token: Token, operator: Entry) -> bool:
-        """True for the operator of two meanings: for an English verb beside its subject, a Japanese one after an object."""
+        """Returns True if a token that may be a fact or an operator is the operator: an English verb beside its subject, or
+        a Japanese one after an object."""
         if operator.sense in (Sense.NAME, Sense.MAGAZINE, Sense.ASKS, Sense.WHICH):
             return False
         if token.cjk or operator.sense in (Sense.NOT, Sense.REFUSE):
             return bool(self._items) or not token.cjk
         if " " not in token.text and token.text != stem(token.text):
-            return True  # "loves", and not "love"
+            return True  # "loves", not "love"
         return bool(i) and (self._tokens[i - 1].text in _PRONOUNS or self._tokens[i - 1].operator(Sense.NOT) is not None)
 
     def _ends_clause(self, i: int) -> bool:
@@ -445,7 +441,7 @@ class Binder:
             self._bind(self._scope, item)
 
     def _refuse_measure(self, item: Item) -> None:
-        """Refuses the amount before `item` where both are of one measure: "less than five volumes is too short"."""
+        """Refuses the amount before `item` if both measure the same: "less than five volumes is too short"."""
         before = next((each for each in reversed(self._items) if each is not item), None)
         measures = ({"volumes"}, {"year", "years"}, {"money", "ordering"})
         if before is not None and before.token.amount is not None and before.segment == item.segment:
@@ -480,7 +476,6 @@ class Binder:
         return True
 
     def _list_closes(self, i: int) -> bool:
-        """True if "or" or "nor" follows within seven tokens of the clause, with no operator or unknown word on the way."""
         for k in range(i + 1, min(i + 8, len(self._tokens))):
             token = self._tokens[k]
             if token.text in ("or", "nor"):
@@ -513,8 +508,7 @@ class Binder:
                 self._scope.words.append(i)
 
     def _is_in_list(self, i: int) -> bool:
-        """True if an unknown word stands in a list of refused things: "no cats, ferrets or dogs", "priests or heathen
-        gods"."""
+        """Returns True if the unknown word at `i` stands in a list of refused things: "no cats, ferrets or dogs"."""
         if self._scope is None or self._scope.stance is not Stance.REFUSED or i + 1 >= len(self._tokens):
             return False
         sides = self._tokens[i - 1], self._tokens[i + 1]
@@ -656,7 +650,7 @@ class Binder:
         self._bind_back(chain)
 
     def _leads_on(self, i: int) -> bool:
-        """True if an English operator takes what follows it: "isn't allowed to read", and not "appealing to me"."""
+        """Returns True if an English operator applies to what follows it: "isn't allowed to read", not "appealing to me"."""
         following = [token.text for token in self._tokens[i + 1 : i + 3]]
         return following[:1] == ["to"] and len(following) > 1 and following[1] not in _OBJECTS
 
@@ -680,11 +674,11 @@ class Binder:
         return True
 
     def _tail(self) -> list[Item]:
-        """Returns the items that an operator behind them would take, the last first."""
+        """Returns the items that an operator after them applies to, the last item first."""
         found: list[Item] = []
         for item in reversed(self._items):
             if item.fact is not None and item.fact.matter == "person":
-                continue  # nobody is refused: 残酷なのは妻が嫌がる
+                continue  # a refusal never applies to a person: 残酷なのは妻が嫌がる
             if item.chain is not None and item.chain.stance is not Stance.WANTED:
                 break
             if not found:
@@ -716,13 +710,12 @@ class Binder:
         return found
 
     def _is_alone(self, item: Item) -> bool:
-        """True if the item is all that a sentence says."""
         words = [at for at, segment in enumerate(self._segments) if segment == item.segment]
         return all(at == item.at or self._tokens[at].kind in (Is.BREAK, Is.GLUE) for at in words)
 
     def _is_listed(self, item: Item, nearer: Item) -> bool:
-        """True if two items are of one list, all of which an operator behind it takes: three or more in Japanese, or a list
-        that a word such as "both" sums up."""
+        """Returns True if an operator after the list that holds both items applies to the whole list: a Japanese list of
+        three or more, or a list that a word such as "both" sums up."""
         last = self._items[-1]
         if any(token.text in _BRACKETS for token in self._tokens[item.at + 1 : last.at]):
             return False
@@ -732,7 +725,7 @@ class Binder:
         return nearer.token.cjk and len(row) > 2 and all(each.gap in ("comma", "join") for each in row[1:])
 
     def _reaches(self, segment: int) -> bool:
-        """True if an operator here may refer to the items of this earlier clause: "mecha? Hard pass"."""
+        """Returns True if an operator here may refer to the items of this earlier clause: "mecha? Hard pass"."""
         if self._has_items(self._segment) or self._contrast:
             return False
         return self._condition == segment or (segment == self._segment - 1 and not self._spoken)
@@ -741,7 +734,7 @@ class Binder:
         return any(item.segment == segment for item in self._items)
 
     def _modifies(self, item: Item, nearer: Item) -> bool:
-        """True if two neighbours without a joining word describe one thing: 10巻以上の長編, "sad endings"."""
+        """Returns True if two neighbours without a joining word describe one thing: 10巻以上の長編, "sad endings"."""
         if nearer.token.space and (nearer.token.cjk or item.token.cjk or nearer.matter != item.matter):
             return False
         between = [token.text for token in self._tokens[item.at + 1 : nearer.at]]
@@ -750,7 +743,6 @@ class Binder:
         )
 
     def _bind_back(self, chain: Chain) -> None:
-        """Binds the items in front of the chain to it; a chain of wanting takes the nearest one alone."""
         stance = chain.stance
         if stance == Stance.WANTED and chain.operators[-1].sense is Sense.WANT:
             for item in self._tail()[:1]:
@@ -762,7 +754,7 @@ class Binder:
                 self._bind(chain, item)
 
     def _finish(self, i: int) -> None:
-        """Ends the English scope. A scope without objects takes the items in front of it: "mecha? Hard pass"."""
+        """Ends the current English chain. A refusal without items applies to the items before it: "mecha? Hard pass"."""
         scope, self._scope = self._scope, None
         if scope is None or scope.objects:
             return

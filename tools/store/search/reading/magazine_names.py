@@ -1,5 +1,5 @@
-"""Names of magazines and publishers in any spelling: "Shounen Jump (Weekly)", "Weekly Shonen Jump" and 週刊少年ジャンプ are
-one."""
+"""Recognises names of magazines and publishers in any spelling: "Shounen Jump (Weekly)", "Weekly Shonen Jump" and 週刊少年ジャンプ
+are the same magazine."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _MOST_ASKED, _ASKED_A_LETTER = 40, 0.1
 
 @dataclass(frozen=True, slots=True)
 class Spelled:
-    """A name as it is compared: sound keys of its words, and how often it appears."""
+    """A name in comparable form: sound keys of its words, and its period ("weekly" or "monthly"), if any."""
 
     words: tuple[str, ...]
     period: str | None
@@ -77,12 +77,11 @@ class _Magazine:
 
 
 def _skeleton(words: Iterable[str]) -> str:
-    """Joins the consonants of each word; equal letters where two words meet are not a doubled letter."""
     return "".join(map(consonants, words))
 
 
 class MagazineNames:
-    """The magazines of a catalogue by their names, and by what is left of them in talk."""
+    """Finds the magazines of a catalogue by their names, and by the shorter forms that people use."""
 
     def __init__(self, magazines: Mapping[str, int]) -> None:
         total = sum(magazines.values())
@@ -99,23 +98,22 @@ class MagazineNames:
         self._within = frozenset(word for words in self._by_words for word in words) | _PERIODS.keys()
 
     def begin_with(self, word: str) -> bool:
-        """True if a magazine's name may begin with the word."""
         return word in self._begin or sound_key(word.replace("+", " plus").split(" ")[0]) in self._begin
 
     def may_hold(self, word: str) -> bool:
-        """True if a magazine's name may contain the word; always True for signs and "and"."""
+        """Returns True if a magazine's name may contain the word; always True for signs and "and"."""
         return not word.isalnum() or word == "and" or word in self._within or sound_key(word) in self._within
 
     def of_text(self, letters: int) -> MagazineNames:
-        """Returns a copy for one text, which looks up a bounded number of names and then finds none: a text made of
-        beginnings of names would take fifty milliseconds."""
+        """Returns a copy for one text of `letters` characters, which finds nothing after a limited number of look-ups.
+        Without a limit, a text made of beginnings of names would take 50 ms."""
         own = copy(self)
         own._left = _MOST_ASKED + _ASKED_A_LETTER * letters
         return own
 
     def named(self, name: str) -> tuple[str, ...]:
-        """Returns every spelling in the catalogue of the magazine with this name; among several magazines of the one with
-        the most titles, unless the name says how often it appears."""
+        """Returns all spellings in the catalogue of the magazine with this name; empty without one. Of several magazines,
+        takes the one with the most titles, unless the name says "weekly" or "monthly"."""
         self._left -= 1
         if self._left < 0:
             return ()
@@ -129,7 +127,7 @@ class MagazineNames:
         return tuple(each.name for each in found if each.spelled == found[0].spelled)
 
     def sharing(self, name: str, found: Sequence[str]) -> tuple[str, ...]:
-        """Returns the magazines whose names have the last word of `found[0]`, if `name` is one word ("jump", ジャンプ)."""
+        """Returns the magazines whose names have the last word of `found[0]`, if `name` is one word ("jump"); else none."""
         spelled = Spelled.of(name)
         if len(spelled.words) != 1 or spelled.period or not found:
             return ()
@@ -138,7 +136,6 @@ class MagazineNames:
         return tuple(dict.fromkeys(each.name for each in sharing))
 
     def _sounding(self, name: str, spelled: Spelled) -> list[_Magazine]:
-        """Returns the magazines whose Latin name the katakana name transliterates."""
         if not is_loanword(_NOT_KATAKANA.sub("", name)) or len(_skeleton(spelled.words)) < _FEWEST_CONSONANTS:
             return []
         said, bare = "".join(spelled.words), _skeleton(spelled.words)
@@ -153,7 +150,6 @@ class MagazineNames:
 
 
 def _in_talk(words: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
-    """Yields the name in full, and the shorter forms that people use, without words such as "magazine"."""
     yield words
     if len(words) > 1 and words[-1] in _OF_HOUSES:
         yield words[:-1]
@@ -172,8 +168,6 @@ def _alike(said: str, spelled: Spelled) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Publisher:
-    """A well-known publisher: the name to show, other spellings of it, and names of its magazines."""
-
     name: str
     spelled: tuple[str, ...]
     magazines: tuple[str, ...]
@@ -185,11 +179,10 @@ class Publisher:
 
 @cache
 def publishers() -> tuple[Publisher, ...]:
-    """Returns the well-known publishers. The first call reads a file."""
     table = json.loads(files("tools.store.search.reading").joinpath("publishers.json").read_text(encoding="utf-8"))
     return tuple(Publisher(name, tuple(row["spelled"]), tuple(row["magazines"])) for name, row in table.items())
 
 
 def is_ordinary(name: str) -> bool:
-    """Tells whether a name holds an ordinary English word, so that it counts only beside a word such as "from"."""
+    """Returns True if a name has an ordinary English word, so that it counts only beside a word such as "from"."""
     return any(stem(word) in Dictionary.english_words() for word in name.split())

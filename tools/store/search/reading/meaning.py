@@ -1,4 +1,5 @@
-"""Turns the bound items of a text into conditions, an ordering, titles to be like, and the words left to search by."""
+"""Makes conditions, an ordering, and a subject to search for of the items of a text: its facts, amounts and names. Each
+item's statement is a `Claim`."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ _JA_EDGE = re.compile(r"^[のがはをにでともなへ]+|(?<!も)(?:[のがは
 
 @dataclass(slots=True)
 class Claim:
-    """The statement of one item: `says` in English, `conditions`, and the span of its words."""
+    """The condition that one item states. `says` is its English description, `start` and `end` the span of its words. A
+    `loose` claim gives way to others about the same fields. If `obeyed` is False, the claim is only reported."""
 
     start: int
     end: int
@@ -59,7 +61,8 @@ class Claim:
 
 @dataclass(slots=True)
 class Meaning:
-    """Makes the reading of a bound text. With `heard`, for a customer's own words, the model judges the stances."""
+    """Makes the `Reading` of a text whose items are bound to operators. With `heard`, for a customer's own words, the model
+    of `stances` judges each stance too."""
 
     text: str
     tokens: Sequence[Token]
@@ -122,9 +125,9 @@ class Meaning:
         return self._reading()
 
     def _judge(self) -> set[int]:
-        """Sets each fact's stance by its operators and the model. Returns the places of facts that remain in doubt."""
+        """Sets the stance of each item by its operators and the model. Returns the token indexes of items left in doubt."""
         if not any(_says(token) for token in self.tokens):
-            return set()  # facts in a row say all there is
+            return set()  # no word beside the facts can express a stance
         doubted, model = set[int](), Stances.load()
         around = self.around = Surroundings(self.tokens, self.bound.items)
         for item in self.bound.items:
@@ -147,8 +150,8 @@ class Meaning:
         return doubted
 
     def _agree_on_names(self) -> None:
-        """Gives the names of a list the stance of its last ("I have read Bleach, Naruto and Monster"), but where an operator
-        between them begins something else: "by Urasawa, not Monster"."""
+        """Gives the names of a list the stance of its last name ("I have read Bleach, Naruto and Monster"), unless an
+        operator between them begins something else: "by Urasawa, not Monster"."""
         for item, later in reversed(list(itertools.pairwise(self.bound.items))):
             apart = later.chain is not None and item.at < later.chain.at < later.at
             listed = later.gap in ("comma", "join") and item.segment == later.segment and not apart
@@ -157,7 +160,6 @@ class Meaning:
                 item.stance = later.stance if told else item.stance
 
     def _leave_talk(self, doubted: Container[int]) -> None:
-        """Does not search by unknown words of a clause that speaks of somebody, refuses something and asks for nothing."""
         items = [item for item in self.bound.items if item.at not in doubted]
         asked = {item.segment for item in items if item.stance is not Stance.REFUSED}
         refused = {item.segment for item in items if item.stance is Stance.REFUSED} - asked
@@ -167,14 +169,12 @@ class Meaning:
                 self.gone.add(i)
 
     def _is_supposed(self, item: Item) -> bool:
-        """True if the item stands in an if-clause: "if there's a harem", ハーレムだと."""
         beside = self.tokens[item.at + 1 : item.at + 4] if item.token.cjk else self.tokens[max(0, item.at - 4) : item.at]
         if item.token.amount is not None and any(token.text == "と" for token in beside[:1]):
             return True
         return any((entry := token.entry(Is.BREAK)) is not None and entry.name == "condition" for token in beside)
 
     def _set_aside(self, item: Item) -> None:
-        """Does not search by the words around an item whose stance the model alone found: they express a feeling."""
         for step in (-1, 1):
             k = item.at + step
             while 0 <= k < len(self.tokens) and self.tokens[k].kind not in (Is.BREAK, Is.FACT, Is.AMOUNT, Is.NAMED):
@@ -196,7 +196,6 @@ class Meaning:
         return tuple(item.token.title_ids[0] for item in self.bound.items if item.token.title_ids and item.stance in _ASKED)
 
     def _asks_of_a_title(self) -> bool:
-        """True if the text asks for a fact of a title that it names: the title's record answers it."""
         asks = any(
             (role.startswith(("asks", "name:before", "name:after")) and not self._is_than(i))
             or (i == 0 and role == "name:hand")
@@ -212,7 +211,7 @@ class Meaning:
         return any(word in self.tokens[i].text for word in ("than", "then", "より"))
 
     def _correct(self, items: list[Item]) -> None:
-        """Removes an item that the text takes back at once: "20, no sorry, 15 volumes", 少年…じゃなかった少女漫画."""
+        """Removes an item that the text corrects at once: "20, no sorry, 15 volumes", 少年…じゃなかった少女漫画."""
         for i, token in enumerate(self.tokens):
             if not any(each.name == "correction" for each in token.entries):
                 continue
@@ -223,7 +222,7 @@ class Meaning:
                 items.remove(before[-1])
 
     def _overrule(self, items: list[Item]) -> None:
-        """Removes an item that is mentioned where an operator refuses the same: "no e-books, I stare at screens all day"."""
+        """Removes a wanted item that only mentions what an operator refuses: "no e-books, I stare at screens all day"."""
         refused = [item for item in items if item.chain is not None and item.stance is Stance.REFUSED and item.fact]
         for item in [each for each in items if each.stance is Stance.WANTED and each.fact]:
             if any(_is_same(item, other) and (item.matter != "themes" or item.at > other.at) for other in refused):
@@ -231,8 +230,8 @@ class Meaning:
                 items.remove(item)
 
     def _supersede(self, items: list[Item]) -> None:
-        """Leaves out an amount that a bounded one follows ("a five-volume thing is a snack, I want more than five"), and
-        refuses the author in whose place another one is asked for."""
+        """Removes an amount without a bound if another of the same unit has one: "a five-volume thing is a snack, I want
+        more than five". Refuses an author named before "another author"."""
         amounts = [(item, item.token.amount) for item in items if item.token.amount is not None]
         bounded = {amount.unit for _, amount in amounts if amount.bound is not None}
         for item, amount in amounts:
@@ -247,7 +246,8 @@ class Meaning:
     # Names
 
     def _dislikes(self, items: Sequence[Item]) -> None:
-        """Marks a title that was "too" something as known, not wanted; "like it" marks the title named before as liked."""
+        """Marks a title that the shopper calls "too" something as known. If the text asks for something like an earlier
+        title, marks the last title as liked."""
         for at in self.bound.too:
             item = next((each for each in items if each.at == at or each.at == at - 1), None)
             if item is None:
@@ -305,7 +305,7 @@ class Meaning:
             self._claim(item, Conditions(without_titles=ids), f"without {name}")
 
     def _is_its_author(self, item: Item) -> bool:
-        """True if the person only tells which title is refused: "without Monster by Naoki Urasawa"."""
+        """Returns True if the author only identifies the title before: "without Monster by Naoki Urasawa"."""
         before = self.tokens[max(0, item.at - 2) : item.at]
         held = next((each for each in self.bound.items if before and each.token is before[0]), None)
         told = (Stance.REFUSED, Stance.KNOWN, Stance.LIKED)
@@ -367,7 +367,7 @@ class Meaning:
         return None
 
     def _is_length(self, item: Item) -> bool:
-        """True if a bare number of volumes is a length: 3巻 after a title's name is the third volume instead."""
+        """Returns True if a bare number of volumes is a length. After a title's name, 3巻 is the third volume instead."""
         if not item.token.cjk:
             return True
         return not any(token.kind in (Is.WORD, Is.NAMED) for token in self.tokens[max(0, item.at - 2) : item.at])
@@ -416,8 +416,9 @@ class Meaning:
         return Freedom(unneeded=conditions) if need_not else Freedom(allowed=conditions)
 
     def _claim_theme(self, item: Item, asked: set[str], plain: set[str]) -> None:
-        """Claims the conditions of a theme by its stance. `asked`: the tags of all wanted facts; `plain`: those of wanted
-        facts other than moods. A mood does not keep a theme that is named itself from being refused."""
+        """Adds the claim of a theme by its stance. `asked` are the tags of all wanted facts, `plain` those of wanted facts
+        other than moods. A refused theme never excludes a wanted tag; a mood does not protect the tag that the theme
+        names."""
         fact = item.fact
         if fact is None:
             return None
@@ -444,7 +445,7 @@ class Meaning:
             return self._claim(item, Conditions(without_tags=here), says)
         if fact.alone:
             return None
-        if fact.mood and not fact.tags:  # somebody new to manga: nothing to search by, and some things to leave out
+        if fact.mood and not fact.tags:  # "new to manga": no tags to ask for, only tags to exclude
             left_out = tuple(tag for tag in fact.also if tag in self.terms.tags)
             return self._claim(item, Conditions(without_tags=left_out), f"{fact.says}: without {' or '.join(left_out)}")
         tags = tuple(tag for tag in fact.tags if tag in self.terms.tags or not self.terms.tags)
@@ -473,7 +474,6 @@ class Meaning:
         return self.text[item.token.start : item.token.end]
 
     def _span(self, item: Item) -> tuple[int, int]:
-        """Returns start and end of the item's words, with those of its operators where they are near."""
         start, end = item.token.start, item.token.end
         if item.chain is not None and item.chain.objects and item.stance is not Stance.WANTED:
             first, last = self.tokens[item.chain.at], self.tokens[item.chain.to]
@@ -503,7 +503,6 @@ class Meaning:
         self.claims.append(Claim(start, end, self.text[start:end], obeyed=False))
 
     def _unknown(self) -> None:
-        """Claims refusals of unknown words as not obeyed, and drops these words from the search."""
         which = [i for i, role in self.bound.roles.items() if role.startswith("which")]
         vain = [chain.at for chain in self.bound.chains if chain.strong and chain.stance is Stance.REFUSED]
         if (which and not any(item.token.kind is Is.NAMED for item in self.bound.items)) or (vain and not self.bound.items):
@@ -553,7 +552,6 @@ class Meaning:
             self._leave_refused_words(self.around, Stances.load())
 
     def _leave_refused_words(self, around: Surroundings, model: Stances) -> None:
-        """Claims the refusal of unknown words that the model hears refused as not obeyed, and does not search by them."""
         left = self.bound.story | self.gone
         unknown = [i for i, token in enumerate(self.tokens) if token.kind is Is.WORD and i not in left]
         for i in unknown[:_MOST_PIECES]:
@@ -577,7 +575,7 @@ class Meaning:
         return sorted(run)
 
     def _relative(self) -> None:
-        """Claims conditions of comparisons with a title: "shorter than GTO", ナルトより短い, "like Berserk but tamer"."""
+        """Adds the claims of comparisons with a title: "shorter than GTO", ナルトより短い, "like Berserk but tamer"."""
         for i, token in enumerate(self.tokens):
             named = self._compared(i)
             entry = token.entry(Is.RELATIVE)
@@ -609,7 +607,6 @@ class Meaning:
                     self.claims.append(Claim(token.start, token.end, f"{entry.name} than {title.display}", made))
 
     def _compared(self, i: int) -> tuple[str, Item] | None:
-        """Returns direction ("shorter") and title of the comparison at this token; None if there is none."""
         token = self.tokens[i]
         if not token.entry(Is.BOUND) or not any(word in token.text for word in ("than", "then", "より")):
             return None
@@ -670,7 +667,7 @@ class Meaning:
         )
 
     def _is_of_another(self, item: Item) -> bool:
-        """True if the item says that somebody else is to read it: "for my sister", and not "friends to lovers"."""
+        """Returns True if the item says that somebody else will read the manga: "for my sister", not "friends to lovers"."""
         if item.token.amount is not None:
             return item.token.amount.unit == "age"
         if item.fact is None or item.fact.matter not in ("audience", "person"):
@@ -682,7 +679,6 @@ class Meaning:
         return any(word in _OWN for word in before) and not (following is not None and following.kind is Is.WORD)
 
     def _left(self, claim: Claim) -> Conditions:
-        """Returns the claim's conditions without those that later words call no requirement. An age stays: it is no wish."""
         conditions = claim.conditions
         for at, freedom in self.freedoms:
             if at > claim.start and not conditions.audience:
@@ -713,7 +709,7 @@ class Meaning:
             yield ABSENT.format(f'"{each}"')
 
     def _subject(self) -> str:
-        """Returns the words to search by: unknown words, wanted themes and titles, and the little words between them."""
+        """Returns the words to search for: unknown words, wanted themes and titles, and function words between them."""
         items = {item.at: item for item in self.bound.items}
         keep = [self._is_kept(i, items) for i in range(len(self.tokens))]
         if not any(keep):
@@ -745,12 +741,11 @@ class Meaning:
         return " ".join(list(filter(None, cleaned))[:_MOST_PIECES])
 
     def _is_misspelled(self) -> bool:
-        """True if a theme is written in a way that the search would not find."""
         facts = (token for token in self.tokens if token.kind is Is.FACT and token.fact and token.fact.tags)
         return any(token.text != self.text[token.start : token.end] for token in facts)
 
     def _piece(self, start: int, last: int) -> str:
-        """Returns the text of tokens `start` to `last`; a theme whose wording the search does not know becomes its tag."""
+        """Returns the text of tokens `start` to `last`. A theme in words that the search does not know becomes its tag."""
         made, end = "", self.tokens[start].start
         for i in range(start, last + 1):
             token = self.tokens[i]
@@ -777,7 +772,6 @@ class Meaning:
         return token.kind is Is.WORD
 
     def _worth(self, keep: Sequence[bool]) -> set[int]:
-        """Returns the clauses to search by: those that name themes or titles; without any, others that are no talk."""
         rich, poor = set[int](), set[int]()
         for i, kept in enumerate(keep):
             if kept:
@@ -787,7 +781,6 @@ class Meaning:
         return rich or (poor if not self._is_talk(poor) else set())
 
     def _is_talk(self, segments: set[int]) -> bool:
-        """True if these clauses of unknown words speak of somebody, while other clauses state the conditions."""
         stated = {self.bound.segments[item.at] for item in self.bound.items if item.matter != "person"}
         if not stated or not segments.isdisjoint(stated):
             return False
@@ -811,7 +804,7 @@ _FEW, _VERY_FEW = 10, 2
 
 
 def _says(token: Token) -> bool:
-    """True if a word beside facts can tell a stance towards them; numbers and most little English words cannot."""
+    """Returns True if the token can tell a stance towards facts beside it. Numbers and most function words cannot."""
     if token.kind is Is.GLUE:
         return token.cjk or token.text in _TALKERS
     operator = token.operator(*POLAR)
@@ -819,18 +812,19 @@ def _says(token: Token) -> bool:
 
 
 def _is_same(mentioned: Item, refused: Item) -> bool:
-    """True if a mentioned item is the refused one in other words; False for a theme mentioned by its own name."""
+    """Returns True if a mentioned item is the refused one in other words; False for a theme called by its own name."""
     one, other = mentioned.fact, refused.fact
     if one is None or other is None or one.matter != other.matter or one.mood or mentioned.token.text == refused.token.text:
         return False
-    if one.matter != "themes":  # a text has one format and one status: a mention of the refused one is no wish
+    if one.matter != "themes":  # a mention of the refused format or status is no wish for it
         return one.matter in ("format", "statuses") and one.conditions == other.conditions
     mere = mentioned.chain is None and mentioned.token.text != "".join(one.tags[:1]).casefold()
     return mere and one.tags[:1] == other.against[:1]
 
 
 def _beside(title: Title, way: str, *, than: bool) -> Conditions | None:
-    """Conditions for a comparison with a title; None if its own fact is unknown. "Like it but shorter" is at most half."""
+    """Returns the conditions of a comparison with a title; None if its own value is unknown. "Shorter" is at most half its
+    volumes, with `than` at least one less; at most `_FEW` if the title's length is unknown."""
     made: Any = None
     match way:
         case "shorter" if title.volumes:
@@ -851,7 +845,7 @@ def _beside(title: Title, way: str, *, than: bool) -> Conditions | None:
 
 
 def audience_for(age: float) -> Audience | None:
-    """The audience for an age in years; None for an adult."""
+    """Returns the audience for an age in years; None for an adult."""
     if age >= _FIRST_ADULT:
         return None
     if age >= _FIRST_OLDER_TEEN:
@@ -860,7 +854,7 @@ def audience_for(age: float) -> Audience | None:
 
 
 def refusal_of(name: str, tokens: Sequence[Token], terms: CatalogTerms, called: NameMatches) -> Conditions:
-    """The conditions that exclude a normalised name."""
+    """Returns the conditions that exclude a normalised name: as a tag, facts, a title or an author; empty if unknown."""
     if exact := tuple(tag for tag in terms.tags if tag.casefold() == name):
         return Conditions(without_tags=exact, without_titles=called.title_ids)
     bound = Binder(tokens).bind()

@@ -1,8 +1,5 @@
-"""Finds names of titles and authors in a text, only where they can be.
-
-That is the whole text, quotations, the rest of it beside facts and little words, and the words beside one that calls for a
-name: "like", "by", "volume", a verb of liking, having or refusing, の続き. Nowhere else is a phrase a title.
-"""
+"""Finds names of titles and authors in a text. A name may be the whole text, a quotation, the part of a text that is not
+facts or function words, or the words beside a word that calls for a name ("like", "by", "volume", の続き)."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ _TRIMMED = " ,.:;!?。、！？「」『』\"'"
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Tokens `[first, last]` that may be a name. `sure`: nothing else is said, or it is quoted."""
+    """A run of tokens, `first` to `last` inclusive, that may be a name. `sure`: True if it is the whole text, or quoted."""
 
     first: int
     last: int
@@ -53,7 +50,8 @@ class Candidate:
 
 
 def candidates(text: str, tokens: Sequence[Token], proper: frozenset[int] = frozenset()) -> tuple[Candidate, ...]:
-    """Candidates for names, the likeliest first, as many as a catalogue looks up. `proper`: positions of capitals."""
+    """Returns the runs of tokens that may be names, likeliest first, with at most `MOST_NAMES` different names. `proper` has
+    the positions of capital letters."""
     found: dict[tuple[int, int], Candidate] = {}
     runs = sorted(islice(_called_for(text, tokens, proper), 4 * MOST_NAMES), key=lambda each: each.first - each.last)
     for each in (*_whole(text, tokens), *_runs_around_unknown_words(text, tokens), *_parted(text, tokens), *runs):
@@ -84,7 +82,6 @@ def _span(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int] | No
 
 
 def _runs_around_unknown_words(text: str, tokens: Sequence[Token]) -> Iterator[Candidate]:
-    """Yields runs that contain every unknown word of the text, with a few facts or little words around them."""
     unknown = [i for i, token in enumerate(tokens) if token.kind is Is.WORD]
     if not unknown or tokens[unknown[-1]].end - tokens[unknown[0]].start > _WIDEST:
         return
@@ -96,7 +93,6 @@ def _runs_around_unknown_words(text: str, tokens: Sequence[Token]) -> Iterator[C
 
 
 def _parted(text: str, tokens: Sequence[Token]) -> Iterator[Candidate]:
-    """Yields candidates between joining words: "one piece or naruto"."""
     breaks = [i for i, token in enumerate(tokens) if token.entry(Is.BREAK)]
     if not any(tokens[i].entries and _joins(tokens[i]) for i in breaks) or len(tokens) > _MOST_PARTED:
         return
@@ -117,7 +113,8 @@ def _stops(tokens: Sequence[Token]) -> bool:
 
 
 def _called_for(text: str, tokens: Sequence[Token], proper: frozenset[int]) -> Iterator[Candidate]:
-    """Yields runs of a clause that calls for a name; of other clauses only runs with a word that no table knows."""
+    """Yields runs of clauses that call for a name. In other clauses, yields runs beside a word that calls for a name, runs
+    that look like whole names, and runs with an unknown word (`is_strange`)."""
     edges = [_is_edge(tokens, i) for i in range(len(tokens) + 1)]
     after = [_is_beside(tokens, i, before=False) for i in range(len(tokens))]
     strange = [is_strange(token) for token in tokens]
@@ -146,26 +143,23 @@ def _called_for(text: str, tokens: Sequence[Token], proper: frozenset[int]) -> I
 
 
 def _is_whole(one: Token, other: Token, ends: bool, capital: bool) -> bool:
-    """True if a run looks like a whole name: words with capitals at both ends, or long enough Japanese between particles."""
     if one.cjk:
         return ends and other.end - one.start >= _LEAST_OF_JAPANESE
     return capital and other is not one
 
 
 def _is_edge(tokens: Sequence[Token], i: int) -> bool:
-    """True if no Japanese word continues across the place before token `i`."""
     return i >= len(tokens) or tokens[i].kind is Is.BREAK or tokens[i].text in _EDGES or tokens[i].operator() is not None
 
 
 def is_strange(token: Token) -> bool:
-    """True if neither a table nor the dictionary knows the word: it may be a name."""
+    """Returns True if the word is in neither the word tables nor the dictionary, so that it may be a name."""
     if token.kind is not Is.WORD or len(token.text) < 2:
         return False
     return token.cjk or (len(token.text) > 2 and stem(token.text) not in Dictionary.english_words())
 
 
 def _is_beside(tokens: Sequence[Token], i: int, *, before: bool) -> bool:
-    """True if the neighbour of the token calls for a name, whatever the words of that name."""
     k = i - 1 if before else i + 1
     while 0 <= k < len(tokens) and tokens[k].text in _PARTICLES:
         k += -1 if before else 1
@@ -194,7 +188,8 @@ def with_names(
     called: Mapping[str, NameMatches],
     proper: frozenset[int] = frozenset(),
 ) -> list[Token]:
-    """Returns the tokens with those of each known name joined to one; of overlapping names the sure one, then the longer."""
+    """Returns the tokens, with those of each known name joined to one. Of overlapping names, takes a sure one before others,
+    then the longer."""
     taken: list[Candidate] = []
     for each in sorted(asked, key=lambda each: (not each.sure, each.first - each.last, each.first)):
         known = called.get(each.name)
@@ -206,7 +201,6 @@ def with_names(
 
 
 def _believed(tokens: Sequence[Token], each: Candidate, known: NameMatches, proper: frozenset[int]) -> bool:
-    """True if a run is taken for a name: not where each of its words means something else, unless it is the whole text."""
     run = tokens[each.first : each.last + 1]
     if each.sure:
         return True
@@ -246,14 +240,13 @@ def _merged(
 
 
 def may_name(tokens: Sequence[Token]) -> bool:
-    """True if unknown words may be a name and the rest of the text says something else. A text that is all name is searched
-    for either way."""
+    """Returns True if the text has unknown words, which may be a name, and a word that calls for a name."""
     return any(token.kind is Is.WORD for token in tokens) and any(token.operator(*_CALLERS) for token in tokens)
 
 
 def lost(text: str, tokens: Sequence[Token]) -> tuple[Candidate, ...]:
-    """Returns runs of unknown words beside a word that calls for a title, then runs with a strange word: they may be a title
-    with a slip, or its short name."""
+    """Returns at most `MOST_LOST` runs that may be a misspelled or shortened title: unknown words beside a word that calls
+    for a title, then words that the dictionary does not know either."""
     found: dict[tuple[int, int], Candidate] = {}
     for i, token in enumerate(tokens):
         entry = token.operator(Sense.LIKE, Sense.TASTE, Sense.KNOWN, Sense.REFUSE, Sense.TOO) or token.operator(Sense.NAME)
@@ -274,7 +267,6 @@ def _find(text: str, tokens: Sequence[Token], run: Sequence[int], found: dict[tu
 
 
 def _run(tokens: Sequence[Token], places: range) -> list[int]:
-    """Returns the first run of unknown words along `places`, in order; little words before it are passed over."""
     run: list[int] = []
     for k in places:
         token = tokens[k]
@@ -302,14 +294,12 @@ _SHORTEST, _SHORTEST_BEGINNING = 4, 6
 
 
 class Searched(Protocol):
-    """The catalogue's look-ups that names need (`tools.store.ports.CatalogPort`)."""
-
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage: ...
 
 
 async def nearly_called(catalog: Searched, names: Sequence[str], within: Deadline) -> dict[str, tuple[str, NameMatches]]:
-    """Returns, for each name near which there is a title or else an author, that name as it is spelled here, and its
-    matches."""
+    """Looks up misspelled names by the catalogue's search. Maps each name to a similar title under the same name, else to a
+    similar author under the author's name. Names without a match are left out."""
     found = await asyncio.gather(*(_meant(catalog, name, within) for name in names))
     return {name: called for name, called in zip(names, found, strict=True) if called is not None}
 
@@ -331,8 +321,7 @@ def _is_near(key: str, author: Author) -> bool:
 
 
 def fits(name: str, title: Title) -> bool:
-    """True if the name may mean the title: as a nickname, with a slip, by its first words, or as its Latin name in
-    katakana."""
+    """Returns True if the name may mean the title: as a nickname, misspelled, by its first words, or in katakana."""
     key, keys = sound_key(name), NameKeys.of(title).all
     if any(alias in keys for alias in AliasTable.load().expand(name)):
         return True
@@ -358,7 +347,7 @@ _LONGEST_SERIES = 40
 async def with_series(
     catalog: Searched, names: Sequence[str], called: Mapping[str, NameMatches], within: Deadline
 ) -> dict[str, NameMatches]:
-    """Adds to each name's titles those whose names begin with it, as far as the catalogue answers in time."""
+    """Returns the matches of each name, and adds the titles whose names begin with it, if the catalogue answers in time."""
     found = await asyncio.gather(*(_series(catalog, name, within) for name in names))
     return {
         name: NameMatches(tuple(dict.fromkeys((*called[name].title_ids, *series))), called[name].works_by_author)
@@ -374,7 +363,7 @@ async def _series(catalog: Searched, name: str, within: Deadline) -> tuple[str, 
         page = await catalog.search(CatalogQuery(name, Conditions(), _LONGEST_SERIES), within)
     except BackendFailure:
         return ()
-    # Beside the event loop: names of forty full titles take some milliseconds to compare.
+    # On a thread: comparing the names of forty titles takes some milliseconds.
     return await asyncio.to_thread(_beginning, page.titles, keys)
 
 

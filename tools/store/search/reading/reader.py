@@ -1,4 +1,4 @@
-"""Reads a text to its `Reading`: scans it, asks the catalogue for its names, binds it, and makes conditions of it."""
+"""Parses a shopper's text to a `Reading`: runs the scanner, the look-up of names, the binder, and `Meaning`."""
 
 from __future__ import annotations
 
@@ -41,8 +41,6 @@ _MOST_STARTING, _MOST_WARMING, _WARM_AGAIN = 0.5, 5.0, 300.0
 
 
 class Names(Protocol):
-    """The catalogue's methods that a reader calls (`tools.store.ports.CatalogPort`)."""
-
     async def terms(self, deadline: Deadline) -> CatalogTerms: ...
 
     async def match_names(self, names: Sequence[str], deadline: Deadline) -> dict[str, NameMatches]: ...
@@ -61,7 +59,8 @@ def _nothing(_: Sequence[str]) -> dict[str, NameMatches]:
 
 @dataclass(frozen=True, slots=True)
 class Scanned:
-    """A normalised text and its tokens. `away`: the catalogue knew no names in time; `within`: time for further look-ups."""
+    """A normalised text and its tokens. `away`: True if the catalogue could not look up names. `within`: the deadline of
+    further look-ups."""
 
     text: str
     tokens: list[Token]
@@ -71,8 +70,8 @@ class Scanned:
 
 
 class Reader:
-    """Reads texts with the words of one catalogue. `now` tells the year, `at_hand` knows names while the catalogue does not
-    answer, `vocabulary` has the shop's own words for tags; money is of its `currency`."""
+    """Parses texts by the tags, magazines and names of one catalogue. `now` gives the current year. `at_hand` looks up names
+    while the catalogue fails. `vocabulary` has the shop's own words for tags. Amounts of money are in `currency`."""
 
     def __init__(
         self,
@@ -92,16 +91,14 @@ class Reader:
         self._piece, self._making = asyncio.Lock(), asyncio.Lock()
 
     def over(self, catalog: Names) -> Reader:
-        """The shop's reader with the words of another catalogue."""
         return Reader(catalog, self._now, self._at_hand, self._vocabulary, self._currency)
 
     async def warm(self, seconds: float = _MOST_STARTING) -> None:
-        """Makes the word tables on a thread before the first customer asks, with the catalogue's words if they come in
-        time."""
+        """Builds the word tables on a thread. Waits up to `seconds` for the catalogue's tags and magazines."""
         await self._scanner(await self.terms(Deadline.after(seconds)))
 
     async def keep_warm(self) -> None:
-        """Makes the tables anew when the catalogue has other words. Runs until cancelled."""
+        """Rebuilds the word tables when the catalogue's tags or magazines have changed. Runs until cancelled."""
         await run_periodically("words of the catalogue", self._round)
 
     async def _round(self) -> float:
@@ -109,8 +106,8 @@ class Reader:
         return _MOST_WARMING if self._told is _NO_TERMS else _WARM_AGAIN
 
     async def read(self, text: str, deadline: Deadline) -> Reading:
-        """Reads a text. If the catalogue is late, only the names at hand are known: a statement about another name is not
-        obeyed, and the reading says so."""
+        """Parses a text. If the catalogue is late, only names that `at_hand` knows are found. Statements about other names
+        are then ignored, and the reading is marked `unnamed`."""
         scanned = await self.tokens(text, deadline)
         whole, named, away, within = scanned.text, scanned.tokens, scanned.away, scanned.within
         bound = await self._work(whole, lambda: Binder(named).bind())
@@ -126,12 +123,11 @@ class Reader:
             reading = replace(reading, subject=text)
         several = sum(token.kind in (Is.FACT, Is.WORD) for token in named) > 1
         if away and several and not any("tags" in each.about for each in reading.understood):
-            # Words of themes may be a name that the catalogue cannot tell now: "Robot Cat".
+            # The themes may be words of a name that was not looked up: "Robot Cat".
             reading = replace(reading, conditions=replace(reading.conditions, tags=()))
         return replace(reading, unnamed=away and may_name(named))
 
     async def tokens(self, text: str, deadline: Deadline) -> Scanned:
-        """Returns the text's tokens, with names that the catalogue knows."""
         terms = await self.terms(_share_of(deadline))
         scanner = await self._scanner(terms)
         whole = normalise(text[:LONGEST])
@@ -146,20 +142,20 @@ class Reader:
         return Scanned(whole, named, terms, away, within)
 
     async def terms(self, within: Deadline) -> CatalogTerms:
-        """Returns the catalogue's own words; the last known ones where it does not answer in time."""
+        """Returns the catalogue's tags and magazines; the last known ones if the catalogue does not answer in time."""
         with suppress(BackendFailure):
             self._told = await self._catalog.terms(within)
         return self._told
 
     async def called(self, names: Sequence[str], within: Deadline) -> tuple[dict[str, NameMatches], bool]:
-        """Looks names up. Returns the matches; if the catalogue fails, those at hand, and True."""
+        """Looks up names. Returns the matches and False; if the catalogue fails, the matches of `at_hand` and True."""
         try:
             return (await self._catalog.match_names(names, within) if names else {}), False
         except BackendFailure:
             return self._at_hand(names), True
 
     async def refused(self, name: str, terms: CatalogTerms, called: Mapping[str, NameMatches]) -> Conditions:
-        """Returns the conditions that exclude a name: as a tag or theme, else a readership, a title, an author."""
+        """Returns the conditions that exclude a name: as a tag or theme, else a genre, a title or an author."""
         scanner = await self._scanner(terms)
         whole = normalise(name)
         async with self._piece:
@@ -167,8 +163,8 @@ class Reader:
             return refusal_of(whole, scanner.scan(whole), terms, called.get(whole, NameMatches()))
 
     async def _work(self, whole: str, work: Callable[[], T]) -> T:
-        """Runs a piece of work on a long text, one at a time in each round of the event loop, so that other calls are served
-        between."""
+        """Runs a step of the parsing. Steps on long texts yield to the event loop first and run one at a time, so that other
+        calls are served in between."""
         if len(whole) <= _AT_ONCE:
             return work()
         async with self._piece:
@@ -178,21 +174,20 @@ class Reader:
     async def _match_misspelled(
         self, whole: str, tokens: list[Token], missing: Sequence[Candidate], called: dict[str, NameMatches], within: Deadline
     ) -> tuple[list[Token], dict[str, NameMatches]]:
-        """Returns tokens and matches with names that the catalogue's search finds in spite of a slip."""
         found = await nearly_called(self._catalog, [each.name for each in missing], within)
         known = dict(found.values())
         sure = tuple(replace(each, name=found[each.name][0], sure=True) for each in missing if each.name in found)
         return (with_names(whole, tokens, sure, known) if sure else tokens), called | known
 
     async def _series(self, tokens: Sequence[Token], within: Deadline) -> None:
-        """Adds the side stories of refused titles to them."""
+        """Adds the ids of the other titles of their series to the tokens of refused titles, in place."""
         called = {token.names[0]: NameMatches(token.title_ids) for token in tokens[:_MOST_SERIES]}
         found = await with_series(self._catalog, tuple(called), called, within)
         for token in tokens[:_MOST_SERIES]:
             token.title_ids = found[token.names[0]].title_ids
 
     async def _titles(self, tokens: Sequence[Token], within: Deadline) -> dict[str, Title]:
-        """Reads the titles that a comparison needs, by id; {} where there is none, or the catalogue fails."""
+        """Returns the titles that a comparison may need, by id; empty without a comparison or if the catalogue fails."""
         ids = [token.title_ids[0] for token in tokens if token.title_ids]
         if not ids or not any(
             token.entry(Is.RELATIVE) or token.entry(Is.BOUND) or token.operator(Sense.NAME) for token in tokens
@@ -204,9 +199,8 @@ class Reader:
             return {}
 
     async def _scanner(self, terms: CatalogTerms) -> Scanner:
-        """Makes the scanner, once for each catalogue and year, on a thread: it folds thousands of phrases."""
         year = self._now().year
-        async with self._making:  # or each of those that read the first texts would make one of its own
+        async with self._making:  # otherwise each concurrent first call would build its own
             made = self._made
             if made is None or made[1] != year or (made[0] is not terms and made[0] != terms):
                 scanner = await asyncio.to_thread(_scanner_of, terms, year, self._vocabulary.own, self._currency)
@@ -232,7 +226,8 @@ def _scanner_of(terms: CatalogTerms, year: int, tags: Mapping[str, Tag], currenc
 
 
 def _capitals(text: str, whole: str) -> frozenset[int]:
-    """Returns the places of capitals; none for a text all in capitals, or of another length than `whole`."""
+    """Returns the positions of capital letters. Empty if the text is in capitals or title case, or if `whole`, its
+    normalised form, has another length."""
     if len(text) != len(whole) or text.isupper() or text.istitle():
         return frozenset()
     return frozenset(i for i, letter in enumerate(text) if letter.isupper())

@@ -1,5 +1,3 @@
-"""The result of reading a text."""
-
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,8 +11,8 @@ NOTHING = Conditions()
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """A condition in a few English words ("at most 9 volumes"), and the words of the text that state it. `about`: the names
-    of the fields of `Conditions` that it fills, so that who overrules one knows whose words those were."""
+    """A condition found in a text: its English description ("at most 9 volumes"), and the words that state it. `obeyed` is
+    False if the condition is too doubtful to be applied. `about` names the fields of `Conditions` that it fills."""
 
     condition: str
     words: str
@@ -24,16 +22,18 @@ class Understood:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """`subject`: the text without the words that state something, to search by; possibly empty. `conditions`: what has to
-    hold, the titles that must not be answers among them (`without_titles`). `like`: ids of the titles that the answers are
-    to be like; `known`: ids of titles that the customer said they know, which those of `like` are among. `vague`: nothing
-    that is left says what a title is about ("something good"). `adult`: the words ask for what is sold to adults alone.
-    `freedoms`: what is no requirement, whatever was asked for before. `remarks`: sentences on what it states and nothing can
-    be. `named`: ids of the titles that it asks for by name. `again`: something like what the customer had before is
-    asked for. `another`: somebody else is to read it. `absent`:
-    themes that nothing in the catalogue has. `welcome`: tags and readerships that are named and not refused, `endorsed`
-    those of them that some word says are liked. `unnamed`: the catalogue did not say in time what goes by the names in
-    the text, and what was said of them is lost."""
+    """The result of parsing a shopper's text.
+
+    `subject`: the words to search for; may be empty. `conditions`: what titles must satisfy. `understood`: each condition
+    with its words. `vague`: True if the subject does not say what a title is about ("something good"). `adult`: True if the
+    text asks for adult titles. `remarks`: sentences on doubts, contradictions, and things that no title has. `named`,
+    `like`, `known`: ids of titles that the text asks for by name, wants similar titles to, or says the customer knows.
+    `again`: True if it asks for something like the customer's earlier titles. `another`: True if somebody else will read the
+    manga. `unnamed`: True if the catalogue did not look up names in time, so that statements about names are lost.
+    `freedoms`: withdrawals of earlier conditions. `absent`: themes that no title has. `welcome`, `welcome_genres`: tags and
+    genres named without a refusal. `endorsed`: tags that some word says are liked. `along`: for each theme not refused, its
+    main tag and all tags that its refusal would exclude.
+    """
 
     text: str
     subject: str
@@ -58,7 +58,6 @@ class Reading:
 
     @property
     def doubted(self) -> bool:
-        """True if a condition was understood in it and is not obeyed."""
         return any(not each.obeyed for each in self.understood)
 
 
@@ -68,15 +67,14 @@ _EXCLUSIONS = ("without_tags", "without_genres", "without_authors", "without_tit
 
 @dataclass(frozen=True, slots=True)
 class Freedom:
-    """Takes back earlier conditions and states none. `unneeded`: conditions that need not hold. `allowed`: titles that
-    satisfy these may be answers too. `matters`: names of conditions that are dropped whole."""
+    """A withdrawal of earlier conditions, such as "any length is fine". `unneeded`: conditions that need not hold.
+    `allowed`: values to accept as well. `matters`: fields of `Conditions` to reset."""
 
     unneeded: Conditions = NOTHING
     allowed: Conditions = NOTHING
     matters: tuple[str, ...] = ()
 
     def leaves(self, older: Conditions) -> Conditions:
-        """Returns the earlier conditions that this freedom leaves."""
         changed: dict[str, Any] = {name: getattr(NOTHING, name) for name in self.matters}
         for name in self.unneeded.stated:
             changed[name] = _without(name, getattr(older, name), getattr(self.unneeded, name))
@@ -87,7 +85,8 @@ class Freedom:
 
 
 def _without(name: str, asked: Any, unneeded: Any) -> Any:
-    """The condition without its unneeded part; unchanged if it asks for more than that."""
+    """Returns a condition's value without the unneeded part. Exclusions are removed one by one. A range or other list is
+    dropped if it lies within `unneeded`, else unchanged."""
     if name in _EXCLUSIONS:
         return tuple(each for each in asked if each not in unneeded)
     if isinstance(asked, Range):
@@ -98,7 +97,8 @@ def _without(name: str, asked: Any, unneeded: Any) -> Any:
 
 
 def _widened(asked: Any, allowed: Any) -> Any:
-    """The narrowest condition that admits both. A yes or no, or one of two values, is dropped."""
+    """Returns the narrowest value that admits both; None, False or an empty value, which are no condition, if there is
+    none."""
     if not asked or asked is True:
         return False if asked is True else asked
     widen: Callable[[Any, Any], Any] | None = _WIDER.get(type(asked))

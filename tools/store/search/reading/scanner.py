@@ -1,4 +1,4 @@
-"""Cuts a normalised text into tokens in one pass: the longest known phrase at each place, then amounts put together."""
+"""Splits a normalised text into tokens in one pass, by the longest known phrase at each position, and then joins amounts."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ _KEPT = 4_096
 
 
 class Scanner:
-    """Scans texts by the tables in `lexicon` and the catalogue's `magazines`. No word in `known` is a slip of another;
-    beside a word in `romaji`, "no" is a Japanese particle."""
+    """Splits texts into tokens by a `lexicon` and the catalogue's `magazines`. Words in `known` are never taken for
+    misspellings. In a text with a word in `romaji`, "no" is a Japanese particle."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Scanner:
         self._stem, self._meant = lru_cache(_KEPT)(self._find_stem), lru_cache(_KEPT)(self._find_meant)
 
     def scan(self, text: str) -> list[Token]:
-        """The tokens of a normalised text, in order; linear in its length."""
+        """Returns the tokens of a normalised text, in order. Takes time linear in its length."""
         own = copy(self)
         own.magazines = self.magazines.of_text(len(text))
         text = _DASH.sub("ー", text)
@@ -99,7 +99,7 @@ class Scanner:
     # Japanese
 
     def _japanese(self, text: str, folded: str, start: int) -> Token | None:
-        """Returns the longest known phrase or number that begins here, else one character that no table knows."""
+        """Returns the longest known phrase or number at `start`, else an unknown word; None if it is not Japanese."""
         if text[start] in _MAGAZINE_STARTS and (magazine := self._magazine_kanji(text, start)):
             return magazine
         if folded[start] in _KANA_STARTS and (amount := _kana_number(folded, start)) is not None:
@@ -129,7 +129,8 @@ class Scanner:
         return None
 
     def _misspelled(self, start: int, least: int) -> Token | None:
-        """Returns the phrase longer than `least` that a run of kanji or katakana which begins here may be a slip of."""
+        """Returns the phrase that the run of kanji or katakana at `start` may misspell; None without one, or if the run is
+        not longer than `least`."""
         run = self.runs.get(start, "")
         if len(run) <= least:
             return None
@@ -141,7 +142,7 @@ class Scanner:
         return Token(start, end, meant, entries[0].kind, entries, cjk=True)
 
     def _stands(self, text: str, key: str, start: int, end: int) -> bool:
-        """True if the phrase is a whole word here: not part of a longer katakana word, nor one kanji of a compound."""
+        """Returns True if the phrase is a whole word, not part of a longer katakana word or one kanji of a compound."""
         written = text[start:end]
         if (
             _KATAKANA.match(written[-1])
@@ -163,7 +164,7 @@ class Scanner:
         return True
 
     def _cuts(self, entries: tuple[Entry, ...], folded: str, start: int, size: int) -> bool:
-        """True if a phrase that states nothing would cut a longer one that states a fact: で連載 in 漫画で連載中."""
+        """Returns True if a phrase that states no fact would split a longer one that does: で連載 in 漫画で連載中 splits 連載中."""
         if size < 2 or any(entry.kind in (Is.FACT, Is.UNIT, Is.BOUND) or entry.sense is Sense.REFUSE for entry in entries):
             return False
         known = self.lexicon.japanese
@@ -177,7 +178,8 @@ class Scanner:
         return False
 
     def _magazine_kanji(self, text: str, start: int) -> Token | None:
-        """Returns a magazine whose name has kanji, or is a plain hiragana word beside a word such as "magazine"."""
+        """Returns the magazine in kanji or hiragana at `start`; None without one. A hiragana name counts only before a word
+        such as 連載 (serialised)."""
         end = start
         while end < len(text) and end - start < 16 and (has_cjk(text[end]) or text[end] in "+・"):
             end += 1
@@ -191,11 +193,11 @@ class Scanner:
         return None
 
     def _entry(self, name: str, found: tuple[str, ...], *, cue: bool = False) -> Entry:
-        """Makes a magazine's entry; its refusal excludes all magazines that share a part of the name: "not from Jump"."""
         return magazine_entry(name, found, cue=cue, refused=self.magazines.sharing(name, found))
 
     def _magazine_ja(self, text: str, start: int) -> Token | None:
-        """Returns a magazine in katakana, or one that begins in kanji; None without one."""
+        """Returns the run of katakana at `start` as a magazine, or as an unknown word if no magazine has the name; None for
+        a run of fewer than three characters."""
         end = start
         while end < min(len(text), start + _LONGEST_NAME) and ("\u30a1" <= text[end] <= "\u30fc" or text[end] in "+・"):
             end += 1
@@ -232,7 +234,6 @@ class Scanner:
         return Token(start, end, word, Is.WORD), 1
 
     def _phrase(self, text: str, words: list[tuple[int, str]], i: int) -> tuple[Token, int] | None:
-        """Returns the longest phrase or magazine that begins at word `i`, slips included, and its number of words."""
         start, word = words[i]
         magazine = self._magazine(text, words, i)
         found = max((self._entries(words, i, each) for each in self._meant(word)), key=lambda each: each[1], default=((), 0))
@@ -259,7 +260,6 @@ class Scanner:
         return (), 0
 
     def _find_meant(self, word: str) -> tuple[str, ...]:
-        """Returns the word, and the table's words of which it may be a slip."""
         if not word[0].isalpha() or len(word) <= 3:
             return (word,)
         if (short := _DRAWN.sub(r"\1", word)) != word:  # "sooooo", "nooo"
@@ -267,7 +267,8 @@ class Scanner:
         return (word, *self._near(word, stem(word)))
 
     def _one(self, word: str, start: int) -> tuple[Token, int] | None:
-        """Reads a phrase written as one word ("martialarts"), or a word with its own refusal ("unfunny", "goreless")."""
+        """Reads one word as a phrase without its spaces ("martialarts"), a magazine, a number, or a fact with a negation
+        ("unfunny", "goreless")."""
         if not word[0].isalpha():
             return None
         lexicon, first, end = self.lexicon, stem(word), start + len(word)
@@ -296,7 +297,7 @@ class Scanner:
         return next((stem(each) for each in self._near(word, made, within=True)), made)
 
     def _near(self, word: str, made: str, *, within: bool = False) -> list[str]:
-        """Returns the table's words that differ from an unusual word by one letter more, less, other or moved."""
+        """Returns known words, nearest first, with one letter more, less, other or moved than an unusual word has."""
         if made in self.known or not word.isalpha() or word in _ordinary() or made in _ordinary():
             return []
         near = dict.fromkeys(
@@ -308,7 +309,6 @@ class Scanner:
         return sorted(best, key=lambda each: (each[0] != word[0], abs(len(each) - len(word)), each))
 
     def _magazine(self, text: str, words: list[tuple[int, str]], i: int) -> tuple[Token, int] | None:
-        """Reads the magazine or publisher that begins at word `i`: several words, or one that is not ordinary."""
         start, word = words[i]
         if not word[0].isalpha() or not self.magazines.begin_with(word):
             return None
@@ -336,12 +336,10 @@ class Scanner:
 
 
 def _is_doubled(one: str, other: str) -> bool:
-    """True if the words differ by doubled letters alone."""
     return _DOUBLED.sub(r"\1", one) == _DOUBLED.sub(r"\1", other)
 
 
 def _is_compound(text: str, end: int, entries: tuple[Entry, ...]) -> bool:
-    """True if the adjective is the first part of a compound: "short-tempered"."""
     fact = entries[0].fact
     return fact is not None and fact.loose and text[end : end + 1] == "-" and text[end + 1 : end + 2].isalpha()
 
@@ -353,7 +351,7 @@ _PLAIN_MAGAZINES = frozenset(
 
 
 def magazine_entry(name: str, found: tuple[str, ...], *, cue: bool = False, refused: tuple[str, ...] = ()) -> Entry:
-    """Makes the entry of the magazines `found`; where the name is refused, those of `refused` are excluded as well."""
+    """Makes the entry of the magazines `found`. If a shopper refuses the name, those in `refused` are excluded as well."""
     against = Conditions(without_magazines=tuple(dict.fromkeys((*found, *refused))))
     fact = Fact("magazines", f"from {name}", Conditions(magazines=found), against, bare=cue)
     return Entry(Is.FACT, fact=fact, name="magazine")
@@ -379,7 +377,7 @@ def _is_number(word: str) -> bool:
 
 
 def _kana_number(folded: str, start: int) -> Token | None:
-    """Returns a number in kana that stands before its unit: じゅっかん, さんじゅっさつ; None without one."""
+    """Returns a number in kana before its unit, such as じゅっかん or さんじゅっさつ; None without one."""
     at, value = start, 0
     for kana, digit in _KANA_DIGITS.items():
         if folded.startswith(kana, at):
@@ -395,12 +393,10 @@ def _kana_number(folded: str, start: int) -> Token | None:
 
 
 def _ordinary() -> frozenset[str]:
-    """English words that the dictionary uses in its glosses."""
     return Dictionary.load().english_words()
 
 
 def _joined(tokens: list[Token], text: str) -> list[Token]:
-    """Joins neighbouring unknown characters of one script."""
     made: list[Token] = []
     for token in tokens:
         last = made[-1] if made else None

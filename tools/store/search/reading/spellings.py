@@ -1,5 +1,5 @@
-"""Japanese phrases of the tables in spellings that slip: in kana or half in kana, with another kanji of the same sound, in
-katakana with a letter more, less, other or moved."""
+"""Finds misspelled Japanese phrases: wholly or partly in kana, with another kanji of the same sound, or in katakana with one
+letter added, missing, changed or moved."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ _ALIKE = str.maketrans("ソシヅァィゥェォャュョッ", "ンツツアイ�
 
 @dataclass(frozen=True, slots=True)
 class Spellings:
-    """`masked`: a phrase with one kanji left open → the phrases and the kanji; `katakana`: a word with a letter left out →
-    the words it may be; `alike`: words as they look."""
+    """Maps altered forms to known words. `masked`: a phrase with one kanji replaced by "_" to the phrases and that kanji.
+    `katakana`: a word without one letter to the words it may be. `alike`: a word with lookalike katakana unified to the
+    word."""
 
     masked: dict[str, list[tuple[str, str]]] = field(default_factory=lambda: defaultdict(list))
     katakana: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -36,7 +37,7 @@ class Spellings:
 
     @classmethod
     def learn(cls, lexicon: Lexicon) -> Spellings:
-        """Makes the spellings of the phrases that state something, and adds those in kana to the lexicon."""
+        """Builds the indexes from the facts in the lexicon, and adds their spellings in kana to the lexicon."""
         made = cls()
         for written in sorted(lexicon.written):
             in_kanji = _KANJI.fullmatch(written) is not None
@@ -57,7 +58,8 @@ class Spellings:
         return made
 
     def find_homophone(self, run: str, least: int) -> str | None:
-        """Returns the phrase that begins with this run of kanji but for one of the same sound, longer than `least`."""
+        """Returns a known phrase, longer than `least`, that equals the beginning of this run of kanji except for one kanji
+        with the same sound; None without one."""
         known = Dictionary.load().lines
         for size in range(min(len(run), _LONGEST), max(1, least), -1):
             piece = run[:size]
@@ -70,7 +72,7 @@ class Spellings:
         return None
 
     def find_katakana(self, run: str) -> str | None:
-        """Returns the word that this run of katakana looks like, or is but for one letter."""
+        """Returns the known word that looks like this run of katakana or differs in one letter; None without one."""
         if to_hiragana(run) in Dictionary.load().lines:
             return None
         if (same := self.alike.get(run.translate(_ALIKE))) is not None:
@@ -88,7 +90,6 @@ def _sounds(kanji: str) -> frozenset[str]:
 
 
 def _in_kana(written: str) -> Iterator[str]:
-    """Yields the phrase in kana, and with the first or the last of its kanji in kana."""
     known = [kana for kana, _ in Dictionary.load().readings(written)] or dict.fromkeys(read_kanji(written))
     for kana in list(known)[:_READINGS]:
         yield kana
@@ -99,7 +100,6 @@ def _in_kana(written: str) -> Iterator[str]:
 
 
 def _split(written: str, kana: str) -> Iterator[tuple[str, ...]]:
-    """Yields the ways to read each kanji of `written` so that they make `kana`."""
     if not written:
         if not kana:
             yield ()

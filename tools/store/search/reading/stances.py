@@ -1,6 +1,6 @@
-"""Classifies the stance towards a fact or a name by the words around it, with a linear model over looked-up weights.
+"""Classifies the shopper's stance (wanted, refused, known, …) towards a fact or a name by the words around it.
 
-The weights (stances.txt.gz) are made of phrases by `python -m tests.quality.strangers.training`.
+The classifier is a linear model. Its weights (stances.txt.gz) are trained by `python -m tests.quality.strangers.training`.
 """
 
 from __future__ import annotations
@@ -45,37 +45,33 @@ fact is told aside, and wanted for all that its operators say."""
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The likeliest stance, and the probability of each."""
-
     stance: str
     shares: Mapping[str, float]
 
 
 class Stances:
-    """The weights by feature."""
+    """The linear model: the weights of each feature, packed by `pack_weights`."""
 
     def __init__(self, packed: Mapping[str, int]) -> None:
-        """Keeps the weights of each feature, `packed` as `pack_weights` does."""
         self._weights = packed
 
     @classmethod
     @cache
     def load(cls) -> Stances:
-        """The model that is shipped. The first half of the lines of its file are features, the second their weights."""
+        """Returns the shipped model. The first half of the lines of its file are features, the second half their weights."""
         read = files("tools.store.search.reading").joinpath("stances.txt.gz").read_bytes()
         lines = gzip.decompress(read).decode().split("\n")
         half, packed = len(lines) // 2, dict[str, int]()
-        for at in range(0, half, _BATCH):  # one call for all would keep the interpreter from the event loop for 25 ms
+        for at in range(0, half, _BATCH):  # a single call would block the event loop for 25 ms
             end = min(at + _BATCH, half)
             packed.update(zip(lines[at:end], map(int, lines[half + at : half + end], itertools.repeat(16)), strict=True))
         return cls(packed)
 
     def judge(self, around: Surroundings, at: int, kind: str) -> Judged:
-        """Judges the stance towards the token at a place; `kind` is "name" or "fact"."""
         return self.of(*around.features(at, kind))
 
     def of(self, features: Sequence[str], operators: Sequence[str] = ()) -> Judged:
-        """Judges by features; one of the `operators` counts `TIMES` as much."""
+        """Classifies by features. Each of `operators` counts `TIMES` as much as each of `features`."""
         found, held = (list(filter(None, map(self._weights.get, each))) for each in (features, operators))
         total, nothing = sum(found) + TIMES * sum(held), _ZERO * (len(found) + TIMES * len(held))
         length = SCALE * math.sqrt(len(features) + TIMES * len(operators))
@@ -86,15 +82,14 @@ class Stances:
 
 
 def pack_weights(weights: Iterable[int]) -> int:
-    """One number whose digits are the weights of one feature for `STANCES`, so that sums of them add each."""
+    """Packs the weights of one feature for all `STANCES` into an integer. Sums of such integers add each weight."""
     return sum(weight + _ZERO << _BITS * k for k, weight in enumerate(weights))
 
 
 class Surroundings:
-    """The tokens of a text as the model sees them."""
+    """Derives the model's features from the tokens of a text, and from its `items` and their operators."""
 
     def __init__(self, tokens: Sequence[Token], items: Sequence[Item]) -> None:
-        """Takes the tokens, and among them the facts, names and amounts (`items`), with their operators' stances."""
         self._tokens, self._items = tokens, items
         self._numbers = {item.at: i for i, item in enumerate(items)}
         self._japanese = [token.cjk for token in tokens]
@@ -102,8 +97,8 @@ class Surroundings:
         self._classes = [_class_of(token) for token in tokens]
 
     def features(self, at: int, kind: str) -> tuple[list[str], list[str]]:
-        """The features of a place: n-grams of words or characters, and classes of the words that tables know; and those of
-        its operators."""
+        """Returns two lists of features: n-grams and classes of the words or characters around the token at index `at`, and
+        those of its operators."""
         before, after = slice(max(0, at - _LEFT), at), slice(at + 1, at + 1 + _RIGHT)
         left, right = self._words[before][::-1], self._words[after]
         found: list[str]
@@ -123,7 +118,6 @@ class Surroundings:
         return found, self._of_operators(at, kind)
 
     def _of_operators(self, at: int, kind: str) -> list[str]:
-        """Features of the operators at a place and at its neighbours."""
         if (i := self._numbers.get(at)) is None:
             return ["B none"]
         item, last = self._items[i], len(self._items) - 1
@@ -198,7 +192,6 @@ def _class_of(token: Token) -> str:
 
 
 def _masked(token: Token) -> str:
-    """The mask of a token that states something itself; empty for any other."""
     if token.kind in (Is.NAMED, Is.AMOUNT):
         return "N" if token.kind is Is.NAMED else "A"
     fact = token.fact if token.kind is Is.FACT and token.operator() is None else None
@@ -206,7 +199,6 @@ def _masked(token: Token) -> str:
 
 
 def _words_of(token: Token) -> list[str]:
-    """Returns the token's words, English ones as stems; "|" where another clause begins after it."""
     masked = _masked(token)
     if masked or token.cjk:
         made = [masked or token.text.replace(" ", "")]
@@ -218,12 +210,12 @@ def _words_of(token: Token) -> list[str]:
 
 
 def settled(item: Item, judged: Judged, *, supposed: bool) -> Stance | None:
-    """Returns the stance towards a fact or an amount, by its operators and the model; None where these leave a doubt, or the
-    text only mentions it. A `supposed` item, of an if-clause, is wanted only where words say so."""
+    """Returns the stance towards a fact or an amount, by its operators and the model. Returns None if the two leave a doubt,
+    or if the text only mentions the item. A `supposed` item, of an if-clause, needs more evidence to be wanted."""
     shares, stance, chain = judged.shares, item.stance, item.chain
     if stance is Stance.FREE:
         return Stance.WANTED if _good(shares) >= _CERTAIN else stance if shares["refused"] < _TOLD else None
-    if stance is Stance.KNOWN:  # a kind of which somebody has many says little of what is wanted next
+    if stance is Stance.KNOWN:  # having read much of a kind says little about what is wanted next
         return Stance.WANTED if _good(shares) >= _TOLD else Stance.REFUSED if shares["refused"] >= _TOLD else None
     if chain is None and shares["free"] >= _TOLD:
         return Stance.FREE
@@ -238,7 +230,7 @@ def settled(item: Item, judged: Judged, *, supposed: bool) -> Stance | None:
         return stance if against < (_HELD_TWICE if len(chain.operators) > 1 else most) else None
     odds -= 0 if stance is Stance.REFUSED else _BARE
     if item.token.amount is not None and item.token.amount.bound is not None and not supposed and odds < 0:
-        return Stance.WANTED  # "at most ten" says itself which way it goes
+        return Stance.WANTED  # "at most ten" needs no word that asks for it
     if -(_SUPPOSED if supposed else _WISHED) < odds < _SURE:
         return None
     if odds > 0:
@@ -247,7 +239,7 @@ def settled(item: Item, judged: Judged, *, supposed: bool) -> Stance | None:
 
 
 def of_name(item: Item, judged: Judged) -> Stance:
-    """Returns the stance towards a name, by operators and model; a doubtful title counts as known: it is no answer."""
+    """Returns the stance towards a name, by its operators and the model. A name only mentioned counts as known."""
     shares, stance = judged.shares, item.stance
     held = item.chain is not None or stance is Stance.LIKED
     if stance is Stance.KNOWN and _good(shares) >= _CERTAIN:
@@ -265,5 +257,4 @@ def _good(shares: Mapping[str, float]) -> float:
 
 
 def _odds(shares: Mapping[str, float]) -> float:
-    """Returns the logarithm of the odds of a refusal against a wish."""
     return math.log((shares["refused"] + 1e-6) / (_good(shares) + 1e-6))

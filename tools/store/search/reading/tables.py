@@ -1,8 +1,5 @@
-"""Maps phrases to their meaning in a wish: the tables of each language beside this file, and the themes of the search.
-
-One table holds both languages: texts mix them. English is kept by its stems, Japanese as hiragana, so that inflection and
-script need no entries of their own.
-"""
+"""Builds the `Lexicon`, which maps phrases to their meanings, from the tables beside this file and the search's themes. One
+lexicon holds both languages, since texts mix them."""
 
 from __future__ import annotations
 
@@ -34,7 +31,6 @@ RECENT, CLASSIC = 5, 1999
 
 @lru_cache(maxsize=16_384)
 def key_of(phrase: str) -> str:
-    """Returns the key under which the table holds a phrase."""
     said = normalise(phrase)
     if has_cjk(said):
         return fold_japanese(said).replace(" ", "")
@@ -56,14 +52,12 @@ _VOWELS = {
 
 
 def fold_japanese(text: str) -> str:
-    """Returns katakana and small vowels as plain hiragana, and a lengthened vowel as that vowel, one character for each."""
+    """Returns katakana and small vowels as plain hiragana, long-vowel marks as vowels. The length stays the same."""
     folded = to_hiragana(text).translate(_SMALL)
     return _LONG.sub(lambda match: _VOWELS.get(match[1], "ー"), folded) if "ー" in folded else folded
 
 
 class NumberWords:
-    """English words for numbers, in a row or written as one ("fivehundredfifty")."""
-
     def __init__(self, data: Mapping[str, str]) -> None:
         self._values = {word: float(number) for number, word in enumerate(data["units"].split())}
         self._values |= {word: 10.0 * number for number, word in enumerate(data["tens"].split(), 2)}
@@ -72,7 +66,6 @@ class NumberWords:
         self._begin = frozenset(each[:2] for each in self._values)
 
     def value(self, word: str) -> float | None:
-        """Returns the number that one written word is; None for another word."""
         parts, rest = list[float](), word if word[:2] in self._begin else ""
         while rest:
             found = max((each for each in self._values if rest.startswith(each)), key=len, default=None)
@@ -84,7 +77,7 @@ class NumberWords:
 
 
 def together(parts: list[float]) -> float | None:
-    """Returns the number that several spoken in a row make: "five hundred fifty", "twenty fifteen" for a year."""
+    """Adds up number words in a row: "five hundred fifty", "twenty fifteen" (2015). None for an empty list."""
     if not parts:
         return None
     if len(parts) > 1 and parts[0] in (19, 20) and all(part < 100 for part in parts):
@@ -110,10 +103,11 @@ _PARTICIPLE = re.compile("[a-z]+ed")
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """`latin`: stems of a phrase → what it is, `exact`: its very words; `starts`: the most words of a phrase that begins
-    with a stem; `joined`: phrases without their spaces; `japanese`: hiragana → what it is; `japanese_starts`: one or two
-    characters → the most characters of a phrase that begins with them; `slips`: a word with a letter
-    left out → the words it may be."""
+    """Maps phrases to their meanings (entries). `latin` is by the stems of English phrases, `exact` by their words,
+    `japanese` by hiragana, `stems` by Japanese adjectives without い. `joined`: a phrase without spaces to its key in
+    `latin`. `starts`: a first stem to the most words that its phrases have. `japanese_starts`: the first one or two
+    characters to the most characters that their phrases have. `katakana`: keys that a text may write in katakana. `slips`: a
+    word without one letter to the words it may be."""
 
     latin: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
     exact: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
@@ -128,7 +122,8 @@ class Lexicon:
     numbers: NumberWords = field(default_factory=_number_words)
 
     def add(self, phrase: str, entry: Entry, *, slips: bool = True) -> None:
-        """Adds an entry to a phrase; of one kind the first counts. With `slips` its words are found with a slip too."""
+        """Adds an entry for a phrase, unless the phrase has an entry of the same kind. A phrase after "=" matches its exact
+        words only. With `slips`, misspellings of its words are found too."""
         exact, said = phrase.startswith("="), phrase.removeprefix("=") or "="
         key = key_of(said) if said != "=" else "="
         if not key:
@@ -160,9 +155,8 @@ class Lexicon:
                 _learn(self.slips, word)
 
     def hold(self, key: str, entry: Entry) -> None:
-        """Adds an entry to a Japanese key."""
         _append(self.japanese, key, entry)
-        self.japanese_starts[key[0]] = 1  # a longer phrase is found by two characters
+        self.japanese_starts[key[0]] = 1  # longer phrases are looked up by two characters
         self.japanese_starts[key[:2]] = max(self.japanese_starts.get(key[:2], 1), len(key))
 
 
@@ -173,7 +167,7 @@ def _learn(slips: dict[str, tuple[str, ...]], word: str) -> None:
 
 
 def left_out(word: str) -> Iterator[str]:
-    """Yields the word, then the word with one letter left out, for each of its letters."""
+    """Yields the word, then the word without one letter, for each of its letters."""
     yield word
     for i in range(len(word)):
         yield word[:i] + word[i + 1 :]
@@ -193,12 +187,12 @@ def data_of(language: str) -> Mapping[str, Any]:
 
 
 def lexicon(terms: CatalogTerms, year: int, own: Mapping[str, Tag] | None = None, currency: Currency = YEN) -> Lexicon:
-    """Makes the lexicon of the tables, the search's themes, the catalogue's tags and the shop's `own` words for them, for a
-    year. Money in another `currency` than the shop's is a kind of its own."""
+    """Builds the lexicon of the tables, the search's themes, the catalogue's tags and the shop's `own` tags. `year` is the
+    current one, for words such as "recent". Amounts in a currency other than `currency` get the unit "foreign"."""
     made = Lexicon()
     for language in ("en", "ja"):
         for phrase, entry in _entries(data_of(language), year, japanese=language == "ja"):
-            made.add(phrase, entry, slips=language == "en")  # a slip of romaji is some name: "Inoue"
+            made.add(phrase, entry, slips=language == "en")  # a word near a romaji word may be a name: "Inoue"
         for phrase, entry in _money(data_of(language).get("money", {}), currency):
             made.add(phrase, entry, slips=language == "en" and entry.name == "money")
     paraphrases = {phrase for phrase, _ in _listed("paraphrase")}
@@ -208,12 +202,11 @@ def lexicon(terms: CatalogTerms, year: int, own: Mapping[str, Tag] | None = None
 
 
 def phrases(text: str) -> Iterator[str]:
-    """The phrases of a table's text."""
     yield from (each for part in text.replace("\n", " ").split(",") if (each := " ".join(part.split())))
 
 
 def words_of(name: str) -> frozenset[str]:
-    """Returns the words that the tables of both languages list under a name."""
+    """Returns the words that the tables of both languages list under a name in the section `words`."""
     return frozenset(each for language in ("en", "ja") for each in phrases(data_of(language)["words"].get(name, "")))
 
 
@@ -265,8 +258,8 @@ def _entries(data: Mapping[str, Any], year: int, *, japanese: bool) -> Iterator[
 
 
 def _money(data: Mapping[str, str], currency: Currency) -> Iterator[tuple[str, Entry]]:
-    """Yields the units of money, the shop's currency first: currencies share words such as "bucks". A sign or code may stand
-    on either side of its number."""
+    """Yields the units of money, the shop's currency first, since currencies share words such as "bucks". Signs and codes
+    may precede or follow their number."""
     for name in sorted({*data, currency.noun}, key=lambda name: name != currency.noun):
         unit = "money" if name == currency.noun else "foreign"
         for phrase in (*phrases(data.get(name, "")), *([currency.code.lower()] if unit == "money" else [])):
@@ -280,7 +273,6 @@ def _of(matter: str, says: str, *, loose: bool = False, opposite: Conditions | N
 
 
 def _facts(year: int) -> dict[str, dict[str, Fact]]:
-    """Maps each section of a table to its facts by name: what each states, and what its refusal states."""
     statuses = {
         each.value: _of("statuses", _STATUS[each], statuses=(each,), opposite=Conditions(statuses=_but(each)))
         for each in Status
@@ -377,7 +369,6 @@ _DECADES = {"nineties": 1990, "eighties": 1980, "seventies": 1970, "sixties": 19
 
 
 def _themes(terms: CatalogTerms, own: Mapping[str, Tag]) -> Iterator[tuple[str, Entry]]:
-    """Yields each phrase with the tags that it asks for, and the tags that its refusal excludes."""
     asked: dict[str, tuple[str, ...]] = {tag.casefold(): (tag,) for tag in terms.tags}
     moods: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
     for phrase, tags in (*ThemeTable.load().tags.items(), *_listed()):
@@ -388,7 +379,7 @@ def _themes(terms: CatalogTerms, own: Mapping[str, Tag]) -> Iterator[tuple[str, 
     for tag, rule in own.items():
         for phrase in map(str.casefold, (tag, *rule.synonyms)):
             asked[phrase] = tuple(dict.fromkeys((*asked.get(phrase, ()), tag)))
-            moods.pop(phrase, None)  # A word that the shop calls a tag is a condition, and no mere mood.
+            moods.pop(phrase, None)  # A word that the shop uses as a tag is a condition, not just a mood.
         for phrase in map(str.casefold, rule.aversions):
             known = unwanted.get(phrase, Aversion(()))
             unwanted[phrase] = replace(known, tags=(*known.tags, tag))

@@ -1,4 +1,4 @@
-"""Pieces of a text, and what the tables say of them."""
+"""Defines tokens, the meanings that the tables of words (en.toml, ja.toml) give them, and amounts."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from enum import Enum, StrEnum
 from tools.store.models import Conditions, Ordering, Range
 
 NOTHING = Conditions()
-# A run of letters and digits in turn, an identifier, is one word: no number in it is an amount.
+# Alternating letters and digits, as in an identifier, are one word, so that no number in it becomes an amount.
 _WORDS = re.compile(
     r"(?:[0-9]++[a-z]++|[a-z]++[0-9]++){3,}+[0-9a-z]*+|[0-9]+(?:[.,][0-9]+)*|[a-z\u00df-\u024f]+(?:'[a-z]+)*|[<>]=|'s\b|\S"
 )
 
 
 class Is(Enum):
-    """A kind of token."""
-
     FACT = "fact"
     AMOUNT = "amount"
     NUMBER = "number"
@@ -34,7 +32,7 @@ class Is(Enum):
 
 
 class Sense(StrEnum):
-    """The effect of an operator on the items on its side."""
+    """What an operator, a word such as "not" or "hate", says of the items beside it."""
 
     NOT = "not"
     REFUSE = "refuse"
@@ -54,8 +52,6 @@ class Sense(StrEnum):
 
 
 class Bound(Enum):
-    """The kind of limit that a number in a query sets: at least, at most, exactly, about and the like."""
-
     MOST = "most"
     UNDER = "under"
     LEAST = "least"
@@ -69,11 +65,11 @@ class Bound(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that a title may be. `matter`: the field of `Conditions` that it is about, or themes, ordering, adult,
-    person.
-    `conditions` hold where it is wanted, `opposite` where it is refused. Of a theme `tags` are asked for, and `against` and
-    `also`, what may well hold it, excluded. `loose`: its measure is ours. `bare`: it counts only where no particle follows.
-    `alone`: it excludes without any word of refusal ("goreless")."""
+    """Something that a title may be. `matter`: the field of `Conditions` that it is about, or a word such as "themes".
+    `says`: its English description. `conditions` apply if it is wanted, `opposite` if it is refused. Of a wanted theme,
+    `tags` are required; of a refused one, `against` is excluded, and `also`, tags whose titles often have the same content.
+    `loose`: the limit is this project's choice, as for "short". `bare`: the word counts only in some contexts. `alone`: the
+    word is itself a refusal ("goreless")."""
 
     matter: str
     says: str
@@ -95,7 +91,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The meaning of a phrase in a table."""
+    """One meaning of a phrase in the tables of words."""
 
     kind: Is
     fact: Fact | None = None
@@ -108,8 +104,7 @@ class Entry:
 
 @dataclass(slots=True)
 class Token:
-    """`text[start:end]` of a normalised text. `entries`: all that its words may be, `kind` and `entry` what they are taken
-    for. `amount`: of an amount the unit, the bound and the numbers."""
+    """The part `text[start:end]` of a normalised text. `entries`: all its meanings; `kind`: the kind chosen among them."""
 
     start: int
     end: int
@@ -146,8 +141,8 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """Numbers of a unit: volumes, money, foreign (money of another currency), year, stars, age, grade. `bound` of None:
-    nothing bounds it."""
+    """A number or range with a unit: volumes, money, foreign (money in another currency), year, ago (years), stars or age.
+    `bound` is None for a plain number or range. `series`: the amount is the price of the whole series."""
 
     unit: str
     bound: Bound | None
@@ -157,7 +152,7 @@ class Amount:
     step: float = field(default=1.0)
 
     def turned(self) -> Amount | None:
-        """Returns the amount with the opposite bound; None where all other numbers are no single range."""
+        """Returns the amount with the opposite bound; None if all other numbers do not form one range."""
         other = _OPPOSITE.get(self.bound or Bound.EXACT)
         return (
             None
@@ -191,8 +186,8 @@ _SCALES = {"十": 10, "百": 100, "千": 1000}
 
 
 def number_of(word: str) -> float | None:
-    """Returns the number that digits with commas or a point are, or kanji up to 99,999,999; None for another word, and for
-    more digits than anybody means."""
+    """Returns the number that a word of digits or kanji numerals stands for; None if malformed or longer than `MOST_DIGITS`.
+    Other words raise KeyError."""
     if len(word) > MOST_DIGITS:
         return None
     if word[0].isdigit():
@@ -224,12 +219,12 @@ _OPPOSITE = {
 
 
 def split_words(text: str) -> list[str]:
-    """Words, numbers and signs of a normalised text, hyphens between letters left out."""
+    """Splits a normalised text into words, numbers and signs. Hyphens between letters are left out."""
     return [word for start, word in spans(text)]
 
 
 def spans(text: str) -> list[tuple[int, str]]:
-    """Returns the pieces of `split_words`, each with its start."""
+    """Splits a text as `split_words` does, and returns each piece with its start."""
     found = [(match.start(), match[0]) for match in _WORDS.finditer(text)]
     return [
         (start, word)

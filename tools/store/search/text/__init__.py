@@ -1,1 +1,0 @@
-"""Normalises characters, and cuts texts into terms."""

@@ -1,11 +1,9 @@
-"""Likely readings of a name in Japanese script, as sound keys: readings of kanji, and kana with a typing slip undone.
+"""Finds the likely readings of a name in Japanese script, as sound keys.
 
 Customers type kanji even if a catalogue has 浅野いにお only as "Asano, Inio". Each part of the name has readings of known
-likelihood; an n-best Viterbi search (Schwartz & Chow 1990) finds the cheapest paths, which are the readings of the whole
-name. Most of these keys are no name at all, so they are only compared as a whole.
-
-Typing slips in kana swap two neighbours or leave out a voicing mark. In romaji that changes up to four letters, more than a
-typo does, so each possible slip is undone instead.
+likelihood; an n-best Viterbi search (Schwartz & Chow 1990) finds the likeliest readings of the whole. Most of these are no
+real names, so they are only compared as a whole. Typing slips in kana, two neighbours swapped or a voicing mark left out,
+change too many letters of romaji to look like a typo. So each possible slip is undone in kana.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ LONGEST = 8
 
 @dataclass(frozen=True, slots=True)
 class Dictionary:
-    """A dictionary: unparsed lines by Japanese spelling, katakana as hiragana. A line is parsed when it is looked up."""
+    """A Japanese dictionary: unparsed lines by spelling, with katakana as hiragana. Each look-up parses its line."""
 
     lines: Mapping[str, str]
 
@@ -38,23 +36,22 @@ class Dictionary:
         return cls(dict(rows))
 
     def readings(self, written: str) -> tuple[tuple[str, int], ...]:
-        """Returns pairs of hiragana and cost, ten times the negative logarithm of the reading's share; likeliest first."""
+        """Returns pairs of hiragana and cost, likeliest first. The cost is -10 × ln(relative frequency)."""
         told = self.lines.get(written, "\t").split("\t")[0].split()
         return tuple((kana, int(cost)) for kana, cost in (each.split(":") for each in told))
 
     def has_english(self, written: str) -> bool:
-        """True if `english` finds words for this spelling; faster."""
         line = self.lines.get(written)
         return line is not None and line[-1] != "\t"
 
     def english(self, written: str) -> tuple[str, ...]:
-        """Returns index terms (tokens.py) of the English translations, commonest first; a verb may lack its ending."""
+        """Returns index terms (tokens.py) of the English translations. A verb or an adjective in kanji is also found without
+        its last kana."""
         return tuple(self.lines.get(written, "\t").split("\t")[1].split())
 
     @staticmethod
     @cache
     def english_words() -> frozenset[str]:
-        """Returns all index terms of the English words in the shipped dictionary."""
         return frozenset(term for line in Dictionary.load().lines.values() for term in line.partition("\t")[2].split())
 
 
@@ -71,7 +68,7 @@ Path = tuple[int, str]
 
 @lru_cache(maxsize=1_024)
 def readings(text: str) -> tuple[str, ...]:
-    """Returns at most 64 sound keys, likeliest first; none for other scripts, or for texts too long for a name."""
+    """Returns at most 64 sound keys, likeliest first; none for text in other scripts or too long for a name."""
     written = "".join(c for c in to_hiragana(normalise(text)) if c.isalnum() or c in "ー々")
     if len(written) > _LONGEST_NAME or sum(map(has_kanji, written)) > _MOST_KANJI:
         return ()
@@ -89,7 +86,7 @@ def _apart(kana: str) -> Iterator[str]:
 
 
 def _slips(kana: str) -> Iterator[str]:
-    """Yields the kana, then copies with two neighbours swapped, then copies with one voicing mark changed."""
+    """Yields the kana, then copies with two neighbours swapped, then copies with one voicing mark added or removed."""
     if len(kana) < _SHORTEST_SLIP or len(kana) > MOST // 2:
         return
     yield kana
@@ -101,7 +98,7 @@ def _slips(kana: str) -> Iterator[str]:
 
 
 def read_kanji(written: str) -> list[str]:
-    """Returns the likeliest readings in kana, which are the cheapest paths, likeliest first."""
+    """Returns the likeliest readings in kana, likeliest first, at most `MOST`."""
     paths: list[list[Path]] = [[(0, "")], *([] for _ in written)]
     for start in range(len(written)):
         best = paths[start] = sorted(set(paths[start]))[:MOST]
@@ -111,7 +108,6 @@ def read_kanji(written: str) -> list[str]:
 
 
 def _steps(written: str, start: int) -> Iterator[tuple[int, str, int]]:
-    """Yields the readings of each part that begins at `start`: number of characters, kana, cost."""
     character = written[start]
     if not has_kanji(character):
         yield 1, character, 0

@@ -1,8 +1,7 @@
-"""Keys of names by their sound: kana, Hepburn, Kunrei and fan spellings of one word have the same key.
+"""Makes keys of names by their sound: kana, Hepburn, Kunrei and fan spellings of one name have the same key.
 
-Kana is converted to Hepburn romaji; then every Latin text, whatever its language, goes through the same folds (both sides of
-a comparison are folded, so an English word merely gets another spelling). Folded are long vowels (ou, oo, ō, oh), doubled
-letters, n before b/p/m, Kunrei and Nihon-shiki syllables, the particle wo. After ISO 3602 and the usual Hepburn tables.
+Kana are converted to Hepburn romaji. Then Latin text in any language is folded: long vowels (ou, oo, ō, oh), doubled
+letters, m before b/p/m, Kunrei and Nihon-shiki syllables, the particle wo. After ISO 3602 and the usual Hepburn tables.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ _NOT_KEY = re.compile(r"[^\w]|_")
 
 
 def to_romaji(text: str) -> str:
-    """Converts kana in `text` to Hepburn letters (long marks dropped, small tsu doubled); other characters stay."""
+    """Converts kana to Hepburn romaji: long marks are dropped, a small tsu doubles the consonant. Other characters stay."""
     return _KANA.sub(lambda m: _read(m.group()), to_hiragana(text))
 
 
@@ -90,7 +89,7 @@ def _read(kana: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def sound(text: str) -> str:
-    """Returns the lower-case words of `text` by their sound, with single spaces; kanji and hangul stay as they are."""
+    """Returns the folded lower-case words of `text`, with single spaces. Kanji and hangul stay as they are."""
     folded = to_romaji(normalise(text))
     for pattern, replacement in _FOLDS:
         folded = pattern.sub(replacement, folded)
@@ -98,7 +97,7 @@ def sound(text: str) -> str:
 
 
 def sound_key(text: str) -> str:
-    """Returns `sound` without spaces: the key that all spellings of one name share.
+    """Returns `sound` without spaces and doubled letters: the key that all spellings of one name share.
 
     Example: 'しんげきのきょじん', 'Shingeki no Kyojin' and 'SHINGEKI NO KYOZIN' all give 'shingekinokyojin'.
     """
@@ -132,13 +131,14 @@ MIN_CONSONANTS = 3
 
 
 def is_loanword(text: str) -> bool:
-    """True if `text` is katakana throughout (digits and spaces aside), three letters or more."""
+    """Returns True if `text` is at least three characters of katakana, spaces, digits, !, ? and ・."""
     folded = normalise(text)
     return len(folded) >= 3 and _KATAKANA.fullmatch(folded) is not None
 
 
 def consonants(text: str) -> str:
-    """Returns the consonant skeleton of a katakana or Latin text; one shorter than `MIN_CONSONANTS` is no evidence."""
+    """Returns the consonants of a katakana or Latin text, folded so that a loanword and its original are equal. Results
+    shorter than `MIN_CONSONANTS` prove nothing."""
     folded = to_romaji(normalise(text))
     for pattern, replacement in _LOANWORDS_FOLDS:
         folded = pattern.sub(replacement, folded)

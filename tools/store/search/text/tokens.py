@@ -1,4 +1,4 @@
-"""Text as index terms: stemmed Latin words and CJK bigrams for prose, character n-grams for names."""
+"""Converts text to index terms: stemmed Latin words and CJK bigrams for prose, character n-grams for names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LAST = "\U0010ffff"
 
 
 class SortedKeys:
-    """A sorted index of rows by key, for prefix search. Read only after construction; safe to share between threads."""
+    """A sorted index of rows by key, for prefix search. Read-only after construction, so safe to share between threads."""
 
     def __init__(self, rows: Iterable[tuple[str, int]]) -> None:
         ordered = sorted(rows)
@@ -23,7 +23,7 @@ class SortedKeys:
         self._rows = [row for _, row in ordered]
 
     def beginning_with(self, prefix: str) -> list[int]:
-        """Returns the rows whose key begins with `prefix`, at most 200, in the order of their keys."""
+        """Returns the rows whose key begins with `prefix`, at most `MOST`, in the order of their keys."""
         start = bisect_left(self._keys, prefix)
         stop = bisect_left(self._keys, prefix + _LAST, lo=start)
         return self._rows[start : min(stop, start + MOST)]
@@ -43,10 +43,8 @@ STOPWORDS = frozenset(_STOPWORDS.split())
 
 
 def words(text: str) -> list[str]:
-    """Returns the index terms of prose, in order: Latin words without stopwords, stemmed; CJK runs as overlapping bigrams.
-
-    A bigram of hiragana alone is left out: it is nearly always grammar (して, から), and long queries are full of it.
-    """
+    """Returns the index terms of prose, in order: stemmed Latin words without stopwords, and overlapping bigrams of CJK
+    text. Bigrams of hiragana alone are left out, since nearly all are grammar (して, から)."""
     return list(_terms(normalise(text)))
 
 
@@ -69,7 +67,7 @@ def bigrams(run: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4_096)
 def stem(word: str) -> str:
-    """Returns the word without its English inflection, by a light suffix stripper like Harman's S-stemmer (1991)."""
+    """Removes the English inflection of a word, by a light suffix stripper like Harman's S-stemmer (1991)."""
     base = word.removesuffix("'s").replace("'", "")
     for suffix, replacement in (("sses", "ss"), ("ies", "y"), ("ied", "y"), ("ing", ""), ("ed", ""), ("es", ""), ("s", "")):
         if base.endswith(suffix) and len(base) - len(suffix) >= 3 and not base.endswith(("ss", "us", "is")):
@@ -78,14 +76,15 @@ def stem(word: str) -> str:
 
 
 def _tidy(base: str) -> str:
-    """Normalises a stripped stem: hidd(ing) → hid, danc(ing) and dance → danc."""
+    """Normalises a stem after its suffix is removed: hidd(ing) becomes hid, danc(ing) and dance become danc."""
     if len(base) > 3 and base[-1] == base[-2] and base[-1] in "bdgmnprt":
         return base[:-1]
     return base[:-1] if len(base) > 3 and base.endswith("e") else base
 
 
 def grams(key: str) -> list[str]:
-    """Returns the character n-grams of a sound key: bi- and trigrams of Latin with marked ends, uni- and bigrams of CJK."""
+    """Returns the n-grams of a sound key: of Latin, bigrams and trigrams with marked ends; of CJK, characters and
+    bigrams."""
     if _CJK_START.search(key):
         return [*key, *(key[i : i + 2] for i in range(len(key) - 1))]
     marked = f"^{key}$"

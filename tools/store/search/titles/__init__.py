@@ -1,1 +1,0 @@
-"""Titles as keys, terms and texts to search by."""

@@ -1,4 +1,4 @@
-"""Index terms and texts of a title, and the matching of names to its authors."""
+"""Converts a title to index terms and to texts for embedding, and compares names with its authors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ALIKE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class AuthorKeys:
-    """The sound keys of an author: `parts` of the Latin name, and `spellings` of whole names (kanji, kana, Latin)."""
+    """Sound keys of an author: `parts` of the Latin name, and `spellings` of the whole name in kanji, kana and Latin."""
 
     parts: frozenset[str]
     spellings: tuple[str, ...]
@@ -33,10 +33,8 @@ class AuthorKeys:
 
 
 def _is_anothers(author: Author, latin: Sequence[str]) -> bool:
-    """True if the kana reading shows that the Japanese name is another person's, mostly the artist's beside the writer.
-
-    Catalogues joined from two sources have many such errors. The names of two people share letters by chance, seldom half.
-    """
+    """Returns True if the kana reading shows that the Japanese name is another person's, mostly the artist's in place of the
+    writer's. Catalogues joined from two sources have many such errors."""
     read = normalise(author.name_kana or "")
     if not is_kana(read) or is_loanword(author.name_ja or ""):
         return False
@@ -44,8 +42,8 @@ def _is_anothers(author: Author, latin: Sequence[str]) -> bool:
 
 
 class AskedName:
-    """An author's name in a query, parsed once and compared with many. `parts`: each part by sound, and whether it has
-    kanji."""
+    """An author's name in a query, parsed once to be compared with many authors. `parts` has the sound of each part of the
+    name, and whether the part has kanji."""
 
     def __init__(self, asked: str) -> None:
         self.key = sound_key(asked)
@@ -53,27 +51,25 @@ class AskedName:
         self.parts = _with_script(asked)
 
     def may_be_in(self, text: str) -> bool:
-        """True if `fits` may be true for an author whose parts and spellings are in `text`: a faster check before it."""
+        """Returns True if `fits` may be true for an author whose keys are all in `text`. A faster check to run first."""
         return self.key in text or all(part in text for part, _ in self.parts)
 
     def fits(self, keys: AuthorKeys) -> bool:
-        """True if all parts of the asked name are parts of the author's name."""
         if not self.words:
             return False
         return self.key in keys.spellings or all(_is_part(part, kanji, keys) for part, kanji in self.parts)
 
 
 def is_author(asked: str, author: Author) -> bool:
-    """True if all parts of `asked` are parts of this author's name.
+    """Returns True if all parts of `asked` are parts of this author's name.
 
-    'Miura Kentarou', 'kentaro miura', 'Miura', '三浦建太郎' and 'みうらけんたろう' are all "Miura, Kentarou". Kanji names
-    have no spaces: a kanji part must begin or end the written name, with two characters or more.
+    'Miura Kentarou', 'kentaro miura', 'Miura', '三浦建太郎' and 'みうらけんたろう' all match "Miura, Kentarou". Kanji names have no
+    spaces, so a kanji part must be the beginning or end of the name, with two characters or more.
     """
     return AskedName(asked).fits(AuthorKeys.from_author(author))
 
 
 def _with_script(asked: str) -> list[tuple[str, bool]]:
-    """Returns each part of the asked name by sound, and whether it has kanji."""
     separated = normalise(asked).replace("・", " ").replace("=", " ").replace(",", " ")
     return [(part, has_kanji(word)) for word in separated.split() for part in sound(word).split()]
 
@@ -89,7 +85,7 @@ _PASSAGE = 330
 
 
 def prose_terms(title: Title) -> dict[str, float]:
-    """Returns the terms of tags, names and synopses with weighted frequencies, which descriptions are matched with."""
+    """Returns the index terms of a title's tags, names and synopses with weighted frequencies, to match descriptions."""
     terms: dict[str, float] = {}
     for weight, texts in (
         (TAG_WEIGHT, title.tags),
@@ -102,15 +98,13 @@ def prose_terms(title: Title) -> dict[str, float]:
 
 
 def headline(title: Title) -> str:
-    """Returns a title's name and tags in one line, to be embedded as a vector of its own."""
+    """Returns a title's name and tags in one line, to be embedded apart from the synopses."""
     return f"{title.display}. {', '.join(title.tags)}"
 
 
 def passages(title: Title) -> tuple[str, ...]:
-    """Returns the synopses in pieces of a few sentences, up to about 330 characters each (CJK counts threefold).
-
-    A sentence encoder blurs a long text, and a query usually describes one turn of the story.
-    """
+    """Splits the synopses into passages of a few sentences, about 330 characters each (a third of that in CJK), since a
+    sentence encoder blurs a long text."""
     return tuple(p for text in (title.synopsis_en, title.synopsis_ja) if text for p in _pieces(text))
 
 

@@ -1,4 +1,4 @@
-"""Keys of titles' names, a table of the names of several titles, and the similarity of a query to a name."""
+"""Compares queries with the names of titles, by their sound keys (text/romaji.py)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _FAMOUS_RATINGS, _LAST_RANK = 400_000, 100_000
 
 
 def prior(title: Title) -> float:
-    """Returns a title's fame, 0 to 1 on a log scale: from the number of ratings, else from the rank, else 0. A static score
-    beside what matches, as in Craswell et al., "Relevance weighting for query independent evidence" (SIGIR 2005)."""
+    """Returns a title's fame, 0 to 1 on a log scale: from the number of ratings, else from the popularity rank, else 0.
+    Ranking uses it as a query-independent score (Craswell et al., SIGIR 2005)."""
     if title.rating_count:
         return min(1.0, math.log1p(title.rating_count) / math.log1p(_FAMOUS_RATINGS))
     if title.popularity_rank:
@@ -43,7 +43,7 @@ _LOANWORD_BASE, _LOANWORD_NEAR, LOANWORD_LEAST = 0.75, 0.2, 0.35
 
 @dataclass(frozen=True, slots=True)
 class NameKeys:
-    """Sound keys of a title's names: `whole` of all of them, `main` of their parts before a subtitle where that differs."""
+    """Sound keys of a title's names: `whole` of full names, `main` of the parts before a subtitle where these differ."""
 
     whole: tuple[str, ...]
     main: tuple[str, ...]
@@ -64,14 +64,15 @@ class NameKeys:
 
 
 def names_of(title: Title) -> tuple[str, ...]:
-    """Returns all names in all scripts. Kana that are not plain (ＮＡＲＵＴＯナルト) repeat another name: left out."""
+    """Returns all names in all scripts. A kana field that is not only kana (ＮＡＲＵＴＯナルト) is left out."""
     kana = title.kana if title.kana and is_kana(normalise(title.kana)) else None
     names = (title.en, title.romaji, title.ja, kana, *title.alt_titles)
     return tuple(dict.fromkeys(n for n in names if n))
 
 
 def boost_phonetic_matches(key: str, names: Sequence[str], near: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns the similarities `near` of the key to the names, raised where the key may be the name written by ear."""
+    """Raises the similarities `near` of the key to the names, in place, where the key may be the name written by ear ("one
+    peace"). Returns `near`."""
     doubtful = np.flatnonzero((near >= _PHONETIC_LEAST) & (near < _PHONETIC))
     skeleton = consonants(key) if len(doubtful) and key.isascii() else ""
     if len(skeleton) >= MIN_CONSONANTS:
@@ -83,14 +84,13 @@ def boost_phonetic_matches(key: str, names: Sequence[str], near: NDArray[np.floa
 
 
 def begun_likeness(key: str, name: str) -> float:
-    """Returns the similarity of a key to a name that begins with it, or equals it."""
     share = len(key) / len(name)
     return max(share, 0.78 + 0.15 * share) if len(key) >= _MIN_MAIN - 1 else share
 
 
 def loanword_likeness(near: float) -> float:
-    """Returns the similarity of a katakana text to a Latin name with the same consonants (romaji.consonants), from the
-    similarity of their sound keys."""
+    """Returns the similarity of a katakana text to a Latin name with the same consonants. `near` is the similarity of their
+    sound keys; below `LOANWORD_LEAST` the result is 0."""
     return _LOANWORD_BASE + _LOANWORD_NEAR * near if near >= LOANWORD_LEAST else 0.0
 
 
@@ -114,17 +114,16 @@ class ExactName:
 
     @property
     def may_be_family(self) -> bool:
-        """True if it may be an author's family name in Latin letters, or in kana by its sound."""
         return self._words == 1 and len(self.key) >= _SHORTEST_FAMILY and not has_kanji(self.key)
 
     @property
     def may_be_written_family(self) -> bool:
-        """True if it may be a family name in kanji: a prefix of the written name, which has no spaces."""
+        """True if the name may be a family name in kanji, which is a prefix of the author's whole name."""
         return has_kanji(self.key) and len(self.key) >= _SHORTEST_KANJI_FAMILY
 
 
 def exact_names(asked: Sequence[str]) -> dict[str, ExactName]:
-    """Returns the `ExactName` of each text that may be a name, among the first 64 different texts."""
+    """Returns the `ExactName` of each text that may be a name, among the first `MOST_NAMES` different texts."""
     names = {each: ExactName(each) for each in list(dict.fromkeys(asked))[:MOST_NAMES]}
     return {each: name for each, name in names.items() if name.key}
 
@@ -140,8 +139,8 @@ LEAST = 0.5
 
 
 class NameTable:
-    """The names of titles. Results are arrays of shape (titles,), 0 to 1. A subclass for many names looks only at those that
-    an index finds (`_find_alike`, `_beginning`, `_of_consonants`). Read only; safe to share between threads."""
+    """The names of titles. Results are arrays of shape (titles,), 0 to 1. Read-only, so safe to share between threads.
+    Subclasses may find names by an index: they override `_find_alike`, `_beginning` and `_of_consonants`."""
 
     def __init__(self, titles: Iterable[NameKeys]) -> None:
         keys: list[str] = []
@@ -154,19 +153,19 @@ class NameTable:
         self._store(keys, groups // 2, groups % 2 == 1, len(counts) // 2)
 
     def _store(self, keys: Sequence[str], owners: NDArray[np.signedinteger], main: Mask, titles: int) -> None:
-        """Stores the table, a row for each name: its sound key, the row of the title that owns it (`owners`, ascending), and
-        whether it is only the part of a title before the subtitle (`main`)."""
+        """Stores one row per name: its sound key, the row of its title (`owners`, ascending), and whether it is only the
+        part of a name before the subtitle (`main`)."""
         self._keys, self._owners, self._titles = keys, owners, titles
         self._factors = np.where(main, MAIN_FACTOR, 1.0)
 
     def likeness(self, asked: Sequence[tuple[str, float]], among: Mask | None = None) -> Floats:
-        """Returns, for each title, the similarity of its nearest name to the nearest key, times that key's factor: 1 is
-        equal, 0.95 equal before a subtitle, about 0.7 a typo or two. Values below `LEAST` may be too low. 0 for titles not
-        `among` those.
+        """Returns, for each title, the similarity of its nearest name to the nearest key, times that key's factor. Titles
+        outside `among` get 0. 1 is equal, 0.95 equal before a subtitle, about 0.7 a typo or two. Values below `LEAST` may be
+        too low.
 
-        Typos count as edits with transposition (optimal string alignment; Damerau 1964) over the length of the longer one. A
-        query that begins a name counts by the share of the name that it covers, since readers stop typing early; one that
-        sounds like a name counts as one typo.
+        Typos count as edits with transposition (optimal string alignment; Damerau 1964). A key that begins a name counts by
+        the share of the name that it covers, since readers stop typing early. A key that sounds like a name counts as one
+        typo.
         """
         found = np.zeros(self._titles, np.float32)
         for key, factor in asked:
@@ -178,12 +177,11 @@ class NameTable:
         return found if among is None else np.where(among, found, np.float32(0.0))
 
     def beginning_with(self, keys: Sequence[str]) -> Floats:
-        """Returns the share of each title's name that the longest matching beginning among `keys` covers; 0 without one."""
+        """Returns, for each title, the highest `begun_likeness` of a key to a name that begins with it; 0 without one."""
         return self._score_beginnings([(key, 1.0) for key in keys])
 
     def spelled_in_katakana(self, text: str) -> Floats:
-        """Returns, for each title, the similarity of its nearest Latin name to `text`, if that is katakana that may spell
-        the name; 0 if no name is near."""
+        """Returns the similarity of each title's nearest Latin name to a katakana text; 0 if no name is near."""
         found = np.zeros(self._titles, np.float32)
         skeleton = consonants(text) if is_loanword(text) else ""
         if len(skeleton) >= MIN_CONSONANTS:
@@ -194,22 +192,19 @@ class NameTable:
         return found
 
     def keys_of(self, title: int) -> tuple[str, ...]:
-        """Returns all sound keys of a title."""
         first, last = np.searchsorted(self._owners, [title, title + 1])
         return tuple(self._keys[first:last])
 
     def _find_alike(self, key: str, among: Mask | None) -> Rows | None:
-        """Returns the rows of names that may resemble the key, of titles `among` those if given; None for all rows."""
+        """Returns the rows of names that may resemble the key, in titles `among` if given; None stands for all rows."""
         return None
 
     def _beginning(self, keys: tuple[str, ...]) -> list[int]:
-        """Returns the rows of names that begin with a key, without Python code for each name: there are thousands, and few
-        match."""
+        """Returns the rows of names that begin with a key. Loops in C, since there are thousands of names."""
         return list(compress(count(), map(methodcaller("startswith", keys), self._keys)))
 
     def _of_consonants(self, skeleton: str, key: str) -> list[int]:
-        """Returns the rows of Latin names with these consonants that are near to the key; others are not computed, since
-        consonants are costly."""
+        """Returns the rows of Latin names with these consonants. Consonants are costly, so skips names unlike the key."""
         near = cdist((key,), self._keys, scorer=OSA.normalized_similarity, score_cutoff=LOANWORD_LEAST)[0]
         latin = ((row, self._keys[row]) for row in np.flatnonzero(near).tolist())
         return [row for row, name in latin if name.isascii() and consonants(name) == skeleton]
@@ -223,7 +218,7 @@ class NameTable:
         return found
 
     def _raise(self, found: Floats, rows: Rows | None, near: NDArray[np.float64]) -> None:
-        """Raises `found` to the similarity of these rows' names; parts of a name count less."""
+        """Raises `found`, in place, to the similarities of the names in `rows` (None: all). Parts of names count less."""
         hits = np.flatnonzero(near)
         picked = hits if rows is None else rows[hits]
         np.maximum.at(found, self._owners[picked], (near[hits] * self._factors[picked]).astype(np.float32))
