@@ -1,1 +1,1 @@
-"""Deployment of the server and its data. The packages server, tools and session import nothing from here."""
+"""Deployment, operation and demo data of the server. The packages server, tools and session never import from here."""

@@ -1,8 +1,8 @@
 """Checks every locked package for known vulnerabilities in OSV (https://osv.dev), with pip-audit.
 
-`python infra/audit.py` exits with 1 if a locked package has a vulnerability that is not accepted below, and with 0 and a
-message if OSV cannot be reached. `--osv-url URL` asks another server; locks may be named. It ends within `PROBE_SECONDS`
-plus `LOCK_SECONDS` for each lock, whatever the network does.
+`python infra/audit.py [LOCK...]` exits with 1 if a package has a vulnerability that is not in `ACCEPTED`, and with 0 and a
+message if OSV cannot be reached. `--osv-url URL` asks another server. The run ends within `PROBE_SECONDS` plus
+`LOCK_SECONDS` for each lock, even if the network hangs.
 """
 
 from __future__ import annotations
@@ -48,8 +48,7 @@ ACCEPTED: dict[str, dict[str, str]] = {
 
 
 def unreachable(url: str) -> str | None:
-    """Returns why OSV does not answer; None if it does. Runs in a subprocess, since nothing else limits the time of a DNS
-    look-up."""
+    """Returns why OSV does not answer, or None. A subprocess asks, since only that limits the time of a DNS look-up."""
     command = [sys.executable, "-c", PROBE, url, str(SOCKET_SECONDS)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=PROBE_SECONDS, check=False)
@@ -59,7 +58,7 @@ def unreachable(url: str) -> str | None:
 
 
 def audit(lock: Path, accepted: Sequence[str], url: str) -> bool:
-    """True if the lock's packages have no known vulnerability but accepted ones. Prints the findings."""
+    """Prints a lock's known vulnerabilities; returns whether all are accepted. False if pip-audit fails or times out."""
     ignored = [f"--ignore-vuln={each}" for each in accepted]
     options = ["--vulnerability-service=osv", f"--osv-url={url}", f"--timeout={SOCKET_SECONDS}", "--progress-spinner=off"]
     command = [sys.executable, "-m", "pip_audit", "--disable-pip", "--require-hashes", f"--requirement={lock}", *options]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Shell for make's recipes when there is an .env file: runs sh with its values. Variables that are already set win.
+"""Runs sh with the variables of the .env file, as the shell of make's recipes. Variables that are already set win.
 
     infra/dotenv.py -c 'COMMAND'
 
-Only the syntax of values that Docker Compose reads alike is accepted. Any other line is refused by its number, so that no
-two programs read the file differently. Needs the standard library only: it runs before anything is installed.
+Accepts only values that Docker Compose reads alike, and refuses any other line by its number, so that no two programs read
+the file differently. Needs only the standard library, since it runs before anything is installed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ QUOTED = re.compile(r"""(?:'([^']*)(?<!\\)'|"([^"\\$]*)")\s*(?: #.*)?""")
 
 
 def values(text: str) -> dict[str, str]:
-    """Returns the values by name, the last of each. Raises ValueError, naming the line and never the value."""
+    """Returns the values by name; a later line wins. Raises ValueError, which names the line and never the value."""
     found = {}
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip() and not line.lstrip().startswith("#"):
@@ -35,7 +35,7 @@ def values(text: str) -> dict[str, str]:
 
 
 def _value(written: str) -> str | None:
-    """Returns the value; None if another program might differ: an open quote, or a $ that could name a variable."""
+    """Returns the value; None if other programs may read it differently: an open quote, or a $ that may name a variable."""
     if quoted := QUOTED.fullmatch(written):
         return quoted[1] or quoted[2] or ""
     plain = written.partition(" #")[0].rstrip()

@@ -37,7 +37,7 @@ STYLE: dict[Any, Any] = {
 
 @contextmanager
 def drawing(path: Path, height: float) -> Iterator[Any]:
-    """Opens axes of 9 by `height` inches. Writes the file at the end of the block, the same bytes for the same figures."""
+    """Yields axes of 9 by `height` inches, and writes them to `path` after the block; the same plot gives the same bytes."""
     with mpl.rc_context(STYLE):
         figure, axes = pyplot.subplots(figsize=(9, height), layout="constrained")
         try:

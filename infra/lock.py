@@ -1,7 +1,7 @@
 """Writes the lock files from pyproject.toml: pinned and hashed, for every platform.
 
-`python infra/lock.py --check` exits with 1 if a lock no longer matches pyproject.toml. The locks name no registry, so each
-machine uses its own.
+`python infra/lock.py --check` exits with 1 if a lock no longer matches pyproject.toml. The locks name no package registry,
+so each machine uses the registry that it is configured for.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COMPILE = ("pip", "compile", "--quiet", "--universal", "--generate-hashes", "--n
 
 
 def compile_lock(output: Path, what: tuple[str, ...]) -> None:
-    """Compiles a lock. Versions in `output` are kept as long as they satisfy pyproject.toml."""
+    """Writes a lock file. Keeps versions in `output` that still satisfy pyproject.toml. Raises SystemExit if uv fails."""
     command = [sys.executable, "-m", "uv", *COMPILE, "--python-version", "3.11", *what]
     done = subprocess.run([*command, "--output-file", str(output)], capture_output=True, text=True, check=False)
     if done.returncode:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Limits the size of the product: the bounds in `infra/ratchet.toml` may only fall.
 
-    python infra/ratchet.py            exits with 1 if something has grown
+    python infra/ratchet.py            exits with 1 if a size exceeds its bound
     python infra/ratchet.py --write    lowers each bound to the current size
 
 A commit that has to raise a bound states the reason in the same file, in `why`.
@@ -20,8 +20,8 @@ PRODUCT = ("server", "tools", "session")
 
 
 def measure() -> dict[str, int]:
-    """Counts lines and modules of the product, its pages, its documents and the tests. Markdown that the server serves
-    (skills, policies) is not counted as a document."""
+    """Counts lines and modules of the product, and lines of pages, documents and tests. Markdown that the server serves
+    (skills, policies) does not count as a document."""
     python = _tracked("*.py", *PRODUCT)
     pages = [each for suffix in ("*.js", "*.css", "*.html") for each in _tracked(suffix, *PRODUCT)]
     documents = [each for each in _tracked("*.md") if each.name != "policies.md" and "skills" not in each.parts]
@@ -36,7 +36,6 @@ def measure() -> dict[str, int]:
 
 
 def _tracked(pattern: str, *folders: str) -> list[Path]:
-    """Returns the files that git tracks and that exist."""
     named = [f":(glob){folder}/**/{pattern}" for folder in folders] or [f":(glob)**/{pattern}"]
     listed = subprocess.run(["git", "ls-files", "--", *named], cwd=ROOT, capture_output=True, text=True, check=True)
     return [path for each in listed.stdout.splitlines() if (path := ROOT / each).exists()]

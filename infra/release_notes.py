@@ -15,7 +15,7 @@ TAG = re.compile(r"v(\d+\.\d+\.\d+)")
 
 
 def notes_of(tag: str, changelog: str, version: str) -> str:
-    """Returns the section of a version. Raises `ValueError` with the reason."""
+    """Returns the changelog's section of `version`. Raises ValueError if there is none, or `tag` is another version."""
     named = TAG.fullmatch(tag)
     if named is None or named[1] != version:
         raise ValueError(f"the tag is {tag}, and the version in pyproject.toml {version}")

@@ -1,7 +1,7 @@
 """Writes the software bill of materials (CycloneDX) of the shipped packages, and checks their licences.
 
-`python infra/sbom.py PYTHON FILE` writes the packages of requirements.lock as they are installed beside PYTHON, and prints
-each with its licence. Exits with 1 if a licence is not among `KNOWN`.
+`python infra/sbom.py PYTHON FILE` writes the packages of requirements.lock as they are installed for PYTHON, and prints each
+with its licence. Exits with 1 if a licence is not among `KNOWN`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ def normal(name: str) -> str:
 
 
 def inventory(python: str) -> Json:
-    """Returns the bill of everything installed beside `python`."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "all.json"
         command = [sys.executable, "-m", "cyclonedx_py", "environment", "--of", "JSON", "-o", str(path), python]
@@ -45,7 +44,6 @@ def inventory(python: str) -> Json:
 
 
 def only(bill: Json, names: set[str]) -> Json:
-    """Returns the bill of these packages alone."""
     kept = [each for each in bill["components"] if normal(each["name"]) in names]
     references = {each["bom-ref"] for each in kept}
     depends = [

@@ -1,1 +1,1 @@
-"""The state of conversations: turn and deadline, memory, result cache, limits, key-value backends, long-term profile."""
+"""State of conversations: turns, deadlines, session memory, result cache, rate limits, Redis clients, user profiles."""

@@ -1,4 +1,4 @@
-"""The first Redis round trip of a call: its request, its answers, and the stored forms of results and claims."""
+"""First Redis round trip of a call: its request and result, and the stored forms of results and idempotency claims."""
 
 from __future__ import annotations
 
@@ -34,19 +34,20 @@ class CachedResult:
 
 
 def digest(*parts: object) -> str:
-    """Returns 26 base32 characters (130 bits) of the SHA-256 of these values as JSON: equal values have equal digests."""
+    """Returns 26 base32 characters (130 bits) of the SHA-256 of the values as JSON, so equal values have equal digests."""
     text = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return _base32(text, 26)
 
 
 def encode(value: Mapping[str, Any], now: float) -> bytes | None:
-    """Serializes a result as "MILLISECONDS JSON"; None if over `LARGEST_BYTES`. Lone surrogates become question marks."""
+    """Serializes a result made at `now` (seconds since the epoch) as "MILLISECONDS JSON". Replaces lone surrogates with
+    question marks. Returns None if the text exceeds `LARGEST_BYTES`."""
     stored = f"{round(now * 1000)} {json.dumps(value, ensure_ascii=False, separators=(',', ':'))}".encode("utf-8", "replace")
     return stored if len(stored) <= LARGEST_BYTES else None
 
 
 def decode(stored: bytes | None) -> CachedResult | None:
-    """Parses a stored result; None if there is none or it is malformed."""
+    """Parses a stored result; returns None if it is missing or malformed."""
     if not stored:
         return None
     made_at, _, text = stored.partition(b" ")
@@ -59,7 +60,7 @@ def decode(stored: bytes | None) -> CachedResult | None:
 
 
 def result_set_name(title_ids: Sequence[str]) -> str:
-    """Returns "rs_" and 80 bits of the ids' hash: the same list has the same name, for every user."""
+    """Returns "rs_" and 80 bits of the ids' hash, so the same list has the same name for every user."""
     return f"rs_{_base32(' '.join(title_ids), 16)}"
 
 
@@ -69,8 +70,8 @@ def _base32(text: str, length: int) -> str:
 
 
 class ClaimState(StrEnum):
-    """The state of an idempotency key, as claim.lua returns it: claimed by this call (new), claimed by another call without
-    a result yet, completed with a recorded result, or used with other arguments."""
+    """State of an idempotency key, as claim.lua returns it. NEW: claimed by this call. RUNNING: claimed by another call,
+    without a result yet. DONE: completed, with a recorded result. OTHER: used with other arguments."""
 
     NEW = "new"
     RUNNING = "running"
@@ -80,7 +81,7 @@ class ClaimState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An idempotency key's state. If DONE, `stored` is the recorded bytes and `result` their content, None if unreadable."""
+    """Answer to a claim on an idempotency key. `stored`, `result`: if DONE, the recorded bytes and their content."""
 
     state: ClaimState
     result: CachedResult | None = None
@@ -97,7 +98,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class ClaimRequest:
-    """A call's claim on an idempotency key: the Redis key `record`, a hash of tool and `arguments`, the claiming call."""
+    """Claim on an idempotency key. `record`: Redis key. `arguments`: hash of tool and arguments. `claimant`: call id."""
 
     record: str
     arguments: str
@@ -106,9 +107,9 @@ class ClaimRequest:
 
 @dataclass(frozen=True, slots=True)
 class BeginRequest:
-    """The parts of a call's first round trip; None omits a part. `history` is the number of past calls to summarise;
-    `cached`, `result_set` and `preferences` are Redis keys; `own_fields` are hash fields as `session.history.own_fields`
-    returns them. `span` becomes the parent of the round trip's span."""
+    """Parts of a call's first round trip; None omits a part. `limited`: rate limits apply. `cached`, `result_set`,
+    `preferences`: Redis keys to read. `history`: number of past calls to summarise. `own_fields`: hash fields, as
+    `session.history.own_fields` returns them. `span`: parent of the round trip's span."""
 
     session: str | None
     user: str | None
@@ -128,7 +129,7 @@ class BeginRequest:
 
     @property
     def shared_turn(self) -> tuple[str, str] | None:
-        """Redis keys of the turn, shared by all its calls. None for a turn of one call: without a session, only a known
+        """Redis keys of the turn, shared by all its calls; None for a turn of one call. Without a session, only a known
         user's named turn is shared, so that anonymous callers cannot use up one another's turns of the same name."""
         if session := self.session_keys:
             return session.base, session.turns
@@ -139,10 +140,13 @@ class BeginRequest:
 
 @dataclass(frozen=True, slots=True)
 class BeginResult:
-    """The answers of a call's first round trip. `retry_after_ms` > 0 means rate limited. `last` is the titles shown last;
-    `shared` the values that tools share, by key; `listened` is True if the session has listeners. `history` has the latest
-    call first; it and `preferences` are None if unknown. `stored_fields` is the session hash's fields as Redis returned them
-    at `clock_ms` of its clock; `lost_by_redis` is True if Redis has lost state that this process then filled in."""
+    """Answers of a call's first round trip.
+
+    `retry_after_ms`: above 0 if the call is rate limited. `last`: titles shown last. `shared`: values that tools share, by
+    key. `listened`: a client has subscribed to the session. `history`: latest call first; None if unknown, like
+    `preferences`. `degraded`: Redis failed. `stored_fields`: fields of the session hash, as Redis returned them at
+    `clock_ms` of its clock. `lost_by_redis`: Redis has lost state that this process then filled in.
+    """
 
     request: BeginRequest
     turn: Turn

@@ -1,4 +1,4 @@
-"""Failures of the session memory in Redis. The caller causes none of them, and calls continue without the memory."""
+"""Failures of the session memory in Redis. Callers cannot cause them, and calls continue without the memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import ClassVar
 
 
 class SessionFailure(Exception):
-    """Base class of this package's failures. `name` is the outcome of the failure's span, as in the wire contract."""
+    """Base class of this package's failures. `name` is the outcome recorded on the span."""
 
     name: ClassVar[str] = "DEPENDENCY_FAILURE"
 
@@ -16,17 +16,15 @@ class MemoryUnavailable(SessionFailure):
 
 
 class Unanswered(MemoryUnavailable):
-    """The connection or the reply was lost after the commands were sent: they may have taken effect."""
+    """The connection or the reply was lost after the commands were sent, so the commands may have taken effect."""
 
 
 class MemoryCircuitOpen(MemoryUnavailable):
-    """Redis's circuit breaker is open."""
-
     name = "CIRCUIT_OPEN"
 
 
 class NodeUnavailable(MemoryUnavailable):
-    """A cluster node that the commands need is not connected, while another primary is."""
+    """A cluster node that the commands need is not connected, while another primary is connected."""
 
 
 class NodeUnanswered(NodeUnavailable, Unanswered):
@@ -44,6 +42,5 @@ class MemoryRefused(SessionFailure):
 
     @property
     def of_redis_itself(self) -> bool:
-        """True for errors about the state of Redis; the others concern one command or its keys (WRONGTYPE, CROSSSLOT,
-        NOSCRIPT, NOPERM, ERR)."""
+        """True for errors about the state of Redis; False for those about one command or its keys, such as WRONGTYPE."""
         return str(self).partition(" ")[0] in SERVER_STATE_ERRORS

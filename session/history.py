@@ -31,19 +31,19 @@ OWN = "own:"
 
 
 def by_groups(fields: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """Splits fields into their groups: those of `STATE`, and one for each tool's own field. Empty groups are left out."""
+    """Splits hash fields into the groups of `STATE`, and a group for each tool's own field. Omits empty groups."""
     found = {name: {field: fields[field] for field in own if field in fields} for name, own in STATE.items()}
     found |= {name: {name: value} for name, value in fields.items() if name.startswith(OWN)}
     return {name: own for name, own in found.items() if own}
 
 
 def own_fields(keys: Iterable[str]) -> tuple[str, ...]:
-    """Returns the hash fields that hold these shared keys: `own:TOOL` for `TOOL.name`; keys in `SHARED` need none."""
+    """Returns the hash fields that hold these shared keys: `own:TOOL` for a key `TOOL.name`, none for a key in `SHARED`."""
     return tuple(dict.fromkeys(OWN + key.partition(".")[0] for key in keys if "." in key))
 
 
 def as_fields(shared: Mapping[str, str]) -> dict[str, str]:
-    """Returns shared values as hash fields: a tool's own keys (`TOOL.name`) are combined into one JSON field."""
+    """Returns shared values as hash fields. Values of a tool's own keys (`TOOL.name`) are combined into one JSON field."""
     own: dict[str, dict[str, str]] = {}
     for key, value in shared.items():
         tool, _, name = key.partition(".")
@@ -55,12 +55,11 @@ def as_fields(shared: Mapping[str, str]) -> dict[str, str]:
 
 
 def read_ids(stored: bytes | None) -> tuple[str, ...] | None:
-    """Parses title ids separated by spaces; None if nothing is stored."""
+    """Parses title ids separated by spaces; () for `NOTHING`, None if nothing is stored."""
     return tuple(stored.decode().removeprefix(NOTHING).split()) if stored else None
 
 
 def read_shared(fields: Mapping[bytes, bytes | None]) -> dict[str, str]:
-    """Returns the shared values by key, for those that are present."""
     shared = {name: value.decode() for name in SHARED if (value := fields.get(name.encode()))}
     for name, value in fields.items():
         if value and name.startswith(OWN.encode()):
@@ -70,7 +69,7 @@ def read_shared(fields: Mapping[bytes, bytes | None]) -> dict[str, str]:
 
 
 def _object(stored: bytes) -> dict[str, Any]:
-    """Parses a JSON object; {} for anything else, so that one tool's malformed field does not hide the others."""
+    """Parses a JSON object; {} for anything else, so that a tool's malformed field does not hide those of other tools."""
     try:
         read = json.loads(stored)
     except ValueError:
@@ -80,8 +79,8 @@ def _object(stored: bytes) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class LastShown:
-    """The titles that a conversation was shown last and the query. `by` is the kind of tool that showed them, SEARCH or
-    RECOMMENDATIONS; `titles` are their names, empty if the names were not read."""
+    """Titles that the conversation showed last, and the query that found them. `by`: kind of tool that showed them, SEARCH
+    or RECOMMENDATIONS. `titles`: their names, empty if not read."""
 
     title_ids: tuple[str, ...]
     titles: tuple[str, ...]
@@ -90,7 +89,7 @@ class LastShown:
 
     @classmethod
     def read(cls, fields: Mapping[bytes, bytes | None]) -> LastShown | None:
-        """Parses the titles shown last; None if none were shown. Records of older versions have no `by`."""
+        """Parses the titles shown last; None if there were none. Records of older versions have no `by`."""
         ids = read_ids(fields.get(b"ids"))
         if ids is None:
             return None
@@ -100,16 +99,15 @@ class LastShown:
 
     @property
     def fields(self) -> dict[str, str]:
-        """The hash fields that store the titles shown last."""
         ids = " ".join(self.title_ids) or NOTHING
         return {"ids": ids, "titles": compact(self.titles), "query": self.query, "by": self.by}
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One call in a session's history. `arguments` holds only those on the tool's allowlist; `words` the customer's words;
-    `shown` the answer's first titles as (id, name); `result` the id of the full result if the answer was shortened, else "".
-    `at` is in seconds since the epoch."""
+    """One call in a session's history. `arguments`: those on the tool's allowlist. `words`: the customer's words. `shown`:
+    the answer's first titles as (id, name). `result`: id of a shortened answer's full result. `at`: seconds since the
+    epoch."""
 
     tool: str
     arguments: dict[str, object]
@@ -131,7 +129,7 @@ class HistoryEntry:
 
     @classmethod
     def read(cls, stored: bytes) -> HistoryEntry:
-        """Parses an entry. Raises ValueError, TypeError or AttributeError if malformed; ignores fields of later versions."""
+        """Parses an entry; ignores unknown fields. Raises ValueError, TypeError or AttributeError if malformed."""
         read = json.loads(stored)
         shown = tuple((str(title_id), str(name)) for title_id, name in read.get("shown", ()))
         return cls(**{name: read[name] for name in cls.__slots__ if name in read} | {"shown": shown})
@@ -139,8 +137,8 @@ class HistoryEntry:
 
 @dataclass(frozen=True, slots=True)
 class Recollection:
-    """A session as read from Redis: the last 20 calls, latest first, totals, titles shown last and shared values. `known` is
-    False if Redis could not be read."""
+    """A session's state in Redis: the last 20 calls, latest first, totals, titles shown last, and values that tools share.
+    `known`: False if Redis could not be read."""
 
     calls: tuple[HistoryEntry, ...] = ()
     totals: Mapping[str, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Names of all keys and channels in Redis. User ids appear in them only as hashes."""
+"""Names of all keys and channels in Redis. They contain user ids only as hashes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHANGES = f"{PREFIX}:changes:1"
 
 
 def flags(source: str) -> str:
-    """Returns the key for the last good flags document of a source; hashed, as the source's address may contain a secret."""
+    """Returns the key of the last valid flags document. `source` is hashed, since an address may contain a secret."""
     return f"{PREFIX}:flags:1:{hashlib.sha256(source.encode('utf-8', 'surrogatepass')).hexdigest()[:22]}"
 
 
@@ -44,7 +44,7 @@ def user_hash(user: str | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SessionKeys:
-    """The Redis keys of one session and user. Braces put them in one cluster slot."""
+    """Redis keys of one session and user. The braces in them put all keys into one cluster slot."""
 
     session: str
     user: str | None
@@ -63,7 +63,7 @@ class SessionKeys:
 
     @property
     def results(self) -> str:
-        """The key of the list of full results whose answers were shortened."""
+        """Key of the list of full results of shortened answers."""
         return f"{self.base}:whole"
 
     def all(self) -> tuple[str, ...]:
@@ -77,12 +77,12 @@ def sessionless_turn(user: str, turn: str) -> tuple[str, str]:
 
 
 def owner(session: str, user: str | None) -> str:
-    """Returns 26 hex digits (104 bits) that identify a session and its user to the listeners."""
+    """Returns 26 hex digits (104 bits) that identify a session and its user to subscribers."""
     return hashlib.sha256(f"{session}:{user_hash(user)}".encode("utf-8", "surrogatepass")).hexdigest()[:26]
 
 
 def caller(user: str | None, session: str | None) -> str | None:
-    """Returns the identity that this process's own rate limits count: the user, else the session, else None."""
+    """Returns the key of this process's rate limits for a caller: by user, else by session; None without both."""
     if user is not None:
         return f"user:{user_hash(user)}"
     return f"session:{session}" if session else None
@@ -93,17 +93,17 @@ def limit(user: str) -> str:
 
 
 def preferences(user: str) -> str:
-    """Returns the key of the copy of a customer's stated preferences."""
+    """Returns the key of Redis's copy of a customer's stated preferences."""
     return f"{PREFIX}:preferences:{{{user_hash(user)}}}"
 
 
 def cached_result(tool: str, form: str, digest: str) -> str:
-    """Returns the key of a cached result. `form` hashes the shape of the tool's results: other versions use other keys."""
+    """Returns the key of a cached result. `form` hashes the shape of the tool's results: other shapes have other keys."""
     return f"{PREFIX}:cache:1-{form}:{tool}:{digest}"
 
 
 def snapshot(name: str, form: str) -> str:
-    """Returns the key of a snapshot. `form` hashes its shape: versions with another shape use other keys."""
+    """Returns the key of a snapshot. `form` hashes the snapshot's shape: other shapes have other keys."""
     return f"{PREFIX}:snapshot:1-{form}:{name}"
 
 

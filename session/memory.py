@@ -1,7 +1,8 @@
-"""The session memory in Redis, in at most two round trips a call: `begin` before the work, `end` after it.
+"""Session memory in Redis, with at most two round trips a call: `begin` before the work, `end` after it.
 
-It never stops a call. While Redis is slow, failing or absent, `BeginResult.degraded` is True, turns and rate limits are kept
-in this process, and writes are dropped."""
+The memory never stops a call. While Redis is slow, failing or absent, `BeginResult.degraded` is True, turns and rate limits
+are kept in this process, the conversation's state is written later, and other writes are dropped.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +43,7 @@ Group = tuple[str, int, Mapping[str, str]]
 
 
 def state_arguments(groups: Iterable[Group]) -> list[Argument]:
-    """Flattens groups to the arguments that state.lua takes."""
+    """Flattens groups of session state to the arguments that state.lua takes."""
     arguments: list[Argument] = []
     for name, at_ms, fields in groups:
         arguments += (name, at_ms, len(fields), *(each for pair in fields.items() for each in pair))
@@ -50,8 +51,6 @@ def state_arguments(groups: Iterable[Group]) -> list[Argument]:
 
 
 class SessionMemory:
-    """Everything that calls store in Redis or read from it."""
-
     def __init__(
         self,
         redis: KeyValue,
@@ -71,7 +70,7 @@ class SessionMemory:
         self._scripts = {name: Script.load(name) for name in names}
 
     async def begin(self, request: BeginRequest) -> BeginResult:
-        """Makes a call's first round trip. Never raises because of Redis."""
+        """Makes a call's first round trip. If Redis fails, returns a degraded result and does not raise."""
         asked_at = self._clock()
         self._turns.shadows.enter(request.turn)
         return self.recent.fill(request, await self._ask(request), asked_at)
@@ -101,7 +100,7 @@ class SessionMemory:
         return begun
 
     def _questions(self, request: BeginRequest, late: Sequence[Argument]) -> dict[str, Step]:
-        """Returns the steps of the first round trip by name. `late` is session state that Redis does not have yet."""
+        """Returns the first round trip's commands by name. `late`: state.lua's arguments for state that Redis lacks."""
         questions: dict[str, Step] = {}
         if shared := request.shared_turn:
             questions["turn"] = self._ask_turn(request, shared, late)
@@ -133,8 +132,8 @@ class SessionMemory:
         )
 
     def _read_answers(self, request: BeginRequest, sent: float, answers: Mapping[str, Reply]) -> BeginResult:
-        """Parses the answers of the first round trip. `sent` is in monotonic seconds. Raises TypeError, ValueError,
-        LookupError or AttributeError for answers that are not the scripts'."""
+        """Parses the answers of the first round trip. `sent`: when it was sent, in monotonic seconds. Raises TypeError,
+        ValueError, LookupError or AttributeError for answers that the scripts do not give."""
         answer, turn = answers.get("turn"), self._turns.unshared(request.turn)
         retry_after_ms = max(int(answers.get("limit") or 0), int(answer[0]) if answer is not None else 0)
         if retry_after_ms:  # rate limited: starts no turn
@@ -163,7 +162,7 @@ class SessionMemory:
         )
 
     def _begin_alone(self, request: BeginRequest, *, degraded: bool) -> BeginResult:
-        """Begins a call without Redis; `degraded` if it failed, False if nothing had to be asked."""
+        """Begins a call without Redis. `degraded`: True if Redis failed, False if there was nothing to ask."""
         self._behind |= degraded
         caller = keys.caller(request.user, request.session) if degraded and self._rate and request.limited else None
         retry_after_ms = self._local_limits.wait_ms(caller) if caller else 0
@@ -172,7 +171,7 @@ class SessionMemory:
         return BeginResult(request, turn, retry_after_ms, degraded=degraded)
 
     async def _take_back(self, request: BeginRequest, answers: dict[str, Reply]) -> None:
-        """Undoes the turn and the claim that a rate-limited call's first round trip started."""
+        """Undoes the turn and the claim that the first round trip of a rate-limited call started."""
         steps: list[Step] = []
         shared = request.shared_turn
         if shared and answers["turn"] and not answers["turn"][0]:
@@ -182,7 +181,7 @@ class SessionMemory:
         await self.end(steps)
 
     async def end(self, steps: Sequence[Step], seconds: float | None = None, span: Span | None = None) -> bool:
-        """Makes a call's second round trip, of at most `seconds` and `TRIP_SECONDS`. False if Redis did not confirm it."""
+        """Makes a call's second round trip, of at most `seconds` and `TRIP_SECONDS`; returns whether Redis confirmed it."""
         if not steps:
             return True
         try:
@@ -193,8 +192,7 @@ class SessionMemory:
         return True
 
     async def add_refused(self, session: str, user: str | None, entry: HistoryEntry) -> bool:
-        """Adds a refused call to the session's history; no call waits for it. True if the session has listeners. Raises
-        `MemoryUnavailable`."""
+        """Adds a refused call to the history; returns whether the session has subscribers. Raises `MemoryUnavailable`."""
         listened = Command(("HGET", SessionKeys(session, user).base, "listened"))
         _, reply = await self.trip([self.record(session, user, entry, None), listened], TRIP_SECONDS)
         return bool(reply)
@@ -208,8 +206,8 @@ class SessionMemory:
         shared: Mapping[str, str] | None = None,
         whole: bytes = b"",
     ) -> Step:
-        """Returns the step that records a finished call. `shared` has the changed shared values, "" to clear one; `whole` is
-        the packed full result of a shortened answer, stored under the id `entry.result`."""
+        """Returns the Redis command that records a finished call. `shared`: changed values that tools share, "" to clear a
+        value. `whole`: compressed full result of a shortened answer, stored under the id `entry.result`."""
         own, at_ms = SessionKeys(session, user), self._redis_ms(self._clock())
         groups = by_groups({**(shown.fields if shown else {}), **(shared or {})})
         numbers = (int(entry.succeeded), int(entry.cache_hit), entry.latency_ms, entry.tokens)
@@ -219,7 +217,7 @@ class SessionMemory:
         return self._evaluation("record", (own.base, own.history, own.results), arguments)
 
     async def run(self) -> NoReturn:
-        """Writes state that Redis has missed once it answers again, so that other processes see it. Never returns."""
+        """Writes state that Redis has missed, once Redis answers again. Never returns."""
         await run_periodically("state that Redis did not take", self._catch_up)
 
     async def _catch_up(self) -> float:
@@ -242,28 +240,28 @@ class SessionMemory:
         return Evaluation(self._scripts[script], names, arguments)
 
     def spend(self, request: BeginRequest, tokens: int) -> list[Step]:
-        """Counts a call's tokens in this process's turn; the returned step (if the turn is shared) counts them in Redis."""
+        """Counts a call's tokens in this process. Returns the command that counts them in Redis, if the turn is shared."""
         self._turns.shadows.spend(request.turn.key, tokens)
         shared = request.shared_turn
         return [self._evaluation("spend", (shared[1],), (request.turn.name.field, tokens))] if shared else []
 
     def pause(self, request: BeginRequest) -> list[Step]:
-        """Returns the step that tells Redis of a call's end; none if the turn's clock runs between calls too."""
+        """Returns the command that tells Redis of a call's end; none if the turn's clock runs between calls too."""
         shared = request.shared_turn if self._turns.counts_calls else None
         return [self._evaluation("pause", (shared[1],), (request.turn.name.field,))] if shared else []
 
     def leave(self, request: BeginRequest) -> None:
-        """Notes in this process that a call has ended."""
         self._turns.shadows.leave(request.turn.key)
 
     def settle(self, claim: ClaimRequest, result: bytes | None, in_place_of: bytes | None = None) -> Step:
-        """Returns the step that records a claimed key's result (None releases it). `in_place_of`: an unreadable record."""
+        """Returns the command that records the result of a claimed idempotency key, or releases the key if `result` is None.
+        `in_place_of`: unreadable record to replace."""
         found = hashlib.sha1(in_place_of, usedforsecurity=False).hexdigest() if in_place_of is not None else ""
         arguments = (claim.claimant, IDEMPOTENCY_TTL_MS, result or b"", found, claim.arguments)
         return self._evaluation("settle", (claim.record,), arguments)
 
     async def forget(self, session: str, user: str | None) -> bool:
-        """Removes everything remembered of a user's session; True if there was anything. Raises `MemoryUnavailable`."""
+        """Removes all state of a user's session; returns whether there was any. Raises `MemoryUnavailable`."""
         self.recent.forget(session, user)
         step = self._evaluation("forget", SessionKeys(session, user).all(), (SESSION_TTL_MS,))
         (removed,) = await self.trip([step])
@@ -282,13 +280,13 @@ class SessionMemory:
             raise MemoryUnavailable("what is kept of the session cannot be read") from error
 
     async def whole(self, session: str, user: str | None, name: str) -> bytes | None:
-        """Returns the packed full result of this id, or None. Raises `MemoryUnavailable`."""
+        """Returns the compressed full result with the id `name`, or None. Raises `MemoryUnavailable`."""
         (kept,) = await self.trip([Command(("LRANGE", SessionKeys(session, user).results, 0, -1))])
         prefix = name.encode("utf-8", "replace") + b" "
         return next((each.removeprefix(prefix) for each in kept if each.startswith(prefix)), None)
 
     async def mark_listened_to(self, session: str, user: str | None) -> None:
-        """Marks the session as having listeners, for its calls in every process. Raises `MemoryUnavailable`."""
+        """Marks the session as having subscribers, for calls in every process. Raises `MemoryUnavailable`."""
         base = SessionKeys(session, user).base
         await self.trip([Command(("HSET", base, "listened", 1)), Command(("PEXPIRE", base, SESSION_TTL_MS))])
 
@@ -301,8 +299,7 @@ class SessionMemory:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """One user's session, for reading it back. `last` is the titles shown last as known to this call; `alone` is True if
-    only this process's copy had them, not Redis."""
+    """Read access to a user's session. `last`: titles shown last, as known to this call. `alone`: Redis lacks them."""
 
     memory: SessionMemory
     session: str
@@ -311,7 +308,7 @@ class Conversation:
     alone: bool = False
 
     async def recall(self) -> Recollection:
-        """Reads the session from Redis. If that fails: only the titles shown last, and `known` False."""
+        """Reads the session from Redis. If that fails, returns only the titles shown last, with `known` False."""
         try:
             past = await self.memory.recall(self.session, self.user)
         except MemoryUnavailable:
@@ -322,7 +319,7 @@ class Conversation:
         return past
 
     async def whole_result(self, name: str) -> bytes | None:
-        """Returns the JSON of the full result of this id, or None. Raises `MemoryUnavailable`."""
+        """Returns the JSON of the full result with this id; None if missing or unreadable. Raises `MemoryUnavailable`."""
         packed = await self.memory.whole(self.session, self.user, name)
         return None if packed is None else unpack(packed)
 
@@ -334,8 +331,7 @@ LARGEST_BYTES = 16 * LARGEST_PACKED
 
 
 class Snapshots:
-    """Compressed values that processes save in Redis for one another, so that a new process has data to start with while a
-    backend is down. For background work: no call waits for one."""
+    """Compressed values by which processes, through Redis, give a new process data while a backend is down."""
 
     def __init__(self, memory: SessionMemory) -> None:
         self._memory = memory
@@ -346,7 +342,7 @@ class Snapshots:
         return stored if isinstance(stored, bytes) else None
 
     async def save(self, key: str, packed: bytes, seconds: int) -> bool:
-        """Stores a compressed value for `seconds`; False if it is too large, expired, or Redis failed."""
+        """Stores a value for `seconds`. Returns False if it is too large, `seconds` is not positive, or Redis failed."""
         if len(packed) > LARGEST_PACKED or seconds <= 0:
             return False
         try:
@@ -361,7 +357,7 @@ def pack(content: bytes) -> bytes:
 
 
 def unpack(packed: bytes) -> bytes | None:
-    """Decompresses; None for bytes that `pack` did not make or whose content exceeds `LARGEST_BYTES`."""
+    """Decompresses `packed`; returns None if `pack` did not make it, or the content exceeds `LARGEST_BYTES`."""
     unpacking = zlib.decompressobj()
     try:
         content = unpacking.decompress(packed, LARGEST_BYTES)

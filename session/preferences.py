@@ -1,7 +1,8 @@
-"""Stated preferences: what customers ask to be remembered, in their own words, such as "I don't like gore".
+"""Stated preferences: statements that customers ask the store to remember, such as "I don't like gore".
 
-They are personal data of signed-in customers and outlive conversations. Each expires a year after it was last stated, or
-when the customer revokes it."""
+Preferences are personal data of signed-in customers, and outlive conversations. Each is kept for a year after it was last
+stated, or until the customer revokes it.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """A preference: the customer's words and the day (UTC, as `2026-11-23`) on which it was last stated."""
+    """Stated preference. `text`: the customer's words. `at`: day (UTC, as `2026-11-23`) on which it was last stated."""
 
     text: str
     at: str
@@ -50,18 +51,15 @@ class Preference:
 
     @property
     def last_day(self) -> date:
-        """The last day on which the preference applies."""
         return date.fromisoformat(self.at) + timedelta(days=KEPT_DAYS)
 
 
 def still_kept(preferences: Iterable[Preference], moment: datetime) -> tuple[Preference, ...]:
-    """Returns the preferences that have not expired at `moment`."""
     today = moment.astimezone(UTC).date()
     return tuple(each for each in preferences if each.last_day >= today)
 
 
 def encode(preferences: Sequence[Preference]) -> bytes:
-    """Serializes the preferences for the copy in Redis: JSON pairs of text and day."""
     return json.dumps([(each.text, each.at) for each in preferences], ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -77,20 +75,20 @@ def decode(copy: object) -> tuple[Preference, ...] | None:
 
 @dataclass(frozen=True, slots=True)
 class StoredPreferences:
-    """A customer's stored preferences, the oldest first, and their revision; the revision is None if nothing is stored."""
+    """A customer's stored preferences, oldest first, and their revision, which is None if nothing is stored."""
 
     preferences: tuple[Preference, ...] = ()
     revision: str | None = None
 
 
 class PreferenceStore(Protocol):
-    """The store of preferences. Each method answers by the deadline or raises its backend's failure, named "profile"."""
+    """Store of preferences. Each method answers by the deadline, or raises a failure of the dependency "profile"."""
 
     async def stated(self, user: str, deadline: Deadline) -> StoredPreferences:
         """Reads the customer's preferences with a consistent read."""
         ...
 
     async def keep(self, user: str, kept: StoredPreferences, in_place_of: str | None, deadline: Deadline) -> bool:
-        """Replaces the preferences if the stored revision is still `in_place_of`; with none left, removes the record. False,
-        without a change, if another write has changed the revision."""
+        """Replaces the preferences if the stored revision is still `in_place_of`; if `kept` has none, removes the record.
+        Returns False, without a change, if another write has changed the revision."""
         ...

@@ -1,7 +1,8 @@
-"""Long-term profiles: the searches and viewed titles of signed-in customers. Purchases are read from their orders.
+"""Long-term profiles: the searches and viewed titles of signed-in customers. Purchases are read from orders instead.
 
-They are personal data, stored under a hash of the user. Each event expires after `KEPT_DAYS`; `forget` removes all at
-once."""
+Profiles are personal data, stored under a hash of the user. Each event expires after `KEPT_DAYS`; `forget` removes a whole
+profile at once.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 
 
 class EventKind(StrEnum):
-    """The kind of an event. The event's subject is a search's words or a viewed title's id."""
+    """Kind of an event. The event's subject is the words of a search, or the id of a viewed title."""
 
     SEARCHED = "searched"
     VIEWED = "viewed"
@@ -46,7 +47,7 @@ class Event:
 
     @classmethod
     def make_event(cls, kind: EventKind, subject: str, moment: datetime) -> Event:
-        """Makes an event, its subject cut to `LONGEST_SUBJECT` characters."""
+        """Makes an event, with its subject cut to `LONGEST_SUBJECT` characters."""
         return cls(kind, subject[:LONGEST_SUBJECT], format_moment(moment))
 
     def days_old(self, now: datetime) -> float:
@@ -55,7 +56,7 @@ class Event:
 
 
 def format_moment(moment: datetime) -> str:
-    """Formats a time as events store it."""
+    """Formats a time as events store it: UTC with milliseconds, such as `2026-11-02T09:30:00.000Z`."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -80,15 +81,14 @@ def latest(events: Iterable[Event]) -> tuple[Event, ...]:
 
 
 def sort_key(event: Event) -> tuple[str, str, str]:
-    """Returns the sort key of an event: its time, then kind and subject for ties."""
     return event.at, event.kind, event.subject
 
 
 class ProfileStore(Protocol):
-    """The store of profiles. Each method answers by the deadline or raises its backend's failure, named "profile"."""
+    """Store of profiles. Each method answers by the deadline, or raises a failure of the dependency "profile"."""
 
     async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
-        """Adds events to their users' profiles, equal events only once. After a failure some may have been added."""
+        """Adds events to their users' profiles, equal events once. After a failure, some events may have been added."""
         ...
 
     async def recall(self, user: str, deadline: Deadline) -> Profile:
@@ -96,5 +96,5 @@ class ProfileStore(Protocol):
         ...
 
     async def forget(self, user: str, deadline: Deadline) -> None:
-        """Removes the user's profile. Idempotent; after a failure a part may have been removed."""
+        """Removes the user's profile. Idempotent; after a failure, a part of the profile may have been removed."""
         ...

@@ -1,7 +1,8 @@
-"""This process's copy of the conversations' state: used while Redis is away, and written to Redis afterwards.
+"""This process's copy of the conversations' state, which is used while Redis is away and written to Redis afterwards.
 
 The later of two writes wins, by Redis's clock. State that Redis has missed is written with the conversation's next call, or
-as soon as Redis answers again."""
+as soon as Redis answers again.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ SECONDS = 30 * 60.0
 
 @dataclass(slots=True)
 class StateWrite:
-    """A group of `STATE` as a call has set it. `written_at` is when Redis took it, or None. Times in monotonic seconds."""
+    """Fields of one group (a key of `STATE`) as a call has set them. Times are in monotonic seconds; `written_at` is None
+    until Redis has the fields."""
 
     group: str
     fields: Mapping[str, str]
@@ -37,15 +39,13 @@ class StateWrite:
 
 
 class RecentState:
-    """The state of the most recently used conversations, and the most recently used result sets."""
-
     def __init__(self, clock: Clock = time.monotonic) -> None:
         self._clock = clock
         self.writes: Lru[tuple[str, str | None], dict[str, StateWrite]] = Lru(CAPACITY, MOST_BYTES, _size_of_groups)
         self._sets: Lru[str, tuple[str, ...]] = Lru(CAPACITY, MOST_BYTES, _size_of_texts)
 
     def keep(self, request: BeginRequest, last: LastShown | None, shared: Mapping[str, str]) -> list[StateWrite]:
-        """Records the titles that a call shows and its changed shared values, as not yet written to Redis."""
+        """Records the titles that a call shows, and its changes to shared values, as not yet written to Redis."""
         groups = by_groups({**(last.fields if last else {}), **shared})
         return [self._put(request, group, fields) for group, fields in groups.items() if request.session is not None]
 
@@ -53,26 +53,22 @@ class RecentState:
         self._sets.put(key, title_ids)
 
     def mark_written(self, left: Iterable[StateWrite]) -> None:
-        """Marks state as written to Redis now."""
         for each in left:
             each.written_at = self._clock()
 
     def list_unwritten(self, session: str | None, user: str | None) -> list[StateWrite]:
-        """Returns the conversation's state that Redis has not accepted yet."""
         known = self.writes.peek((session, user)) if session is not None else None
         return [each for each in (known or {}).values() if each.written_at is None and self._is_fresh(each)]
 
     def list_owners_behind(self) -> list[tuple[str, str | None]]:
-        """Returns the (session, user) pairs with state that Redis has not accepted yet."""
         return [owner for owner in self.writes if self.list_unwritten(*owner)]
 
     def forget(self, session: str, user: str | None) -> None:
         self.writes.pop((session, user))
 
     def fill(self, request: BeginRequest, begun: BeginResult, asked_at: float = math.inf) -> BeginResult:
-        """Completes `begun` with this process's state where Redis returned none, and records the state that Redis did
-        return. `asked_at` is when Redis was asked, in monotonic seconds: state written before that time and missing from the
-        answer has been lost by Redis."""
+        """Completes `begun` with this process's state where Redis returned none, and records the state that Redis returned.
+        `asked_at`: when Redis was asked, in monotonic seconds; older state that Redis did not return is lost there."""
         if request.result_set is not None and begun.result_set is None:
             begun = replace(begun, result_set=self._sets.use(request.result_set))
         if request.session is None or begun.retry_after_ms:
@@ -124,7 +120,7 @@ class RecentState:
 
 
 def is_over(left: StateWrite, begun: BeginResult, asked_at: float) -> bool:
-    """True if any process ended the session after this write. `asked_at` is when Redis was asked, in monotonic seconds."""
+    """True if any process ended the session after this write. `asked_at`: when Redis was asked, in monotonic seconds."""
     ended, clock_ms = begun.stored_fields.get(b"ended"), begun.clock_ms
     return ended is not None and clock_ms is not None and clock_ms - (asked_at - left.made_at) * 1000 < int(ended)
 

@@ -1,8 +1,9 @@
-"""A customer's stated preferences: stored in the profile store, with a copy in Redis that a call's first round trip reads.
+"""Customers' stated preferences: stored in the profile store, with a copy in Redis that a call's first round trip reads.
 
-The store is authoritative. A change replaces the copy by a marker, writes the store, then replaces its own marker by the new
-copy; a reader stores a copy only if Redis has neither. Other processes therefore see a change at their next call, or, if
-Redis failed during the change, once the old copy has expired (half an hour)."""
+The store is authoritative. A change replaces the copy with a marker, writes the store, then replaces its own marker with the
+new copy. A reader stores a copy only if Redis has neither copy nor marker. So other processes see a change at their next
+call, or, if Redis failed during the change, once the old copy has expired (half an hour).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ Change = Callable[[Preferences], Awaitable[Preferences]]
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A completed change. `no_stale_copy` is True if Redis holds no old copy, so it applies in all processes at once."""
+    """A completed change. `no_stale_copy`: Redis holds no old copy, so the change applies in all processes at once."""
 
     before: Preferences
     after: Preferences
@@ -40,8 +41,6 @@ class Changed:
 
 
 class StatedPreferences:
-    """Reads and changes stated preferences."""
-
     def __init__(self, store: PreferenceStore, memory: SessionMemory, now: Now = utc_now) -> None:
         self._store = store
         self._memory = memory
@@ -49,20 +48,19 @@ class StatedPreferences:
         self._replace = Script.load("replace")
 
     async def read(self, user: str, deadline: Deadline) -> Preferences:
-        """Reads the unexpired preferences from the store, the oldest first. Raises the store's failures."""
+        """Reads the unexpired preferences from the store, oldest first. Raises the store's failures."""
         return self.current((await self._store.stated(user, deadline)).preferences)
 
     def current(self, preferences: Preferences) -> Preferences:
-        """Returns the preferences that have not expired."""
         return still_kept(preferences, self._now())
 
     def copy(self, user: str, preferences: Preferences) -> Step:
-        """Returns the step that stores a copy (also of no preferences) if Redis has none yet."""
+        """Returns the command that stores a copy, also of no preferences, unless Redis has a copy or a marker."""
         return Command(("SET", keys.preferences(user), encode(preferences), "NX", "EX", COPY_SECONDS))
 
     async def change(self, user: str, change: Change, deadline: Deadline) -> Changed | None:
-        """Applies a change and returns it once the store has confirmed; None if other changes won `ATTEMPTS` times. Raises
-        the store's failures, after which the change may have been stored."""
+        """Applies `change` and returns the preferences before and after, once the store has confirmed them; None if other
+        changes won `ATTEMPTS` times. Raises the store's failures, after which the change may have been stored."""
         mark = f"changing:{uuid.uuid4().hex}"
         gone = await self._trip(Command(("SET", keys.preferences(user), mark, "EX", MARK_SECONDS)))
         for _ in range(ATTEMPTS):

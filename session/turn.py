@@ -1,4 +1,4 @@
-"""A turn: an agent's work on one user message, with a budget of time and tokens that calls can only shorten."""
+"""A turn: an agent's work on one user message, with a budget of time and tokens that calls can only reduce."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ FLOOR_TOKENS = 200
 
 @dataclass(frozen=True, slots=True)
 class TokenBudget:
-    """A turn's token budget; `spent` counts the answers before this call began. Parallel calls do not see one another's
-    tokens: together they may exceed the total by what each was allowed."""
+    """Token budget of a turn. `spent`: tokens of the answers before this call began. Parallel calls do not see one another's
+    tokens, so together they may exceed the total by what each was allowed."""
 
     total: int
     spent: int = 0
@@ -33,7 +33,7 @@ class TokenBudget:
         return self.remaining < LEAST_TOKENS
 
     def allowance(self, most: int, expected_calls: int) -> int:
-        """Returns the tokens that one call may use: an equal share of the rest, at least `FLOOR_TOKENS`, at most `most`."""
+        """Returns one call's tokens: a share of the remaining tokens, at least `FLOOR_TOKENS`, at most `most`."""
         share = max(FLOOR_TOKENS, self.remaining // max(1, expected_calls))
         return min(most, share, self.remaining)
 
@@ -42,8 +42,8 @@ class TokenBudget:
 
 
 def open_token_budget(configured: int, stated: int | None, known: TokenBudget | None = None) -> TokenBudget | None:
-    """Returns a call's view of the turn's token budget: `known`, else `configured` (0 for none), reduced to the `stated`
-    tokens that the caller says are left. None if tokens are not counted."""
+    """Returns a call's view of the turn's token budget: `known`, else `configured` tokens (0 for no budget), reduced to
+    `stated`, the tokens that the caller says are left. None if tokens are not counted."""
     budget = known or (TokenBudget(configured) if configured else None)
     if stated is None:
         return budget
@@ -52,7 +52,7 @@ def open_token_budget(configured: int, stated: int | None, known: TokenBudget | 
 
 
 def merge_token_budgets(one: TokenBudget | None, other: TokenBudget | None) -> TokenBudget | None:
-    """Combines two views of a budget: the smaller total and the larger amount spent."""
+    """Combines two views of a budget: the smaller total and the larger amount spent. None is ignored."""
     if one is None or other is None:
         return one or other
     return TokenBudget(min(one.total, other.total), max(one.spent, other.spent))
@@ -73,7 +73,7 @@ LEASE_MS = 100
 
 
 class TurnClock(StrEnum):
-    """The time that counts against a turn's budget: all elapsed time (wall), or only the time inside calls (tools)."""
+    """Time that counts against a turn's budget: all elapsed time (WALL), or only the time inside calls (TOOLS)."""
 
     WALL = "wall"
     TOOLS = "tools"
@@ -89,7 +89,7 @@ class TurnKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TurnName:
-    """The name of a call's turn. Only a named turn can be exhausted; others, when used up, are replaced by a new one."""
+    """Name of a call's turn. Only a named turn can be exhausted; an unnamed turn that is used up is replaced."""
 
     kind: TurnKind
     value: str
@@ -104,7 +104,7 @@ class TurnName:
 
     @property
     def pause_ms(self) -> int:
-        """With the clock `TOOLS`: the longest pause between calls of one turn."""
+        """Longest pause between calls of one turn, with the clock `TOOLS`."""
         return FORGET_MS if self.is_named else PAUSE_MS
 
 
@@ -113,8 +113,8 @@ IMPLICIT = TurnName(TurnKind.IMPLICIT, "implicit")
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A turn of `total_ms` that ends at `ends`, the last `RESERVE_MS` being the agent's. `exhausted` is computed once, when
-    a call begins. `tokens` is None if they are not counted."""
+    """Turn of `total_ms` that ends at `ends`; its last `RESERVE_MS` are reserved for the agent. `exhausted` is computed
+    once, when a call begins. `tokens` is None if tokens are not counted."""
 
     name: TurnName
     total_ms: int
@@ -135,12 +135,11 @@ class Turn:
         return max(0, int(self.ends.remaining() * 1000) - RESERVE_MS)
 
     def may_start(self) -> bool:
-        """True if the turn has enough time left to start a call."""
         return self.remaining_ms() > FLOOR_MS
 
     def allowance_ms(self, tool_timeout_ms: int, expected_calls: int) -> int:
-        """Returns the ms that one call may take: an equal share of the rest, at least `FLOOR_MS`, at most the tool's timeout
-        and what is left less `LADDER_MS`."""
+        """Returns the ms that one call may take: an equal share of the remaining time, at least `FLOOR_MS`, at most the
+        tool's timeout and the remaining time less `LADDER_MS`."""
         remaining = self.remaining_ms()
         share = max(FLOOR_MS, remaining // max(1, expected_calls))
         return max(0, min(tool_timeout_ms, share, remaining - LADDER_MS))
@@ -148,8 +147,8 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class TurnRequest:
-    """A call's data for its turn. `arrived` is in monotonic seconds; `stated_ms` and `stated_tokens` are what the caller
-    says is left; `longest_ms` is the tool's timeout."""
+    """A call's data about its turn. `arrived`: when the call arrived, in monotonic seconds. `stated_ms`, `stated_tokens`:
+    time and tokens that the caller says are left. `longest_ms`: the tool's timeout."""
 
     key: str
     name: TurnName
@@ -161,8 +160,8 @@ class TurnRequest:
 
 @dataclass(frozen=True, slots=True)
 class LocalTurn:
-    """This process's copy of a turn: when first seen, and the earliest end ever computed, in monotonic seconds. `ahead_ms`
-    is Redis's clock minus this one at Redis's first answer about the turn; None before."""
+    """This process's copy of a turn. `first_seen`, and `ends`, the earliest end ever computed, are in monotonic seconds.
+    `ahead_ms`: Redis's clock minus this process's, at Redis's first answer about the turn; None before."""
 
     first_seen: float
     ends: float
@@ -173,7 +172,8 @@ class LocalTurn:
 
 @dataclass(slots=True)
 class _Activity:
-    """A turn's calls in this process: how many run, when the last one ended, and the counted seconds between calls."""
+    """A turn's calls in this process. `calls`: number of running calls. `idle_since`: when the last call ended. `between`:
+    seconds between calls that counted against the budget."""
 
     calls: int = 0
     idle_since: float = 0.0
@@ -181,8 +181,8 @@ class _Activity:
 
 
 class LocalTurns:
-    """This process's copies of its turns. A Redis that is lost, fails over or changes its clock can only shorten a turn.
-    Holds at most `capacity` turns, each until `FORGET_MS` after its end."""
+    """This process's copies of turns, by which a Redis that is lost, fails over or changes its clock can only shorten a
+    turn. Holds at most `capacity` turns, each until `FORGET_MS` after its end."""
 
     def __init__(self, clock: Clock = time.monotonic, capacity: int = 20_000, counts: TurnClock = TurnClock.WALL) -> None:
         self._clock = clock
@@ -194,7 +194,7 @@ class LocalTurns:
         return max(len(self._shadows), len(self._activities))
 
     def enter(self, request: TurnRequest) -> None:
-        """Records a call's begin. With the clock `TOOLS`, the pause before it is not counted and moves the turn's end."""
+        """Records the start of a call. With the clock `TOOLS`, the pause before the call postpones the turn's end."""
         activity, shadow = self._activities.use(request.key), self._shadows.peek(request.key)
         if activity is None or shadow is None:
             under_way = activity.calls if activity else 0
@@ -211,7 +211,6 @@ class LocalTurns:
             self._shadows.put(request.key, later)
 
     def leave(self, key: str) -> None:
-        """Records the end of a call that `enter` recorded."""
         activity = self._activities.use(key)
         if activity is not None and activity.calls:
             activity.calls -= 1
@@ -220,12 +219,11 @@ class LocalTurns:
                 self._activities.pop(key)
 
     def renew(self, key: str) -> None:
-        """Resets the counted time between calls, for a new turn under this key."""
+        """Resets the counted time between calls, since a new turn begins under this key."""
         if activity := self._activities.peek(key):
             activity.between = 0.0
 
     def between_ms(self, key: str) -> int:
-        """Returns the counted ms between the turn's calls."""
         activity = self._activities.peek(key)
         return round(activity.between * 1000) if activity else 0
 
@@ -253,13 +251,12 @@ class LocalTurns:
                 self._activities.pop(first)
 
     def spend(self, key: str, tokens: int) -> None:
-        """Counts a call's tokens if the turn counts tokens."""
         shadow = self._shadows.peek(key)
         if shadow is not None and shadow.tokens is not None:
             self._shadows.put(key, replace(shadow, tokens=shadow.tokens.spend(tokens)))
 
     def latest_end(self) -> float:
-        """Returns the latest end of all turns, in monotonic seconds; a draining server waits for it."""
+        """Returns the latest end of all turns, in monotonic seconds; a draining server waits until then."""
         return max((shadow.ends for shadow in self._shadows.values()), default=0.0)
 
 
@@ -269,7 +266,7 @@ STEP_MS = 250
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """Redis's view of a turn; `clock_ms` is Redis's clock."""
+    """Redis's answer about a turn. `renewed`: Redis began a new turn under this name. `clock_ms`: Redis's clock."""
 
     elapsed_ms: int
     total_ms: int
@@ -279,12 +276,12 @@ class Confirmation:
 
 
 class TurnArithmetic:
-    """Combines Redis's view of a turn with this process's own; the shorter one counts."""
+    """Combines Redis's view of a turn with this process's own view; the earlier end and the smaller budget count."""
 
     def __init__(
         self, budget_ms: int, shadows: LocalTurns, clock: Clock = time.monotonic, *, budget_tokens: int = 0
     ) -> None:
-        """Takes the configured budgets; `budget_tokens` is for turns that state none, and 0 means not counted."""
+        """Takes the configured budgets, which callers can only reduce. `budget_tokens`: 0 for no limit of our own."""
         self.budget_ms = budget_ms
         self.budget_tokens = budget_tokens
         self.shadows = shadows
@@ -292,23 +289,21 @@ class TurnArithmetic:
 
     @property
     def counts_calls(self) -> bool:
-        """True if only the time inside calls counts (`TurnClock.TOOLS`)."""
         return self.shadows.counts is TurnClock.TOOLS
 
     def ages_ms(self, request: TurnRequest, sent: float) -> tuple[int, int]:
-        """Returns the ages of the turn and of the call in ms at the time `sent` of the begin script."""
+        """Returns the ages of the turn and of the call, in ms, at the time when the begin script is sent."""
         call_age = max(0.0, sent - request.arrived)
         shadow = self.shadows.live(request.key, request.name)
         turn_age = max(call_age, sent - shadow.first_seen) if shadow else call_age
         return round(turn_age * 1000), round(call_age * 1000)
 
     def is_known_exhausted(self, request: TurnRequest) -> bool:
-        """True if this process knows that the named turn is used up."""
         shadow = self.shadows.live(request.key, request.name) if request.name.is_named else None
         return shadow is not None and (shadow.ends - self._clock()) * 1000 <= RESERVE_MS + FLOOR_MS
 
     def confirm(self, request: TurnRequest, sent: float, said: Confirmation) -> Turn:
-        """Returns the turn as Redis answered, counted from the time `sent` of the script."""
+        """Returns the turn as Redis confirmed it, counted from the time when the script was sent."""
         if said.renewed:
             self.shadows.renew(request.key)
         shadow = None if said.renewed else self.shadows.live(request.key, request.name)
@@ -323,12 +318,11 @@ class TurnArithmetic:
         return self._renewed_if_used_up(request, turn)
 
     def without_redis(self, request: TurnRequest, now: float) -> Turn:
-        """Returns the turn as known without Redis."""
         shadow = self.shadows.live(request.key, request.name)
         return self._renewed_if_used_up(request, self._start_turn(request, shadow, now))
 
     def _renewed_if_used_up(self, request: TurnRequest, turn: Turn) -> Turn:
-        """Returns the turn, or a new one if it is unnamed and used up: the round trip itself may have used the rest."""
+        """Returns the turn, or a new turn if it is unnamed and used up, perhaps by the round trip itself."""
         if request.name.is_named or not turn.exhausted:
             return turn
         self.shadows.renew(request.key)
@@ -344,7 +338,7 @@ class TurnArithmetic:
         return self._settle(request, shadow, first_seen, first_seen + total_ms / 1000, total_ms, tokens)
 
     def unshared(self, request: TurnRequest) -> Turn:
-        """Returns a turn of this call alone, which is not kept: for calls without a shared turn and refused calls."""
+        """Returns a turn of this call alone, which is not kept. It serves calls without a shared turn, and refused calls."""
         total_ms = self.budget_ms if request.stated_ms is None else min(self.budget_ms, request.stated_ms)
         tokens = open_token_budget(self.budget_tokens, request.stated_tokens)
         return Turn(request.name, total_ms, Deadline(request.arrived + total_ms / 1000, self._clock), tokens)

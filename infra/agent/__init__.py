@@ -1,1 +1,1 @@
-"""Example agent: a Strands agent that uses this server as a shop's chatbot would."""
+"""Example agent: a shop's chatbot, built with Strands, that uses this MCP server."""

@@ -38,7 +38,7 @@ REFUSED = "VALIDATION_ERROR"
 
 
 def converse(url: str, model: Model, user: str, order: str | None) -> list[str]:
-    """Holds the conversation and prints it; returns the outcomes of its tool calls, in order."""
+    """Asks the agent each of `QUESTIONS` and prints the conversation. Returns the outcome of each tool call, in order."""
     transcript, store = Transcript(), StoreTools(url, user)
     agent = Agent(model, plugins=[store], hooks=[transcript], callback_handler=None)
     if connection := store.store.connection:
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _serve(asked: argparse.Namespace, model: Model, settings: ServiceSettings) -> list[str]:
-    """Serves until SIGTERM. The libraries' logs are off: they write a hundred lines for each lost connection."""
+    """Serves HTTP until SIGTERM. Silences the libraries' loggers, which write a hundred lines for each lost connection."""
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     for library in ("strands", "mcp", "client", "httpx2", "httpx"):  # "client" is the logger of the SDK's session
         logging.getLogger(library).setLevel(logging.CRITICAL)

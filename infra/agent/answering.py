@@ -1,4 +1,4 @@
-"""Answers one question of a customer within a time limit, in the model's words or else in prepared ones."""
+"""Answers a customer's question within a time limit, in the model's words or, if the model fails, in prepared ones."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ Outcome = Literal["answered", "store_away", "late", "model_away"]
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """The end of a turn. `calls`: the tool calls made; `spent`: milliseconds by part of the work."""
+    """Result of a turn: one question and its answer. `calls` lists the tool calls made; `spent` maps "model", "tools" and
+    "ours" (everything else) to milliseconds."""
 
     turn: str
     ms: int
@@ -47,15 +48,13 @@ class Done:
 
 @dataclass(slots=True)
 class Conversation:
-    """The messages of one conversation. The lock lets it answer one question at a time."""
-
     messages: Messages = field(default_factory=list)
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class Answering:
-    """Answers questions within `patience_ms`: a turn not done by then ends with the known results. Tool calls state the
-    remaining time as the turn's budget."""
+    """Answers questions, each within `patience_ms`. When the time is up, an answer ends with the results received so far.
+    `turn_options` are passed to `StoreTools`."""
 
     def __init__(self, store: Store, model: Model, patience_ms: int, **turn_options: Any) -> None:
         self._store = store
@@ -69,8 +68,8 @@ class Answering:
     async def answer(
         self, session: str, question: str, user: str | None, token: str | None = None
     ) -> AsyncIterator[AsyncGenerator[str | Done, None]]:
-        """Waits until the conversation's earlier questions are answered and sent, then yields the answer: its words as they
-        come, and `Done` at the end. The answer never raises, and never takes longer than the patience."""
+        """Yields the answer as a stream of texts that ends with a `Done`, after the conversation's earlier answers. The
+        stream raises nothing and ends within the time limit."""
         conversation = self._conversation(session, user)
         async with conversation.lock:
             about = {"session": session, "token": token, "seconds": self._patience, "skills": False, **self._turn_options}
@@ -111,8 +110,8 @@ class Answering:
             span.set_attribute(OUTCOME, speech.outcome)
 
     def _conversation(self, session: str, user: str | None) -> Conversation:
-        """Returns the conversation of a session. Beyond `MOST_CONVERSATIONS` those unused the longest are dropped, first of
-        customers with more than `MOST_OF_ONE`; those in use stay."""
+        """Returns the conversation of a session and user, creating it if absent. Beyond `MOST_CONVERSATIONS`, evicts the
+        least recently used idle conversations, first those of customers with more than `MOST_OF_ONE`."""
         found = self._conversations.setdefault((session, user), Conversation())
         self._conversations.move_to_end((session, user))
         while len(self._conversations) > MOST_CONVERSATIONS:
@@ -126,7 +125,7 @@ class Answering:
 
 
 class TurnAnswer:
-    """Queue of one turn's words, in order; an empty string ends it."""
+    """Produces one turn's answer. `words` queues its texts in order; an empty string marks the end."""
 
     def __init__(self, question: str, tools: StoreTools) -> None:
         self.question = question
@@ -138,7 +137,8 @@ class TurnAnswer:
         self._tried: set[int] = set()
 
     async def speak(self, model: Model, messages: Messages) -> None:
-        """Lets the model answer, with an agent for this turn alone: a Strands agent answers one question at a time."""
+        """Runs the model and queues its words. Updates `messages` in place unless the model fails. Each turn has an agent of
+        its own, since a Strands agent answers only one question at a time."""
         said = ""
         try:
             agent = Agent(model, messages, plugins=[self.tools], callback_handler=None, retry_strategy=None)
@@ -158,8 +158,7 @@ class TurnAnswer:
         self.words.put_nowait("")
 
     def ending(self) -> str:
-        """Returns the end of an answer that the model did not finish: the known results, or a sentence that says why there
-        are none."""
+        """Returns the end of an answer that the model did not finish: the results received so far, or an apology."""
         reason = "cut" if self._step else "model_away" if self.outcome == "model_away" else "late"
         known = tell_known(self.tools.turn.results, self.question) or sentence(reason, self.question)
         return f" … {known}" if self._step else known
@@ -179,13 +178,12 @@ class TurnAnswer:
             self._step += text
 
     def say(self, text: str) -> None:
-        """Queues words, with a space before them if a new step begins."""
         apart = " " if self._told and not self._step and not text[:1].isspace() else ""
         self.words.put_nowait(apart + text)
         self._told = True
 
     async def _ask_again(self, event: AfterModelCallEvent) -> None:
-        """Lets a failed model call be repeated, once per step, unless the customer has read words of that step."""
+        """Has a failed model call repeated, once per step, unless the customer has read words of that step."""
         turn = self.tools.turn
         if event.exception is None or self._step or is_hopeless(event.exception):
             return

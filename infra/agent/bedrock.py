@@ -1,4 +1,4 @@
-"""A Bedrock model set up for turns of three seconds, and one-line explanations of its failures."""
+"""Bedrock model with timeouts for turns of three seconds, and one-line explanations of its errors."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ CODES = {
 
 
 def bedrock_model(settings: ModelSettings, most_turns: int) -> BedrockModel:
-    """Makes the model that all turns share. It makes one attempt of at most `silence_ms` without data: a turn has three
-    seconds, and decides on retries itself."""
+    """Returns the model that all turns share. Each call makes one attempt, with a read timeout of `silence_ms`: a turn has
+    three seconds and decides on retries itself."""
     from strands.models import BedrockModel, CacheConfig
 
     given: dict[str, Any] = {"model_id": settings.model}
@@ -65,13 +65,13 @@ def bedrock_model(settings: ModelSettings, most_turns: int) -> BedrockModel:
 
 
 def is_hopeless(error: BaseException) -> bool:
-    """True if a retry cannot help; False for throttling, silence and broken streams."""
+    """Returns whether a retry cannot help; False for throttling, timeouts and broken streams."""
     codes = [each.response.get("Error", {}).get("Code") for each in _chain(error) if isinstance(each, ClientError)]
     return any(code in CODES and code != THROTTLED for code in codes)
 
 
 def problem_of(error: BaseException) -> str | None:
-    """Returns a one-line explanation of an AWS error; None for other errors."""
+    """Returns a one-line explanation of the AWS error behind `error`; None if there is no AWS error."""
     for each in _chain(error):
         if isinstance(each, ClientError):
             code = str(each.response.get("Error", {}).get("Code", ""))
@@ -83,7 +83,6 @@ def problem_of(error: BaseException) -> str | None:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yields the error, then its causes."""
     seen: set[int] = set()
     found: BaseException | None = error
     while found is not None and id(found) not in seen:

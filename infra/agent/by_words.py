@@ -1,4 +1,4 @@
-"""A deterministic Strands model that decides by the question's words, without Bedrock."""
+"""Deterministic Strands model that chooses tool calls by keywords in the question, without Bedrock."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from infra.agent.choosing import Json, next_step
 
 
 class ModelByWords(Model):
-    """Model for any number of conversations: its only state are the messages. `thinking_seconds`: duration of each step, to
-    make turns as long as with a real model."""
+    """Decides from the messages alone, so conversations can share an instance. `thinking_seconds`: duration of each step."""
 
     def __init__(self, thinking_seconds: float = 0) -> None:
         self._thinking_seconds = thinking_seconds

@@ -1,4 +1,4 @@
-"""Chooses the next tool call, or the answer, by the words of the question, in place of a real model."""
+"""Chooses the next tool call, or the answer, by keywords in the question, in place of a real model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Use = tuple[str, Json]
 
 
 def next_step(messages: Messages) -> Use | str:
-    """Returns the next tool with its arguments, or the answer."""
+    """Returns the next tool and its arguments, or the text of the answer."""
     results, question, earlier = results_of_turn(messages), question_of(messages), earlier_of(messages)
     if results and "error" in results[-1]:
         return _after_failure(results[-1]["error"], question)
@@ -55,7 +55,7 @@ def _subject(question: str) -> str:
 
 
 def _after_failure(error: Json, question: str) -> Use | str:
-    """Repeats the call with the largest count that the error allows; for other errors returns a sentence."""
+    """Returns a recommendation call with the largest count that the error allows; for other errors, a sentence."""
     for each in error.get("data", {}).get("details", {}).get("violations", ()):
         if each["path"] == "$.count" and (most := re.search(r"at most (\d+)", each["fix"])):
             return "get_recommendations", {"criteria": _subject(question), "count": int(most[1])}
@@ -63,23 +63,22 @@ def _after_failure(error: Json, question: str) -> Use | str:
 
 
 def question_of(messages: Messages) -> str:
-    """Returns the customer's latest message; "" without any."""
+    """Returns the customer's latest message; "" if there is none."""
     return next((texts[-1] for texts in _spoken(messages)), "")
 
 
 def earlier_of(messages: Messages) -> str:
-    """Returns the summary of earlier turns that came with the question."""
+    """Returns the summary of earlier turns that precedes the question; "" if there is none."""
     return next((" ".join(texts[:-1]) for texts in _spoken(messages)), "")
 
 
 def _spoken(messages: Messages) -> list[list[str]]:
-    """Returns the customer's messages as lists of text blocks, the latest first."""
     texts = [[block["text"] for block in each["content"] if "text" in block] for each in messages if each["role"] == "user"]
     return [each for each in reversed(texts) if each]
 
 
 def results_of_turn(messages: Messages) -> list[Json]:
-    """Returns the tools' results since the customer's latest message, as the model reads them: the first text of each."""
+    """Returns the tools' results since the customer's latest message, each parsed from its first text block."""
     found: list[Json] = []
     for message in messages:
         results = [block["toolResult"] for block in message["content"] if "toolResult" in block]
@@ -90,7 +89,7 @@ def results_of_turn(messages: Messages) -> list[Json]:
 
 
 def _read(text: str) -> Json:
-    """Parses a tool's result; returns an error if Strands reports that the tool was not reached."""
+    """Parses a tool's result. Text that is not JSON becomes an error, since Strands reports an unreached tool as text."""
     try:
         return dict(json.loads(text))
     except ValueError:

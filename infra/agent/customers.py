@@ -1,4 +1,4 @@
-"""Authenticates customers by the subject of a token signed by the shop's issuer."""
+"""Authenticates customers by the subject of a JWT signed by the shop's issuer."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ USER = re.compile(r"[\x21-\x7e]([\x20-\x7e]{0,253}[\x21-\x7e])?")
 
 
 class InvalidToken(Exception):
-    """The token authenticates no customer. The message reveals nothing of its content."""
+    """The token authenticates no customer. The message reveals nothing of the token's content."""
 
 
 class NoRedirects(HTTPRedirectHandler):
     def redirect_request(self, *ignored: Any) -> None:
-        """Refuses a redirect, which then raises `HTTPError`, so that secrets and customers' words stay at one address."""
+        """Makes urllib raise `HTTPError` for every redirect, so that secrets and questions stay at one address."""
 
 
 class Customers:
-    """Verifies tokens. Keys are fetched on a thread, every ten minutes and for an unknown key at most twice a minute; while
-    the issuer fails the last keys are used for up to a day."""
+    """Verifies customers' tokens with the issuer's public keys. Fetches keys older than ten minutes, or for an unknown key
+    id, at most every 30 seconds. While fetching fails, the last keys remain valid for a day."""
 
     def __init__(self, settings: JwtSettings) -> None:
         self._settings = settings
@@ -44,7 +44,7 @@ class Customers:
         self._fetching = asyncio.Lock()
 
     async def authenticate(self, token: str) -> str:
-        """Returns the token's user. Raises `InvalidToken`."""
+        """Returns the customer's id, the token's `sub`. Raises `InvalidToken`."""
         try:
             key = await self._key(str(jwt.get_unverified_header(token).get("kid")))
             claims = jwt.decode(

@@ -1,4 +1,4 @@
-"""The agent's side of the WebSocket gateway ("door"): sends answers to the customers' sockets that it holds."""
+"""Client of the WebSocket gateway ("door"), through which the agent answers customers' sockets."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ class CustomerGone(Exception):
 
 
 class Door:
-    """Sends words to customers' sockets through the door. `callback`: `http://HOST:PORT` or `lambda:NAME`; `secret`:
-    authenticates this agent to an HTTP callback."""
+    """Sends messages to customers' sockets through the gateway. `callback` is `http://HOST:PORT` or `lambda:NAME`; `secret`
+    authenticates the agent to an HTTP callback."""
 
     def __init__(self, callback: str, secret: str) -> None:
         self._callback = callback.rstrip("/")
         self._secret = secret
 
     async def answer(self, connection: str, told: AsyncIterator[str | Done], named: Mapping[str, str]) -> None:
-        """Sends the words of a turn in order, as they come; each message includes `named`: the session that the customer
-        stated. Stops when the customer's socket is closed."""
+        """Sends a turn's texts in order, batched over `GATHER_SECONDS`, then its end. Each message includes the fields of
+        `named`. Returns early if the customer's socket is closed."""
         queue: asyncio.Queue[str | Done | None] = asyncio.Queue()
 
         async def listen() -> None:
@@ -73,7 +73,7 @@ class Door:
             await self.send(connection, {"event": "error", "name": name, "message": message})
 
     async def send(self, connection: str, message: Json) -> None:
-        """Sends a message, with one retry; a message that fails twice is lost and logged. Raises `CustomerGone`."""
+        """Sends a message, with one retry; drops a message that fails twice, with a warning. Raises `CustomerGone`."""
         for _ in range(2):
             status = await asyncio.to_thread(self._sent, connection, message)
             if status == GONE:
@@ -103,6 +103,5 @@ class Door:
 
 
 def session_of(connection: str) -> str:
-    """Returns the session of a socket whose customer states none: a hash, since a connection's id may hold other
-    characters."""
+    """Returns a session id for a socket whose customer states none: a hash, which has only allowed characters."""
     return f"ws-{hashlib.sha256(connection.encode()).hexdigest()[:32]}"

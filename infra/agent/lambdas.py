@@ -1,4 +1,4 @@
-"""Invokes AWS Lambda functions that reach the internet for a task without internet access."""
+"""Invokes the AWS Lambda functions that reach the internet for an ECS task without internet access."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Json = dict[str, Any]
 
 
 class FunctionFailed(Exception):
-    """The function raised instead of answering."""
+    pass
 
 
 @cache
@@ -25,7 +25,7 @@ def _client() -> Any:
 
 
 def invoke(address: str, payload: Json) -> Json:
-    """Invokes the function `lambda:NAME` and returns its answer. Blocks. Raises `FunctionFailed`."""
+    """Invokes the function `lambda:NAME` and returns its answer. Blocks. Raises `FunctionFailed`, or botocore's errors."""
     response = _client().invoke(FunctionName=address.removeprefix("lambda:"), Payload=json.dumps(payload))
     answer = response["Payload"].read()
     if response.get("FunctionError"):

@@ -1,4 +1,4 @@
-"""The agent's options: its command line, and the settings of its service, read once from the environment."""
+"""Command line of the agent, and settings of its model and HTTP service, read from the environment."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 class WrongSetting(ValueError):
-    """A setting has an invalid value; the message names it and its rule."""
+    """A setting has an invalid value; the message names the setting and its rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """Settings AGENT_MODEL, AGENT_TEMPERATURE, AGENT_MAX_TOKENS; AGENT_PROMPT_CACHE=off for a model without prompt cache. A
-    model that sends nothing for AGENT_MODEL_SILENCE_MS milliseconds is asked once more."""
+    """Settings AGENT_MODEL, AGENT_TEMPERATURE, AGENT_MAX_TOKENS, AGENT_PROMPT_CACHE (on or off) and AGENT_MODEL_SILENCE_MS:
+    milliseconds without data after which a model call fails."""
 
     model: str = MODEL
     temperature: float | None = None
@@ -47,7 +47,7 @@ class ModelSettings:
 
 @dataclass(frozen=True, slots=True)
 class JwtSettings:
-    """Settings AGENT_JWT_ISSUER, AGENT_JWT_AUDIENCE (comma-separated), AGENT_JWT_JWKS_URL: all three, or none."""
+    """Settings AGENT_JWT_ISSUER, AGENT_JWT_AUDIENCE (comma-separated) and AGENT_JWT_JWKS_URL: all three, or none."""
 
     issuer: str
     audience: tuple[str, ...]
@@ -56,10 +56,14 @@ class JwtSettings:
 
 @dataclass(frozen=True, slots=True)
 class ServiceSettings:
-    """`jwt`: issuer of the tokens that authenticate customers at /turns; `door_secret` (AGENT_DOOR_SECRET) authenticates the
-    door at /door, whose answers go to `callback` (AGENT_CALLBACK_URL). `store_token` (AGENT_STORE_TOKEN): the agent's own
-    bearer token for the store. `turn_tokens` (AGENT_TURN_TOKENS) and `turn_calls` (AGENT_TURN_CALLS) limit a turn's results
-    and calls. `tools` (AGENT_TOOLS: all, core, or names with commas) are given to the model."""
+    """Settings of the HTTP service.
+
+    `jwt`: issuer of the tokens that authenticate customers at /turns; None, on loopback only, turns authentication off.
+    `door_secret` (AGENT_DOOR_SECRET): authenticates the WebSocket gateway at /door. `callback` (AGENT_CALLBACK_URL): the
+    gateway's address for answers. `store_token` (AGENT_STORE_TOKEN): the agent's own bearer token for the store.
+    `turn_tokens` (AGENT_TURN_TOKENS), `turn_calls` (AGENT_TURN_CALLS): most tokens of tool results, and most tool calls, in
+    a turn. `tools` (AGENT_TOOLS: all, core, or comma-separated names): the tools given to the model; None for all.
+    """
 
     jwt: JwtSettings | None = None
     door_secret: str | None = None
@@ -119,7 +123,6 @@ def parser() -> argparse.ArgumentParser:
 
 
 def patience_ms(asked: argparse.Namespace) -> int:
-    """Returns the most milliseconds that a customer waits for an answer."""
     return max(1, int(asked.patience_ms))
 
 
@@ -147,7 +150,7 @@ def _number(environment: Mapping[str, str], name: str, least: float, most: float
 
 
 def _one_of(environment: Mapping[str, str], name: str, *values: str) -> str:
-    """Returns the setting, by default the first of `values`. Raises `WrongSetting` for any other value."""
+    """Returns the setting, by default the first of `values`. Raises `WrongSetting` for a value not among them."""
     said = environment.get(name) or values[0]
     return said if said in values else _refuse(name, " or ".join(values))
 

@@ -1,4 +1,4 @@
-"""The agent as an HTTP service: `POST /turns`, `POST /door`, `GET /healthz`; SIGTERM stops it without losing an answer."""
+"""Serves the agent over HTTP: `POST /turns`, `POST /door`, `GET /healthz`. SIGTERM lets open questions be answered first."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ BEARER = {"WWW-Authenticate": "Bearer"}
 
 
 class Service(uvicorn.Server):
-    """uvicorn without its signal handlers, which would raise SIGTERM again after a graceful stop and exit with 143."""
+    """uvicorn server without signal handlers: uvicorn's raise SIGTERM again after a graceful stop, and so exit with 143."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -58,7 +58,7 @@ class Service(uvicorn.Server):
 
 
 class Refused(HTTPException):
-    """A refused request; `name` is its machine-readable kind."""
+    """HTTP error response; `name` is its machine-readable kind."""
 
     def __init__(self, status: int, name: str, message: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(status, message, headers)
@@ -66,8 +66,8 @@ class Refused(HTTPException):
 
 
 class QuestionHandlers:
-    """Handlers for questions. Without an issuer (only on loopback) customers are not authenticated, and are sent the turn's
-    calls too."""
+    """HTTP handlers for customers' questions. Without a JWT issuer, allowed only on loopback, customers are not
+    authenticated, and responses include the turn's tool calls."""
 
     def __init__(self, answering: Answering, store: Store, settings: ServiceSettings) -> None:
         self._answering = answering
@@ -86,7 +86,7 @@ class QuestionHandlers:
         return Starlette(routes=routes, exception_handlers={HTTPException: _tell_refusal})
 
     async def health(self, request: Request) -> Response:
-        """Answers 200, with the store or without it: replacing the agent would not bring the store back."""
+        """Answers 200 even while the store is unreachable: replacing the agent would not bring the store back."""
         store = "away" if self._store.connection is None else "connected"
         return JSONResponse({"status": "ok", "store": store, "open_turns": self._answering.open_turns})
 
@@ -103,7 +103,7 @@ class QuestionHandlers:
             return _Turn(events, place.pop_all())
 
     async def take_from_door(self, request: Request) -> Response:
-        """Answers 202 at once; the customer's answer goes through the door's callback."""
+        """Answers 202 at once; the customer's answer goes to the gateway's callback. Raises `Refused`."""
         assert self._door is not None
         headers = request.headers
         if not hmac.compare_digest(headers.get("X-Door-Secret", "").encode(), self._secret.encode()):
@@ -122,7 +122,7 @@ class QuestionHandlers:
         return Response(status_code=202)
 
     async def finish(self) -> None:
-        """Waits for the answers through the door, which are not tied to an open request."""
+        """Waits for answers that are being sent through the gateway, which uvicorn does not wait for."""
         await asyncio.gather(*self._through_the_door, return_exceptions=True)
 
     async def _answer_door(self, connection: str, user: str | None, until: str | None, body: bytes) -> None:
@@ -140,7 +140,7 @@ class QuestionHandlers:
             await self._door.refuse(connection, refusal.name, str(refusal.detail))
 
     async def _proven(self, request: Request) -> tuple[str | None, str | None]:
-        """Returns the authenticated user and their token; without an issuer X-User-ID and None. Raises `Refused`."""
+        """Returns the authenticated user and token; without an issuer, the X-User-ID header and None. Raises `Refused`."""
         if self._customers is None:
             return request.headers.get("X-User-ID"), None
         kind, _, token = request.headers.get("Authorization", "").partition(" ")
@@ -153,7 +153,7 @@ class QuestionHandlers:
 
     @contextmanager
     def _place(self, user: str | None) -> Iterator[None]:
-        """Counts an open turn during the block. Raises `Refused` beyond the limits."""
+        """Counts a turn of `user` as open during the block. Raises `Refused` if the user or the service has too many."""
         if self._open.total() >= MOST_TURNS:
             raise Refused(503, "SERVER_BUSY", "Too many questions at once; please ask again.", {"Retry-After": "1"})
         if user is not None and self._open[user] >= MOST_OF_ONE:
@@ -177,7 +177,7 @@ class QuestionHandlers:
 
 
 class _Turn(StreamingResponse):
-    """Stream of a turn's events; the turn counts as open until they are sent or the client disconnects."""
+    """Event stream of a turn. The turn counts as open until the stream is sent or the client disconnects."""
 
     def __init__(self, events: AsyncGenerator[str, None], place: ExitStack) -> None:
         super().__init__(events, media_type="text/event-stream", headers={"Cache-Control": "no-store"})
@@ -194,7 +194,7 @@ def _event(kind: str, data: dict[str, Any]) -> str:
 
 
 def _question(body: bytes, *known: str) -> dict[str, str]:
-    """Parses and checks the body of a question, which must not name the user. Raises `Refused`."""
+    """Parses and checks the JSON body of a question; keys other than `known` are refused. Raises `Refused`."""
     try:
         posted: Any = json.loads(body)
     except (ValueError, RecursionError):
@@ -235,7 +235,7 @@ async def _tell_refusal(request: Request, error: Exception) -> Response:
 
 
 async def serve(url: str, model: Model, host: str, port: int, patience_ms: int, settings: ServiceSettings) -> None:
-    """Serves until SIGTERM or SIGINT, then admits no questions and answers the open ones."""
+    """Serves until SIGTERM or SIGINT, then refuses new questions and answers the open ones."""
     bearer = {"Authorization": f"Bearer {settings.store_token}"} if settings.store_token else None
     store = Store(url, bearer)
     manners = {"calls": settings.turn_calls, "tokens": settings.turn_tokens, "only": settings.tools}

@@ -1,4 +1,4 @@
-"""The agent's client of the store: an SSE connection, re-established when it ends, and the server's session memory."""
+"""Client of the store's MCP server: an SSE connection, re-established when it ends, and the server's session memory."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A turn's view of the store. `rules`: the system prompt, `source`: its origin; `skills`: the entries of
-    `skills/list`."""
+    """Connection to the store and its contents. `rules` is the system prompt, and `source` names its origin. `skills` are
+    the entries of `skills/list`. `ended` is set when the connection ends."""
 
     client: MCPClient
     ended: threading.Event
@@ -54,8 +54,8 @@ class Connection:
 
 
 class Store:
-    """Connects on its own thread, because starting Strands' client blocks; makes a new client each time, since one that has
-    ended cannot be reused. Many agents share one store; `headers` (the agent's own bearer) go with every request."""
+    """Keeps a connection to the store, which many agents share. Connects on its own thread, since starting Strands' client
+    blocks, and with a new client each time, since an ended client cannot be reused. `headers` go with every request."""
 
     def __init__(self, url: str, headers: Mapping[str, str] | None = None, language: str = "en") -> None:
         self.url = url
@@ -68,7 +68,7 @@ class Store:
 
     @property
     def connection(self) -> Connection | None:
-        """The connection; None while the store is away."""
+        """The open connection; None while the store is unreachable."""
         current = self._current
         return None if current is None or current.ended.is_set() else current
 
@@ -76,20 +76,19 @@ class Store:
         self._thread.start()
 
     def wait(self, seconds: float) -> Connection | None:
-        """Waits for a connection for up to `seconds`; None if there is none in time."""
         with self._changed:
             self._changed.wait_for(lambda: self.connection is not None, max(0.0, seconds))
         return self.connection
 
     def close(self) -> None:
-        """Waits at most two seconds: Strands' client can take longer to end, and the process ends then anyway."""
+        """Ends the connection. Waits at most two seconds, although Strands' client may take longer to stop."""
         self._closing.set()
         if self._current is not None:
             self._current.ended.set()
         self._thread.join(END_SECONDS)
 
     def recall(self, session: str, user: str | None, token: str | None, question: str) -> Json:
-        """Reads the server's memory of a user's session, as far as it is relevant to the question; {} if that fails."""
+        """Returns the server's memory of the session, as far as it is relevant to the question; {} if it cannot be read."""
         at, asked = urlsplit(self.url), urlencode({"query": question[:MOST_QUERY], "calls": MOST_CALLS})
         address = f"{at.scheme}://{at.netloc}/sessions/{quote(session, safe='')}?{asked}"
         stated = {**self._headers, **({"X-User-ID": user} if user else {})}
@@ -103,7 +102,7 @@ class Store:
         return {}
 
     def _list_skills(self) -> tuple[Json, ...]:
-        """Returns the entries of the server's skills; () without the extension, which Strands' client does not declare."""
+        """Returns the server's skills, by plain HTTP, since Strands' client lacks the extension; () if that fails."""
         asked = {"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": {"_meta": ERA}}
         headers = {**ERA_HEADERS, **self._headers, "Mcp-Method": "skills/list"}
         at = urlsplit(self.url)
@@ -116,7 +115,8 @@ class Store:
             return ()
 
     def read_skill(self, entry: Json) -> str:
-        """Returns the text of a skill. Raises ValueError if it does not match its entry, or without a connection."""
+        """Returns the text of a skill, in Japanese if that is the store's language and the skill offers it. Raises
+        ValueError if the text does not match `entry`, or while the store is unreachable."""
         connection = self.connection
         if connection is None:
             raise ValueError("the store is away")
@@ -177,7 +177,7 @@ class Store:
             impatience.cancel()
 
     def _follow(self, client: MCPClient, tools: list[MCPAgentTool]) -> None:
-        """Takes a changed list of tools, and reads rules and skills again, which name only tools that are on."""
+        """Replaces the connection's tools, and reads its rules and skills again, since these name only enabled tools."""
         current = self._current
         if current is not None and current.client is client:
             rules, source = read_rules(client, self._language)
@@ -185,7 +185,7 @@ class Store:
 
 
 def read_rules(client: MCPClient, language: str = "en") -> tuple[str, str]:
-    """Returns the rules and their source: the server's prompt, else its instructions (older servers), else `OWN_WORDS`."""
+    """Returns the system prompt and its source: the server's prompt, or its instructions (older servers), or `OWN_WORDS`."""
     try:
         made = client.get_prompt_sync(PROMPT, {"language": language})
     except MCPError:
@@ -195,7 +195,7 @@ def read_rules(client: MCPClient, language: str = "en") -> tuple[str, str]:
 
 
 def listens(url: str) -> bool:
-    """True if the address accepts a connection; checked first because the SDK logs a refused one in a hundred lines."""
+    """Returns whether the address accepts a TCP connection. The SDK would log a hundred lines for a refused one."""
     parts = urlsplit(url)
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -211,7 +211,7 @@ def _end(client: MCPClient) -> None:
 
 
 class _WatchedStream:
-    """Wrapper of the SDK's stream of responses; sets `ended` when the stream ends."""
+    """Wraps the SDK's stream of responses and sets `ended` when that stream ends."""
 
     def __init__(self, stream: Any, ended: threading.Event) -> None:
         self._stream = stream

@@ -2,10 +2,11 @@
 
     agent = Agent(plugins=[StoreTools("http://127.0.0.1:8080/sse", "demo-user-1")])
 
-The agent gets the store's tools and rules, and follows both when they change. Each question is a turn with limits of seconds
-and calls: every call states session, turn, user, and the time and tokens left; retryable failures are retried once; a lost
-stream is reconnected; when time runs out, the answer is made from the results so far. The server remembers the titles that
-earlier turns have shown, in this process or another: the agent gets its summary, and keeps no results itself.
+The agent gets the store's tools, and the store's rules as its system prompt; both are updated when they change. Each
+question is a turn with limits of time and tool calls. Every call states the session, turn, user, and the time and tokens
+left. Retryable failures are retried once, and a lost stream is reconnected. When the time runs out, the answer is made from
+the results so far. The server remembers the titles shown in earlier turns: its summary precedes each question, and the
+plugin keeps no results itself.
 """
 
 from __future__ import annotations
@@ -59,8 +60,9 @@ UNREACHED = "UNREACHED"
 
 @dataclass(slots=True)
 class Turn:
-    """One question of one customer. `steps`: expected rounds of tool calls; calls that the model makes together are one
-    round. `made`: the calls in order, each with its tool and "success" or the name of the error."""
+    """State of one turn: a customer's question and its answer. `steps`: expected rounds of tool calls, where calls that the
+    model makes together are one round. `asked`, `repeated`: tool-use ids. `made`: the calls in order, each with its tool and
+    outcome ("success" or the error's name)."""
 
     session: str
     user: str | None
@@ -92,15 +94,14 @@ class Turn:
         return max(0, self.budget_ms - round((time.monotonic() - self.began) * 1000))
 
     def wait_for(self, part: str | None) -> None:
-        """Adds the milliseconds since the last change to `spent`, and notes what the turn waits for now: "model", "tools" or
-        None."""
+        """Starts the time that the turn waits for `part`: "model", "tools" or None. Adds the milliseconds since the last
+        call of this method to `spent`, under the previous part."""
         now = time.monotonic()
         if self.waits_for is not None:
             self.spent[self.waits_for] += round((now - self.marked) * 1000)
         self.marked, self.waits_for = now, part
 
     def meta(self) -> Json:
-        """Returns the `_meta` of a call."""
         stated = {
             "sessionId": self.session,
             "turnId": self.name,
@@ -117,7 +118,7 @@ class Turn:
 
 
 class ToolOfTurn(MCPAgentTool):
-    """A tool over the current connection, with this turn's `_meta`; Strands' own class sends a constant one."""
+    """Tool over the current connection that sends this turn's `_meta`; Strands' own class sends a constant `_meta`."""
 
     def __init__(self, tool: MCPAgentTool, connection: Connection, meta: Json) -> None:
         super().__init__(tool.mcp_tool, connection.client, tool.tool_name)
@@ -134,7 +135,7 @@ class ToolOfTurn(MCPAgentTool):
 
 
 def skill_loader(store: Store, skills: Sequence[Json]) -> AgentTool:
-    """Makes the tool that loads a skill; until then the model reads only the skills' descriptions."""
+    """Returns a tool by which the model loads a skill's text. The tool's description lists all skills."""
     named = {each["frontmatter"]["name"]: each for each in skills}
     told = "\n".join(f"{name}: {each['frontmatter']['description']}" for name, each in named.items())
 
@@ -151,10 +152,13 @@ def skill_loader(store: Store, skills: Sequence[Json]) -> AgentTool:
 
 
 class StoreTools(Plugin):
-    """One customer's access to the store, for one agent. `store`: a URL, or a `Store` that many agents share. `token`: the
-    customer's own, if the server requires it. A turn has `seconds` and at most `calls`; `steps` rounds are expected, and its
-    results may have `tokens` in total. `only`: names of the tools for the model, None for all. With `skills` the model may
-    load the store's skills, each of which takes a step. `turn`: the current turn, or the last one."""
+    """One customer's access to the store, for one agent.
+
+    `store`: a URL, or a `Store` that many agents share. `token`: the customer's bearer token, if the server requires it.
+    `seconds`, `calls`: limits of each turn. `steps`: expected rounds of tool calls in a turn. `tokens`: limit for a turn's
+    results in total, None for no limit. `only`: names of the tools for the model, None for all. `skills`: whether the model
+    may load the store's skills. `turn`: the current turn, or the last one.
+    """
 
     name = "manga-store"
 
@@ -200,7 +204,7 @@ class StoreTools(Plugin):
             self._follow(agent, connection)
 
     def _follow(self, agent: Agent, connection: Connection) -> None:
-        """Gives the agent the connection's tools and rules; a custom system prompt stays."""
+        """Replaces the agent's tools and system prompt with the connection's; a custom system prompt stays."""
         if connection is self._known:
             return
         tools = agent.tool_registry.registry
@@ -249,7 +253,7 @@ class StoreTools(Plugin):
             self.turn.rounds -= 1
 
     async def state(self, event: BeforeToolCallEvent) -> None:
-        """Adds the turn's metadata to a call of the store's tools; refuses calls beyond the limit."""
+        """Adds the turn's `_meta` to a call of a store's tool. Cancels calls beyond the limit or without a connection."""
         self.turn.wait_for("tools")
         called, use, turn = event.selected_tool, event.tool_use["toolUseId"], self.turn
         if not isinstance(called, MCPAgentTool) or self._known is None or called not in self._known.tools:
@@ -269,7 +273,6 @@ class StoreTools(Plugin):
         event.selected_tool = ToolOfTurn(called, connection, meta)
 
     async def hear(self, event: AfterToolCallEvent) -> None:
-        """Records a result, or has the call repeated if that may succeed."""
         if event.tool_use["name"] == LOAD_SKILL:
             return
         if event.cancel_message == ENOUGH:
@@ -292,7 +295,7 @@ class StoreTools(Plugin):
         turn.tokens = tokens["remaining"] if tokens and turn.tokens is not None else turn.tokens
 
     async def _is_worth_a_try(self, use: str, error: Json) -> bool:
-        """True if the call may be repeated: once, if the turn has the time for it. Waits as long as the error asks."""
+        """Returns whether to repeat a failed call: once, if time is left. Sleeps first as long as the error asks."""
         turn, data = self.turn, error.get("data", {})
         wait = data.get("retry_after_ms") or 0
         if not data.get("retryable") or use in turn.repeated:
@@ -312,7 +315,7 @@ class StoreTools(Plugin):
             event.end_turn = self.turn.words()
 
     def end(self, event: AfterInvocationEvent) -> None:
-        """Answers from the results if time ran out; keeps only question and answer of the turn's messages."""
+        """Answers from the results if the time ran out, and replaces the turn's messages with its question and answer."""
         turn, messages = self.turn, event.agent.messages
         if self._timer is not None:
             self._timer.cancel()
@@ -327,6 +330,5 @@ class StoreTools(Plugin):
 
 
 def _metadata(result: ToolResult) -> Json:
-    """Returns the call's entry in the `_meta` of a result."""
     found: Any = dict(result).get("metadata") or {}
     return dict(found.get(CALL_KEY) or {})

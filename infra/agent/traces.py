@@ -1,7 +1,7 @@
-"""Traces of turns: the agent's spans, to which the store's server adds its own.
+"""OpenTelemetry traces of turns (a customer's question and its answer).
 
-Spans are exported only if one of `ENDPOINTS` is set. Strands opens the spans of a turn's model and tools, and `traceparent`
-is sent in `_meta` of each tool call.
+Strands opens the spans of model and tool calls. Each tool call sends `traceparent` in `_meta`, and the store's server adds
+its own spans. Spans are exported only if one of `ENDPOINTS` is set.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ DEFAULTS = {
 
 
 def export_spans(environment: MutableMapping[str, str]) -> bool:
-    """Starts the export if an endpoint is set, and returns whether it is. Call it once, before the first agent is made. Adds
-    missing settings to `environment`, since Strands and OpenTelemetry read the process's."""
+    """Starts the export of spans if an endpoint is set; returns whether it is. Call it once, before the first agent is made.
+    Adds missing `DEFAULTS` to `environment`; pass os.environ, where Strands and OpenTelemetry read their settings."""
     if not any(environment.get(name) for name in ENDPOINTS):
         return False
     from strands.telemetry import StrandsTelemetry  # importing its exporter takes 60 ms
@@ -39,7 +39,6 @@ def export_spans(environment: MutableMapping[str, str]) -> bool:
 
 @contextmanager
 def turn_span() -> Iterator[Span]:
-    """Opens the span of one question, until its answer, as a trace of its own: below a connection's span all turns of a day
-    would be one trace."""
+    """Opens a root span for one question and its answer. Child spans of the connection would all be in one trace."""
     with trace.get_tracer(__name__).start_as_current_span("turn", context=Context()) as span:
         yield span

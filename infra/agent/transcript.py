@@ -24,13 +24,12 @@ AMOUNT = re.compile("(price|total)_[a-z]{3}")
 
 
 def line(who: str, text: str) -> None:
-    """Prints `who` in a column of its own, with the text wrapped beside it."""
     first = f"{who:>8}  "
     print(textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False))
 
 
 class Transcript(HookProvider):
-    """Prints the conversation. `outcomes`: "success" or the name of the error for each call, in order."""
+    """Prints each tool call and its result. `outcomes`: "success" or the error's name for each call, in order."""
 
     def __init__(self) -> None:
         self.outcomes: list[str] = []
@@ -58,7 +57,6 @@ class Transcript(HookProvider):
 
 
 def _quality(metadata: Json) -> list[str]:
-    """Returns a call's source, missing backends, duration and remaining time from `_meta` of its result."""
     call = metadata.get(PREFIX + "call", {})
     budget = call.get("budget")
     left = f"{budget['remainingMs']} ms of the turn left" if budget else None
@@ -68,13 +66,11 @@ def _quality(metadata: Json) -> list[str]:
 
 
 def _telling(structured: Json) -> list[str]:
-    """Returns a few fields of each row; `structuredContent` has them all."""
     rows = structured.get("results") or structured.get("items") or structured.get("recommendations") or [structured]
     return ["  ".join(text for _, text in sorted(_shown(row))) for row in rows]
 
 
 def _shown(row: Json) -> Iterator[tuple[int, str]]:
-    """Yields the fields of a row that are printed, each with its position."""
     for key, value in row.items():
         name = found[1] if (found := AMOUNT.fullmatch(key)) else key
         if name in TELLING and value not in (None, []):
@@ -82,7 +78,6 @@ def _shown(row: Json) -> Iterator[tuple[int, str]]:
 
 
 def _understood(structured: Json) -> list[str]:
-    """Returns a line with the conditions that the server understood, if there are any."""
     said = [each["condition"] for each in structured.get("understood", [])]
     return [f"understood: {', '.join(said)}"] if said else []
 

@@ -1,4 +1,4 @@
-"""Prepared sentences for the agent: first words, known results when time runs out, and failures."""
+"""Texts of the agent that no model writes: prepared sentences in English and Japanese, and descriptions of results."""
 
 from __future__ import annotations
 
@@ -36,14 +36,13 @@ SAID = {
 
 
 def sentence(name: str, question: str) -> str:
-    """Returns a sentence in the language of the question."""
+    """Returns the sentence in the question's language: Japanese if the question has kana or kanji, else English."""
     return SAID[name][bool(JAPANESE.search(question))]
 
 
 def tell_known(results: Iterable[Json], question: str, lead: str = "known") -> str:
-    """Describes titles with price and stock, and orders with their state; "" without any.
-
-    The titles of the last result come first, with facts from earlier results."""
+    """Describes titles with price and stock, and orders with status; returns "" if there are none. Lists at most
+    `MOST_ROWS`, those of the last result first, with facts merged from earlier results."""
     facts: dict[str, Json] = {}
     order: list[str] = []
     for result in results:
@@ -60,7 +59,6 @@ def tell_known(results: Iterable[Json], question: str, lead: str = "known") -> s
 
 
 def _rows(result: Json) -> Iterator[Json]:
-    """Yields the titles or orders of a result, or the result itself if it is about one."""
     rows = next((result[key] for key in ROWS if isinstance(result.get(key), list)), [result])
     for row in rows:
         about = {"title_id": result.get("title_id"), "title": result.get("title"), **row}
@@ -69,7 +67,7 @@ def _rows(result: Json) -> Iterator[Json]:
 
 
 def amount(field: str, value: float) -> str:
-    """Returns a price or total in the currency that ends its field's name: "¥770", "$7.50", "7.5 CHF"."""
+    """Formats a price or total in the currency that ends its field's name: "¥770", "$7.50", "7.5 CHF"."""
     sign = SIGNS.get(code := field[-3:])
     return f"{value} {code.upper()}" if sign is None else f"{sign}{value}" if code == "jpy" else f"{sign}{value:.2f}"
 

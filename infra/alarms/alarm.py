@@ -1,5 +1,3 @@
-"""Definition of an alarm, for Prometheus and for CloudWatch."""
-
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -9,8 +7,8 @@ RUNBOOKS = "infra/RUNBOOKS.md"
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """CloudWatch alarm on one metric: `datapoints` of the last `periods` minutes are above (or `below`) the threshold.
-    `missing`: CloudWatch's treatment of minutes without data; `dimension` makes one alarm for each of its `values`."""
+    """CloudWatch alarm on one metric. Fires when `datapoints` of the last `periods` minutes are above `threshold` (or
+    `below` it). `missing`: CloudWatch's treatment of missing data. `dimension`: one alarm for each of its `values`."""
 
     metric: str
     statistic: str
@@ -25,7 +23,7 @@ class Watch:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """CloudWatch alarm on two counts: the share of `bad` is above `most` for `minutes` in a row."""
+    """CloudWatch alarm on two counts. Fires when the share of `bad` in their sum is above `most` for `minutes` in a row."""
 
     bad: str
     good: str
@@ -35,8 +33,8 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A metric of a formula, called `name` there. With a `dimension` (name, value) the collector reads it from /metrics
-    under the same name (infra/observability/aws.yml); without one the server publishes it."""
+    """Metric in a `Formula`, whose expression refers to it by `name`. `dimension`: name and value, for a metric that the
+    collector reads from /metrics (infra/observability/aws.yml); None for a metric that the server publishes itself."""
 
     name: str
     metric: str
@@ -46,8 +44,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """CloudWatch alarm on metric math: `expression` is above `most` for `periods` in a row, each of `minutes`. The parts are
-    summed over all tasks and labels."""
+    """CloudWatch alarm on metric math. Fires when `expression` is above `most` for `periods` in a row, each of `minutes`.
+    Each part is aggregated over all tasks and labels."""
 
     expression: str
     parts: tuple[Part, ...]
@@ -58,8 +56,8 @@ class Formula:
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """An alarm. `expression`, in PromQL, has to hold for `minutes`. `summary` and `do` may contain label templates of
-    Prometheus; CloudWatch uses `otherwise` in place of the summary, if it is set."""
+    """Alarm for Prometheus and CloudWatch. `expression`, in PromQL, has to hold for `minutes`. `summary` and `do` may
+    contain Prometheus label templates; `otherwise`, if set, replaces the summary of a `Formula` in CloudWatch."""
 
     name: str
     severity: str
@@ -72,5 +70,4 @@ class Alarm:
 
     @property
     def runbook(self) -> str:
-        """Path and anchor of its runbook."""
         return f"{RUNBOOKS}#{self.name.lower()}"

@@ -1,6 +1,7 @@
-"""CloudWatch's alarms as template resources by logical id, which any deployment can add unchanged.
+"""CloudFormation resources of the CloudWatch alarms, by logical id, that any deployment can add unchanged.
 
-An alarm has one period, so a burn rate is two alarms without an action, and a composite of both that notifies.
+A CloudWatch alarm has a single period. A burn rate with a long and a short window is therefore two alarms without actions,
+and a composite alarm of both that notifies.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ Resource = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Deployed:
-    """Where alarms are deployed. `prefix`: start of their names; `namespace`: that of MANGA_EMF; `page` and `ticket`: topics
-    to notify (template references are allowed); `repository`: URL before the runbooks' path."""
+    """Values of a deployment. `prefix`: start of alarm names. `namespace`: that of the server's metrics (MANGA_EMF). `page`,
+    `ticket`: SNS topics to notify, as ARNs or template references. `repository`: URL before the runbooks' path."""
 
     prefix: str
     namespace: str
@@ -30,7 +31,7 @@ class Deployed:
 
 
 def alarms(where: Deployed) -> dict[str, Resource]:
-    """Returns every alarm, by its logical id."""
+    """Returns the alarms on the server's own metrics, by logical id."""
     burning = (each for level in SERVICE_LEVELS for burn in BURNS for each in _burning(where, level, burn))
     states = (each for alarm in ALARMS if isinstance(alarm.watch, Watch) for each in _state(where, alarm, alarm.watch))
     shares = (_share(where, alarm, alarm.watch) for alarm in ALARMS if isinstance(alarm.watch, Share))
@@ -39,21 +40,19 @@ def alarms(where: Deployed) -> dict[str, Resource]:
 
 
 def rollback_names(where: Deployed) -> tuple[str, ...]:
-    """Returns the names of the alarms that roll a deployment back: the short windows of the fast burns (five minutes), and a
-    service that is not ready. A failed backend is no reason, since the previous version would fail too."""
+    """Returns the names of the alarms that roll a deployment back: fast burn rates over five minutes, and a service that is
+    not ready. A failed backend is excluded, since the previous version would fail too."""
     short = (_half_name(where, level, burn, burn.short) for level in SERVICE_LEVELS for burn in BURNS[:1])
     return (*short, f"{where.prefix}-MangaNotReady")
 
 
 def silent_rollback_alarms(where: Deployed) -> dict[str, Resource]:
-    """Returns the rollback alarms that notify nobody, for parts that are rolled back apart from the service, such as
-    flags."""
+    """Returns rollback alarms that notify nobody, by logical id, for deployments of other parts, such as flags."""
     short = rollback_names(where)[:-1]
     return {name: each for name, each in alarms(where).items() if each["Properties"]["AlarmName"] in short}
 
 
 def describe(summary: str, do: str, name: str, where: Deployed) -> str:
-    """Returns an alarm's description for the person on call; CloudWatch has no templates, so it names no labels."""
     base = f"{where.repository.rstrip('/')}/" if where.repository else ""
     return " ".join(filter(None, (summary, do, f"{base}{RUNBOOKS}#{name.lower()}")))
 

@@ -18,8 +18,8 @@ Dimensions = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class DoorParts:
-    """CloudWatch dimensions of the door: the HTTPS load balancer with its targets, the WebSocket API, its link's targets,
-    and the agents' service if it is separate."""
+    """CloudWatch dimensions of the entry points. `https`: HTTPS load balancer and target group. `sockets`: WebSocket API.
+    `link`: targets of that API's private link. `service`: agents' ECS service; None if agents run in the server's tasks."""
 
     https: Dimensions
     sockets: Dimensions
@@ -30,14 +30,12 @@ class DoorParts:
 
 
 def door_alarms(where: Deployed, of: DoorParts) -> dict[str, Resource]:
-    """Returns every alarm, by its logical id."""
     return {
         name.replace("-", ""): alarm(where, name, severity, words, watched) for name, severity, words, watched in _listed(of)
     }
 
 
 def rollback_names(where: Deployed) -> tuple[str, ...]:
-    """Returns the names of the alarms that roll a deployment of agents back."""
     return tuple(f"{where.prefix}-MangaDoorFails-{way}" for way in ("https", "sockets"))
 
 

@@ -1,4 +1,4 @@
-"""Alarms on metrics that AWS publishes of its services, which Prometheus does not collect."""
+"""Alarms on metrics that AWS services publish themselves and Prometheus does not collect."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ FULL = 0.8
 
 @dataclass(frozen=True, slots=True)
 class AwsResources:
-    """The watched resources, by their names in CloudWatch; template references are allowed. `balancer`: dimensions of its
-    target group, if there is one."""
+    """Names of the watched AWS resources in CloudWatch's dimensions; template references are allowed. `balancer`: dimensions
+    of the load balancer's target group, None without a load balancer."""
 
     cluster: str
     service: str
@@ -40,7 +40,6 @@ class AwsResources:
 
 
 def natives(where: Deployed, of: AwsResources) -> dict[str, Resource]:
-    """Returns every alarm, by its logical id."""
     return {
         name.replace("-", ""): alarm(where, name, severity, words, watched)
         for name, severity, words, watched in _listed(of)
@@ -49,7 +48,6 @@ def natives(where: Deployed, of: AwsResources) -> dict[str, Resource]:
 
 
 def _listed(of: AwsResources) -> Iterator[tuple[str, str, str, Resource]]:
-    """Yields the name, severity, description and metric of each alarm."""
     running = {"ClusterName": of.cluster, "ServiceName": of.service}
     yield (
         "MangaTasksMissing",

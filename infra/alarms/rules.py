@@ -1,4 +1,4 @@
-"""Generates Prometheus's rules as text: `infra/observability/alerts.yml`."""
+"""Generates Prometheus's alerting rules as text: `infra/observability/alerts.yml`."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def alerts() -> str:
 
 
 def window(minutes: int) -> str:
-    """Formats a window as PromQL does: 5m, 6h, 3d."""
+    """Formats a duration as PromQL does: 5m, 6h, 3d."""
     return next(f"{minutes // size}{unit}" for size, unit in ((DAY, "d"), (HOUR, "h"), (1, "m")) if minutes % size == 0)
 
 
 def share(level: ServiceLevel, minutes: int) -> str:
-    """Returns the PromQL expression for the share of bad answers."""
+    """Returns the PromQL expression for the share of bad answers in the last `minutes`."""
     of = f'manga_service_level_total{{level="{level.name}"'
     return f'sum(rate({of},verdict="bad"}}[{window(minutes)}])) / sum(rate({of}}}[{window(minutes)}]))'
 

@@ -1,6 +1,7 @@
 """Alarms on shares of calls: failures, slow, late or degraded answers, empty searches, refusals.
 
-They are tickets: if customers suffer, the burn rate of a service level pages."""
+All have the severity "ticket"; if customers suffer, the burn-rate alarm of a service level pages.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""The service levels, and the burn rates of their error budgets that raise alarms.
+"""Service levels, and the burn rates of their error budgets at which alarms fire.
 
 Windows and factors are those of the Site Reliability Workbook (Google 2018, chapter 5, "Multiwindow, Multi-Burn-Rate
 Alerts"). A burn rate is the share of bad answers over the share that the objective allows; at 1 the budget lasts exactly its
-30 days. Both windows have to be above it: the long one shows that the loss is large, the short one that it continues.
+30 days. An alarm fires if both windows exceed the rate: the long one shows that the loss is large, the short one that it
+continues.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ LEAST_BAD = 3
 
 @dataclass(frozen=True, slots=True)
 class ServiceLevel:
-    """A service level. `good` and `bad`: names of its two counts in CloudWatch; `objective`: the share of good ones."""
+    """Service level of the server's answers. `objective`: the share that has to be good. `good`, `bad`: names of the two
+    counts in CloudWatch. `customers`: sentence about the effect on customers."""
 
     name: str
     alarm: str
@@ -38,8 +40,8 @@ class ServiceLevel:
 
 @dataclass(frozen=True, slots=True)
 class Burn:
-    """A burn rate and its windows in minutes. CloudWatch has no period longer than a day: there the long window is `days`
-    windows of a day, each of which has to be above the rate, which alerts less often than their mean."""
+    """Burn rate with its windows in minutes. CloudWatch has no period longer than a day: there the long window is `days`
+    periods of a day, each of which has to exceed the rate. That alerts less often than their mean would."""
 
     name: str
     factor: float

@@ -1,4 +1,4 @@
-"""Alarms on states: a process, backend, log or replica is down, loses data, or lags."""
+"""Alarms on the state of the service: a process, backend, log or replica is down, loses data, or lags."""
 
 from __future__ import annotations
 

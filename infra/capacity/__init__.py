@@ -1,2 +1,1 @@
-"""Computes the AWS resources that a shop with a number of messages a day needs, and their cost, from measured inputs and
-prices."""
+"""Computes the AWS resources that a shop needs for a number of messages a day, and their cost."""

@@ -1,4 +1,4 @@
-"""Cost of alternatives: each function returns the dollars a month that its alternative adds; negative if it saves."""
+"""Cost of alternatives: each function returns the dollars a month that its alternative adds, negative if it saves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MILLISECONDS_AN_HOUR = HOUR * 1000
 
 
 def nothing_cached(month: Month) -> float:
-    """MANGA_CACHE=off: every call is answered live."""
+    """MANGA_CACHE=off: every call reads the backends."""
     live = replace(month, traffic=replace(month.traffic, cached=False))
     return dollars(live(), month.prices) - dollars(month(), month.prices)
 
@@ -58,20 +58,19 @@ def nat_gateways(month: Month) -> float:
 
 
 def flags_in_a_table(month: Month) -> float:
-    """MANGA_FLAGS_URL=dynamodb://…: each task reads four times a second, with strong consistency."""
+    """MANGA_FLAGS_URL=dynamodb://…: each task polls the table, with strongly consistent reads."""
     looks = month.task_hours * HOUR / month.traffic.inputs["flags"]["table_poll_seconds"]
     return float(looks / MILLION * month.prices["rru_million"])
 
 
 def a_line_for_each_call(month: Month) -> float:
-    """MANGA_LOG_TOOL_CALLS=all: a log line for each call."""
     gigabytes = month.traffic.calls * month.days * month.traffic.inputs["logs"]["call_bytes"] / GB
     kept = gigabytes * month.stage.log_days / month.days
     return float(gigabytes * month.prices["log_gb"] + kept * month.prices["log_storage_gb_month"])
 
 
 def cache_without_limit(month: Month) -> float:
-    """A cache that keeps every search for a day, without a limit of its memory."""
+    """A cache that keeps every search for a day, without a memory limit."""
     free = replace(month, stage=replace(month.stage, most_cache_gb=math.inf))
     return (free.cache_gb - month.cache_gb) * month.prices.hours_a_month * month.prices["cache_gb_hour"]
 

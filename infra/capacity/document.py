@@ -58,7 +58,6 @@ def _head(first: str, volumes: Sequence[int] = VOLUMES) -> str:
 
 
 def number(value: float) -> str:
-    """Formats a number with three significant digits, or as a whole number from 100 on."""
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
@@ -133,7 +132,6 @@ def _sources(prices: Prices) -> str:
 
 
 def details(inputs: Inputs) -> str:
-    """Returns a table of each monthly need, with quantity and dollars, by messages a day."""
     prod = months(inputs, "prod")
 
     def cell(need: Need) -> str:

@@ -1,4 +1,4 @@
-"""The findings, in sentences with their numbers."""
+"""Writes the section of CAPACITY.md that states the findings, in sentences with computed numbers."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ def _dominates(prod: Sequence[Month]) -> str:
 
 
 def _a_message(prod: Sequence[Month]) -> str:
-    """Returns the cost of one more message, from the difference between the two larger volumes, in which fixed costs cancel
-    out."""
+    """States the marginal cost of a message, from the two larger volumes, whose fixed costs cancel out."""
     few, many = prod[-2:]
     more = dollars(many(), many.prices) - dollars(few(), few.prices)
     each = more / (many.traffic.messages - few.traffic.messages) / many.days

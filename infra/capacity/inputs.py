@@ -1,4 +1,4 @@
-"""Inputs of the computation: measured and assumed quantities, and prices."""
+"""Inputs of the capacity computation: measured and assumed quantities, the deployed stages, and prices."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ FIREWALL_RULES = 5
 
 @dataclass(frozen=True, slots=True)
 class Consumed:
-    """Consumption of one call: DynamoDB's read and write units, requests to OpenSearch and their KB, commands to Valkey,
-    their KB and the microseconds of its scripts."""
+    """Resources that calls consume: DynamoDB read and write units, OpenSearch requests and their KB, Valkey commands,
+    microseconds in Valkey scripts, and KB to and from Valkey."""
 
     rru: float = 0.0
     wru: float = 0.0
@@ -51,9 +51,9 @@ class Consumed:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """Capacity of a stage that runs without any traffic, and its most tasks. `server_vcpu`: the part of a task's `vcpu`
-    reserved for the server; all if agents run in separate tasks, else the agent has the rest. `balancers`: those of the door
-    and of the shared service. `bedrock`: True if Bedrock embeds queries."""
+    """Resources of a deployment stage that its cost depends on. `server_vcpu`: part of a task's `vcpu` reserved for the
+    server; the rest is for sidecars and, if it runs in the same task, the agent. `balancers`: load balancers of the
+    customers' entry points and of the shared service. `bedrock`: whether Bedrock embeds queries."""
 
     name: str
     zones: int
@@ -78,7 +78,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Dollars for one unit by region, where the price was read, and the regions for which it was confirmed."""
+    """Dollars per unit by region, the page where the price was read, and the regions for which another page confirmed it."""
 
     dollars: Mapping[str, float]
     source: str
@@ -87,7 +87,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The prices of one region, as read on the day `read`."""
+    """Prices in one region, as read on the date `read`."""
 
     region: str
     read: str
@@ -96,13 +96,12 @@ class Prices:
     of: Mapping[str, Price]
 
     def __getitem__(self, price: str) -> float:
-        """Returns the dollars for one unit of a price."""
         return self.of[price].dollars[self.region]
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The tables of inputs.toml by name; keys of `consumed`: (source of the answer, kind of call)."""
+    """Tables of inputs.toml by name; consumption by ("live" or "cached", kind of call); deployed stages by name."""
 
     tables: Mapping[str, Mapping[str, Any]]
     consumed: Mapping[tuple[str, str], Consumed]
@@ -113,7 +112,7 @@ class Inputs:
 
 
 def read_inputs(file: Path = FOLDER / "inputs.toml") -> Inputs:
-    """Reads the inputs. Raises tomllib's errors, KeyError for missing names, TypeError for unknown ones."""
+    """Reads inputs.toml. Raises tomllib's errors, KeyError for missing names, and TypeError for unknown names."""
     told = tomllib.loads(file.read_text("utf-8"))
     consumed = told["consumed"]
     each = {(how, kind): Consumed(**consumed[how][kind]) for how in (LIVE, CACHED) for kind in consumed[how]}
@@ -121,7 +120,6 @@ def read_inputs(file: Path = FOLDER / "inputs.toml") -> Inputs:
 
 
 def _standing(stage: Deployed) -> Stage:
-    """Returns a stage's capacity from its deployment settings, so that no number is stated twice."""
     size = stage.shared_size if stage.walled else stage.size
     return Stage(
         name=stage.name,
@@ -156,13 +154,12 @@ def _replicas() -> set[str]:
 
 
 def _scraped() -> set[tuple[str, tuple[str, str]]]:
-    """Returns the metrics that the collector publishes, by name and dimension."""
     formulas = (alarm.watch for alarm in ALARMS if isinstance(alarm.watch, Formula))
     return {(part.metric, part.dimension) for each in formulas for part in each.parts if part.dimension}
 
 
 def alarms_of(stage: Deployed) -> int:
-    """Counts the metrics that alarms watch, each of which is billed; a composite alarm is billed as five."""
+    """Counts a stage's alarms as AWS bills them: one for each metric watched, and five for a composite alarm."""
     where = At(stage.service, stage.namespace, page="", ticket="")
     target = {"TargetGroup": "", "LoadBalancer": ""} if stage.walled else None
     own = AwsResources(
@@ -180,7 +177,7 @@ def _numbers(alarm: Mapping[str, Any]) -> int:
 
 
 def read_prices(region: str, file: Path = FOLDER / "prices.toml") -> Prices:
-    """Reads the prices of a region. Raises tomllib's errors, KeyError or TypeError for missing or unknown names."""
+    """Reads a region's prices. Raises tomllib's errors, and KeyError or TypeError for missing or unknown names."""
     told = tomllib.loads(file.read_text("utf-8"))
     of = {name: Price(**price) for name, price in told.items() if isinstance(price, dict)}
     return Prices(region, str(told["read"]), told["hours_a_month"], told["days_a_month"], of)

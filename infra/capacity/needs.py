@@ -14,7 +14,7 @@ GB, KB_A_GB, MILLION = 1e9, 1e6, 1e6
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A monthly quantity, in the unit of `price`; `of`: the part of the bill that it belongs to."""
+    """Quantity that a month needs, in the unit of the price named `price`. `of`: section of the bill."""
 
     of: str
     what: str
@@ -24,7 +24,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """Needs of one stage under one traffic, with sidecars as delivered."""
+    """Needs of one stage in a month in which every day has the given traffic."""
 
     traffic: Traffic
     stage: Stage
@@ -75,8 +75,7 @@ class Month:
 
     @property
     def ecpus(self) -> float:
-        """Valkey's processing units (ECPUs) a day: one for a command, or as many as the script time or the KB need,
-        whichever is more."""
+        """Valkey's processing units (ECPUs) a day: the commands, the script time in ECPUs, or the KB, whichever is most."""
         used = self.traffic.consumed()
         return float(max(used.commands, used.script_us / self.traffic.inputs["cache"]["us_an_ecpu"], used.cache_kb))
 
@@ -90,7 +89,6 @@ class Month:
 
     @property
     def embeddings(self) -> float:
-        """Texts a day that Bedrock embeds."""
         return self.traffic.embedded_texts if self.stage.bedrock else 0.0
 
     def model(self) -> Iterator[Need]:
@@ -113,7 +111,6 @@ class Month:
             yield Need("network", "balancer units", units, "balancer_unit_hour")
 
     def door(self) -> Iterator[Need]:
-        """Yields the door's needs: its load balancers, and the messages' use of sockets, functions and the firewall."""
         told, hours = self.traffic.inputs["door"], self.prices.hours_a_month
         a_month = self.traffic.messages * self.days
         by_socket = a_month * told["share_of_sockets"]
@@ -150,7 +147,7 @@ class Month:
 
     @property
     def log_gb(self) -> float:
-        """GB of logs a month: the audit of orders and the metrics of each task, as delivered."""
+        """GB of logs a month, with the default log settings: the audit of orders, and each task's metrics."""
         told = self.traffic.inputs["logs"]
         audit = self.traffic.live("order") * self.days * told["audit_bytes"]
         metrics = self.task_hours * 60 * told["metric_bytes_a_minute"]

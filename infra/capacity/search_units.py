@@ -1,4 +1,4 @@
-"""OpenSearch Compute Units (OCUs) for search at each hour. They come as half a unit, and beyond that as whole units."""
+"""OpenSearch Compute Units (OCUs) for search at each hour of the day. AWS provides half a unit, or whole units."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from infra.capacity.traffic import HOUR, HOURS, Traffic
 
 
 def search_ocus_at(requests_a_second: float, stage: Stage, traffic: Traffic) -> float:
-    """Returns the units for a rate of requests: their CPU time over the share of a unit that may be busy, rounded up."""
+    """Returns the OCUs for a rate of requests: their CPU time over the share of a unit that may be busy, rounded up."""
     search = traffic.inputs["search"]
     busy = requests_a_second * search["cpu_ms_a_request"] / 1000 / search["vcpu_an_ocu"]
     wanted = busy / search["busy_share"]

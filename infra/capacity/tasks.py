@@ -1,4 +1,4 @@
-"""Number of tasks at each hour of the day, enough to survive the loss of a zone."""
+"""Number of ECS tasks at each hour of the day; with a task in every zone, enough to survive the loss of a zone."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from infra.capacity.traffic import HOURS, Traffic
 
 
 def capacity_per_task(stage: Stage, inputs: Inputs, *, live: bool = False, vcpu: float | None = None) -> float:
-    """Returns the calls a second that one task serves: the rate measured on a whole vCPU, times the server's reserved part
-    (or `vcpu`). `live`: the rate without any cache."""
+    """Returns the calls per second that one task serves: the rate measured on a whole vCPU, times the vCPUs reserved for the
+    server (or `vcpu`). `live`: use the rate measured without a cache."""
     measured = inputs["fleet"]["calls_a_second_live" if live else "calls_a_second"]
     return float(measured * (stage.server_vcpu if vcpu is None else vcpu))
 
 
 def tasks_at(calls_a_second: float, stage: Stage, a_task: float) -> int:
-    """Returns the tasks for `calls_a_second`, of which one serves `a_task`. If every zone has a task, the number is a
-    multiple of the zones and large enough to serve all calls when one zone is lost."""
+    """Returns the number of tasks for `calls_a_second` if one task serves `a_task`. If the stage has a task in every zone,
+    the number is a multiple of the zones and suffices when one zone is lost."""
     everywhere = stage.least_tasks >= stage.zones
     calls = calls_a_second * stage.zones / (stage.zones - 1) if everywhere else calls_a_second
     at_once = stage.zones if everywhere else 1

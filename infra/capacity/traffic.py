@@ -1,4 +1,4 @@
-"""Traffic of a day, hour by hour: messages, their calls, and the calls that no cache answers."""
+"""Traffic of a day: messages, the tool calls that answer them, and the calls that no cache answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HOURS = range(24)
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """A day with a number of messages. With `cached` False every call is answered live."""
+    """Day with a number of customers' messages. If `cached` is False, every call reaches the backends."""
 
     messages: float
     inputs: Inputs
@@ -24,11 +24,9 @@ class Traffic:
 
     @property
     def calls(self) -> float:
-        """Calls a day."""
         return self.messages * self.calls_a_message
 
     def share(self, hour: int) -> float:
-        """Returns the hour's share of the day's messages."""
         hours = self.inputs["day"]["hours"]
         return float(hours[hour] / sum(hours))
 
@@ -41,17 +39,16 @@ class Traffic:
         return max(self.calls_a_second(hour) for hour in HOURS)
 
     def live(self, kind: str) -> float:
-        """Returns the calls a day of this kind that a backend answers."""
+        """Returns the calls a day of this kind that no cache answers."""
         turn = self.inputs["turn"]
         return float(self.messages * turn["calls"][kind] * (turn["live"][kind] if self.cached else 1.0))
 
     @property
     def embedded_texts(self) -> float:
-        """Texts a day to embed: one for each search and recommendation that is answered live."""
+        """Texts a day to embed: one for each search and recommendation that no cache answers."""
         return self.live("search") + self.live("recommend")
 
     def consumed(self) -> Consumed:
-        """Returns the total consumption of a day's calls."""
         sums = dict.fromkeys((field.name for field in fields(Consumed)), 0.0)
         for kind, calls in self.inputs["turn"]["calls"].items():
             live = self.live(kind)

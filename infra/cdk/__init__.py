@@ -1,2 +1,2 @@
-"""Deployment on AWS as CDK code. `config` has the differences between stages, `stacks` the units of deployment, `constructs`
-one concern each."""
+"""Deployment on AWS as CDK code. `config` defines a stage's settings, `stages` has their values, `stacks` the units of
+deployment, and `constructs` the parts of stacks."""

@@ -1,5 +1,3 @@
-"""Accepts findings of cdk-nag, each at its resource and with a reason."""
-
 from __future__ import annotations
 
 from aws_cdk import Acknowledgment, Validations
@@ -7,5 +5,5 @@ from constructs import IConstruct
 
 
 def acknowledge(construct: IConstruct, rule: str, reason: str) -> None:
-    """Accepts a finding of `rule` at this resource and at the resources inside it."""
+    """Accepts cdk-nag's findings of `rule` at this construct and at the constructs inside it."""
     Validations.of(construct).acknowledge(Acknowledgment(id=rule, reason=reason))

@@ -1,4 +1,4 @@
-"""CDK app of one stage: its stacks, tags on all resources, and the checks of every synthesis."""
+"""CDK app of one stage: its stacks, the tags on all resources, and cdk-nag's checks."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ CONTEXT = {
 
 
 def synthesise(stage: Stage, folder: Path) -> None:
-    """Writes the stage's cloud assembly. Makes no look-ups, reads no clock and packs no files, so that the same code gives
-    the same bytes on every machine. Raises RuntimeError for cdk-nag findings that are not acknowledged."""
+    """Writes the stage's cloud assembly, with its CloudFormation templates. Makes no look-ups, reads no clock and packs no
+    files, so the same code gives the same bytes on every machine. Raises RuntimeError for cdk-nag findings."""
     app = cdk.App(outdir=str(folder), analytics_reporting=False, tree_metadata=False, context=CONTEXT)
     foundation = Foundation(app, stage)
     if stage.walled:

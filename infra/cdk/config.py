@@ -1,4 +1,4 @@
-"""Settings in which the deployment stages differ. An invalid value stops the synthesis with one line."""
+"""Settings of a deployment stage. An invalid value raises `ConfigError`, which stops the synthesis."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ SERVER_CLOSE_S = 2
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """A network without internet access: tasks reach AWS services over VPC endpoints. The prefix lists are AWS's own for S3
-    and DynamoDB and differ between regions: see `aws ec2 describe-managed-prefix-lists`."""
+    """Network of tasks without internet access, which reach AWS services over VPC endpoints. The prefix lists are AWS's own
+    for S3 and DynamoDB and differ between regions: see `aws ec2 describe-managed-prefix-lists`."""
 
     cidr: str
     zones: tuple[str, ...]
@@ -42,8 +42,8 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class TaskSize:
-    """CPU units (1024 are a vCPU) and MiB of a task, and each container's part. The rest is for the sidecars: flags agent,
-    audit, collector of spans."""
+    """CPU units (1024 are a vCPU) and MiB of a task, and the parts reserved for the server and the agent. The rest is for
+    the sidecars: flags agent, audit log, and collector of spans."""
 
     cpu: int
     memory: int
@@ -64,8 +64,7 @@ class TaskSize:
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """Least and most tasks, and the target load of each: CPU in percent, and concurrent calls (None for tasks without a
-    server)."""
+    """Number of tasks, and the load of each to aim for: CPU in percent, and concurrent calls (None without a server)."""
 
     least: int
     most: int
@@ -84,8 +83,8 @@ class Scaling:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """OpenSearch Serverless, in compute units (OCU). With less than one for search it would scale to zero, and the first
-    request after a pause would take 10 to 30 seconds."""
+    """Limits of OpenSearch Serverless, in compute units (OCUs). With a minimum below one, search would scale to zero, and
+    the first request after a pause would take 10 to 30 seconds."""
 
     replicas: bool
     least_search: int
@@ -102,8 +101,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """ElastiCache Serverless: most gigabytes, most thousands of processing units a second, and days that snapshots are
-    kept."""
+    """Limits of ElastiCache Serverless: gigabytes, thousands of processing units a second, and days to keep snapshots."""
 
     most_gb: int
     most_ecpu_thousands: int
@@ -117,8 +115,8 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Limits of the cost of an error or an attack: request units a second of each DynamoDB table and of each of its indices,
-    and dollars a month of the whole account, with a notice at 80 %."""
+    """Bounds on the cost of an error or an attack. Request units a second limit each DynamoDB table and each index. The
+    budget, in dollars a month of the whole account, only notifies, first at 80 %."""
 
     most_read_units: int
     most_write_units: int
@@ -131,7 +129,7 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class AlertAddresses:
-    """Addresses that receive pages and tickets: e-mail, or a paging service (https)."""
+    """Addresses that receive pages and tickets: an e-mail address, or the HTTPS URL of a paging service."""
 
     page: str
     ticket: str
@@ -143,13 +141,12 @@ class AlertAddresses:
 
     @property
     def is_example(self) -> bool:
-        """True if an address is still an example."""
         return any("@example." in address for address in (self.page, self.ticket))
 
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Host name by which agents in other tasks call the shared service, and its certificate."""
+    """Host name, and its certificate, under which agents in other tasks call the shared service."""
 
     domain: str
     certificate_arn: str
@@ -160,9 +157,9 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """The customers' entry point: the HTTPS host name with its certificate, the issuer of their tokens with its key URL and
-    audiences, messages a second of the whole stage, and requests of one IP address in five minutes. WebSockets use API
-    Gateway's own host name unless `socket_domain` is set, with the same certificate."""
+    """The customers' entry points, HTTPS and WebSocket. `issuer`, `jwks_url`, `audiences`: the tokens that authenticate
+    customers. `messages_a_second`: limit of the whole stage. `requests_an_address`: limit of one IP address in five minutes.
+    `socket_domain`: host name for WebSockets, with the same certificate; None for API Gateway's own."""
 
     domain: str
     certificate_arn: str
@@ -187,7 +184,7 @@ class Door:
 
     @property
     def is_example(self) -> bool:
-        """True if the issuer is still an example, so that no token is accepted."""
+        """True if the issuer is still a placeholder, so that no token is accepted."""
         return ".example" in self.issuer or "EXAMPLE" in self.issuer
 
 
@@ -199,12 +196,16 @@ def _check_address(field: str, domain: str, certificate_arn: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """All settings of one stage. `walled`: agent and server run in separate tasks with separate roles, else in one task.
-    `keep`: data outlives the stack. `publishers`: ARNs of roles that put preview pages into the bucket from outside the
-    network. `model`, `temperature`, `max_tokens`: the agent's (None: the model's default). `embedder`, `classifier`,
-    `standby`, `shop_name`, `policies_file`, `tags_file`, `order_pattern`, `title_pattern` (None: the server's default) and
-    `turn_clock` are the server's settings of these names; a file is a path in the image, or `s3:NAME` below `shop/` of the
-    bucket. `settings`: other server settings, by name. `traces`: share of turns that X-Ray receives."""
+    """All settings of one deployment stage.
+
+    `walled`: agent and server run in separate tasks with separate roles, instead of in one task. `keep`: data outlives the
+    stack. `publishers`: ARNs of roles that upload preview pages from outside the network. `model`, `temperature`,
+    `max_tokens`: the agent's (None: the model's default). `traces`: share of turns that X-Ray receives.
+
+    `embedder`, `classifier`, `standby`, `shop_name`, `policies_file`, `tags_file`, `order_pattern`, `title_pattern`,
+    `turn_clock`: the server settings of these names (None: the server's default). A file is a path in the image, or
+    `s3:NAME` below `shop/` of the bucket. `settings`: other server settings, by name.
+    """
 
     name: str
     region: str
@@ -271,12 +272,11 @@ class Stage:
 
     @property
     def prefix(self) -> str:
-        """Start of the names of this stage's resources."""
         return f"manga-tools-{self.name}"
 
     @property
     def service(self) -> str:
-        """Name of the service and of its stack; with a slash before it, of its log group."""
+        """Name of the service and of its stack; with a slash in front, of its log group."""
         return f"{self.prefix}-{'shared' if self.walled else 'pod'}"
 
     @property
@@ -286,17 +286,16 @@ class Stage:
 
     @property
     def agents(self) -> str:
-        """Name of the service that runs the agents: the pod's, or a separate one if `walled`."""
+        """Name of the ECS service that runs the agents: the server's, or a separate service."""
         return f"{self.prefix}-agents" if self.walled else self.service
 
     @property
     def outside(self) -> str:
-        """Name of the function that posts to sockets and fetches the issuer's keys for agents."""
+        """Name of the Lambda function that posts to sockets and fetches the issuer's keys for agents."""
         return f"{self.prefix}-outside"
 
     @property
     def namespace(self) -> str:
-        """The CloudWatch namespace of the server's metrics."""
         return f"MangaTools/{self.name}"
 
     @property
@@ -305,5 +304,5 @@ class Stage:
 
     @property
     def stop_seconds(self) -> int:
-        """Seconds between SIGTERM and SIGKILL. The longest turn needs 67; ECS allows 120 at most."""
+        """Seconds between SIGTERM and SIGKILL of the server. The longest turn needs 67; ECS allows 120 at most."""
         return math.ceil(self.turn_budget_ms / 1000) + SERVER_CLOSE_S + STOP_SPARE_S

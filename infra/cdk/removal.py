@@ -1,5 +1,3 @@
-"""Removal policy of data when its stack is deleted."""
-
 from __future__ import annotations
 
 from aws_cdk import RemovalPolicy
@@ -8,5 +6,5 @@ from infra.cdk.config import Stage
 
 
 def removal(stage: Stage) -> RemovalPolicy:
-    """Returns RETAIN if the stage keeps its data, so that only a person can delete it; else DESTROY."""
+    """Returns RETAIN if the stage keeps its data, so that only a person can delete the data; else DESTROY."""
     return RemovalPolicy.RETAIN if stage.keep else RemovalPolicy.DESTROY

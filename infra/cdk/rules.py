@@ -18,13 +18,12 @@ class ConfigError(ValueError):
 
 
 def check(holds: bool, field: str, problem: str) -> None:
-    """Raises `ConfigError` unless `holds`."""
     if not holds:
         raise ConfigError(field, problem)
 
 
 def check_pattern(field: str, pattern: str) -> None:
-    """Raises `ConfigError` for a pattern of ids that the server would refuse."""
+    """Raises `ConfigError` if `pattern` is not valid for the server's ids."""
     try:
         IdPattern(pattern)
     except ValueError as error:

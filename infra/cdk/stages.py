@@ -1,4 +1,4 @@
-"""Settings of both stages. Account, domain, certificate and addresses are examples: replace them by your own."""
+"""Settings of the stages dev and prod. Account, domains, certificates and addresses are examples: replace them."""
 
 from __future__ import annotations
 

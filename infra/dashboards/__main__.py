@@ -15,7 +15,6 @@ from infra.dashboards.cloudwatch import body
 
 
 def main(arguments: list[str]) -> int:
-    """Prints the dashboard; returns the exit status, 2 for wrong arguments."""
     if len(arguments) not in (2, 3):
         print((__doc__ or "").strip(), file=sys.stderr)
         return 2

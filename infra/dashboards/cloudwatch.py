@@ -1,4 +1,4 @@
-"""CloudWatch's dashboard, of the panels that have CloudWatch metrics or a query of its logs."""
+"""Generates CloudWatch's dashboard from the panels that have CloudWatch metrics or a log query."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ PERIOD_SECONDS = 60
 
 
 def body(namespace: str, region: str, service: str = "manga-tools") -> dict[str, Any]:
-    """Returns the DashboardBody before its encoding as JSON. `namespace`: that of MANGA_EMF; `service`: the ECS service,
-    whose log group is its name after a slash; the part before its last dash is the prefix of tables, cache and search."""
+    """Returns the DashboardBody before its encoding as JSON. `namespace`: CloudWatch namespace of the server's metrics
+    (MANGA_EMF). `service`: the ECS service, named PREFIX-PART; PREFIX also begins the names of cache and search, and without
+    "-tools" those of tables. The log group is "/" and the service's name."""
     panels = [panel for panel in PANELS if panel.shown or panel.logged]
     return {"widgets": [_widget(panel, x, y, namespace, region, service) for panel, x, y in placed(panels)]}
 

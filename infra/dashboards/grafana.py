@@ -25,7 +25,6 @@ OPTIONS = {"legend": {"displayMode": "list", "placement": "bottom"}, "tooltip": 
 
 
 def board() -> str:
-    """Returns the text of the dashboard's file."""
     panels = [
         _panel(number, *where) for number, where in enumerate(placed([panel for panel in PANELS if panel.queries]), start=1)
     ]

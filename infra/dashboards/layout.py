@@ -1,4 +1,4 @@
-"""Layout of panels: from left to right, with a new row when one is full. Both products have 24 columns."""
+"""Lays out panels from left to right, with a new row when a row is full. Grafana and CloudWatch both have 24 columns."""
 
 from __future__ import annotations
 

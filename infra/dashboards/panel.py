@@ -1,4 +1,4 @@
-"""The definition of a dashboard panel."""
+"""Definition of a dashboard panel, for Grafana and CloudWatch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query of a panel: `expression` is PromQL; `legend` may contain Grafana's label templates."""
+    """Prometheus query of a panel. `expression` is PromQL; `legend` may contain Grafana's label templates."""
 
     expression: str
     legend: str
@@ -15,9 +15,9 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A metric in CloudWatch; `number` is its name. `per`: metrics whose sum divides it (bad by bad plus good); `dimension`:
-    draws a line for each of its values. `native`, for a metric of AWS's own: its namespace, the names of its dimensions and
-    their values, with the placeholders `{service}`, `{prefix}` and `{tables}`."""
+    """CloudWatch metric of a panel; `number` is the metric's name. `per`: metrics whose sum divides the metric, to show a
+    share. `dimension`: draw a line for each of its values. `native`, for a metric of an AWS service: namespace and names of
+    dimensions, then a search term, in which `{service}`, `{prefix}` and `{tables}` are replaced."""
 
     number: str
     statistic: str
@@ -28,9 +28,9 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A panel. `unit`: Grafana's name of it; `width`: in 24ths. `shown`: the CloudWatch metrics, as far as there are any;
-    `logged`: a query of CloudWatch's log; a panel without `queries` is only in CloudWatch. `most`: the highest possible
-    value, if there is one; `words`: text and colour of each value, from 0."""
+    """Dashboard panel. `unit`: Grafana's name of the unit. `width`: in 24ths. `queries`: for Grafana; without them, the
+    panel is only in CloudWatch. `shown`, `logged`: CloudWatch metrics, or a log query; without either, the panel is only in
+    Grafana. `most`: the highest possible value, if known. `words`: text and colour of each value, from 0."""
 
     title: str
     about: str

@@ -1,1 +1,1 @@
-"""The demo store: a catalogue of real titles, and sample offers, stock and orders generated from it."""
+"""Demo store: a catalogue of real titles, with sample offers, stock and orders that are generated for them."""

@@ -1,4 +1,4 @@
-"""Tracking states of parcels: English words common to all carriers, and each carrier's own Japanese words."""
+"""Tracking events of sample parcels, with English states common to all carriers and each carrier's own Japanese words."""
 
 from __future__ import annotations
 
@@ -55,12 +55,11 @@ _WAREHOUSE = "Saitama"
 
 
 def label(carrier: str, status: str) -> str:
-    """Returns the Japanese word on the carrier's tracking page."""
     return _LABELS[carrier][status]
 
 
 def events(carrier: str, shipped_at: datetime, reached: str, region: str, place: str) -> tuple[TrackingEvent, ...]:
-    """Returns the scans up to the state `reached`, oldest first. `place`: the destination's prefecture or country."""
+    """Returns a parcel's tracking events up to the state `reached`, oldest first. `place`: prefecture or country."""
     return tuple(
         TrackingEvent(
             status=status,
@@ -73,7 +72,6 @@ def events(carrier: str, shipped_at: datetime, reached: str, region: str, place:
 
 
 def _route(reached: str, *, overseas: bool) -> tuple[str, ...]:
-    """Returns the states that a parcel passes through up to `reached`."""
     last_mile = ("absent", "held") if reached in ("absent", "held") else ("delivered",)
     customs = ("at_customs",) if overseas else ()
     route = ("accepted", "in_transit", *customs, "at_delivery_office", "out_for_delivery", *last_mile)

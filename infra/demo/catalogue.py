@@ -1,4 +1,4 @@
-"""The demo catalogue: hand-written titles with generated popularity ranks, offers and stock."""
+"""Demo catalogue: hand-written titles with generated popularity ranks, offers and stock."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class StockedTitle:
-    """A title with the data that the demo store generates for it."""
-
     record: Record
     rank: int
     offers: tuple[Offer, ...]
@@ -30,18 +28,16 @@ class StockedTitle:
 
     @property
     def title_id(self) -> str:
-        """The title's id in the catalogue."""
         return str(self.record["title_id"])
 
     @property
     def display(self) -> str:
-        """The title's name on an order line."""
         names = self.record["title"]
         return str(names["en"] or names["romaji"] or names["ja"])
 
 
 def read_titles(path: Path) -> list[Record]:
-    """Reads all titles, sorted by id. Raises ValueError for a duplicate id or work."""
+    """Reads all titles, sorted by id. Raises ValueError if two titles share an id, or a Japanese name and start year."""
     with path.open(encoding="utf-8") as file:
         records: list[Record] = [json.loads(line) for line in file if line.strip()]
     _refuse_doubles((record["title_id"], record["title_id"]) for record in records)
@@ -50,7 +46,7 @@ def read_titles(path: Path) -> list[Record]:
 
 
 def stocked_titles(records: Iterable[Record]) -> list[StockedTitle]:
-    """Generates stock for the records in order: if two volumes draw the same ISBN, the later one takes another."""
+    """Generates ranks, offers and stock for the records. If two volumes draw the same ISBN, the later takes another."""
     records = list(records)
     by_popularity = sorted(records, key=lambda record: (-(record["rating_count"] or 0), record["title_id"]))
     ongoing = {record["title_id"] for record in records if _ongoing(record)}

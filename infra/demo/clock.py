@@ -18,5 +18,4 @@ def utc(moment: datetime) -> str:
 
 
 def japan_day(moment: datetime) -> date:
-    """Returns the calendar day in Japan at that moment."""
     return moment.astimezone(_JAPAN).date()

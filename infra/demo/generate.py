@@ -40,7 +40,6 @@ def build(titles: Path) -> dict[str, str]:
 
 
 def main() -> None:
-    """Writes the three files beside titles.jsonl."""
     for name, text in build(FOLDER / "titles.jsonl").items():
         (FOLDER / name).write_text(text, encoding="utf-8", newline="\n")
         print(f"{name}: {text.count(chr(10))} lines")

@@ -1,4 +1,4 @@
-"""The parts of a plan for a sample order."""
+"""Building blocks for plans of sample orders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ANY_WAITING = "*"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An item to order. `title` is the romaji title in the catalogue; `volume` is None for a full set."""
+    """Item of an order. `title`: romaji title, or `ANY_WAITING`. `volume`: number, `NEXT`, or None for a full set."""
 
     title: str
     volume: int | None
@@ -22,7 +22,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Parcel:
-    """A parcel. `items` are positions in the order; `reached` is the last state the carrier has reported."""
+    """Parcel of an order. `items`: indices of the order's items. `reached`: the last state that the carrier reported."""
 
     carrier: str
     service: str
@@ -33,7 +33,7 @@ class Parcel:
 
 @dataclass(frozen=True, slots=True)
 class OrderPlan:
-    """One order. `number` // 1000 is the customer's number; `ordered` and `shipped` are `YYYY-MM-DD HH:MM` in Japan."""
+    """Plan of one order. `number // 1000` is the customer's number. Times are `YYYY-MM-DD HH:MM` in Japan."""
 
     number: int
     ordered: str
@@ -45,12 +45,10 @@ class OrderPlan:
 
     @property
     def owner(self) -> str:
-        """The customer's id; beside the prefecture the store knows nothing else of a customer."""
         return f"demo-user-{self.number // 1000}"
 
     @property
     def order_id(self) -> str:
-        """The order's number: `MNG-` and eight letters or digits."""
         return f"MNG-DEMO{self.number}"
 
 
@@ -65,17 +63,14 @@ PREFECTURES = {
 
 
 def paper(title: str, *volumes: int) -> tuple[Item, ...]:
-    """Plans one paper copy of each volume."""
     return tuple(Item(title, volume) for volume in volumes)
 
 
 def digital(title: str, *volumes: int) -> tuple[Item, ...]:
-    """Plans each volume as an e-book."""
     return tuple(Item(title, volume, "digital") for volume in volumes)
 
 
 def full_set(title: str) -> tuple[Item, ...]:
-    """Plans all paper volumes as one bundle."""
     return (Item(title, None, "set"),)
 
 
@@ -97,6 +92,6 @@ def sent(
     estimated: str | None = None,
     note: str | None = None,
 ) -> OrderPlan:
-    """Plans an order shipped in one parcel, `by` a carrier's service."""
+    """Plans an order that was shipped in one parcel. `by`: carrier and service."""
     parcel = Parcel(*by, shipped, reached, tuple(range(len(items))))
     return OrderPlan(number, ordered, "shipped", items, (parcel,), estimated, note)

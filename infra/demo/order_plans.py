@@ -1,7 +1,5 @@
-"""Plans of the sample orders, in Japanese time. All other values of an order are computed from the plan and the catalogue.
-
-So a price or an ISBN in an order is the one at which the store sells.
-"""
+"""Plans of the sample orders, in Japanese time. All other values of an order, such as prices and ISBNs, are computed from
+the plan and the catalogue, so that they match what the store sells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generates orders from plans: lines at the store's prices, parcels with their scans, dates and sums."""
+"""Generates orders from plans: lines at the store's prices, parcels with tracking events, dates and sums."""
 
 from __future__ import annotations
 
@@ -32,15 +32,13 @@ _DAYS_FROM_ARRIVAL = 2
 
 
 class OrderDesk:
-    """Generates orders for the titles of the store."""
-
     def __init__(self, titles: Sequence[StockedTitle]) -> None:
         self._by_rank = sorted(titles, key=lambda title: title.rank)
         # reversed, so that of two works with the same name the more popular one is kept
         self._titles = {str(title.record["title"]["romaji"]): title for title in reversed(self._by_rank)}
 
     def order(self, plan: OrderPlan) -> Order:
-        """Returns the order of a plan. Raises ValueError if the catalogue lacks a planned item."""
+        """Returns the order that `plan` describes. Raises ValueError if the catalogue lacks a planned item."""
         prefecture = PREFECTURES[plan.owner]
         shipments = tuple(_shipment(plan, index, region_of(prefecture)) for index in range(len(plan.parcels)))
         lines = self._lines(plan, shipments)
@@ -111,7 +109,7 @@ def _price(title: StockedTitle, item: Item, volume: VolumeStock | None) -> int:
 
 
 def _supply(item: Item, volume: VolumeStock | None, *, shipped: bool) -> tuple[str, str | None]:
-    """Returns a line's source, and the day on which a waiting line is expected. Shipped lines came from stock."""
+    """Returns how a line is supplied (download, stock, preorder, backorder), and when a missing volume is expected."""
     if item.format == "digital":
         return "download", None
     if volume is None or shipped:
@@ -126,7 +124,8 @@ def _coming(volume: VolumeStock) -> bool:
 
 
 def _estimate(lines: Sequence[OrderLine]) -> str | None:
-    """Returns the delivery day, when the last line has come in, since all leave together; a release comes on its day."""
+    """Returns the day of delivery, set by the line that comes in last, since all leave together; None if no line is awaited.
+    A new release is delivered on its release day."""
     days = [date.fromisoformat(line.expected_date) + _delay(line) for line in lines if line.expected_date]
     return max(days).isoformat() if days else None
 
@@ -152,7 +151,7 @@ def _shipment(plan: OrderPlan, index: int, region: str) -> Shipment:
 
 
 def _return_until(plan: OrderPlan, shipments: Sequence[Shipment]) -> str | None:
-    """Returns the day eight days after the last parcel arrived; None while one is under way, or after a return."""
+    """Returns the last day for a return, eight days after the last parcel arrived; None unless all parcels have arrived."""
     delivered = [shipment.delivered_at for shipment in shipments]
     if plan.status != "shipped" or not delivered or None in delivered:
         return None

@@ -1,6 +1,7 @@
-"""Maps a magazine to its publisher, as the registrant number in ISBNs.
+"""Maps a magazine to its publisher's registrant number, which is part of an ISBN.
 
-The numbers are the publishers' real ones (general knowledge of the trade); the digits after them are made up in the demo.
+The registrant numbers are the publishers' real ones (general knowledge of the trade); the demo makes up the digits after
+them.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ The first row with a word in the name counts, so general words (Gene, Magazine) 
 
 
 def registrant(magazine: str) -> str:
-    """Returns the publisher's number, 2 to 4 digits; for an unlisted magazine a made-up one that stays the same."""
+    """Returns the publisher's registrant number, 2 to 4 digits, made up for an unlisted magazine."""
     for number, words in _MAGAZINES.items():
         if any(_is_word_of(word, magazine) for word in words.split(", ")):
             return number

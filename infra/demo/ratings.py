@@ -1,4 +1,4 @@
-"""Sample counts of stars whose mean is a title's rating."""
+"""Sample counts of 1 to 5 stars whose mean is a title's rating."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ _STEEPEST, _HALVINGS = 12.0, 60
 
 
 def rating_counts(title_id: str, rating: float | None, count: int | None) -> list[int] | None:
-    """Returns how many gave 1 to 5 stars: `count` together, the mean within .01 of `rating` for a hundred or more.
+    """Returns how many ratings have 1, 2, 3, 4 and 5 stars: `count` in total, the mean within .01 of `rating` for a hundred
+    or more. None without a rating, and for a tenth of the titles.
 
-    Each number of stars has a weight drawn for the title, tilted until the mean is right: of all distributions with that
-    mean, the nearest to the drawn one (exponential tilting; Csiszár, Annals of Probability 3(1), 1975).
+    Each number of stars has a weight drawn for the title. The weights are tilted until the mean is right: of all
+    distributions with that mean, the result is nearest to the drawn one (exponential tilting; Csiszár, Annals of Probability
+    3(1), 1975).
     """
     if rating is None or count is None or share("stars", title_id) < _UNCOUNTED:
         return None
@@ -30,7 +32,7 @@ def rating_counts(title_id: str, rating: float | None, count: int | None) -> lis
 
 
 def _tilted(weights: Sequence[float], tilt: float) -> list[float]:
-    """Returns normalised shares; the greater `tilt` is, the more they favour the upper stars."""
+    """Returns the weights as shares of their sum; the greater `tilt` is, the more the shares favour the upper stars."""
     tilted = [weight * math.exp(tilt * (stars - 3)) for weight, stars in zip(weights, STARS, strict=True)]
     return [weight / sum(tilted) for weight in tilted]
 
@@ -40,6 +42,6 @@ def _mean(shares: Sequence[float]) -> float:
 
 
 def _whole(shares: Sequence[float], count: int) -> list[int]:
-    """Rounds shares of `count` to whole numbers that add up to it, each off by less than one, as steps of rounded sums."""
+    """Rounds shares of `count` to whole numbers that add up to `count`, each off by at most one."""
     sums = [round(count * sum(shares[: number + 1])) for number in range(len(shares) - 1)]
     return [after - before for before, after in zip([0, *sums], [*sums, count], strict=True)]

@@ -1,4 +1,4 @@
-"""Sample stock: the paper volumes of a title, the copies of each, and restock dates of missing ones."""
+"""Sample stock: the paper volumes of a title, the copies of each, and the restock dates of volumes that are sold out."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _SOON, _APART = 75, 28
 
 @dataclass(frozen=True, slots=True)
 class ShelfTitle:
-    """A title, as far as its stock depends on it. `price`: list price of each volume in yen; `volumes`: number that have
-    come out. `waits`: number of ongoing series that do not continue soon, but before this one."""
+    """Attributes of a title that determine its stock. `price`: list price of a volume in yen. `volumes`: number of released
+    volumes. `waits`: position, from 0, among the ongoing series that do not continue soon."""
 
     title_id: str
     registrant: str
@@ -40,13 +40,12 @@ class ShelfTitle:
 
     @property
     def famous(self) -> bool:
-        """True if volume 1 is always in stock."""
         return self.rank <= FAMOUS_RANK
 
 
 def stocked_volumes(title: ShelfTitle, register: IsbnRegister) -> list[VolumeStock]:
-    """Returns volume 1 to the last, and for ongoing series the next one, which can only be pre-ordered. In these the next
-    and the last two volumes have a release date."""
+    """Returns the released volumes in order, and for an ongoing series the next volume, which can only be pre-ordered. In an
+    ongoing series, the last two released volumes and the next one have a release date."""
     out_rate = _OUT_RATE[_state(title)]
     volumes = [_volume(title, number, out_rate, register) for number in range(1, title.volumes + 1)]
     if title.ongoing:
@@ -78,14 +77,13 @@ def _volume(title: ShelfTitle, number: int, out_rate: float, register: IsbnRegis
 
 
 def _copies(title: ShelfTitle, number: int) -> int:
-    """Returns the copies of a volume: most for volume 1 and the newest of an ongoing series; 60 fill a shelf."""
     wanted = number == 1 or (title.ongoing and number >= title.volumes - 1)
     low, high = (12, 60) if wanted and title.famous else (4, 40) if wanted else (1, 18)
     return whole(low, high, "copies", title.title_id, number)
 
 
 def _restock_date(title: ShelfTitle, number: int, out_rate: float) -> str | None:
-    """Returns a missing volume's restock date, None if unknown. Volumes of a title that is gone share one."""
+    """Returns the restock date of a volume that is sold out; None if unknown."""
     key = ("restock", title.title_id) if out_rate == _OUT_RATE["gone"] else ("restock", title.title_id, number)
     return _days_on(whole(4, 28, *key, "days")) if share(*key) < _RESTOCK_SHARE else None
 
@@ -100,7 +98,6 @@ def _upcoming(title: ShelfTitle, register: IsbnRegister) -> VolumeStock:
 
 
 def _came_out(title: ShelfTitle, number: int) -> str:
-    """Returns a release date: the last volume's within the past four months, the one before it at a usual interval."""
     ago = whole(0, 119, "came out", title.title_id)
     return _days_on(-ago - (title.volumes - number) * whole(80, 150, "between", title.title_id))
 

@@ -31,7 +31,7 @@ _FREE_FROM = 8000
 
 
 def region_of(prefecture: str) -> str:
-    """Returns the region of a prefecture. Raises ValueError for an unknown one."""
+    """Returns the region of a prefecture. Raises ValueError for an unknown prefecture."""
     for region, names in REGIONS.items():
         if prefecture in names.split():
             return region
@@ -39,7 +39,7 @@ def region_of(prefecture: str) -> str:
 
 
 def shipping_fee(prefecture: str, goods_jpy: int, letterbox: bool = False) -> int:
-    """Returns the fee for paper goods of `goods_jpy`; digital ones are not shipped. Free from 8,000 yen within Japan."""
+    """Returns the fee for paper goods, 0 from 8,000 yen within Japan. `letterbox`: the parcel goes by Yu-Packet."""
     region = region_of(prefecture)
     if goods_jpy == 0 or (goods_jpy >= _FREE_FROM and region != "overseas"):
         return 0

@@ -1,1 +1,1 @@
-"""The customers' entry point ("door"): two functions that AWS runs in front of the agent, and a local gateway for both."""
+"""The customers' entry points ("door"): two AWS Lambda functions, and a local gateway in place of AWS's services."""

@@ -22,7 +22,8 @@ LEAST_SECRET = 16
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """The gateway's settings: the agent's URL, the secret shared with it, and ports for customers and agent."""
+    """Settings of the gateway. `agent`: the agent's URL. `secret`: shared with the agent. `host`, `port`: address for
+    customers. `inner_host`, `inner_port`: address for the agent. `messages_a_second`: limit for all customers together."""
 
     agent: str
     secret: str
@@ -34,7 +35,8 @@ class Setup:
 
     @classmethod
     def read(cls, environment: Mapping[str, str]) -> Setup:
-        """Reads `GATEWAY_…`, each named as its field. Raises KeyError if one is missing, ValueError if it is invalid."""
+        """Reads each field from the variable of its name in capitals, after `GATEWAY_`. Raises KeyError if the agent or the
+        secret is missing, and ValueError for an invalid value."""
         told = {name.removeprefix("GATEWAY_").lower(): value for name, value in environment.items() if value}
         if len(secret := told["secret"]) < LEAST_SECRET:
             raise ValueError(f"secret has {LEAST_SECRET} characters or more")
@@ -50,7 +52,7 @@ class Setup:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn without its signal handlers, since two servers run and stop together."""
+    """uvicorn server without signal handlers, since two servers run and stop together."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -58,8 +60,7 @@ class _Server(uvicorn.Server):
 
 
 def _server(app: Any, host: str, port: int) -> _Server:
-    """Makes a server without an access log, whose lines would have addresses. A frame that is too long is refused by its
-    header."""
+    """Makes a server without an access log, whose lines would contain addresses. Refuses frames longer than `MOST_BYTES`."""
     config = uvicorn.Config(
         app, host=host, port=port, ws="wsproto", ws_max_size=MOST_BYTES, ws_per_message_deflate=False,
         timeout_keep_alive=IDLE_SECONDS, timeout_graceful_shutdown=CLOSE_SECONDS,

@@ -1,4 +1,4 @@
-"""Definitions for API Gateway: headers with a message's sender, a message's limits, the log line, and the agent's port."""
+"""Definitions for API Gateway: headers that identify a message's sender, schema of messages, log line, the agent's port."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
 """Local replacement of API Gateway and the HTTPS load balancer.
 
-Customers reach the agent only through it: by WebSocket (subprotocols `manga-chat` and their token), or with `POST /turns`
-and their token as a bearer, which is answered with server-sent events. It verifies tokens with the code of the function on
-AWS, has the same limits, and sends the agent what API Gateway would send. It issues the tokens itself: `POST /token` with
-`{"user": "…"}` signs one with a key generated at the start. So it may listen on loopback only, and not for real customers.
+Customers reach the agent only through this gateway: by WebSocket (subprotocols `manga-chat` and their token), or by `POST
+/turns` with their token as a bearer, which is answered with server-sent events. The gateway verifies tokens with the code of
+the Lambda function, applies the limits of AWS, and sends the agent what API Gateway would send. It also issues the tokens:
+`POST /token` with `{"user": "…"}` signs a token for any user, with a key generated at the start. So the gateway may listen
+on loopback only, and must not serve real customers.
 
-On a second port, for the agent: `POST /@connections/ID` sends to a socket, `GET /jwks.json` returns the key.
+On a second port, for the agent: `POST /@connections/ID` sends to a socket, `GET /jwks.json` returns the public key.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ Json = dict[str, Any]
 
 @dataclass(slots=True)
 class Bucket:
-    """Token bucket: `a_second` messages a second, and a burst of `SECONDS_OF_BURST` seconds' worth."""
+    """Token bucket: `a_second` messages a second, and bursts of up to `SECONDS_OF_BURST` seconds' worth."""
 
     a_second: int
     left: float = 0.0
@@ -60,8 +61,7 @@ class Bucket:
 
 
 class Gateway:
-    """The gateway. `outer`: application for customers; `inner`: application for the agent, whose URL is `agent` and which
-    shares the `secret`."""
+    """`outer`: application for customers. `inner`: application for the agent at the URL `agent`, which shares `secret`."""
 
     def __init__(self, agent: str, secret: str, messages_a_second: int) -> None:
         self._secret = secret
@@ -96,7 +96,7 @@ class Gateway:
         return JSONResponse({"status": "ok" if healthy else "no agent"}, 200 if healthy else 503)
 
     async def token(self, request: Request) -> Response:
-        """Issues a token for any user, valid for `seconds`: the machine is the developer's own."""
+        """Issues a token for any user, without authentication, since the gateway runs on a developer's machine."""
         now = int(time.time())
         try:
             asked = json.loads(await _body(request))
@@ -110,7 +110,7 @@ class Gateway:
         return JSONResponse({"keys": [self._key]})
 
     async def turn(self, request: Request) -> Response:
-        """Forwards a question with token and session, and no other header; the agent verifies the token again."""
+        """Forwards the question with token and session, but no other header. The agent verifies the token again."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         try:
             self._proven(token if kind.lower() == "bearer" else "")
@@ -155,7 +155,7 @@ class Gateway:
             self._of += Counter()  # removes users without sockets
 
     async def send(self, request: Request) -> Response:
-        """Sends the agent's words to a socket, as `@connections` of API Gateway does."""
+        """Sends the agent's message to a socket, as API Gateway's `@connections` does: 410 if the socket is closed."""
         self._check(request.headers.get("x-door-secret", ""))
         socket = self._sockets.get(request.path_params["connection"])
         if socket is None:
@@ -186,7 +186,7 @@ class Gateway:
                 return None
 
     async def _passed(self, text: str, connection: str, customer: Customer) -> bool:
-        """Forwards a message; True if the agent has taken it. The agent itself tells the customer if it refuses one."""
+        """Forwards a message; returns False if the agent fails. The agent itself tells customers of refused messages."""
         headers = {
             "Content-Type": "application/json",
             "X-Door-Secret": self._secret,
@@ -223,7 +223,6 @@ async def _body(request: Request, most: int = MOST_BYTES) -> bytes:
 
 
 async def _is_sent(socket: WebSocket, text: str) -> bool:
-    """Sends a text; False if the socket is closed, or its client does not read."""
     try:
         await asyncio.wait_for(socket.send_text(text), SEND_SECONDS)
     except (TimeoutError, RuntimeError, WebSocketDisconnect):

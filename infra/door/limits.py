@@ -1,4 +1,4 @@
-"""Limits of the door, the same on AWS and on one machine."""
+"""Limits of the customers' entry points, the same on AWS and in the local gateway."""
 
 from __future__ import annotations
 

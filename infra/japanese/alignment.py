@@ -17,7 +17,7 @@ Units = list[tuple[str, str]]
 
 
 def plain(text: str) -> str:
-    """Returns letters and kana only, katakana as hiragana."""
+    """Returns the text normalised, without spaces and punctuation, and with katakana as hiragana."""
     return re.sub(r"[^\w]|_", "", to_hiragana(normalise(text)))
 
 
@@ -31,7 +31,7 @@ class Aligner:
         }
 
     def align(self, written: str, read: str) -> Units | None:
-        """Returns each character with its part of the reading; None if they do not fit."""
+        """Returns each character with its part of the reading; None if they do not fit, or the word is too long."""
         if len(written) > _MOST_CHARACTERS:
             return None
 
@@ -54,7 +54,7 @@ class Aligner:
 
 
 def _variants(reading: str) -> set[str]:
-    """Returns the reading as it is, with a voiced first sound, and with its end assimilated to the next (っ)."""
+    """Returns the reading as it is, with its first sound voiced, and with its last sound assimilated to the next (っ)."""
     found = {reading}
     for table in (_VOICED, _PLOSIVE):
         if reading[:1] in table:

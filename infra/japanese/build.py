@@ -49,7 +49,7 @@ def readings(edrdg: Edrdg, people: Mapping[str, str], titles: Mapping[str, str])
 
 
 def _count(aligner: Aligner, source: Iterable[tuple[str, str]], whole: dict[str, dict[str, int]]) -> Counts:
-    """Counts the readings of each part of up to three characters. Words that do not align are kept `whole`."""
+    """Counts the readings of each part of a word, of up to three characters. Adds words that do not align to `whole`."""
     counts: Counts = defaultdict(Counter)
     for written, read in ((plain(a), plain(b)) for a, b in source):
         if not KANJI.search(written):

@@ -1,4 +1,4 @@
-"""Sources: JMdict and KANJIDIC2 in the SQLite database of package jamdict-data, and names of the Media Arts Database."""
+"""Data sources: JMdict and KANJIDIC2 in jamdict-data's SQLite database, and names of the Media Arts Database."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BRACKETS, _TO = re.compile(r"\([^)]*\)"), re.compile(r"^to (?:be |become |get )
 
 
 class Edrdg:
-    """The dictionary files of the Electronic Dictionary Research and Development Group."""
+    """Dictionaries of the Electronic Dictionary Research and Development Group: JMdict and KANJIDIC2."""
 
     def __init__(self, path: Path) -> None:
         self._db = sqlite3.connect(path)
@@ -43,14 +43,14 @@ class Edrdg:
         return found
 
     def read(self) -> Iterator[tuple[str, str]]:
-        """Yields common words in kanji, each with a reading."""
+        """Yields each common word in kanji with each of its readings."""
         common = "SELECT DISTINCT kid FROM KJP"
         yield from self._db.execute(
             f"SELECT k.text, n.text FROM Kanji k JOIN Kana n ON n.idseq = k.idseq WHERE k.ID IN ({common})"
         )
 
     def meant(self) -> Iterator[tuple[str, bool, list[str]]]:
-        """Yields common words in kanji or katakana, whether each is inflected, and its English index terms."""
+        """Yields common words in kanji or katakana, each with whether it is inflected, and with its English index terms."""
         for idseq, text in self._db.execute("SELECT idseq, text FROM Kanji WHERE ID IN (SELECT kid FROM KJP)"):
             yield text, self._inflected(idseq), self._english(idseq)
         for idseq, text in self._db.execute("SELECT idseq, text FROM Kana WHERE ID IN (SELECT kid FROM KNP)"):
@@ -75,7 +75,7 @@ class Edrdg:
 
 
 def names(path: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """Returns the Media Arts Database's authors and titles, each as readings by Japanese name."""
+    """Returns the readings of the Media Arts Database's authors, and of its titles, by Japanese name."""
     people: dict[str, str] = {}
     titles: dict[str, str] = {}
     with gzip.open(path, "rt", encoding="utf-8") as lines:

@@ -1,4 +1,4 @@
-"""Command line of the seed. Exit status 0: done, or nothing to do; 1: load failed; 2: invalid file, setting or argument."""
+"""Command line of `python -m infra.seed`. Exit status 0: done; 1: load failed; 2: invalid file, setting or argument."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _sources(asked: argparse.Namespace, settings: Settings) -> Sources:
-    """Returns the named files; without a catalogue those that the server would read at its start."""
+    """Returns the named files. Without a named catalogue, files that are not named come from the settings."""
     if asked.catalog is not None:
         return Sources.of(asked.catalog, asked.volumes, asked.orders)
     return Sources.of(settings.catalog_file, asked.volumes or settings.volumes_file, asked.orders or settings.orders_file)

@@ -1,4 +1,4 @@
-"""Contents of a load, read and checked completely before anything is changed."""
+"""Contents of a load, which are read and checked completely before anything is written."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from tools.store.tags import Vocabulary
 
 
 class ContentsError(ValueError):
-    """The files are invalid: one line for each problem, with the file and its line number, if there is one."""
+    """The files are invalid. The message has a line for each problem, with the file and, if known, the line number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The files to load. The demo catalogue brings its own volumes and orders; `customers`: True if orders were named."""
+    """Files to load. The demo catalogue brings its own volumes and orders. `customers`: a file of orders was named."""
 
     catalog: Path
     volumes: Path | None
@@ -51,8 +51,8 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """Titles for the index, items for the tables. Every title has a stock item, so that a title no longer sold is marked as
-    such. `customers`: True if orders were named."""
+    """Titles for the search index, and items for the tables. Every title has a stock item, so that a title no longer sold is
+    marked as such. `customers`: a file of orders was named."""
 
     records: tuple[Record, ...]
     items: Mapping[Table, tuple[Item, ...]]
@@ -62,7 +62,7 @@ class Contents:
 
 
 def read(sources: Sources, identifiers: Identifiers, vocabulary: Vocabulary | None = None) -> Contents:
-    """Reads and checks all files. Raises ContentsError with every invalid line in any of them."""
+    """Reads and checks all files. Raises `ContentsError`, which lists the invalid lines of all files."""
     currency, problems = identifiers.currency, list[str]()
     records, rows, orders = tuple[Record, ...](), list[tuple[str, VolumeStock]](), list[tuple[str, Order]]()
     with _telling(problems):
@@ -93,7 +93,6 @@ def read(sources: Sources, identifiers: Identifiers, vocabulary: Vocabulary | No
 
 @contextmanager
 def _telling(problems: list[str]) -> Iterator[None]:
-    """Catches the errors of a file and adds them to the list, one line each."""
     try:
         yield
     except RecordFileError as error:

@@ -15,7 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 
 def fetch(driver: Any, folder: Path, urls: Sequence[str]) -> None:
-    """Writes each object to `folder`, under the last part of its key, readable by every user. Raises botocore's errors."""
+    """Writes each S3 object to `folder`, under the last part of its key, readable by all users. Raises botocore's errors."""
     for url in urls:
         parts = urlsplit(url)
         text = driver.get_object(Bucket=parts.netloc, Key=parts.path.removeprefix("/"))["Body"].read()

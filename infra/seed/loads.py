@@ -1,4 +1,4 @@
-"""The two loads of a seed: tables in DynamoDB, and an index in OpenSearch. Each plans first and writes later."""
+"""Loads tables into DynamoDB and an index into OpenSearch. `look` plans a load, and `carry_out` writes it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Progress = Callable[[int, int, str], None]
 
 
 class SeedError(Exception):
-    """The load cannot continue; the message has the place, the problem and its remedy."""
+    """The load cannot continue. The message names the setting or backend, the problem and its remedy."""
 
     def __init__(self, where: str, problem: Problem) -> None:
         super().__init__(f"{where}: {problem.what}; {problem.remedy}")
@@ -37,8 +37,6 @@ class SeedError(Exception):
 
 @dataclass(slots=True)
 class Done:
-    """Report lines of what a load did, or would do; `seconds`: time since its start."""
-
     lines: list[str] = field(default_factory=list)
     nothing_to_do: bool = True
     started: float = field(default_factory=time.monotonic)
@@ -49,8 +47,8 @@ class Done:
 
 
 class TableLoad:
-    """Loads titles, stock, releases, orders and profiles into DynamoDB. On AWS itself it skips customers' data unless orders
-    were named: no shop wants the demo's orders, and the role of a deployment's seed may not write any."""
+    """Creates DynamoDB's tables, and loads titles, stock, releases and orders. On AWS, skips customers' tables unless a file
+    of orders was named: no shop wants the demo's orders, and the loading role may not write customers' data."""
 
     def __init__(self, url: str, contents: Contents, progress: Progress | None, stack: AsyncExitStack) -> None:
         self._address, self._contents, self._progress = DynamoAddress.parse(url), contents, progress
@@ -90,8 +88,6 @@ class TableLoad:
 
 
 class IndexLoad:
-    """Loads titles into OpenSearch."""
-
     def __init__(
         self,
         settings: Settings,
@@ -142,7 +138,7 @@ class IndexLoad:
 
 
 async def _try(embedder: Embedder) -> None:
-    """Embeds one word: a load retries for minutes, but an embedder that cannot work at all is reported at once."""
+    """Embeds one word, so that an embedder that cannot work is reported at once: the load would retry for minutes."""
     try:
         await embedder.embed(["漫画"], Deadline.after(EMBED_SECONDS))
     except Failure as failure:

@@ -1,4 +1,4 @@
-"""Publishes the standby catalogue: a bundle of the records and the arrays computed from them, where servers fetch it."""
+"""Makes and publishes the standby catalogue, from which servers answer while search is down: records, and arrays of them."""
 
 from __future__ import annotations
 
@@ -29,14 +29,15 @@ NO_VECTORS = Problem("its vectors could not be computed", "run: python -m server
 
 @dataclass(frozen=True, slots=True)
 class BundleTarget:
-    """Kind of bundle to make, and its destination as a URL of MANGA_STANDBY_URL."""
+    """Kind of bundle to make, and the URL to publish it at, as in MANGA_STANDBY_URL."""
 
     kind: str
     url: str
 
     @classmethod
     def of(cls, place: str | None, kind: str | None, settings: Settings) -> BundleTarget | None:
-        """Reads the command line, else the settings. `place` may also be a file's path, or `redis`. Raises SettingError."""
+        """Returns the target that the command line names, else the settings'; None if neither does. `place`: a URL, a file's
+        path, or `redis`. Raises SettingError."""
         url = settings.standby_url if place is None else parse_setting("--standby", place, _url)
         own = settings.standby if settings.standby != "off" else FULL
         return None if url is None else cls(kind or own, url)
@@ -49,7 +50,7 @@ def _url(place: str) -> str:
 
 
 class StandbyLoad:
-    """Makes and publishes one bundle, unless the published one has the same content."""
+    """Makes and publishes one bundle, unless the published bundle has the same content."""
 
     def __init__(
         self,
@@ -90,7 +91,7 @@ class StandbyLoad:
         return cls(wanted, records, embedder, open_place(wanted.url, redis, stack), progress)
 
     async def look(self) -> None:
-        """Compares the bundle with the published one. Raises SeedError if its place does not answer."""
+        """Compares the bundle with the published one. Raises SeedError if the destination does not answer."""
         try:
             head = await self._place.head()
         except UnreachableError as error:
@@ -101,7 +102,7 @@ class StandbyLoad:
             self._there = False
 
     async def carry_out(self, done: Done, dry_run: bool) -> None:
-        """Makes and publishes the bundle unless it is there or `dry_run`. Raises SeedError."""
+        """Makes and publishes the bundle, unless it is published already or this is a dry run. Raises SeedError."""
         started, manifest = time.monotonic(), self._manifest
         if not self._there and not dry_run:
             manifest = await self._made()
@@ -125,7 +126,7 @@ class StandbyLoad:
         return manifest
 
     async def _compute(self, folder: Path) -> None:
-        """Computes the arrays of the embedded catalogue, and writes them beside the records."""
+        """Writes the arrays of the embedded catalogue beside the records. Raises SeedError if the vectors fail."""
         opening = EmbeddedCatalog.open(folder / RECORDS, self._embedder, cache_dir=folder, progress=self._progress)
         async with opening as catalog:
             if not await catalog.wait_for_vectors():
@@ -136,8 +137,7 @@ class StandbyLoad:
 
 
 def content_of(records: Sequence[Record], kind: str) -> bytes:
-    """Returns the catalogue file of a bundle. For kind `names` it has no synopses, but every field that a condition may
-    use."""
+    """Returns the catalogue file of a bundle. The kind `names` has no synopses, but every field that a search filters by."""
     kept = ((replace(t, synopsis_en=None, synopsis_ja=None) if kind == NAMES else t, offers) for t, offers in records)
     lines = (json.dumps(record_of(title, offers), ensure_ascii=False, separators=(",", ":")) for title, offers in kept)
     return "".join(f"{line}\n" for line in lines).encode()

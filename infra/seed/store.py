@@ -1,7 +1,7 @@
 """Loads items into DynamoDB: creates missing tables, then writes the items that are missing or differ.
 
-It reads the tables first. So an interrupted load continues where it stopped, a second one writes nothing, neither needs a
-record of progress, and a dry run knows what would be written.
+The load reads the tables first and needs no record of progress. So an interrupted load continues where it stopped, a
+repeated load writes nothing, and a dry run knows what would be written.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The planned changes of a table. `new` items are written first, then `changed` ones."""
+    """Planned changes of a table. `created`: the table has to be created. `new` items are written before `changed` items."""
 
     table: Table
     called: str
@@ -51,7 +51,7 @@ class Change:
 async def plan(
     connection: Connection, tables: Sequence[Table], contents: Mapping[Table, Sequence[Item]], progress: Progress | None
 ) -> list[Change]:
-    """Plans the changes of each table for these contents. Changes nothing.
+    """Plans the changes of each table for these contents, and changes nothing.
 
     Raises BackendFailure, and ValueError for a table with another key schema.
     """
@@ -80,7 +80,7 @@ async def carry_out(connection: Connection, changes: Sequence[Change], progress:
 
 
 def _create(address: DynamoAddress, tables: Sequence[Table]) -> None:
-    """Creates missing tables. Makes no request without any: a role that may write need not be allowed to create."""
+    """Creates the tables. Sends no request if there are none, since a role that may write need not be allowed to create."""
     if tables:
         create_tables(address, tables)
 
@@ -109,7 +109,6 @@ async def _change(
 async def _there(
     connection: Connection, table: Table, items: Sequence[Item], progress: Progress | None
 ) -> dict[tuple[str, ...], Item]:
-    """Reads the table's items with the keys of `items`; returns them by key."""
     found: dict[tuple[str, ...], Item] = {}
     turns = asyncio.Semaphore(READERS)
     called, done = table.full_name(connection.address.prefix), 0

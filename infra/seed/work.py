@@ -1,6 +1,6 @@
-"""Order of a load: all parts plan before anything is changed, and the index goes into service last.
+"""Runs all loads: first they all plan, then tables, index and standby catalogue are written in this order.
 
-So a title that can be found has its stock, and a foreseeable problem does not stop a load half way.
+So a foreseeable problem does not stop a load half way, and a title that can be found has its stock.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from server.config.settings import Settings
 
 
 def wanted(settings: Settings, standby: BundleTarget | None = None) -> bool:
-    """True if there is anything to seed; embedded backends need no seed, since they read files at every start."""
+    """Returns whether there is anything to load. Embedded backends read files at every start instead."""
     return settings.catalog_url != EMBEDDED or settings.store_url != EMBEDDED or standby is not None
 
 
 async def seed(
     settings: Settings, contents: Contents, *, dry_run: bool, progress: Progress | None, standby: BundleTarget | None = None
 ) -> Done:
-    """Loads everything; with `dry_run` it only reports. Raises SeedError."""
+    """Loads everything, or with `dry_run` only reports what would be loaded. Raises SeedError."""
     done = Done()
     async with AsyncExitStack() as stack:
         tables = TableLoad(settings.store_url, contents, progress, stack) if settings.store_url != EMBEDDED else None

@@ -1,1 +1,1 @@
-"""Clients of Redis and Valkey: one connection, a cluster, or a server that this process starts, all behind one port."""
+"""Clients of Redis and Valkey behind one protocol: a single connection, a cluster, and a server started by this process."""

@@ -14,7 +14,7 @@ _ONLY_FOR = {"db": ("unix",), "ssl_ca_certs": ("rediss", "rediss+cluster")}
 
 @dataclass(frozen=True, slots=True)
 class Iam:
-    """ElastiCache sign-in with the environment's AWS credentials instead of a password; `cache` is the cache's name."""
+    """Sign-in to ElastiCache with the process's AWS credentials instead of a password. `cache`: name of the cache."""
 
     cache: str
     region: str
@@ -22,10 +22,11 @@ class Iam:
 
 @dataclass(frozen=True, slots=True)
 class RedisAddress:
-    """A parsed `redis://`, `rediss://`, `redis+cluster://`, `rediss+cluster://` or `unix://` URL.
+    """Parsed `redis://`, `rediss://`, `redis+cluster://`, `rediss+cluster://` or `unix://` URL.
 
-    `?ssl_ca_certs=FILE` replaces the system's certificate authorities; `?iam=CACHE&region=REGION` signs in to ElastiCache
-    as the URL's user. The repr shows no password."""
+    `?ssl_ca_certs=FILE` replaces the system's certificate authorities; `?iam=CACHE&region=REGION` signs in to ElastiCache as
+    the URL's user. The repr shows no password.
+    """
 
     host: str = "127.0.0.1"
     port: int = 6379
@@ -41,7 +42,7 @@ class RedisAddress:
 
     @classmethod
     def parse(cls, url: str) -> RedisAddress:
-        """Parses the URL. Raises ValueError naming the wrong part without secrets, and OSError for an unreadable CA file."""
+        """Parses the URL. Raises ValueError, without secrets, for a wrong part, and OSError for an unreadable CA file."""
         parts = urlsplit(url)
         if parts.scheme not in SCHEMES:
             raise ValueError(f"scheme {parts.scheme!r} is not one of {', '.join(SCHEMES)}")
@@ -77,7 +78,6 @@ class RedisAddress:
         return cls(host=host, port=port or 6379, database=database, cluster=cluster)
 
     def of_node(self, host: str, port: int) -> RedisAddress:
-        """Returns the address of one node of this cluster."""
         certified = self.host if _is_number(host) and not _is_number(self.host) else None
         return replace(self, host=host, port=port, cluster=False, certified=certified)
 

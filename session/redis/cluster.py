@@ -1,7 +1,8 @@
-"""Client of a Redis or Valkey cluster, such as ElastiCache Serverless: one shared connection to each node.
+"""Client of a Redis or Valkey cluster, such as ElastiCache Serverless, with one shared connection to each node.
 
-redis-py keeps the slot map but opens no connections. Its `execute_command` is not used: it sends ASKING on one connection
-and the command on another, and closes all connections when a slot has moved."""
+redis-py only keeps the slot map. Its `execute_command` is not used: it sends ASKING on one connection and the command on
+another, and closes all connections when a slot has moved.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ class TopologyNode(ClusterNode):
         self._redis = redis
 
     async def execute_command(self, *_: Any, **__: Any) -> Any:
-        """Sends CLUSTER SLOTS, all that redis-py asks for here. Raises `MemoryUnavailable` or `MemoryRefused`."""
+        """Sends CLUSTER SLOTS, the only command that redis-py sends here. Raises `MemoryUnavailable` or `MemoryRefused`."""
         await self._redis.connect_unless_away(Deadline.after(CONNECT_SECONDS))
         (reply,) = await self._redis.trip([TOPOLOGY], Deadline.after(ANSWER_SECONDS))
         if isinstance(reply, Exception):
@@ -72,7 +73,7 @@ class TopologyNode(ClusterNode):
 
 @dataclass(slots=True, eq=False)
 class _RoutedStep:
-    """A step with the command sent for it, the connection to its node, and its reply."""
+    """A command or script with its node's connection and its reply. `asking`: send ASKING before it."""
 
     step: Step
     command: Command
@@ -86,13 +87,12 @@ class _RoutedStep:
 
 
 class ClusteredRedis:
-    """`KeyValue` over a cluster. A round trip that needs an absent node fails at once and sends nothing. PING checks the
-    health of every primary."""
+    """`KeyValue` over a cluster. A round trip that needs an absent node sends nothing. PING checks every primary."""
 
     is_sharded = True
 
     def __init__(self, address: RedisAddress, credentials: Credentials | None = None) -> None:
-        """Starts from one `address`: any node's, or a configuration endpoint's that resolves to a node."""
+        """`address`: any node's, or a configuration endpoint's that resolves to a node."""
         self._address, self._credentials = address, credentials
         self._seed = ClusterNode(address.host, address.port)
         self.nodes = NodesManager([self._seed], False, {}, False, self._address_of)
@@ -104,7 +104,7 @@ class ClusteredRedis:
 
     @property
     def dialer(self) -> Dialer:
-        """The dialer of a random node: a message published on one node reaches subscribers on all."""
+        """Dialer of a random node, since a message published on one node reaches subscribers on all nodes."""
         return random.choice(self._connected() or [self.connection_to(self._seed)]).dialer
 
     def dialer_of(self, channel: str) -> Dialer:
@@ -112,7 +112,7 @@ class ClusteredRedis:
         return self.connection_to(node).dialer if node is not None else self.dialer
 
     def node_of(self, key: Argument) -> ClusterNode | None:
-        """Returns the primary of the key's slot; None if none is known."""
+        """Returns the primary that serves the key's slot; None if unknown."""
         served_by = self.nodes.slots_cache.get(key_slot(key if isinstance(key, bytes) else str(key).encode()))
         return served_by[0] if served_by else None
 
@@ -121,14 +121,13 @@ class ClusteredRedis:
         return self.nodes.get_nodes_by_server_type(PRIMARY)
 
     def connection_to(self, node: ClusterNode) -> MultiplexedRedis:
-        """Returns the node's shared connection, which is dialled at its first use."""
         if (known := self._connections.get(node.name)) is not None:
             return known
         made = MultiplexedRedis(self._address.of_node(node.host, int(node.port)), self._credentials)
         return self._connections.setdefault(node.name, made)
 
     async def connect(self, deadline: Deadline) -> None:
-        """Waits until every primary is connected, at most until the deadline. Never raises."""
+        """Waits until every primary is connected, or until the deadline. Never raises."""
         self._start_repair()
         if self._repair is not None:
             await asyncio.wait({self._repair}, timeout=deadline.remaining())
@@ -152,7 +151,7 @@ class ClusteredRedis:
         await asyncio.gather(*(connection.aclose() for connection in self._connections.values()))
 
     async def _until_known(self, deadline: Deadline) -> None:
-        """Waits until the first attempt to learn the topology has ended. Raises `MemoryUnavailable` if late or closed."""
+        """Waits until the topology was asked for once. Raises `MemoryUnavailable` at the deadline, or after `aclose`."""
         if not self._known.is_set():
             self._start_repair()
             try:
@@ -176,7 +175,7 @@ class ClusteredRedis:
         return _RoutedStep(step, step.by_digest() if isinstance(step, Evaluation) else step, node)
 
     async def _send(self, routed: Sequence[_RoutedStep], deadline: Deadline) -> None:
-        """Sends the steps, in one write per node, and stores their replies in them."""
+        """Sends the commands, with one write per node, and stores their replies. Raises `MemoryUnavailable`."""
         groups: dict[MultiplexedRedis, list[_RoutedStep]] = {}
         for each in routed:
             groups.setdefault(each.node, []).append(each)
@@ -203,7 +202,8 @@ class ClusteredRedis:
             raise (NodeUnanswered if self._connected() else Unanswered)(str(failure)) from None
 
     async def _send_again(self, refused: _RoutedStep) -> bool:
-        """True if a refused step should be sent again (it is prepared for that); False if the refusal is its reply."""
+        """Returns whether a refused command should be sent again, and prepares it; if not, the refusal is its reply. Raises
+        `MemoryUnavailable` if the cluster cannot serve the key now."""
         code, _, where = str(refused.reply).partition(" ")
         if isinstance(refused.step, Evaluation) and is_unknown_script(refused.reply):
             refused.command = refused.step.by_text()
@@ -218,7 +218,7 @@ class ClusteredRedis:
         return True
 
     async def _follow(self, to: AskError, asked: MultiplexedRedis) -> MultiplexedRedis:
-        """Returns the node of a redirection; MOVED also updates the slot map."""
+        """Returns the connection to the node of a redirection; MOVED also updates the slot map."""
         to.host, to.port = self._address_of((to.host or asked.address.host, to.port))
         if not isinstance(to, MovedError):
             return self.connection_to(ClusterNode(to.host, to.port))
@@ -227,7 +227,8 @@ class ClusteredRedis:
         return self.connection_to(self.nodes.slots_cache[to.slot_id][0])
 
     async def _state(self, deadline: Deadline) -> Reply | Exception:
-        """Returns PONG if every slot has a primary, and every primary answers and reports a healthy cluster."""
+        """Returns PONG if every slot has a primary, and every primary answers and reports a healthy cluster. Otherwise
+        returns an error reply, or raises `MemoryUnavailable`."""
         asked = [_RoutedStep(STATE, STATE, self.connection_to(node)) for node in self.primaries]
         if len(self.nodes.slots_cache) == SLOTS:
             await self._send(asked, deadline)
@@ -243,7 +244,6 @@ class ClusteredRedis:
         return [own for node in self.primaries if (own := self.connection_to(node)).is_connected]
 
     def _unavailable(self) -> MemoryUnavailable:
-        """Returns the failure for a round trip that needs an absent node."""
         return (NodeUnavailable if self._connected() and not self._closed else MemoryUnavailable)("Redis is not connected")
 
     def _address_of(self, where: tuple[Any, int]) -> tuple[str, int]:
@@ -251,7 +251,7 @@ class ClusteredRedis:
         return self._address.host if host in _UNKNOWN else str(host), port
 
     def _start_repair(self) -> None:
-        """Starts the task that learns the topology and connects to every primary, unless it is running."""
+        """Starts the task that learns the topology and connects to every primary, unless the task is running."""
         if not self._closed and (self._repair is None or self._repair.done()):
             self._repair = start_task(self._repair_until_whole(), "redis-cluster")
 
@@ -268,7 +268,7 @@ class ClusteredRedis:
                 return
 
     async def _learn(self) -> bool:
-        """Learns the topology from a few connected nodes or, last, the configured address. False if it failed."""
+        """Learns the topology from a few connected nodes, else from the configured address; returns whether that worked."""
         there = self._connected()
         seed = TopologyNode(self.connection_to(self._seed))
         asked = [*map(TopologyNode, random.sample(there, min(TOPOLOGY_NODES, len(there)))), seed]
@@ -283,7 +283,7 @@ class ClusteredRedis:
         return True
 
     async def _close_unused(self) -> None:
-        """Closes connections to nodes that have left, unless replies are due. Subscribers notice by the closed dialer."""
+        """Closes connections to nodes that have left the cluster, unless replies are due."""
         used = {node.name for node in self.primaries}
         for name in [name for name, own in self._connections.items() if name not in used and own.idle]:
             await self._connections.pop(name).aclose()
@@ -296,6 +296,5 @@ def _describe_root_cause(failure: BaseException) -> str:
 
 
 def _finds_itself_well(state: bytes) -> bool:
-    """True if CLUSTER INFO's answer reports a healthy cluster; missing fields count as healthy."""
     facts = dict(line.split(b":", 1) for line in state.split() if b":" in line)
     return facts.get(b"cluster_state", b"ok") == b"ok" and int(facts.get(b"cluster_slots_ok", SLOTS)) == SLOTS

@@ -1,4 +1,4 @@
-"""Diagnosis of a Redis or Valkey server: greets it step by step, then tries what serving needs."""
+"""Diagnoses a Redis or Valkey server: signs in step by step, then tries what serving needs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _REFUSALS = {
 
 
 async def diagnose(address: RedisAddress, credentials: Credentials | None, deadline: Deadline) -> Diagnosis:
-    """Diagnoses Redis step by step. Never raises. `credentials` sign in at IAM addresses."""
+    """Connects to Redis step by step, and returns its state. Never raises. `credentials`: sign in at IAM addresses."""
     try:
         async with asyncio.timeout(deadline.earlier_by(0.8).remaining()):
             return await _examine_server(address, credentials)
@@ -96,8 +96,6 @@ async def _examine_server(address: RedisAddress, credentials: Credentials | None
 
 
 class _DirectConnection:
-    """A plain connection that sends one command at a time."""
-
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
         self._replies = hiredis.Reader(encoding="utf-8", errors="replace")
@@ -109,7 +107,7 @@ class _DirectConnection:
         return cls(*await asyncio.open_connection(address.host, address.port, ssl=address.tls))
 
     async def ask(self, *command: Argument) -> Reply:
-        """Sends a command and returns its reply. Raises hiredis.ReplyError for an error, EOFError if the server hangs up."""
+        """Sends a command, returns its reply. Raises hiredis.ReplyError for an error reply, EOFError if Redis hangs up."""
         self._writer.write(hiredis.pack_command(command))  # type: ignore[arg-type]  # its stub allows one argument only
         while (reply := self._replies.gets()) is False:
             data = await self._reader.read(65_536)
@@ -125,7 +123,7 @@ class _DirectConnection:
 
 
 async def _information(wire: _DirectConnection) -> Mapping[str, str]:
-    """Returns the fields of INFO and CLUSTER INFO, without those that the user may not read."""
+    """Returns the fields of INFO and CLUSTER INFO that the user may read. Raises hiredis.ReplyError."""
     facts: dict[str, str] = {}
     for question in (("INFO",), ("CLUSTER", "INFO")):
         try:
@@ -148,7 +146,7 @@ def _version(facts: Mapping[str, str]) -> str | None:
 
 
 def _refusal(text: str) -> Problem:
-    """Returns the problem for an error reply, by its first word where known: the whole text may contain a user's name."""
+    """Returns the problem that an error reply states, without its text, which may contain a user's name."""
     word = text.partition(" ")[0]
     if word in _REFUSALS:
         return Problem(*_REFUSALS[word])

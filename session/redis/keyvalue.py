@@ -1,4 +1,4 @@
-"""The port to Redis: commands and scripts sent in one round trip, and round trips behind a circuit breaker."""
+"""Redis clients' protocol, which sends commands and scripts in one round trip, and a circuit breaker around it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Reply = Any
 
 
 class Command(tuple[Argument, ...]):
-    """One Redis command and its arguments: `Command(("GET", key))`."""
+    """One Redis command and its arguments, such as `Command(("GET", key))`."""
 
     __slots__ = ()
 
 
 @dataclass(slots=True, repr=False, eq=False)
 class Evaluation:
-    """One atomic run of a script; its keys must be in one cluster slot."""
+    """One atomic run of a Lua script, whose keys must be in one cluster slot."""
 
     script: Script
     keys: Sequence[str]
@@ -37,7 +37,7 @@ class Evaluation:
         return Command(("EVALSHA", self.script.digest, len(self.keys), *self.keys, *self.arguments))
 
     def by_text(self) -> Command:
-        """Returns the EVAL command, which also caches the script, for a Redis that does not know its digest."""
+        """Returns the EVAL command, which also caches the script, for a Redis that does not know the script's digest."""
         return Command(("EVAL", self.script.text, len(self.keys), *self.keys, *self.arguments))
 
 
@@ -45,20 +45,16 @@ Step = Command | Evaluation
 
 
 class KeyValue(Protocol):
-    """Client of a Redis or Valkey server or cluster."""
-
     async def trip(self, steps: Sequence[Step], deadline: Deadline) -> list[Reply | Exception]:
-        """Sends all steps together and returns their replies in order, an error reply as a `MemoryRefused`. Steps with
-        different keys may run in any order. Raises `MemoryUnavailable` if replies are missing at the deadline; the steps may
-        still take effect."""
+        """Sends all commands and scripts together and returns their replies in order; an error reply is returned as a
+        `MemoryRefused`. Those with different keys may run in any order. Raises `MemoryUnavailable` if replies are missing at
+        the deadline; the commands may still take effect."""
         ...
 
     async def aclose(self) -> None: ...
 
 
 class GuardedRedis:
-    """Round trips with a timeout, behind the circuit breaker."""
-
     def __init__(self, redis: KeyValue, breaker: CircuitBreaker, clock: Clock) -> None:
         self._redis = redis
         self._breaker = breaker
@@ -67,9 +63,8 @@ class GuardedRedis:
     async def trip(
         self, steps: Sequence[Step], seconds: float | None = None, span: Span | None = None, name: str = "trip"
     ) -> list[Reply]:
-        """Makes one round trip of at most `seconds` (default `TRIP_SECONDS`), in a span named `name`. Raises
-        `MemoryUnavailable`, also for an error reply; the breaker counts an error reply as a failure only if it is about the
-        state of Redis."""
+        """Makes one round trip of at most `seconds` (default `TRIP_SECONDS`), in a child of `span` called `name`. Raises
+        `MemoryUnavailable`, also for an error reply, which counts for the breaker only if it is about the state of Redis."""
         with nullcontext() if span is None else span.begin("redis", name, steps=len(steps)):
             return await self._trip(steps, seconds)
 

@@ -1,8 +1,8 @@
 """One Redis connection that all concurrent calls share.
 
-Commands issued in the same iteration of the event loop leave in one write, and replies, which RESP returns in order, are
-handed out as they come: the cost of a round trip falls with concurrency instead of growing as in a pool. hiredis parses and
-packs."""
+Commands issued in the same iteration of the event loop leave in one write, and RESP returns replies in order. So the cost of
+a round trip falls with concurrency instead of growing as in a pool. hiredis packs commands and parses replies.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +38,11 @@ Credentials = Callable[[], tuple[str, str]]
 
 
 class Trip:
-    """Commands sent together; `done` gets their replies, in order, once all have come.
+    """Commands sent together. `done` gets their replies, in order, once all have arrived.
 
-    The timeout starts when the commands leave, and data that has arrived by then is read before it counts: under load much
-    of the measured time is spent in this process."""
+    The timeout starts when the commands leave. When it ends, data that has arrived is read first, since under load much of
+    the measured time is spent in this process.
+    """
 
     __slots__ = ("_allowed", "_expected", "_loop", "_replies", "_timer", "done")
 
@@ -67,7 +68,7 @@ class Trip:
             self.done.exception()  # marks it as retrieved, in case no caller waits any more
 
     async def replies(self) -> list[Reply | Exception]:
-        """Waits for the replies. Raises `MemoryUnavailable`. If cancelled, later replies are discarded."""
+        """Waits for the replies. Raises `MemoryUnavailable`. If cancelled, replies that arrive later are discarded."""
         try:
             return await self.done
         finally:
@@ -84,8 +85,7 @@ class Trip:
 
 
 class Wire(asyncio.Protocol):
-    """The asyncio protocol of one connection: a buffer that is written once per event loop iteration, and a queue of round
-    trips waiting for replies."""
+    """asyncio protocol of one connection: a buffer, written once per event loop iteration, and a queue of due replies."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, when_lost: Callable[[], None]) -> None:
         self._loop = loop
@@ -126,7 +126,6 @@ class Wire(asyncio.Protocol):
 
     @property
     def owed_replies(self) -> int:
-        """The number of replies due."""
         return len(self._waiting)
 
     def send(self, commands: Sequence[Command], allowed: float) -> Trip:
@@ -157,7 +156,7 @@ class Wire(asyncio.Protocol):
             trip.start_timer()
 
     def _watch(self) -> None:
-        """Closes the connection if it is silent for too long with replies due, even while an open breaker sends nothing."""
+        """Closes the connection after `SILENCE_SECONDS` without data while replies are due, even if no call is made."""
         left = self._heard + SILENCE_SECONDS - self._loop.time()
         self._watched = bool(self._waiting) and not self.closed
         if self._watched and left > 0:
@@ -186,8 +185,8 @@ class Dialer:
         self.closed = False
 
     async def dial(self, when_lost: Callable[[], None], make: MakeWire = Wire) -> Wire:
-        """Returns a greeted connection within `CONNECT_SECONDS`. Raises the errors of network, TLS and credentials,
-        TimeoutError, `MemoryUnavailable` if Redis stops answering, and `MemoryRefused` if it refuses this user."""
+        """Returns a connection that has sent its greeting. Raises the errors of network, TLS and credentials, TimeoutError
+        after `CONNECT_SECONDS`, `MemoryUnavailable` if Redis stops answering, `MemoryRefused` if it refuses the user."""
         async with asyncio.timeout(CONNECT_SECONDS):
             loop, credentials = asyncio.get_running_loop(), self._credentials
             wire = await self._open(partial(make, loop, when_lost))
@@ -207,7 +206,7 @@ class Dialer:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def _open(self, make: Callable[[], Wire]) -> Wire:
-        """Opens a connection without a greeting; a certificate's mismatch is retried with the `certified` host name."""
+        """Opens a connection without a greeting. If the certificate is not valid, tries the host name `certified`."""
         loop, address = asyncio.get_running_loop(), self._address
         if address.path is not None:
             return (await loop.create_unix_connection(make, address.path))[1]
@@ -226,7 +225,7 @@ class Dialer:
 
 
 def greeting(address: RedisAddress, fetched: tuple[str, str] | None) -> list[Command]:
-    """Returns the first commands of a connection. `fetched` user and password replace the address's."""
+    """Returns the first commands of a connection. `fetched`: user and password, in place of the address's."""
     commands = [Command(("PING",))]
     if fetched is not None:
         commands.insert(0, Command(("AUTH", *fetched)))
@@ -253,8 +252,8 @@ DIALS = 3
 
 
 def redial_pauses() -> Iterator[float]:
-    """Yields the seconds between attempts, 0.1 doubling to 1.0; half of each is random, so that clients that lost the same
-    Redis do not all return at once."""
+    """Yields the seconds between attempts to connect, doubling from 0.1 to 1.0. Half of each pause is random, so that
+    clients that lost the same Redis do not all return at once."""
     pause = 0.1
     while True:
         yield pause * (0.5 + random.random() / 2)
@@ -262,8 +261,7 @@ def redial_pauses() -> Iterator[float]:
 
 
 class MultiplexedRedis:
-    """`KeyValue` over one shared connection, which is redialled in the background when lost. Without a connection a round
-    trip fails at once instead of waiting."""
+    """`KeyValue` over one shared connection, redialled in the background. Without a connection, round trips fail at once."""
 
     is_sharded = False
 
@@ -283,17 +281,16 @@ class MultiplexedRedis:
 
     @property
     def idle(self) -> bool:
-        """True if no replies are due."""
         return self._wire is None or self._wire.closed or not self._wire.owed_replies
 
     async def connect(self, deadline: Deadline) -> None:
-        """Waits for a connection, at most until the deadline. Never raises: without one, round trips fail."""
+        """Waits for a connection, or until the deadline. Never raises: without a connection, round trips fail."""
         self._dial()
         if self._dialling is not None:
             await asyncio.wait({self._dialling}, timeout=deadline.remaining())
 
     async def connect_unless_away(self, deadline: Deadline) -> None:
-        """Waits as `connect` does, but not for a server whose connection was lost or failed."""
+        """Waits as `connect` does, but returns at once if the last connection was lost, or the last attempt failed."""
         if not self.is_connected and not self._away:
             await self.connect(deadline)
 
@@ -306,14 +303,14 @@ class MultiplexedRedis:
         return replies
 
     def wire(self) -> Wire:
-        """Returns the connection. Raises `MemoryUnavailable` while there is none, and starts dialling."""
+        """Returns the connection. Without a connection, starts dialling and raises `MemoryUnavailable`."""
         if self._wire is not None and not self._wire.closed:
             return self._wire
         self._dial()
         raise MemoryUnavailable("Redis is not connected")
 
     async def aclose(self) -> None:
-        """Closes the connection, failing its round trips, and stops dialling."""
+        """Closes the connection, upon which its round trips fail, and stops dialling."""
         self._closing = True
         if self._wire is not None:
             self._wire.abort()

@@ -1,7 +1,8 @@
-"""A subscription to one channel, on a connection of its own.
+"""Subscription to one channel, on a connection of its own.
 
-Delivery is at most once: after a loss a subscriber must read the state again. In a cluster, messages reach every node,
-except those of sharded channels, which are on one node (Redis documentation, "Redis Pub/Sub")."""
+Delivery is at most once: after a lost connection, a subscriber must read the state again. In a cluster, messages reach every
+node, except those of sharded channels, which belong to one node (Redis documentation, "Redis Pub/Sub").
+"""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ MESSAGES = (b"message", b"smessage")
 
 
 class Redis(KeyValue, Protocol):
-    """A `KeyValue` that also delivers messages: subscribers connect by `dialer`."""
+    """A `KeyValue` that also delivers messages. Subscribers open their connections with `dialer`."""
 
     is_sharded: bool
     """True for a cluster, where each key and each sharded channel is on one node."""
@@ -38,12 +39,12 @@ class Redis(KeyValue, Protocol):
     def dialer(self) -> Dialer: ...
 
     def dialer_of(self, channel: str) -> Dialer:
-        """Returns the dialer of the node that has this sharded channel."""
+        """Returns the dialer of the node that serves this sharded channel."""
         ...
 
 
 class ListeningWire(Wire):
-    """A connection that passes the payloads of messages to `heard`, which must not raise, and other replies on."""
+    """Connection that passes the payloads of messages to `heard`, which must not raise."""
 
     def __init__(self, *connection: Any, heard: Callable[[bytes], None]) -> None:
         super().__init__(*connection)
@@ -59,8 +60,8 @@ class ListeningWire(Wire):
 
 
 class Subscriber:
-    """Keeps a subscription to `channel` while `listen` runs, as a sharded channel if `one_node` and Redis is a cluster.
-    `about` is its name in the log. `listening` is set while subscribed."""
+    """Keeps a subscription to `channel` while `listen` runs. `one_node`: use a sharded channel if Redis is a cluster.
+    `about`: name in the log. `listening`: set while subscribed."""
 
     def __init__(
         self, redis: Redis, channel: str, *, one_node: bool = False, about: str = "the channel of changes in Redis"
@@ -73,7 +74,7 @@ class Subscriber:
         self.listening = asyncio.Event()
 
     async def listen(self, heard: Callable[[bytes], None], begun: Callable[[], None]) -> NoReturn:
-        """Receives messages until cancelled. Calls `begun` at the start of each subscription, since earlier messages may
+        """Receives messages until cancelled. Calls `begun` at the start of each subscription, since messages before it may
         have been missed. Neither callback may raise."""
         while True:
             try:

@@ -1,1 +1,1 @@
-"""Deadlines, circuit breakers, rate limits, bounded mappings and supervised tasks, usable without a conversation."""
+"""Deadlines, circuit breakers, rate limits, bounded mappings and supervised tasks, independent of conversations."""

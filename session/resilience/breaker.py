@@ -1,5 +1,4 @@
-"""A circuit breaker that also counts slow calls (Nygard, "Release It!", 2nd ed., ch. 5; slow calls as in resilience4j), and
-a log of outages."""
+"""Circuit breaker that counts slow calls too (Nygard, "Release It!", 2nd ed., ch. 5), and a log of outages."""
 
 from __future__ import annotations
 
@@ -15,8 +14,7 @@ from session.resilience.clocks import Clock
 
 
 class Outage:
-    """Logs the start of an outage, after `after` failures in a row, and its end, once each. The reasons passed in must
-    contain no secret."""
+    """Logs an outage at its start, after `after` failures in a row, and at its end. Reasons must contain no secret."""
 
     def __init__(self, logger: logging.Logger, name: str, after: int = 1, clock: Clock = time.monotonic) -> None:
         self._logger = logger
@@ -29,7 +27,7 @@ class Outage:
         """The reason of the present outage, or None."""
 
     def record_failure(self, why: str, *, permanent: bool = False) -> None:
-        """Counts a failure. A `permanent` one, which retries cannot mend, is logged as an outage at once."""
+        """Counts a failure. A `permanent` failure, which retries cannot mend, is logged as an outage at once."""
         self._in_a_row += 1
         if self.why is None and (permanent or self._in_a_row >= self._after):
             self.why, self._since = why, self._clock()
@@ -43,7 +41,7 @@ class Outage:
 
 
 class BreakerState(StrEnum):
-    """Closed allows calls, open refuses them, half open allows one probe at a time."""
+    """CLOSED allows calls, OPEN refuses them, and HALF_OPEN allows one probe at a time."""
 
     CLOSED = "closed"
     OPEN = "open"
@@ -52,8 +50,12 @@ class BreakerState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class BreakerPolicy:
-    """Opens after `in_a_row` bad calls in a row, or if the last `window` seconds had at least `least_calls` calls,
-    `bad_share` of them bad. Stays open `cool_down` seconds ±25 %, doubled with each failed probe up to `longest`."""
+    """Thresholds of a circuit breaker.
+
+    The breaker opens after `in_a_row` bad calls in a row, or if the last `window` seconds had at least `least_calls` calls,
+    `bad_share` of them bad. Calls that fail or take `slow_seconds` are bad. The breaker stays open for `cool_down` seconds
+    ±25 %, doubled with each failed probe up to `longest`, and closes after `probes` good probes.
+    """
 
     slow_seconds: float
     window: float = 10.0
@@ -68,10 +70,12 @@ class BreakerPolicy:
 class CircuitBreaker:
     """State machine closed → open → half-open → closed. Not thread-safe: use it on the event loop.
 
-    Each allowed call must report once, with the `era` in which it was allowed: success, failure or, if its end tells nothing
-    of the backend (a caller's mistake, a cancellation), ignored. `era` grows with each change of state; reports of an
-    earlier era are dropped. `on_change` receives name, state and the last failure's reason. `since` is when the breaker last
-    closed, or last opened after being closed (a failed probe does not count), in seconds of `clock`."""
+    Each allowed call must report its end once, with the `era` in which it was allowed: success, failure or ignored. Ignored
+    is for ends that tell nothing of the backend, such as a caller's mistake or a cancellation. `era` grows with each change
+    of state; reports of an earlier era are dropped. `on_change` receives the name, the new state and the last failure's
+    reason. `since`: when the breaker last closed, or last opened after being closed, in seconds of `clock`; a failed probe
+    does not change it.
+    """
 
     def __init__(
         self,
@@ -108,7 +112,7 @@ class CircuitBreaker:
         return max(1, round((self._opens_again_at - self._clock()) * 1000)) if self._state is BreakerState.OPEN else 1
 
     def allow_call(self) -> bool:
-        """True if a call may start now; it must then report its end."""
+        """Returns whether a call may start now. An allowed call must then report its end."""
         if self._state is BreakerState.OPEN:
             if self._clock() < self._opens_again_at:
                 return False
@@ -124,7 +128,7 @@ class CircuitBreaker:
         self._report(era, "slow answers" if slow else None)
 
     def record_failure(self, era: int, why: str = "failures") -> None:
-        """Counts a failed call. `why` is for operators and contains no address."""
+        """Counts a failed call. `why` is for operators and must contain no address."""
         self._report(era, why)
 
     def record_ignored(self, era: int) -> None:

@@ -1,4 +1,4 @@
-"""Clocks, injected by the composition root so that tests can set them."""
+"""Clocks, which the composition root passes in so that tests can set them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Clocks:
-    """The two clocks: `monotonic` for durations, `wall` for timestamps that outlive the process."""
+    """Two clocks: `monotonic` for durations, `wall` for timestamps that outlive the process."""
 
     monotonic: Clock = time.monotonic
     wall: WallClock = time.time

@@ -22,8 +22,8 @@ Detail = str | int | float | bool
 
 @dataclass(slots=True, eq=False)
 class Span:
-    """One timed step of a call, in seconds of the timeline's clock. `number` is its index in the timeline and `parent` its
-    parent's; the call's own span has number -1, and its children the parent None. `outcome` is "ok", a failure's name,
+    """One timed step of a call, in seconds of the timeline's clock. `number`: index in the timeline, -1 for the call's own
+    span. `parent`: the parent's number, None for the call's own span and its children. `outcome`: "ok", a failure's name,
     "cancelled" ("TIMEOUT" at the call's deadline), or "unfinished" for work that outlived the call."""
 
     timeline: Timeline = field(repr=False)
@@ -38,7 +38,7 @@ class Span:
     attributes: dict[str, Detail] = field(default_factory=dict)
 
     def begin(self, kind: Kind, name: str, **attributes: Detail) -> Span:
-        """Starts a child span. Used as a context manager, it ends with the block; an exception sets its outcome."""
+        """Starts a child span. As a context manager, the span ends with the block, and an exception sets its outcome."""
         return self.timeline.begin(self, kind, name, attributes)
 
     def end(self, outcome: str = OK) -> None:
@@ -48,7 +48,7 @@ class Span:
 
     @property
     def traceparent(self) -> str | None:
-        """The traceparent header (W3C) for backend requests within the span; None if the trace is not sampled, or closed."""
+        """W3C traceparent header for backend requests within the span; None if the trace is not sampled, or closed."""
         if not self.timeline.sampled or self.timeline.is_closed:
             return None
         return f"00-{self.timeline.trace_id:032x}-{self.span_id:016x}-01"
@@ -62,8 +62,8 @@ class Span:
 
 
 class Timeline:
-    """The spans of one call, in the order of their start, at most `MOST_SPANS`; `more` counts those beyond. If `sampled`,
-    they are exported as a trace, as children of the caller's span `parent_id` if there is one."""
+    """Spans of one call, in the order of their start. Keeps at most `MOST_SPANS`; `more` counts the spans beyond. If
+    `sampled`, the spans are exported as a trace, below the caller's span `parent_id` if that is given."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class Timeline:
         return latest is not None and span.started < latest <= self.clock()
 
     def close(self, outcome: str) -> None:
-        """Ends the call's span, and all that are open as unfinished. Later changes are ignored."""
+        """Ends the call's span with `outcome`, and all other open spans as unfinished. Later changes are ignored."""
         self.call.end(outcome)
         for each in self.spans:
             each.end(UNFINISHED)
@@ -120,14 +120,13 @@ def outcome_of(kind: type[BaseException]) -> str:
 
 
 def _draw_id(bits: int) -> int:
-    """Returns a random, non-zero id for W3C Trace Context."""
     return random.getrandbits(bits) or 1
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """An absolute time `at`, in seconds of the monotonic `clock`. It is passed down a call and only ever made earlier.
-    `span` is the parent for spans of work done under this deadline, or None if the call is not traced."""
+    """Absolute time `at`, in seconds of the monotonic `clock`. A deadline is passed down a call and only ever made earlier.
+    `span`: parent for spans of work under this deadline; None if the call is not traced."""
 
     at: float
     clock: Clock = field(default=time.monotonic, compare=False, repr=False)
@@ -135,12 +134,11 @@ class Deadline:
 
     @property
     def traceparent(self) -> str | None:
-        """The traceparent header for backend requests made under this deadline; None if the call is not sampled."""
+        """W3C traceparent header for backend requests under this deadline; None if the call is not sampled."""
         return None if self.span is None else self.span.traceparent
 
     @classmethod
     def after(cls, seconds: float, clock: Clock = time.monotonic) -> Deadline:
-        """Returns the deadline `seconds` from now."""
         return cls(clock() + seconds, clock)
 
     def remaining(self) -> float:
@@ -159,18 +157,16 @@ class Deadline:
         return self if self.at <= other.at else other.in_span(self.span)
 
     def earlier_by(self, seconds: float) -> Deadline:
-        """Returns this deadline made `seconds` earlier, to leave time for a later step."""
         return Deadline(self.at - seconds, self.clock, self.span)
 
     def in_span(self, span: Span | None) -> Deadline:
-        """Returns this deadline with `span` as the parent of further spans."""
         return self if span is self.span else Deadline(self.at, self.clock, span)
 
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """At most `attempts` tries. The pause after the n-th is random from 0 to `base * 2**n` seconds, at most `longest`: "full
-    jitter" (Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015)."""
+    """At most `attempts` tries, with full jitter (Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015).
+    The pause after the n-th try is random from 0 to `base * 2**n` seconds, at most `longest`."""
 
     attempts: int = 2
     base: float = 0.02
@@ -183,8 +179,7 @@ class RetryPolicy:
 
 
 class RetryBudget:
-    """Limits retries to a share of the calls, so that they do not multiply the load of a failing backend (Google SRE Book,
-    ch. 21, "Handling Overload")."""
+    """Limits retries to a share of the calls, to spare a failing backend (Google SRE Book, ch. 21, "Handling Overload")."""
 
     def __init__(self, share: float = 0.1, most: float = 10.0) -> None:
         self._share = share

@@ -1,4 +1,4 @@
-"""Diagnoses of dependencies, written for operators. Used by `doctor`, the seed command and the span exporter's log."""
+"""Diagnoses of dependencies, written for operators. The doctor and seed commands and the span exporter's log use them."""
 
 from __future__ import annotations
 
@@ -22,15 +22,13 @@ _CARRIERS = ("os_error", "certificate_error", "info", "error")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem, and how to mend it."""
-
     what: str
     remedy: str
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """The state of a dependency. `detail` contains no secret; `version` is the dependency's own version."""
+    """State of a dependency: OK, DEGRADED or DOWN. `detail` contains no secret. `version`: the dependency's own version."""
 
     state: str
     detail: str
@@ -46,8 +44,6 @@ Check = Callable[[Deadline], Awaitable[Diagnosis]]
 
 
 def always(diagnosis: Diagnosis) -> Check:
-    """Returns a check that always has this result."""
-
     async def check(deadline: Deadline) -> Diagnosis:
         return diagnosis
 
@@ -55,7 +51,7 @@ def always(diagnosis: Diagnosis) -> Check:
 
 
 def once(check: Check) -> Check:
-    """Returns a check that runs once and gives the same result to all."""
+    """Returns a check that runs `check` only once and gives all callers the same result."""
     asked: list[asyncio.Task[Diagnosis]] = []
 
     async def check_once(deadline: Deadline) -> Diagnosis:
@@ -67,7 +63,7 @@ def once(check: Check) -> Check:
 
 
 def network_problem(error: BaseException, setting: str) -> Problem | None:
-    """Returns the network problem behind a library's error, or None. `setting` is the name of the address's setting."""
+    """Returns the network problem behind a library's error, or None. `setting`: name of the setting with the address."""
     chain = list(_chain(error))
     for each in chain:
         if isinstance(each, socket.gaierror):
@@ -93,7 +89,7 @@ def network_problem(error: BaseException, setting: str) -> Problem | None:
 
 
 async def silence(host: str, port: int, setting: str) -> Problem:
-    """Returns the problem behind a timeout, by trying to open a connection."""
+    """Returns the problem behind a timeout, found by trying to open a connection."""
     with suppress(OSError, TimeoutError):
         async with asyncio.timeout(CONNECT_SECONDS):
             _, writer = await asyncio.open_connection(host, port)
@@ -103,12 +99,12 @@ async def silence(host: str, port: int, setting: str) -> Problem:
 
 
 def _is(error: BaseException, number: int) -> bool:
-    """True if the error or its text has this errno: after several attempts (::1, 127.0.0.1) asyncio keeps only texts."""
+    """Returns whether the error has this errno, or names it: after several attempts asyncio keeps only the errors' texts."""
     return isinstance(error, OSError) and (error.errno == number or f"[Errno {number}]" in str(error))
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yields the error and the errors behind it, the nearest first."""
+    """Yields the error and its causes, nearest first, including causes that client libraries keep in attributes."""
     seen: set[int] = set()
     waiting: list[object] = [error]
     while waiting:

@@ -1,5 +1,3 @@
-"""A bounded mapping that evicts the least recently used value."""
-
 from __future__ import annotations
 
 from collections import OrderedDict
@@ -11,7 +9,8 @@ Value = TypeVar("Value")
 
 
 class Lru(Generic[Key, Value]):
-    """Keeps the `most` (1 or more) values used last, none of them None; with `size_of`, at most `most_bytes` in total."""
+    """Mapping of at most `most` values, 1 or more and none of them None, that evicts the least recently used. With
+    `size_of`, the values' sizes add up to at most `most_bytes`."""
 
     def __init__(self, most: int, most_bytes: int = 0, size_of: Callable[[Value], int] | None = None) -> None:
         self._most = most
@@ -40,11 +39,11 @@ class Lru(Generic[Key, Value]):
         return key in self._values
 
     def peek(self, key: Key) -> Value | None:
-        """Returns the value or None without marking it as used, so that the values still expire in the order of `put`."""
+        """Returns the value or None, without marking the value as used."""
         return self._values.get(key)
 
     def use(self, key: Key) -> Value | None:
-        """Returns the value, marked as used, or None."""
+        """Returns the value and marks it as used; None if there is none."""
         value = self._values.get(key)
         if value is not None:
             self._values.move_to_end(key)
@@ -65,7 +64,6 @@ class Lru(Generic[Key, Value]):
         return self._values.pop(key, None)
 
     def pop_while(self, over: Callable[[Value], bool]) -> None:
-        """Evicts the least recently used values while `over` is true of them."""
         while self._values and over(next(iter(self._values.values()))):
             self.pop(next(iter(self._values)))
 

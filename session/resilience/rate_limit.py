@@ -15,20 +15,18 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A token bucket of `burst` tokens, refilled at `per_second`. The defaults are one user's limit, which Redis enforces
+    """Token bucket of `burst` tokens, refilled at `per_second`. The defaults are one user's limit, which Redis enforces
     (`scripts/limit.lua`, `begin.lua`), and `LocalLimits` while Redis is away."""
 
     per_second: int = 10
     burst: int = 40
 
     def scaled(self, number: int) -> Rate:
-        """Returns the rate for `number` callers together."""
         return Rate(self.per_second * number, self.burst * number)
 
 
 class LocalLimits:
-    """Rate limits within this process: a token bucket per key, for the `capacity` most recently used keys. Limits addresses,
-    refused calls and list answers, and all callers while Redis is away."""
+    """Rate limits within this process: a token bucket per key, for the `capacity` most recently used keys."""
 
     def __init__(self, rate: Rate, clock: Clock = time.monotonic, capacity: int = 20_000) -> None:
         self._rate = rate
@@ -46,7 +44,7 @@ class LocalLimits:
         return wait_ms
 
     def peek_wait_ms(self, key: str) -> int:
-        """Returns the ms until a token is there, 0 if there is one now, without taking it."""
+        """Returns the ms until a token is available, 0 if there is one now. Takes no token."""
         return self._compute_wait_ms(1, self._tokens(key, self._clock()))
 
     def _tokens(self, key: str, now: float) -> float:

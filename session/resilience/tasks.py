@@ -1,4 +1,4 @@
-"""Tasks whose failure is logged, and periodic work."""
+"""Background tasks whose failure is logged, and periodic work."""
 
 from __future__ import annotations
 
@@ -13,24 +13,22 @@ T = TypeVar("T")
 
 
 def start_task(work: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-    """Starts a task; if an exception ends it, that is logged. The caller must cancel the task."""
+    """Starts a task, and logs the exception if one ends it. The caller must cancel the task."""
     task = asyncio.create_task(work, name=name)
     task.add_done_callback(_tell)
     return task
 
 
 async def end_task(task: asyncio.Task[Any] | None) -> None:
-    """Cancels the task, if there is one, and waits until it has ended."""
     if task is not None:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 
 
 class Tasks(set[asyncio.Task[Any]]):
-    """A set of running background tasks; each leaves the set when it ends."""
+    """Set of running background tasks; a task leaves the set when it ends."""
 
     def start(self, work: Coroutine[Any, Any, Any], name: str) -> None:
-        """Starts a task as `start_task` does, and adds it."""
         task = start_task(work, name)
         self.add(task)
         task.add_done_callback(self.discard)
@@ -54,8 +52,8 @@ AFTER_ERROR_SECONDS = 30.0
 
 
 async def run_periodically(name: str, work: Callable[[], Awaitable[float]]) -> NoReturn:
-    """Calls `work` until cancelled. `work` returns the seconds until its next call; ±10 % jitter spreads several processes.
-    An exception is logged, and the next call follows after `AFTER_ERROR_SECONDS`."""
+    """Calls `work` until cancelled. `work` returns the seconds until its next call, to which ±10 % jitter is added to spread
+    several processes. An exception is logged, and the next call follows after `AFTER_ERROR_SECONDS`."""
     while True:
         try:
             pause = await work()

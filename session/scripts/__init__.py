@@ -1,4 +1,4 @@
-"""The Lua scripts beside this file; Redis runs each atomically."""
+"""Lua scripts beside this file, each of which Redis runs atomically."""
 
 from __future__ import annotations
 

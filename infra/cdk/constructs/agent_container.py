@@ -1,4 +1,4 @@
-"""The agent's container, the same in a pod and in a separate task: its command, settings and port."""
+"""The agent's container: its command, settings and port, the same in the server's task and in a separate task."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def add_agent(
     store: str,
     secrets: tuple[tuple[str, ecs.Secret], ...],
 ) -> ecs.ContainerDefinition:
-    """Adds the agent. `store`: the server's SSE URL. The agent listens on every address of its task; only the door may reach
-    it."""
+    """Adds the agent's container. `store`: the server's SSE URL. The agent listens on every address of its task, and
+    security groups admit only the customers' entry points."""
     container = containers.add(
         ContainerSpec(
             name=AGENT,
@@ -54,7 +54,6 @@ def _model(stage: Stage) -> dict[str, str]:
 
 
 def _door(stage: Stage) -> dict[str, str]:
-    """Returns the settings of the door: the trusted issuer, and the function that fetches keys and posts to sockets."""
     return {
         "AGENT_JWT_ISSUER": stage.door.issuer,
         "AGENT_JWT_AUDIENCE": ",".join(stage.door.audiences),

@@ -20,7 +20,7 @@ GIB = 2**30
 
 
 class Alarms(Construct):
-    """The service's alarms. `rollback`: names of those that roll a deployment back. The service depends on `made`."""
+    """Alarms and dashboard. `made`: alarms by logical id. `rollback`: names of the alarms that roll a deployment back."""
 
     def __init__(self, scope: Construct, stage: Stage, foundation: Foundation, balancer: Balancer | None = None) -> None:
         super().__init__(scope, "Alarms")

@@ -1,5 +1,4 @@
-"""Load balancer of the shared service: inside the network, over TLS, without sticky sessions, with a long idle timeout for
-streams."""
+"""Load balancer of the shared service: inside the network, over TLS, without sticky sessions."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ DRAIN_SPARE_S = 20
 
 
 class Balancer(Construct):
-    """The load balancer. `group`: security group of the tasks behind it; `balancer`: the resource that agents connect to."""
+    """Load balancer with its HTTPS listener and target group. `group`: security group of the tasks behind the balancer."""
 
     def __init__(self, scope: Construct, stage: Stage, network: Network, logs: s3.IBucket) -> None:
         super().__init__(scope, "Balancer")
@@ -51,7 +50,6 @@ class Balancer(Construct):
 
     @property
     def dimensions(self) -> dict[str, str]:
-        """CloudWatch dimensions of its target group's metrics."""
         balancer = self.balancer.load_balancer_full_name
         return {"TargetGroup": self.target.target_group_full_name, "LoadBalancer": balancer}
 
@@ -74,8 +72,7 @@ class Balancer(Construct):
         return balancer
 
     def _target(self) -> elb.ApplicationTargetGroup:
-        """Makes the target group. A request goes to the task with the fewest open requests, streams included; any task can
-        serve any request."""
+        """Routes a request to the task with the fewest open requests, streams included: any task can serve any request."""
         seconds = self._stage.stop_seconds + DRAIN_SPARE_S
         return elb.ApplicationTargetGroup(
             self,

@@ -1,5 +1,5 @@
-"""Session memory: ElastiCache Serverless for Valkey, over TLS, with a user that authenticates by IAM and may use only the
-server's commands."""
+"""ElastiCache Serverless for Valkey, which holds the session memory. The server connects over TLS, as a user that
+authenticates by IAM and may run only the server's commands."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ACCESS = (
 
 
 class Cache(Construct):
-    """The cache. `url`: value of MANGA_REDIS_URL; `connectable`: ARNs for elasticache:Connect."""
+    """Cache with its user. `url`: value of MANGA_REDIS_URL. `connectable`: ARNs for elasticache:Connect."""
 
     def __init__(self, scope: Construct, stage: Stage, network: Network, keys: Keys) -> None:
         super().__init__(scope, "Cache")

@@ -1,5 +1,4 @@
-"""AWS's OpenTelemetry collector as a sidecar: sends spans to X-Ray, and the metrics of alarms from /metrics to
-CloudWatch."""
+"""AWS's OpenTelemetry collector as a sidecar: sends spans to X-Ray, and metrics for alarms from /metrics to CloudWatch."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ ENDPOINT = "http://127.0.0.1:4318"
 
 
 def spans(stage: Stage) -> dict[str, str]:
-    """Returns the settings with which a container exports spans of a share of turns, sampled at the root span."""
+    """Returns the environment with which a container exports spans of the stage's share of turns; {} if the share is 0."""
     if not stage.traces:
         return {}
     return {
@@ -35,8 +34,8 @@ def spans(stage: Stage) -> dict[str, str]:
 def add_collector(
     stage: Stage, containers: Containers, repositories: Repositories, roles: Roles, keys: Keys | None = None
 ) -> None:
-    """Adds the collector. No container depends on it: if it fails, the task continues and spans and metrics are lost.
-    `keys`: for the log group of the metrics, if there is a server in the task."""
+    """Adds the collector, unless there is nothing to collect. No container depends on it: if it fails, only spans and
+    metrics are lost. `keys`: encrypts the log group of the metrics; None in a task without a server."""
     if keys:
         containers.log("Metrics", stage.metrics_log, keys.shop)
     pipelines = [name for name, wanted in (("traces", stage.traces), ("metrics", keys)) if wanted]
@@ -58,8 +57,7 @@ def add_collector(
 
 
 def _config(stage: Stage, roles: Roles, pipelines: list[str]) -> str:
-    """Returns the configuration with these pipelines only. Replaces `${…}`, which CloudFormation would interpret, by
-    values."""
+    """Returns the collector's configuration, without `${env:…}`, which CloudFormation would interpret."""
     config = yaml.safe_load((ROOT / CONFIG).read_text("utf-8"))
     chosen = config["service"]["pipelines"] = {name: config["service"]["pipelines"][name] for name in pipelines}
     for kind in ("receivers", "processors", "exporters"):

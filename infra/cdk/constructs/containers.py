@@ -1,5 +1,5 @@
-"""Common parts of containers: an unprivileged user, a read-only root, and a log driver that drops lines rather than blocks,
-except for a log that must not lose any."""
+"""Common settings of containers: an unprivileged user, a read-only root, and a log driver that drops lines rather than
+block, except for a log that must be complete."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ HEALTHY = ["CMD", "python", "-m", "server.commands.healthcheck"]
 
 @dataclass(frozen=True, slots=True)
 class ContainerSpec:
-    """Parameters of a container. `essential`: the task ends with it. `log`: a separate log group with a blocking driver,
-    which loses nothing but makes the writer wait."""
+    """Parameters of a container. `essential`: the task ends when the container ends. `log`: a separate log group, whose
+    driver makes the writer wait instead of dropping lines."""
 
     name: str
     repository: ecr.IRepository
@@ -53,8 +53,6 @@ class ContainerSpec:
 
 
 class Containers(Construct):
-    """Adds containers to one task definition, which has its own log group."""
-
     def __init__(self, scope: Construct, stage: Stage, task: ecs.FargateTaskDefinition, keys: Keys) -> None:
         super().__init__(scope, "Containers")
         self._stage, self._task = stage, task
@@ -98,8 +96,8 @@ class Containers(Construct):
         )
 
     def volume(self, name: str) -> str:
-        """Adds an empty volume that lives as long as the task: Fargate has no tmpfs. Owner and mode come from the image's
-        VOLUME; without one it is root's, and no other user can write."""
+        """Adds an empty volume that lives as long as the task, since Fargate has no tmpfs. Returns its name. Owner and mode
+        come from the image's VOLUME; without VOLUME, root owns the volume and no other user can write."""
         self._task.add_volume(name=name)
         return name
 
@@ -109,7 +107,7 @@ class Containers(Construct):
         return linux
 
     def _routing(self, kind: ContainerSpec) -> ecs.LogDriver:
-        """Returns the log driver with an explicit mode, since the default is a setting of the account."""
+        """Returns the log driver, with an explicit mode because the default is a setting of the account."""
         if kind.log is not None:
             return ecs.LogDrivers.aws_logs(stream_prefix=kind.name, log_group=kind.log, mode=ecs.AwsLogDriverMode.BLOCKING)
         return ecs.LogDrivers.aws_logs(

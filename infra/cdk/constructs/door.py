@@ -1,5 +1,4 @@
-"""The customers' only entry points: HTTPS with server-sent events, and WebSockets. Both lead to the agent's port, neither to
-the server."""
+"""The customers' only entry points: HTTPS with server-sent events, and WebSockets. Both lead to the agent's port."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ from infra.door.api import AGENT_PORT
 
 
 class Door(Construct):
-    """Both entry points. `group`: security group of the tasks behind them."""
+    """HTTPS and WebSocket entry points. `group`: security group of the agents' tasks."""
 
     def __init__(self, scope: Construct, stage: Stage, network: Network, keys: Keys, secret_arn: str) -> None:
         super().__init__(scope, "Door")

@@ -1,4 +1,4 @@
-"""Creates the door's alarms from their definitions in infra/alarms."""
+"""Creates the alarms of the customers' entry points from their definitions in infra/alarms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from infra.cdk.stacks.foundation import Foundation
 
 
 class DoorAlarms(Construct):
-    """The door's alarms. `rollback`: names of those that roll agents back; their service depends on all of them."""
+    """Alarms of the entry points. `made`: by logical id. `rollback`: names of those that roll a deployment of agents
+    back."""
 
     def __init__(self, scope: Construct, stage: Stage, foundation: Foundation, door: Door) -> None:
         super().__init__(scope, "DoorAlarms")

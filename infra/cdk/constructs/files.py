@@ -1,4 +1,4 @@
-"""The bucket of files that are fetched whole (standby catalogue, preview pages, shop's own), and that of its access logs."""
+"""S3 bucket for the standby catalogue, preview pages and the shop's own files, and a bucket for access logs."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class Files(Construct):
         return f"s3://{self.shop.bucket_name}/{SHOP}/{name}"
 
     def _only_through(self, network: Network) -> None:
-        """Denies reads and writes except through the network's own gateway endpoint, and lets that endpoint reach only this
-        bucket, so that stolen credentials are useless outside. Publishers of pages may come from outside."""
+        """Denies reads and writes except through the network's gateway endpoint, so that stolen credentials are useless
+        outside. The endpoint may reach only this bucket and ECR's image layers. `publishers` may come from outside."""
         both = [self.shop.bucket_arn, self.shop.arn_for_objects("*")]
         network.s3.add_to_policy(network.through([*ON_BUCKETS, *ON_OBJECTS], both))
         conditions: dict[str, dict[str, object]] = {"StringNotEquals": {"aws:SourceVpce": network.s3.vpc_endpoint_id}}

@@ -1,4 +1,4 @@
-"""Web application firewall of the door's load balancer: refuses bad addresses, known attacks, floods and large bodies."""
+"""Web application firewall of the public load balancer: refuses bad addresses, known attacks, floods and large bodies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REDACTED = ("authorization", "cookie")
 
 
 class Firewall(Construct):
-    """The firewall. It logs refused requests for two weeks, with their IP address and without tokens and queries."""
+    """Web ACL. Its log keeps refused requests for two weeks, with IP address, without tokens, cookies and queries."""
 
     def __init__(self, scope: Construct, stage: Stage, keys: Keys, balancer_arn: str) -> None:
         super().__init__(scope, "Firewall")
@@ -153,7 +153,7 @@ class Firewall(Construct):
 
 
 def _seen(name: str) -> waf.CfnWebACL.VisibilityConfigProperty:
-    """Counts matches in a metric, without samples, since samples contain headers."""
+    """Returns settings that count matches in a metric, without samples, since samples contain headers."""
     return waf.CfnWebACL.VisibilityConfigProperty(
         cloud_watch_metrics_enabled=True, metric_name=name, sampled_requests_enabled=False
     )

@@ -1,9 +1,9 @@
-"""The flags document, which decides for whom each tool is on: in AppConfig, rolled out in steps. Tasks read it from
-AppConfig's agent, a sidecar.
+"""The flags document, which decides for whom each tool is on, in AWS AppConfig with a gradual rollout. Tasks read it from a
+sidecar, AppConfig's agent.
 
-AppConfig validates by JSON Schema draft 4, which covers most of the flags' schema of 2020-12: a document that it rejects is
-never deployed. The server checks the whole schema, and keeps the last valid document. A valid but harmful document is rolled
-back by alarms like those that roll a release back.
+AppConfig validates by JSON Schema draft 4, which covers most of the flags' schema (2020-12), and never deploys a document
+that it rejects. The server checks the whole schema, and keeps the last valid document. Alarms like those of a release roll
+back a document that is valid but harmful.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NEWER = ("propertyNames", "if", "then", "dependentSchemas", "default", "descript
 
 
 def draft_4(schema: Any) -> Any:
-    """Returns the schema without the keywords of `NEWER`; names below `properties` are not keywords."""
+    """Returns the schema without the keywords of `NEWER`. Keys of `properties`, `patternProperties` and `$defs` stay."""
     if isinstance(schema, list):
         return [draft_4(each) for each in schema]
     if not isinstance(schema, dict):
@@ -45,7 +45,8 @@ def draft_4(schema: Any) -> Any:
 
 
 class Flags(Construct):
-    """The flags. `url`: value of MANGA_FLAGS_URL; `arn`: resource that AppConfig's agent reads."""
+    """AppConfig application with the flags document. `url`: value of MANGA_FLAGS_URL. `prefetched`: path that AppConfig's
+    agent fetches when it starts. `arn`: resource that the agent reads."""
 
     def __init__(self, scope: Construct, stage: Stage) -> None:
         super().__init__(scope, "Flags")
@@ -74,7 +75,7 @@ class Flags(Construct):
         )
 
     def _monitors(self, stage: Stage) -> list[appconfig.CfnEnvironment.MonitorsProperty]:
-        """Makes separate alarms for the flags, since those of the service are made later."""
+        """Makes alarms for the rollback of flags, since the service's alarms are created later."""
         role = iam.Role(
             self,
             "Monitor",
@@ -106,7 +107,7 @@ class Flags(Construct):
         environment: appconfig.CfnEnvironment,
         profile: appconfig.CfnConfigurationProfile,
     ) -> None:
-        """Deploys a first document, without which AppConfig's agent has none to serve."""
+        """Deploys a first, empty document, since AppConfig's agent would otherwise have none to serve."""
         bake = stage.flags_bake_minutes
         strategy = appconfig.CfnDeploymentStrategy(
             self,

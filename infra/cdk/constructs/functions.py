@@ -1,5 +1,5 @@
-"""The door's two Lambda functions, outside the network and without access to the shop's data: one verifies tokens, the other
-posts to sockets and fetches keys. The template contains their code from infra/door."""
+"""Lambda functions of the customers' entry points, outside the network and without access to the shop's data. The first
+verifies tokens; the second posts to sockets and fetches keys. The template contains their code from infra/door."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Sockets(Construct):
 
 
 class Function(Construct):
-    """A file of infra/door as a Lambda function, with its own role and a log without names. `arn`: the function's ARN."""
+    """Lambda function from a file of infra/door, with its own role and log. `arn`: the function's ARN."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""HTTPS entry point with server-sent events: a public load balancer with one path, for requests with a token."""
+"""HTTPS entry point with server-sent events: a public load balancer that forwards one path, for requests with a token."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_ACCESS_LOG = "Its lines have addresses and queries, which no setting leaves o
 
 
 class HttpsDoor(Construct):
-    """The load balancer. Port 80 is closed: a redirect would come after the token was sent unencrypted."""
+    """Public load balancer. Port 80 is closed: a redirect would come after the token was sent unencrypted."""
 
     def __init__(self, scope: Construct, stage: Stage, network: Network, keys: Keys, behind: ec2.SecurityGroup) -> None:
         super().__init__(scope, "Https")
@@ -75,8 +75,8 @@ class HttpsDoor(Construct):
         )
 
     def _listener(self) -> None:
-        """Adds the listener, which forwards only questions with a valid token. The agent checks the audience, since issuers
-        write it as a string, as a list, or under another name."""
+        """Adds the listener, which forwards only `POST /turns` with a valid token. The agent checks the token's audience,
+        since issuers write it as a string, as a list, or under another name."""
         door = self._stage.door
         listener = self.balancer.add_listener(
             "Listener",

@@ -1,4 +1,4 @@
-"""The account's own KMS keys, without which a copy of the data is unreadable."""
+"""KMS keys that encrypt a stage's data: without them, a copy of the data is unreadable."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from infra.cdk.removal import removal
 
 
 class Keys(Construct):
-    """The keys: `personal` for orders, profiles and secrets, `audit` for the log of access to orders, `shop` for everything
-    else, including logs. Access to one does not imply access to the others."""
+    """`personal` encrypts orders, profiles and secrets; `audit` the log of access to orders; `shop` everything else,
+    including other logs. Access to one key does not imply access to the others."""
 
     def __init__(self, scope: Construct, stage: Stage) -> None:
         super().__init__(scope, "Keys")

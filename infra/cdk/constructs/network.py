@@ -1,5 +1,5 @@
-"""A network whose tasks have no internet access: they reach AWS over VPC endpoints, each limited to the actions that this
-stage needs, on this account's resources. The internet gateway serves the customers' load balancer only."""
+"""Network whose tasks have no internet access: they reach AWS over VPC endpoints, each limited to the actions that the stage
+needs. The internet gateway serves only the customers' load balancer."""
 
 from __future__ import annotations
 
@@ -42,13 +42,12 @@ INSIDE = ec2.SubnetSelection(subnet_type=ec2.SubnetType.PRIVATE_ISOLATED)
 
 
 def endpoints(stage: Stage) -> dict[str, tuple[str, dict[str, tuple[str, ...]]]]:
-    """Returns the endpoints of the services that this stage calls."""
     return {name: each for name, each in ENDPOINTS.items() if stage.traces or name != SPANS}
 
 
 class Network(Construct):
-    """The network. `tasks`, `agents`, `cache` and `endpoints`: security groups; `s3`: a gateway endpoint. The rules between
-    these groups are made here."""
+    """VPC with its endpoints. `tasks`, `agents`, `cache`, `endpoints`: security groups, with the rules between them;
+    `agents` exists only if agents run in separate tasks. `s3`: a gateway endpoint."""
 
     def __init__(self, scope: Construct, stage: Stage, keys: Keys) -> None:
         super().__init__(scope, "Network")
@@ -77,8 +76,7 @@ class Network(Construct):
         return [subnet.subnet_id for subnet in self.vpc.isolated_subnets]
 
     def through(self, actions: list[str], resources: list[str]) -> iam.PolicyStatement:
-        """Returns a statement that allows only principals of this account: credentials of another account are useless from
-        inside."""
+        """Returns a statement for this account's principals only: other credentials are useless inside the network."""
         return iam.PolicyStatement(
             principals=[iam.AnyPrincipal()],
             actions=actions,
@@ -104,7 +102,7 @@ class Network(Construct):
         return ec2.SecurityGroup(self, name, vpc=self.vpc, description=what, allow_all_outbound=False)
 
     def _to_aws(self, group: ec2.SecurityGroup, *prefixes: str) -> None:
-        """Lets a group reach the interface endpoints, and the prefix lists of gateway endpoints, which have no group."""
+        """Lets a group reach the interface endpoints, and by prefix list the gateway endpoints, which have no group."""
         https = ec2.Port.tcp(HTTPS)
         for peer in (self.endpoints, *(ec2.Peer.prefix_list(each) for each in prefixes)):
             group.add_egress_rule(peer, https, "Services of AWS")

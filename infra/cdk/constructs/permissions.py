@@ -1,4 +1,4 @@
-"""IAM policy statements of each role: the actions that the adapters perform, on the resources that they use."""
+"""IAM policy statements for the roles, limited to the actions that the code performs and the resources that it uses."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def reads_the_store(tables: Tables) -> list[iam.PolicyStatement]:
 
 
 def writes_the_store(tables: Tables) -> list[iam.PolicyStatement]:
-    """Allows writing the catalogue's tables, but not the customers'."""
+    """Allows loading the catalogue's tables, but not the customers'."""
     return [allow("SeedTheStore", SEEDED, _arns(tables, (table for table in tables.of if not table.personal)))]
 
 
 def uses_keys(keys: Keys, region: str, *services: str) -> iam.PolicyStatement:
-    """Allows using the keys only through these services."""
+    """Allows using the keys, but only through the given AWS services."""
     return iam.PolicyStatement(
         sid="KeysThroughTheirServices",
         actions=list(KEY_USE),
@@ -58,7 +58,7 @@ def uses_keys(keys: Keys, region: str, *services: str) -> iam.PolicyStatement:
 
 
 def searches(search: Search) -> iam.PolicyStatement:
-    """Allows requests to the collection; its own access policy decides on documents and indices."""
+    """Allows requests to the search collection, whose own access policy decides on indices and documents."""
     return allow("Search", ("aoss:APIAccessAll",), (search.arn,))
 
 
@@ -67,7 +67,6 @@ def use_cache(cache: Cache) -> iam.PolicyStatement:
 
 
 def fetches(files: Files, names: Sequence[str]) -> list[iam.PolicyStatement]:
-    """Allows reading pages, the standby bundle, and these files of the shop's."""
     bucket = files.shop.bucket_arn
     listed = allow("ListPages", ("s3:ListBucket",), (bucket,))
     listed.add_condition("StringLike", {"s3:prefix": [f"{PAGES}/*", STANDBY]})
@@ -93,7 +92,6 @@ def classifies(stack: cdk.Stack, model: str | None) -> list[iam.PolicyStatement]
 
 
 def speaks_outside(stack: cdk.Stack, function: str) -> iam.PolicyStatement:
-    """Allows invoking the function of this name, which is created later."""
     arn = stack.format_arn(
         service="lambda", resource="function", resource_name=function, arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME
     )
@@ -101,12 +99,11 @@ def speaks_outside(stack: cdk.Stack, function: str) -> iam.PolicyStatement:
 
 
 def send_spans() -> iam.PolicyStatement:
-    """Allows sending spans to X-Ray, whose actions have no resource."""
+    """Allows sending spans to X-Ray, whose actions accept no resource."""
     return allow("Spans", ("xray:PutTraceSegments", "xray:PutTelemetryRecords"), ("*",))
 
 
 def tells_of_metrics(stack: cdk.Stack, log: str) -> iam.PolicyStatement:
-    """Allows writing the log group of this name, which is created later."""
     streams = f"{log}:log-stream:*"
     arn = stack.format_arn(
         service="logs", resource="log-group", resource_name=streams, arn_format=cdk.ArnFormat.COLON_RESOURCE_NAME
@@ -124,7 +121,6 @@ def reads_flags(flags: Flags) -> iam.PolicyStatement:
 
 
 def _arns(tables: Tables, wanted: Iterable[Table]) -> list[str]:
-    """Returns the ARNs of these tables and of their indices."""
     arns: list[str] = []
     for table in wanted:
         arn = tables.of[table].attr_arn

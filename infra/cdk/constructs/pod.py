@@ -1,4 +1,4 @@
-"""The pod: agent and server in one task, the server on loopback only."""
+"""Pod: agent and server in one task, where the server listens on loopback only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STORE = "http://127.0.0.1:8080/sse"
 
 
 class Pod(Construct):
-    """The pod's task. Its server starts first and stops last, because the agent depends on it."""
+    """Task of the pod. The agent depends on the server, so the server starts first and stops last."""
 
     def __init__(
         self, scope: Construct, stage: Stage, data: Data, repositories: Repositories, roles: Roles, secrets: Secrets

@@ -1,7 +1,7 @@
-"""Gives each container of the pod its role: one AWS config file, written before any of them starts.
+"""Gives each container of a pod its own role, by an AWS config file that is written before the containers start.
 
 botocore takes a role to assume only from a profile, and the file contains the account id, which images do not know. So a
-container that runs once writes it to a volume that the others mount read-only.
+container that runs once writes the file to a volume that the other containers mount read-only.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WRITE = f'umask 022 && printf "%s" "$AWS_CONFIG" > /tmp/{FILE}'
 
 
 class Profiles:
-    """The config file. `give` makes a container wait for it, and use one of its profiles."""
+    """Adds the container that writes the config file. `give` lets another container use one of the file's profiles."""
 
     def __init__(
         self, stage: Stage, containers: Containers, repositories: Repositories, roles: Mapping[str, iam.IRole]

@@ -1,4 +1,4 @@
-"""ECR repositories of images: the network cannot reach a public registry, so AWS's own images are copied here too."""
+"""ECR repositories of images. The network cannot reach a public registry, so AWS's own images are copied here too."""
 
 from __future__ import annotations
 
@@ -19,8 +19,6 @@ COLLECTOR = "v0.49.0"
 
 
 class Repositories(Construct):
-    """The repositories, with immutable tags."""
-
     def __init__(self, scope: Construct, stage: Stage, keys: Keys) -> None:
         super().__init__(scope, "Repositories")
         self.server, self.agent, self.flags_agent, self.collector = (

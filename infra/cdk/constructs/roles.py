@@ -1,7 +1,9 @@
-"""IAM roles of each part. In a walled stage server and agent are separate tasks, with a role each. Containers of a Fargate
-task share one task role, so in the pod that role may only assume others: the server's, the agent's, the flags agent's and
-the collector's; each container is configured with its own. That keeps a correct container to its own rights and names it in
-CloudTrail, but does not isolate: an attacker in one container can assume any of them.
+"""IAM roles of the server, the agent and their sidecars.
+
+If server and agent run in separate tasks, each has its own role. In a pod they share a task, and all containers of a Fargate
+task share its role. That role may only assume the roles of server, agent, flags agent and collector, and each container is
+configured with its own. This keeps a correct container to its own rights and names it in CloudTrail, but does not isolate:
+an attacker in one container can assume any of the roles.
 """
 
 from __future__ import annotations
@@ -28,8 +30,6 @@ from infra.cdk.constructs.tables import Tables
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Resources that roles have access to."""
-
     keys: Keys
     tables: Tables
     search: Search
@@ -39,7 +39,7 @@ class Data:
 
 
 class Roles(Construct):
-    """The roles. `service`: task role of the service."""
+    """All roles of a stage. `service`: task role of the service that runs the server."""
 
     def __init__(self, scope: Construct, stage: Stage, data: Data) -> None:
         super().__init__(scope, "Roles")
@@ -81,7 +81,7 @@ class Roles(Construct):
         return self._role("pod", tasks, (may.allow("BecomeOneOfThem", ("sts:AssumeRole",), arns),))
 
     def _one_of(self, *names: str) -> iam.PrincipalBase:
-        """Returns the roles of these names by a condition, since IAM refuses a principal that does not exist yet."""
+        """Returns a principal with a condition on the roles' ARNs, since IAM refuses a principal that does not exist yet."""
         arns = [
             self._stack.format_arn(service="iam", region="", resource="role", resource_name=f"{self._stage.prefix}-{name}")
             for name in names
@@ -105,7 +105,7 @@ class Roles(Construct):
 
 
 def _ecs(stack: cdk.Stack) -> iam.PrincipalBase:
-    """Returns the ECS principal limited to this account's tasks, against the confused deputy problem."""
+    """Returns the ECS service principal, limited to this account's tasks to prevent the confused deputy problem."""
     here = stack.format_arn(service="ecs", resource="*")
     conditions = {"StringEquals": {"aws:SourceAccount": stack.account}, "ArnLike": {"aws:SourceArn": here}}
     return iam.PrincipalWithConditions(iam.ServicePrincipal("ecs-tasks.amazonaws.com"), conditions)

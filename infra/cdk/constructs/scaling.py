@@ -1,4 +1,4 @@
-"""Scales the number of tasks by their work, not by their connections: an open stream costs next to nothing."""
+"""Scales the number of tasks by their load rather than by their connections, since an open stream costs next to nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ OUT_S, IN_S = 30, 300
 
 
 def scale(scope: Construct, stage: Stage, name: str, service: ecs.FargateService, bounds: Scaling) -> None:
-    """Scales by CPU, and by concurrent calls if there is a server in the task."""
     target = scaling.CfnScalableTarget(
         scope,
         "Tasks",

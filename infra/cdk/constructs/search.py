@@ -1,7 +1,7 @@
-"""The catalogue's search: a vector collection of OpenSearch Serverless and its three policies.
+"""OpenSearch Serverless collection for searching the catalogue, with its three policies.
 
-A collection group states the least and the most compute units. Without one the account's limits apply, and its least is
-zero: the first request after a pause then takes 10 to 30 seconds. The seed creates the index.
+A collection group sets the least and the most compute units. Without a group the account's limits apply, whose minimum is
+zero: the first request after a pause would take 10 to 30 seconds. The task of `infra.seed` creates the index.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ REDUNDANT, SINGLE = "ENABLED", "DISABLED"
 
 
 class Search(Construct):
-    """The collection. `url`: value of MANGA_CATALOG_URL; `arn`: resource of aoss:APIAccessAll; `group_name` and `group_id`
-    identify its capacity. Nobody has access until `let_in`."""
+    """Vector collection and its capacity group. `url`: value of MANGA_CATALOG_URL. `arn`: resource of aoss:APIAccessAll.
+    `group_name`, `group_id`: the capacity group. No role has access until `let_in` is called."""
 
     def __init__(self, scope: Construct, stage: Stage, network: Network, keys: Keys) -> None:
         super().__init__(scope, "Search")
@@ -66,7 +66,7 @@ class Search(Construct):
         self.url = f"aoss+{collection.attr_collection_endpoint}"
 
     def let_in(self, readers: Sequence[str], writers: Sequence[str]) -> None:
-        """Gives access to readers and writers, by role ARN, and to nobody else, not even the account's administrators."""
+        """Lets roles search (`readers`) or load the catalogue (`writers`). Not even administrators have access otherwise."""
         index = f"index/{self.name}/{ALIAS}*"
         rules = [
             {"Rules": [_rule("index", index, READ)], "Principal": list(readers), "Description": "Searches"},

@@ -1,7 +1,8 @@
-"""Two secrets: the bearer token by which a server authenticates agents, and the secret by which agents authenticate the
-door.
+"""Generated secrets: the bearer token by which the server authenticates agents, and the secret by which agents authenticate
+the WebSocket gateway.
 
-Both are generated and never shown: ECS injects them, and CloudFormation gives the second one to API Gateway."""
+Neither is ever shown: ECS injects both into containers, and CloudFormation gives the second to API Gateway.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +46,8 @@ class Secrets(Construct):
         return made
 
     def token_read_by(self, scope: Construct, role: iam.IRole) -> secretsmanager.ISecret:
-        """Returns the token for a stack deployed later, by ARN only: otherwise the key's policy would name the reader, and
-        depend on that stack."""
+        """Lets `role` decrypt the token; returns the token for `scope`, a stack that is deployed later. The result refers to
+        the secret by ARN only: otherwise the key's policy would name the role, and depend on that stack."""
         self._let_use_key(role)
         return secretsmanager.Secret.from_secret_complete_arn(scope, "Token", self.token.secret_arn)
 

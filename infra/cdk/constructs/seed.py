@@ -1,4 +1,4 @@
-"""Task that loads the catalogue once, inside the network, since the index cannot be reached from outside."""
+"""ECS task that runs `python -m infra.seed` inside the network, since the index cannot be reached from outside."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNUSED = ("MANGA_FLAGS_URL", "MANGA_REDIS_URL", "MANGA_PAGES_URL", "MANGA_EMF", 
 
 
 class Seed(Construct):
-    """The task, started by `aws ecs run-task` (infra/cdk/README.md); a second run writes only what is not there yet."""
+    """Started by `aws ecs run-task` (infra/cdk/README.md). A second run writes only what is missing or has changed."""
 
     def __init__(self, scope: Construct, stage: Stage, data: Data, repositories: Repositories, roles: Roles) -> None:
         super().__init__(scope, "Seed")

@@ -1,4 +1,4 @@
-"""Containers of both deployment shapes: the server, AppConfig's agent with its flags, and the audit container, which copies
+"""The server's container and its sidecars: AppConfig's agent, which serves the flags, and the audit container, which copies
 the lines on access to orders to a separate log group."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CARRIES_ON_S = 5
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Parameters of a deployment shape: size, settings, secrets, and the port if it is reachable from outside the task."""
+    """Settings in which deployments of the server differ. `port`: None if only containers of the task reach the server."""
 
     size: TaskSize
     environment: dict[str, str]
@@ -42,7 +42,7 @@ class Shape:
 def add_server(
     stage: Stage, containers: Containers, repositories: Repositories, data: Data, roles: Roles, shape: Shape
 ) -> ecs.ContainerDefinition:
-    """Adds the server and its sidecars. Returns the server."""
+    """Adds the server and its sidecars; returns the server's container."""
     audit = _audit(stage, containers, repositories, data)
     flags = _flags_agent(stage, containers, repositories, data, roles)
     container = containers.add(
@@ -67,10 +67,12 @@ def add_server(
 
 
 def _audit(stage: Stage, containers: Containers, repositories: Repositories, data: Data) -> ecs.ContainerDefinition:
-    """Adds the container that copies the audit from a pipe to its log group, with a blocking driver. If the log fails, the
-    pipe fills up, and the server, which shows no order without its audit line, reports lost lines. It mounts the other
-    containers' volumes first, since an empty volume takes owner and mode from the VOLUME of the first image that mounts it,
-    and the image of AppConfig's agent has none."""
+    """Adds the container that copies audit lines from a pipe to a log group, with a blocking driver. If the log fails, the
+    pipe fills up, and the server reports lost lines and shows no order without its audit line.
+
+    This container mounts the other containers' volumes first. An empty volume takes owner and mode from the VOLUME of the
+    first image that mounts it, and the image of AppConfig's agent has none.
+    """
     container = containers.add(
         ContainerSpec(
             name=AUDIT_NAME,
@@ -94,7 +96,7 @@ def _audit(stage: Stage, containers: Containers, repositories: Repositories, dat
 def _flags_agent(
     stage: Stage, containers: Containers, repositories: Repositories, data: Data, roles: Roles
 ) -> ecs.ContainerDefinition:
-    """Adds AppConfig's agent. If it stops, the task continues with the last flags."""
+    """Adds AppConfig's agent. If the agent stops, the task continues with the last flags."""
     container = containers.add(
         ContainerSpec(
             name=FLAGS_NAME,

@@ -1,4 +1,4 @@
-"""An ECS service: its tasks, and how a release replaces the previous one without a failed turn."""
+"""ECS service: its tasks, and how a release replaces the previous release without a failed turn."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ FINE = {"MetricConfigurations": [{"MetricNames": ["CPUUtilization"], "Resolution
 
 
 class Service(Construct):
-    """The service. All tasks of a release are healthy before one of the previous release is stopped. The circuit breaker
-    rolls back a release whose tasks do not start, the alarms one whose tasks start but answer badly."""
+    """ECS service with its scaling. All tasks of a release are healthy before a task of the previous release is stopped. The
+    circuit breaker rolls back a release whose tasks do not start; the alarms roll back a release that answers badly."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The shop's own files, fetched from the bucket by a container that runs once, before the server starts."""
+"""Container that fetches the shop's own files from the bucket. It runs once, before the server starts."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ FOLDER = "/shop"
 
 
 def stated_files(stage: Stage) -> dict[str, str]:
-    """Returns the settings that name a file of the shop, with the path at which the server finds it."""
+    """Returns the server settings that name a file of the shop, with the file's path in the server's container."""
     named = {"MANGA_POLICIES_FILE": stage.policies_file, "MANGA_TAGS_FILE": stage.tags_file}
     return {name: f"{FOLDER}/{file[3:]}" if file.startswith("s3:") else file for name, file in named.items() if file}
 
 
 def fetched(stage: Stage) -> list[str]:
-    """Returns the names of the shop's files that are in the bucket."""
     return [file[3:] for file in (stage.policies_file, stage.tags_file) if file and file.startswith("s3:")]
 
 
@@ -32,7 +31,7 @@ def add_files(
     reader: ecs.ContainerDefinition,
     environment: dict[str, str],
 ) -> ecs.ContainerDefinition | None:
-    """Adds the container that fetches the files for `reader`, with `environment`; None if the bucket has none."""
+    """Adds the container that fetches the shop's files for `reader`; returns None if the stage has none in the bucket."""
     if not (names := fetched(stage)):
         return None
     container = containers.add(

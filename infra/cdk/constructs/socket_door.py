@@ -1,4 +1,4 @@
-"""WebSocket entry point: an API Gateway API whose messages reach the agent over a VPC link, without a public address."""
+"""WebSocket entry point: an API Gateway API that forwards messages to the agent over a VPC link."""
 
 from __future__ import annotations
 
@@ -56,7 +56,6 @@ class SocketDoor(Construct):
 
     @property
     def dimensions(self) -> dict[str, str]:
-        """CloudWatch dimensions of the API's metrics."""
         return {"ApiId": self.api.ref, "Stage": STAGE}
 
     @property
@@ -78,8 +77,7 @@ class SocketDoor(Construct):
         )
 
     def _linked(self, network: Network, behind: ec2.SecurityGroup) -> elb.NetworkLoadBalancer:
-        """Makes the link's load balancer, inside the network. Its security group admits nothing; API Gateway's link is
-        exempt from it."""
+        """Makes the VPC link's load balancer. Its security group admits no traffic, but API Gateway's link is exempt."""
         group = ec2.SecurityGroup(
             self, "Link", vpc=network.vpc, description="The link of the sockets", allow_all_outbound=False
         )
@@ -173,8 +171,8 @@ class SocketDoor(Construct):
             acknowledge(each, "AwsSolutions-APIG4", why)
 
     def _to_agents(self, secret_arn: str) -> api.CfnIntegration:
-        """Makes the integration, with a secret that CloudFormation resolves: readers of the API's definition can see it, but
-        no client can send it, since a WebSocket message has no headers."""
+        """Makes the integration that forwards messages, with a secret that CloudFormation resolves. Readers of the API's
+        definition can see the secret, but no client can send it, since a WebSocket message has no headers."""
         link = rest.CfnVpcLink(
             self, "VpcLink", name=f"{self._stage.prefix}-door", target_arns=[self._balancer.load_balancer_arn]
         )
@@ -256,8 +254,7 @@ class SocketDoor(Construct):
 
 
 class GatewayLog(Construct):
-    """Role with which API Gateway writes the logs of an account and region. It outlives the stage, since other APIs may use
-    it."""
+    """Role with which API Gateway writes logs, one per account. It stays when the stage is deleted, as others may use it."""
 
     def __init__(self, scope: Construct) -> None:
         super().__init__(scope, "GatewayLog")

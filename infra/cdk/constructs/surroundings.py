@@ -12,7 +12,7 @@ PIPE = f"/{AUDIT}/orders"
 
 
 def settings(stage: Stage, data: Data) -> dict[str, str]:
-    """Returns the MANGA_* settings common to both deployment shapes."""
+    """Returns the MANGA_* settings that are the same whether or not agent and server share a task."""
     standby = {"MANGA_STANDBY_URL": data.files.standby_url} if stage.standby != "off" else {}
     patterns = {"MANGA_ORDER_PATTERN": stage.order_pattern, "MANGA_TITLE_PATTERN": stage.title_pattern}
     return {
@@ -38,6 +38,6 @@ def settings(stage: Stage, data: Data) -> dict[str, str]:
 
 
 def region(stage: Stage) -> dict[str, str]:
-    """Returns botocore's region settings: ECS sets only AWS_REGION, which botocore does not read. Without them it would call
-    STS at an address outside the network."""
+    """Returns region settings for botocore, which does not read the AWS_REGION that ECS sets. Without them, botocore would
+    call STS at an address outside the network."""
     return {"AWS_DEFAULT_REGION": stage.region, "AWS_STS_REGIONAL_ENDPOINTS": "regional"}

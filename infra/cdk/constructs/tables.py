@@ -1,4 +1,4 @@
-"""The DynamoDB tables, made from the definitions shared with adapters, seed and doctor."""
+"""DynamoDB tables, made from the same definitions as the server and `python -m infra.seed` use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tools.store.backends.dynamodb.tables import BILLING_MODE, TABLES, Index, Ta
 
 
 class Tables(Construct):
-    """The tables. `of`: the table resources by definition."""
+    """All tables of the store. `of`: the table resource for each definition."""
 
     def __init__(self, scope: Construct, stage: Stage, keys: Keys) -> None:
         super().__init__(scope, "Tables")
@@ -51,7 +51,7 @@ class Tables(Construct):
         return made
 
     def _bound(self) -> dynamodb.CfnTable.OnDemandThroughputProperty:
-        """Returns the throughput limit of a table or an index; an index without its own is unlimited."""
+        """Returns the throughput limit of a table or an index. An index does not inherit the table's limit."""
         bounds = self._stage.bounds
         return dynamodb.CfnTable.OnDemandThroughputProperty(
             max_read_request_units=bounds.most_read_units, max_write_request_units=bounds.most_write_units

@@ -1,5 +1,3 @@
-"""Health check by which load balancers find agents that can answer."""
-
 from __future__ import annotations
 
 import aws_cdk as cdk
@@ -7,8 +5,8 @@ from aws_cdk import aws_elasticloadbalancingv2 as elb
 
 
 def agents_health(protocol: elb.Protocol) -> elb.HealthCheck:
-    """Makes the check. An agent without its store is healthy: it tells customers so, and another agent would not reach the
-    store either."""
+    """Returns the load balancers' health check of agents. An agent that cannot reach its store is healthy: it tells
+    customers so, and another agent would not reach the store either."""
     return elb.HealthCheck(
         path="/healthz",
         protocol=protocol,

@@ -1,5 +1,3 @@
-"""Creates a Fargate task definition without containers."""
-
 from __future__ import annotations
 
 from aws_cdk import aws_ecs as ecs
@@ -11,7 +9,6 @@ from infra.cdk.config import TaskSize
 
 
 def fargate_task(scope: Construct, family: str, size: TaskSize, role: iam.IRole) -> ecs.FargateTaskDefinition:
-    """Makes the task definition, whose containers share its size, network and task role."""
     task = ecs.FargateTaskDefinition(
         scope,
         "Task",

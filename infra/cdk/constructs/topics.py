@@ -1,4 +1,4 @@
-"""SNS topics for pages and for tickets; the account's budget notifies the latter."""
+"""SNS topics for pages and tickets, and the account's budget, which notifies the topic of tickets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EARLY_PERCENT = 80
 
 
 class Topics(Construct):
-    """The topics, with a subscription each. An e-mail address has to confirm its subscription once."""
+    """Topics with one subscription each. An e-mail address has to confirm its subscription once."""
 
     def __init__(self, scope: Construct, stage: Stage, keys: Keys) -> None:
         super().__init__(scope, "Topics")
@@ -50,7 +50,7 @@ class Topics(Construct):
         self._budget(stage)
 
     def _budget(self, stage: Stage) -> None:
-        """Makes the budget of the whole account: a filter by tag counts nothing until the tag is activated for billing."""
+        """Makes a budget for the whole account, since a filter by tag needs a tag that is activated for billing."""
         told = budgets.CfnBudget.SubscriberProperty(address=self.ticket.topic_arn, subscription_type="SNS")
         budget = budgets.CfnBudget.BudgetDataProperty(
             budget_name=stage.prefix,

@@ -1,4 +1,4 @@
-"""Stack of the agents in a walled stage: tasks of their own, reached through the door, which call the shared server."""
+"""Stack of agents in separate tasks, behind the customers' entry points; the agents call the shared server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stack of the pod's service: everything that a release changes, so that a rollback is one stack's."""
+"""Stack of agent and server in one task, with everything else that a release changes, so that they roll back together."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Stack of the resources that outlive every release: network, keys, data, and the roles that may use them. A rollback of a
-service leaves them unchanged."""
+"""Stack of the resources that outlive every release: network, keys, data, and the roles that may use the data. A rollback of
+a service leaves this stack unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stack of the server in a walled stage: a separate service for agents of other tasks, and the seed."""
+"""Stack of the server as a separate service, for agents in other tasks, and of the task that loads the catalogue."""
 
 from __future__ import annotations
 
@@ -41,13 +41,11 @@ class Shared(StageStack):
         self._name(stage, foundation, balancer)
 
     def _name(self, stage: Stage, foundation: Foundation, balancer: Balancer) -> None:
-        """Makes a private DNS name of the service, for agents of this network."""
         zone = route53.PrivateHostedZone(self, "Zone", zone_name=stage.shared.domain, vpc=foundation.network.vpc)
         target = route53.RecordTarget.from_alias(targets.LoadBalancerTarget(balancer.balancer))
         route53.ARecord(self, "Name", zone=zone, target=target)
 
     def _task(self, stage: Stage, foundation: Foundation) -> ecs.FargateTaskDefinition:
-        """Makes the task, whose role is the server's own, separate from the agent's."""
         task = fargate_task(self, stage.service, stage.shared_size, foundation.roles.service)
         containers = Containers(self, stage, task, foundation.keys)
         token = ecs.Secret.from_secrets_manager(foundation.secrets.token_read_by(self, task.obtain_execution_role()))

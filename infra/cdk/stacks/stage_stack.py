@@ -1,5 +1,3 @@
-"""Base of a stage's stacks."""
-
 from __future__ import annotations
 
 import aws_cdk as cdk
@@ -9,8 +7,7 @@ from infra.cdk.config import Stage
 
 
 class StageStack(cdk.Stack):
-    """A stack named after its stage, in its region, without the check of the bootstrap version, which would need an
-    account."""
+    """Stack of a stage, in the stage's region. Omits CDK's check of the bootstrap version, which would need an account."""
 
     def __init__(
         self, scope: Construct, stage: Stage, name: str, description: str, *, protected: bool | None = None
