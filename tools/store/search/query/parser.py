@@ -147,8 +147,8 @@ class QueryParser:
         )
 
     def _wish(self, text: str) -> str:
-        """Drops a reason that describes a mood: 仕事で疲れたので癒し系 ("tired from work, so something soothing") asks for nothing
-        about work. Other reasons stay, since they may be the subject."""
+        """Drops a reason that describes a mood: 仕事で疲れたので癒し系 ("tired from work, so something soothing") asks for
+        nothing about work. Other reasons stay, since they may be the subject."""
         found = REASON_JA.search(text)
         if found is None or not self._tones.read(found["why"])[0]:
             return text

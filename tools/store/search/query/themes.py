@@ -105,8 +105,8 @@ def _substrings(text: str, known: Container[str]) -> Iterator[str]:
 
 
 def is_word(text: str, start: int, end: int) -> bool:
-    """Returns True if `text[start:end]` is a whole Japanese word, not part of a longer one. False for 虫 (insect) in the name
-    手塚治虫, and for ゲーム (game) in エンドゲーム."""
+    """Returns True if `text[start:end]` is a whole Japanese word, not part of a longer one. False for 虫 (insect) in the
+    name 手塚治虫, and for ゲーム (game) in エンドゲーム."""
     if not has_cjk(text[start:end]):
         return False
     before, after = text[max(0, start - 1) : start], text[end : end + 1]
@@ -157,7 +157,8 @@ def aversions() -> Mapping[str, Aversion]:
 
 
 def _forms(phrases: list[str]) -> Iterator[str]:
-    """Yields the folded phrases, and of Japanese adjectives the forms for negation and excess: 怖い, 怖く(ない), 怖すぎ(ない)."""
+    """Yields the folded phrases, and of Japanese adjectives the forms for negation and excess: 怖い, 怖く(ない),
+    怖すぎ(ない)."""
     for phrase in map(fold, phrases):
         yield phrase
         if phrase.endswith(_ADJECTIVE):

@@ -1,4 +1,5 @@
-"""Joins numbers with their units and bounds: "under ten volumes", "5巻以内", "¥600 or less", "vols<=5", "the 90s", 小学三年生."""
+"""Joins numbers with their units and bounds: "under ten volumes", "5巻以内", "¥600 or less", "vols<=5", "the 90s",
+小学三年生."""
 
 from __future__ import annotations
 

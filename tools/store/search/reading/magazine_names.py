@@ -1,5 +1,5 @@
-"""Recognises names of magazines and publishers in any spelling: "Shounen Jump (Weekly)", "Weekly Shonen Jump" and 週刊少年ジャンプ
-are the same magazine."""
+"""Recognises names of magazines and publishers in any spelling: "Shounen Jump (Weekly)", "Weekly Shonen Jump" and
+週刊少年ジャンプ are the same magazine."""
 
 from __future__ import annotations
 

@@ -164,7 +164,8 @@ class Scanner:
         return True
 
     def _cuts(self, entries: tuple[Entry, ...], folded: str, start: int, size: int) -> bool:
-        """Returns True if a phrase that states no fact would split a longer one that does: で連載 in 漫画で連載中 splits 連載中."""
+        """Returns True if a phrase that states no fact would split a longer one that does: で連載 in 漫画で連載中 splits
+        連載中."""
         if size < 2 or any(entry.kind in (Is.FACT, Is.UNIT, Is.BOUND) or entry.sense is Sense.REFUSE for entry in entries):
             return False
         known = self.lexicon.japanese
