@@ -1,8 +1,8 @@
 """Assigns operators ("not", "need", "hate") to items, which are the facts, amounts and names in a text.
 
 An operator applies to the items on its side: after it in English, before it in Japanese. Adjacent operators form a chain,
-which is evaluated from its innermost operator, the one next to the item. So "not hate", 嫌いじゃない and ないと嫌 need no rules
-of their own. Items without an operator are wanted.
+which is evaluated from its innermost operator, the one next to the item. So "not hate", 嫌いじゃない and ないと嫌 need no
+rules of their own. Items without an operator are wanted.
 """
 
 from __future__ import annotations
