@@ -1,19 +1,20 @@
-"""A title's audience: the catalogue's own value, else a rule over its readership and tags.
+"""A title's audience: as the catalogue states it, else by a rule over readership and tags.
 
-The steps are those that publishers of manga in English print on covers (VIZ: A, T, T+, M; Kodansha: 8+, 13+, 16+, 18+): all
-ages, teen, older teen, adult. The rule errs on the side that a parent would:
+The audiences are those that publishers of manga in English print on covers (VIZ: A, T, T+, M; Kodansha: 8+, 13+, 16+, 18+).
+The rule is cautious; the first line that applies decides:
 
-- adult: titles sold to adults only. Violent or frightening titles are older teen, and the content notes say why;
-- older teen: titles of a magazine for men or women, or without a stated readership, unless their tags say otherwise;
-- all ages: children's titles, and titles of magazines for boys or girls with a childlike tag and no other than those of
-  `FAIRY_TALE`, or with a light tag and none of `LEADING`. A title for grown-ups or of unknown readership is never for all
-  ages, whatever its tags, unless the catalogue says so;
-- no audience: titles without a known tag, except children's. An unknown tag (`tools.store.tags`) counts as none, and a
-  title that has one is not for all ages, unless its readership is children.
+- adult: a tag is rated adult (`tools.store.tags`);
+- older teen: a tag is rated older teen;
+- none: no tag is known, except for children's titles;
+- all ages: a children's title without a tag rated teen;
+- all ages: a title for boys or girls without a tag rated teen, whose tags are all known, and either have a tag rated all
+  ages and otherwise only tags of `FAIRY_TALE`, or have a tag of `LIGHT` and none of `LEADING`;
+- teen: any other title for children, boys or girls;
+- teen: a title for men, women or unknown readers that has a tag rated all ages or in `GENTLE`, and no tag rated teen;
+- older teen: any other title.
 
-Readers of up to twelve get titles for all ages (`tools.store.search.reading.meaning.audience_for`): publishers have no step
-between nine and thirteen.
-"""
+Readers of up to twelve get titles for all ages (`tools.store.search.reading.meaning.audience_for`), since publishers have no
+rating between 8+ and 13+."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ _FOR_THE_YOUNG = frozenset({"kodomo", "shonen", "shojo"})
 
 
 def audience_of(title: Title, vocabulary: Vocabulary = _TABLE) -> Audience | None:
-    """Returns the youngest audience that the title is fit for; None if nothing is known."""
+    """Returns the youngest audience for which the title is suitable; None if neither readership nor tags tell."""
     if title.audience is not None:
         return Audience(title.audience)
     written = frozenset(title.tags)
@@ -68,19 +69,19 @@ def audience_of(title: Title, vocabulary: Vocabulary = _TABLE) -> Audience | Non
 
 
 def content_notes(title: Title) -> tuple[str, ...]:
-    """Returns the title's tags that a person who buys a gift should know of, in the title's order."""
+    """Returns the title's tags of which a buyer of a gift should know, in the title's order."""
     told = EXPLICIT | MATURE | _TABLE.list_rated("teen")
     return tuple(tag for tag in title.tags if tag in told)
 
 
 def with_shop_audience(title: Title, vocabulary: Vocabulary) -> Title:
-    """Returns the title with the audience by the shop's own tags filled in, if the shipped tags alone would give another."""
+    """Returns the title with its audience set by the shop's own tags, if the shipped tags alone would give a different
+    audience."""
     found = audience_of(title, vocabulary)
     return title if found is None or found is audience_of(title) else replace(title, audience=found.value)
 
 
 def _is_for_children(tags: frozenset[str], vocabulary: Vocabulary) -> bool:
-    """True if the tags fit a title of a boys' or girls' magazine for all ages; every tag has to be known."""
     childlike = vocabulary.list_rated("all_ages")
     if tags & childlike and tags <= FAIRY_TALE | childlike:
         return True
@@ -88,8 +89,8 @@ def _is_for_children(tags: frozenset[str], vocabulary: Vocabulary) -> bool:
 
 
 class Adult(StrEnum):
-    """Values of MANGA_ADULT. On request: only if the customer asks by name or word; `tools.conditions` excludes adult titles
-    otherwise. Off: nowhere (`tools.store.catalog.catalog` removes them). On: like any other title."""
+    """Values of MANGA_ADULT, which says where adult titles appear. On request: only if the customer asks for them by name or
+    word. Off: nowhere. On: like any other title."""
 
     ON_REQUEST = "on-request"
     OFF = "off"

@@ -1,5 +1,3 @@
-"""Labels texts with readerships and tags: by the configured classifier, with a local one as the fallback."""
-
 from __future__ import annotations
 
 import asyncio
@@ -39,7 +37,7 @@ _ADULT = re.compile(rf"{_EXPLICIT}|{_EXPLICIT_JA}")
 
 @dataclass(frozen=True, slots=True)
 class StatedLabels:
-    """Labels that a text names. `evidence_weight`: the weight of the text as evidence, 0 to 1."""
+    """Labels that a text names. `evidence_weight` is the weight of the text as evidence, from 0 to 1."""
 
     tags: frozenset[str] = frozenset()
     readerships: frozenset[str] = frozenset()
@@ -47,7 +45,8 @@ class StatedLabels:
 
 
 def evidence_weight(text: str) -> float:
-    """Returns how much evidence the text holds, 0 to 1: 1 from a short sentence on. Reads only the text's beginning."""
+    """Returns the weight of the text as evidence: from 0 to 1, the weight of a short sentence. Reads only the beginning of
+    the text."""
     plain = normalise(text[:_BEGINNING])
     japanese = sum(map(has_cjk, plain))
     latin = len(set(words(plain))) if japanese < len(plain) / 2 else 0
@@ -55,7 +54,6 @@ def evidence_weight(text: str) -> float:
 
 
 def is_explicit(text: str) -> bool:
-    """True if the text mentions works for adults only."""
     return _ADULT.search(normalise(text)) is not None
 
 
@@ -73,21 +71,21 @@ SHARPNESS = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """A weighted vote of neighbours. `shares`: each label's share of the weight. `voters`: the effective number of voters,
-    if all had equal weight (Kish, "Survey Sampling", 1965)."""
+    """The result of a weighted vote. `shares` has each label's share of the weight; `voters` is the effective number of
+    equally weighted voters (Kish, "Survey Sampling", 1965)."""
 
     shares: Mapping[str, float]
     voters: float
 
     def surprise(self, label: str, usual: float) -> float:
         """Returns by how many standard errors the label's share of the votes exceeds `usual`, its share in the catalogue (0
-        to 1); negative if it is below."""
+        to 1); negative if the share is lower."""
         usual = min(max(usual, 1e-6), 1 - 1e-6)
         return (self.shares.get(label, 0.0) - usual) / math.sqrt(usual * (1 - usual) / self.voters)
 
 
 def vote(voters: Sequence[tuple[float, Collection[str]]]) -> Vote | None:
-    """Counts the votes of `voters`, pairs of likeness and labels, weighted by likeness. None without voters."""
+    """Counts the votes of `voters`, pairs of similarity and labels, weighted by similarity. Returns None without voters."""
     if not voters:
         return None
     best = max(likeness for likeness, _ in voters)
@@ -104,8 +102,8 @@ MORE_LIKELY_THAN_NOT = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Coefficients of a label's log odds. `surprise`: for each standard error above its usual share; `said`: if the text
-    states the label's name."""
+    """Coefficients of a label's log odds. `surprise` is multiplied by the standard errors above the label's usual share
+    (`Vote.surprise`); `said` is added if the text names the label."""
 
     offset: float
     surprise: float
@@ -121,8 +119,10 @@ READERSHIPS = Curve(offset=0.0, surprise=0.375, said=3.0)
 
 
 def tags(near: Sequence[Neighbour], said: StatedLabels, terms: CatalogTerms) -> dict[str, float]:
-    """Returns the confidence of each tag that a neighbour carries or the text states, highest first. Keeps a tag if its
-    confidence exceeds its share in the catalogue, or one half. Neighbours of a short text count less."""
+    """Returns the confidences of the tags that neighbours have or the text names, highest first.
+
+    Keeps a tag only if its confidence exceeds the smaller of one half and its share in the catalogue. Neighbours of a short
+    text count less."""
     found = vote([(each.likeness, each.title.tags) for each in near if each.title.tags])
     curve = TAGS if found else TAGS_BY_WORDS
     confidences = {}
@@ -153,7 +153,6 @@ def readerships(near: Sequence[Neighbour], said: StatedLabels, terms: CatalogTer
 
 
 def sort_by_confidence(confidences: Mapping[str, float]) -> dict[str, float]:
-    """Sorts labels by confidence, highest first, equal ones alphabetically."""
     return dict(sorted(confidences.items(), key=lambda each: (-each[1], each[0])))
 
 
@@ -162,7 +161,6 @@ def _surprise(found: Vote | None, label: str, usual: float) -> float:
 
 
 def _share(titles: int, every: int) -> float:
-    """Returns the share of titles with the label, by Laplace smoothing: one title more with it and one without."""
     return (min(titles, every) + 1) / (every + 2)
 
 
@@ -179,14 +177,15 @@ UNKNOWN_TITLES = 10
 
 
 class LocalClassifier:
-    """A `Classifier` by the titles nearest in meaning in a catalogue, and the labels that the text names."""
+    """A `Classifier` that combines the labels of the titles nearest in meaning with the labels that the text names."""
 
     def __init__(self, catalog: CatalogPort) -> None:
         self._catalog = catalog
         self._meant_at_all = Weights().meant_at_all
 
     async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
-        """Classifies by nearest titles and words; by words alone (degraded) if the vector is late. Raises BackendFailure."""
+        """Classifies by the nearest titles and by words; by words alone (degraded) if the text's vector is late. Raises
+        BackendFailure."""
         near = await self._catalog.nearest(text[:LONGEST_CHARACTERS], NEIGHBOURS, deadline)
         if near is None and deadline.expired():
             raise TimedOut("The catalogue did not answer in time.", dependency="catalog")
@@ -198,7 +197,8 @@ class LocalClassifier:
         return Classification(*labels, LOCAL, late, words_alone=not near)
 
     async def by_words(self, text: str, terms: CatalogTerms | None) -> Classification:
-        """Classifies by the labels that the text names; asks no backend. Without `terms` all themes of the text are tags."""
+        """Classifies by the labels that the text names, without a backend. If `terms` is None, all themes of the text are
+        tags."""
         said = await asyncio.to_thread(find_stated_labels, text)
         terms = terms or CatalogTerms(dict.fromkeys(said.tags, 1), {}, dict.fromkeys(GENRES, 1), UNKNOWN_TITLES)
         labels = readerships((), said, terms), tags((), said, terms)
@@ -216,7 +216,7 @@ UNLEARNABLE_TAGS = frozenset({"Award Winning"})
 
 
 class TextClassifier:
-    """Classifies texts by `remote`, the configured classifier, or locally if it is None. Caches the local answers to the
+    """Classifies texts by `remote`, the configured classifier, or locally if `remote` is None. Caches local results for the
     latest texts as a fallback."""
 
     def __init__(self, catalog: CatalogPort, remote: Classifier | None = None) -> None:
@@ -226,7 +226,7 @@ class TextClassifier:
         self._at_hand: Lru[bytes, Classification] = Lru(KEPT)
 
     async def classify(self, text: str, deadline: Deadline) -> Classification:
-        """Classifies with the configured classifier. Raises BackendFailure."""
+        """Classifies by the configured classifier, and locally at the same time for the fallback. Raises BackendFailure."""
         terms = await self._known_terms(deadline)
         if self.remote is None:
             return await self._locally(text, terms, deadline)
@@ -241,7 +241,7 @@ class TextClassifier:
         return theirs
 
     async def fall_back(self, text: str) -> Classification:
-        """Returns the cached local answer, else one by words alone. Asks no backend and raises nothing."""
+        """Returns the cached local result, else a new one by words alone. Calls no backend."""
         return self._at_hand.use(_key(text)) or await self._local.by_words(text, self._terms)
 
     async def _locally(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
@@ -251,7 +251,8 @@ class TextClassifier:
         return found
 
     async def _known_terms(self, deadline: Deadline) -> CatalogTerms:
-        """Returns the catalogue's terms, or the last known ones if it fails. Raises BackendFailure if there are none."""
+        """Returns the catalogue's terms, or the last known terms if the catalogue fails. Raises BackendFailure if no terms
+        are known."""
         try:
             self._terms = select_offered(await self._catalog.terms(deadline))
         except BackendFailure:
@@ -261,11 +262,11 @@ class TextClassifier:
 
 
 def select_offered(terms: CatalogTerms) -> CatalogTerms:
-    """Returns the terms with only those tags that a text can be labelled with."""
+    """Returns the terms without rare tags and without tags that a description cannot show."""
     tags = {tag: titles for tag, titles in terms.tags.items() if titles >= LEAST_TITLES and tag not in UNLEARNABLE_TAGS}
     return replace(terms, tags=tags)
 
 
 def _key(text: str) -> bytes:
-    """Returns a hash, so that the cache holds no text of a customer."""
+    """Returns a hash of the text, so that the cache holds no customer's text."""
     return sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -1,9 +1,8 @@
-"""The shop's one currency (`MANGA_CURRENCY`, ISO 4217): names of its amounts, their format, and their wording.
+"""The shop's one currency (`MANGA_CURRENCY`, ISO 4217): field names, format and wording of amounts.
 
-In files, answers and arguments an amount's name ends in its currency, `price_jpy` or `price_usd`, and its value is in whole
-units with the currency's decimals: 693 or 7.99. Inside the server every amount is an integer of the smallest unit, under its
-yen name. `Currency` converts between the two; for yen they are the same.
-"""
+In files, answers and arguments the name of an amount ends in the currency (`price_usd`), and the value is in whole units
+with decimals (7.99). Inside the server every amount is an integer of the smallest unit under its yen name (`price_jpy`).
+`Currency` converts between the two; for yen they are the same."""
 
 from __future__ import annotations
 
@@ -27,19 +26,16 @@ def _table() -> Mapping[str, Any]:
 
 @cache
 def codes() -> frozenset[str]:
-    """Returns all codes of ISO 4217 that are in use."""
     return frozenset(_table()["codes"].split())
 
 
 @dataclass(frozen=True, slots=True)
 class Currency:
-    """A currency. `code` is its ISO 4217 code."""
-
     code: str = "JPY"
 
     @classmethod
     def parse(cls, text: str) -> Currency:
-        """Parses a code of ISO 4217. Raises ValueError for any other text."""
+        """Parses an ISO 4217 code in any letter case. Raises ValueError for any other text."""
         if text.upper() not in codes():
             raise ValueError("has to be a currency's code by ISO 4217, such as JPY, USD or EUR")
         return cls(text.upper())
@@ -59,17 +55,17 @@ class Currency:
 
     @property
     def noun(self) -> str:
-        """The currency's name in the word tables of the query reader."""
+        """The currency's noun in customers' queries, such as "dollar"; by default its code in lower case."""
         return str(self._words.get("spoken", self.code.lower()))
 
     @property
     def least_bare_amount(self) -> float:
-        """The least number that counts as money without a currency word beside it; infinite if none does."""
+        """The least number that counts as money without a currency word beside it; infinite if no number does."""
         return float(self._words.get("bare", inf))
 
     @property
     def above_any_volume(self) -> float:
-        """An amount above the price of any single volume; infinite if the table has none."""
+        """An amount in whole units above the price of any single volume; infinite if unknown."""
         return float(self._words.get("dear", inf))
 
     @property
@@ -79,11 +75,11 @@ class Currency:
     # Amounts
 
     def amount(self, smallest: int) -> int | float:
-        """Converts smallest units to the value that files and answers have."""
+        """Converts smallest units to the value in files and answers: 799 cents to 7.99."""
         return smallest if self.decimals == 0 else smallest / self.unit
 
     def say(self, smallest: float, language: str = "en") -> str:
-        """Words an amount of smallest units in a language: "700 yen", "$7", "$7.50", "7.50ドル"."""
+        """Formats an amount of smallest units for people: "700 yen", "$7", "$7.50" or, in Japanese, "7.50ドル"."""
         whole = smallest % self.unit == 0
         digits = f"{smallest / self.unit:,.{0 if whole else self.decimals}f}"
         words = self._words
@@ -92,7 +88,7 @@ class Currency:
         return f"{words.get('sign', f'{self.code} ')}{digits}"
 
     def parse_amount(self, text: str) -> int | None:
-        """Parses an amount as people write it ("$20", "20 dollars", 20ドル) to smallest units; None if it is none."""
+        """Parses an amount as people write it ("$20", "20 dollars", 20ドル) to smallest units; None for other text."""
         words = {self.code, self.noun, f"{self.noun}s", *(self._words.get(name, "") for name in ("sign", "ja"))} - {""}
         signs = {each[-1] for each in words if not each[-1].isalnum()}
         words_of_it = "|".join(re.escape(each) for each in sorted(words | signs, key=len, reverse=True))
@@ -105,11 +101,11 @@ class Currency:
     # Names
 
     def rename(self, text: str) -> str:
-        """Replaces the yen names of fields in a sentence by this currency's."""
+        """Replaces yen field names in a sentence by this currency's: `price_jpy` by `price_usd`."""
         return text if self.code == "JPY" else _IN_YEN.sub(lambda found: self.field(found[0]), text)
 
     def field(self, name: str) -> str:
-        """Returns the external name of an amount; any other name unchanged."""
+        """Returns the external name of an amount's field; any other name unchanged."""
         return f"{name[:-3]}{self.code.lower()}" if _is_amount(name) else name
 
     def show(self, value: Any) -> Any:
@@ -126,7 +122,7 @@ class Currency:
         return self.rename(value) if isinstance(value, str) else value
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Converts validated arguments to the names and smallest units inside the server."""
+        """Converts validated arguments to the internal names and smallest units."""
         own = f"_{self.code.lower()}"
         if self.code == "JPY":
             return dict(given)
@@ -138,7 +134,7 @@ class Currency:
         }
 
     def adapt(self, schema: Any) -> Any:
-        """Converts a JSON Schema to the names and amounts of this currency."""
+        """Converts a JSON Schema to the external names and amounts of this currency."""
         if self.code == "JPY":
             return schema
         if isinstance(schema, Mapping):
@@ -151,7 +147,6 @@ class Currency:
         return self.rename(schema) if isinstance(schema, str) else schema
 
     def _rule(self, rule: Mapping[str, Any]) -> dict[str, Any]:
-        """Converts the schema of one amount: a number with decimals, if the currency has them."""
         made = {name: self.adapt(each) for name, each in rule.items()}
         if "anyOf" in made:
             made["anyOf"] = [self._rule(each) for each in made["anyOf"]]

@@ -30,8 +30,8 @@ from typing import Any, ClassVar
 
 
 class Failure(Exception):
-    """The base class. `code` and `name` go over the wire; `retry_after_ms` (default: `soon_ms`) is None if waiting does not
-    help."""
+    """The base class of failures. `code` and `name` are sent to the client. `retry_after_ms` defaults to `soon_ms`; None
+    means that waiting does not help."""
 
     code: ClassVar[int]
     name: ClassVar[str]
@@ -46,12 +46,12 @@ class Failure(Exception):
 
 
 class CallerFailure(Failure):
-    """A failure that the caller has to fix before trying again."""
+    """A failure that the caller causes; no fallback is tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One violation of the arguments' schema: its `path` (`$.title_ids[3]`), the `rule`, and the `fix`."""
+    """A violation of the arguments' schema. `path` is like `$.title_ids[3]`; `fix` says how to correct the argument."""
 
     path: str
     rule: str
@@ -85,7 +85,7 @@ class Forbidden(CallerFailure):
 
 
 class ClientLacksCapability(Forbidden):
-    """The client cannot be asked a question: it does not declare the `capabilities` needed for that."""
+    """The client does not declare the `capabilities` that are needed to ask it a question."""
 
     def __init__(self, capabilities: Sequence[str], message: str | None = None) -> None:
         self.capabilities = tuple(capabilities)
@@ -94,7 +94,7 @@ class ClientLacksCapability(Forbidden):
 
 
 class InputRequired(CallerFailure):
-    """The tool needs the client's answers to `questions`, by name. `answers` are those that the client has given so far."""
+    """The tool needs the client's answers to `questions`, by name. `answers` are those that the client has already given."""
 
     name = "INPUT_REQUIRED"
 
@@ -113,7 +113,7 @@ class ServerBusy(Failure):
 
 
 class BackendFailure(Failure):
-    """A backend did not deliver. `dependency` is its name in the store's terms (catalog, stock, orders, profile)."""
+    """A backend failed. `dependency` is its name, such as catalog, stock, orders or profile."""
 
     retryable = True
     soon_ms: ClassVar[int | None] = 100
@@ -142,8 +142,8 @@ class Throttled(DependencyFailure):
 
 
 class RequestRejected(DependencyFailure):
-    """The backend rejected this one request, as malformed for instance. It may accept others, so no circuit breaker counts
-    it; repeating the request does not help."""
+    """The backend rejected this one request, for instance as malformed. Repeating it does not help. No circuit breaker
+    counts the failure, since the backend may accept other requests."""
 
     retryable, soon_ms = False, None
 
@@ -157,7 +157,7 @@ class CircuitOpen(BackendFailure):
 
 
 class BudgetExhausted(BackendFailure):
-    """The turn's budget is used up: a retry within the turn cannot succeed, one in a new turn can."""
+    """The turn's time budget is used up: a retry can succeed only in a new turn."""
 
     code, name, retryable, soon_ms = -32006, "BUDGET_EXHAUSTED", False, None
 

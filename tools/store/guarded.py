@@ -1,5 +1,3 @@
-"""Guards around a backend and its ports: a circuit breaker, a bulkhead, bounded retries and a deadline for each attempt."""
-
 from __future__ import annotations
 
 import asyncio
@@ -20,11 +18,11 @@ FULL_WAIT_SHARE = 0.9
 
 @dataclass(frozen=True, slots=True)
 class BackendPolicy:
-    """The limits of a backend, in seconds. At most `bulkhead` calls run at once; others wait for a place within their
-    deadline.
+    """The limits of a backend. A call of `slow_seconds` or more counts as slow. At most `bulkhead` calls run at once; others
+    wait within their deadline.
 
-    An attempt that was cut off before `telling_share` of `slow_seconds` is no evidence of a slow backend: its caller had
-    little time. The share is below 1, since a tool may give the backend less time than `slow_seconds`."""
+    An attempt that was cut off before `telling_share` of `slow_seconds` is no evidence of a slow backend, since its caller
+    had little time. The share is below 1, since a tool may give the backend less time than `slow_seconds`."""
 
     slow_seconds: float
     attempt_seconds: float
@@ -33,9 +31,11 @@ class BackendPolicy:
     telling_share: float = 0.8
 
     def shows_slowness(self, limit: float, used: float, *, left: bool) -> bool:
-        """True if an attempt that was cut off is evidence of a slow backend: its limit was `limit`, it took `used` seconds.
-        One that its caller cancelled (`left`) counts only if it was slow or had used almost all of its limit, since a call's
-        deadline often ends a moment before the attempt's. Time beyond `limit` is this process being busy."""
+        """Returns True if an attempt that was cut off after `used` seconds is evidence of a slow backend. Time beyond
+        `limit`, the attempt's limit in seconds, is ignored: this process was busy.
+
+        If the caller cancelled the attempt (`left`), it counts only if it was slow or had used almost all of its limit,
+        since a call's deadline often ends just before the attempt's."""
         used = min(used, limit)
         if used >= self.slow_seconds:
             return True
@@ -44,8 +44,7 @@ class BackendPolicy:
 
 @dataclass(slots=True)
 class AttemptTime:
-    """The time of one attempt, from when the backend is asked: waiting for a place does not count. `limit` is its limit, in
-    seconds."""
+    """The time of one attempt, without the wait for the bulkhead. `limit` is the attempt's limit in seconds."""
 
     clock: Clock
     limit: float
@@ -57,14 +56,15 @@ class AttemptTime:
             deadline.span.attributes["waited_ms"] = round((self.started - deadline.span.started) * 1000, 3)
 
     def used(self) -> float:
-        """Returns the seconds used so far; 0 while the attempt waits for a place."""
+        """Returns the seconds used so far; 0 while the attempt waits for the bulkhead."""
         return 0.0 if self.started is None else self.clock() - self.started
 
 
 class Backend:
-    """Runs calls to a backend behind a circuit breaker, a bulkhead and bounded retries. Only failures and slowness count
-    against the backend: a malformed request is the caller's fault, and an attempt cut off early is no evidence. Every
-    operation is a read, or a write that may be repeated; a throttled one is not retried."""
+    """Runs calls to a backend behind a circuit breaker, a bulkhead and bounded retries.
+
+    Only failures and slowness count against the backend, not malformed requests or attempts cut off early. Operations must
+    be idempotent, since they are retried; throttled calls are not."""
 
     def __init__(
         self,
@@ -118,7 +118,6 @@ class Backend:
         return result
 
     def _admit(self, deadline: Deadline) -> None:
-        """Raises `TimedOut` or `CircuitOpen` if the backend may not be called."""
         if deadline.expired():
             raise TimedOut(f"There was no time left to ask the {self.name} backend.", dependency=self.name)
         if not self.breaker.allow_call():
@@ -129,7 +128,7 @@ class Backend:
             )
 
     def _count(self, error: BaseException, spent: AttemptTime, era: int) -> None:
-        """Counts the error against the backend if it is the backend's fault."""
+        """Records the error in the circuit breaker, as a failure only if the backend is at fault."""
         fault = None
         if isinstance(error, TimedOut | asyncio.CancelledError):
             left = isinstance(error, asyncio.CancelledError)
@@ -143,7 +142,8 @@ class Backend:
             self.breaker.record_failure(era, fault)
 
     def _retry_after_ms(self) -> int:
-        """Returns the milliseconds until the breaker may admit a call: the rest of its pause, or the limit of a probe."""
+        """Returns the milliseconds until the circuit breaker may admit a call: the rest of its open period or, if it is half
+        open, the limit of an attempt."""
         if self.breaker.state is BreakerState.OPEN:
             return self.breaker.retry_after_ms()
         return round(self._policy.attempt_seconds * 1000)
@@ -156,7 +156,7 @@ class Backend:
         except TimeoutError:
             raise TimedOut(f"The {self.name} backend did not answer in time.", dependency=self.name) from None
         except (OSError, EOFError):
-            # Adapters translate their drivers' errors; this is a network error that one of them let through.
+            # Adapters translate their drivers' errors; this is a network error that an adapter let through.
             raise DependencyFailure(f"The {self.name} backend cannot be reached.", dependency=self.name) from None
 
 
@@ -177,12 +177,12 @@ profile events in the background, one bounded batch at a time and without retrie
 
 
 def guard_port(port: P, backend: Backend, names: Backend | None = None) -> P:
-    """Returns the port with each call run by `backend`, and look-ups of names and terms by `names` if given."""
+    """Returns the port with its calls run by `backend`, and with look-ups of names and terms run by `names`, if given."""
     return cast(P, _GuardedPort(port, backend, names or backend))
 
 
 class _GuardedPort:
-    """A port whose calls are guarded. The last argument of each method is its deadline, shortened for each attempt."""
+    """A port with guarded calls. The last argument of each method is its deadline, which is shortened for each attempt."""
 
     def __init__(self, port: object, backend: Backend, names: Backend) -> None:
         self._port, self._backend, self._names = port, backend, names

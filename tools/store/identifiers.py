@@ -1,9 +1,7 @@
-"""The shop's identifiers: readerships, audiences, the patterns of title ids and order numbers, its currency.
+"""The shop's identifiers: readerships, audiences, patterns of title and order ids, and the currency.
 
 A shop may set its own patterns (`MANGA_TITLE_PATTERN`, `MANGA_ORDER_PATTERN`). They are a small subset of regular
-expressions, so that each is bounded, is matched in linear time, and can be used to restore the shop's spelling of a number
-from the way a customer types it.
-"""
+expressions: bounded, matched in linear time, and usable to restore the shop's spelling of an id as a customer types it."""
 
 from __future__ import annotations
 
@@ -39,8 +37,6 @@ _MOST_READINGS = 1000
 
 @dataclass(frozen=True, slots=True)
 class _Element:
-    """One literal character, or a set of them, `least` to `most` times."""
-
     characters: str
     is_set: bool
     least: int
@@ -48,12 +44,10 @@ class _Element:
 
     @property
     def pattern(self) -> str:
-        """The element as a regular expression."""
         one = self.characters if self.is_set else re.escape(self.characters)
         return f"{one}{{{self.least},{self.most}}}"
 
     def spell(self, text: str) -> str:
-        """Returns `text` in the letter case that the element allows; unchanged if none matches."""
         for spelled in (text, text.upper(), text.lower()):
             if re.fullmatch(self.pattern, spelled):
                 return spelled
@@ -61,11 +55,10 @@ class _Element:
 
 
 class IdPattern:
-    """The pattern of one kind of id. `text` is the regular expression, `example` an id that matches it.
+    """A pattern of ids. `text` is its regular expression, `example` an id that matches.
 
     Raises ValueError, saying how to mend it, for a pattern with anything but literal characters, sets such as [A-Z0-9] and
-    \\d, and counts such as {8} and {6,12}.
-    """
+    \\d, and counts such as {8} and {6,12}."""
 
     def __init__(self, text: str) -> None:
         body = text.removeprefix("^").removesuffix("$")
@@ -87,16 +80,18 @@ class IdPattern:
         return hash(self.text)
 
     def matches(self, text: str) -> bool:
-        """True if `text` matches the pattern exactly, in its letter case and with its separators."""
+        """Returns True if `text` matches the pattern exactly, letter case and separators included."""
         return self._whole.fullmatch(text) is not None
 
     def mismatch(self, text: str, setting: str) -> str:
-        """Returns the error text for a file's id that does not match the pattern set by `setting`."""
+        """Returns the error text for an id in a file that does not match. `setting` is the environment variable that has the
+        pattern."""
         return f"{text!r} is not of the shop's pattern {self.text}, which {setting} states"
 
     def normalise(self, text: str) -> str:
-        """Returns the id as the shop writes it, from any spelling: "mng demo1001", "DEMO1001" and "#MNG‐DEMO1001" are
-        MNG-DEMO1001. Other text is returned unchanged; so are letters alone without the prefix: they are likely a word."""
+        """Returns an id in the shop's spelling: "mng demo1001", "DEMO1001" and "#MNG‐DEMO1001" become MNG-DEMO1001.
+
+        Other text is returned unchanged, and so are letters alone without the prefix, which are likely a word."""
         bare = SEPARATORS.sub("", text)
         found = self._said.fullmatch(bare)
         if found is None or not (found["prefix"] or any(map(str.isdigit, bare))):
@@ -109,8 +104,8 @@ class IdPattern:
 
 
 def _said_pattern(elements: list[_Element]) -> re.Pattern[str]:
-    """Compiles a pattern of typed ids: any case, no separators, the prefix (literals before the first set) optional. Its
-    groups are the prefix, then one for each set."""
+    """Compiles a regular expression for ids as people type them: in any case, without separators, and with an optional
+    prefix (the literals before the first set). Its groups are the prefix, then one for each set."""
     spoken = [each for each in elements if each.is_set or not SEPARATORS.match(each.characters)]
     first = next(place for place, each in enumerate(spoken) if each.is_set)
     prefix = "".join(each.pattern for each in spoken[:first])
@@ -119,7 +114,6 @@ def _said_pattern(elements: list[_Element]) -> re.Pattern[str]:
 
 
 def _parse(body: str) -> list[_Element]:
-    """Parses a pattern into its elements. Raises ValueError."""
     elements: list[_Element] = []
     place = 0
     while place < len(body):
@@ -151,7 +145,6 @@ def _parse(body: str) -> list[_Element]:
 
 
 def _sample(element: _Element) -> str:
-    """Returns sample characters that the element allows: digits if it has them."""
     if not element.is_set:
         return element.characters * element.least
     allowed = [each for each in "1234567890ABCDEFabcdef" if re.match(element.characters, each)]
@@ -160,8 +153,6 @@ def _sample(element: _Element) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Identifiers:
-    """One shop's id patterns and currency."""
-
     titles: IdPattern = field(default_factory=lambda: IdPattern(TITLE_ID))
     orders: IdPattern = field(default_factory=lambda: IdPattern(ORDER_ID))
     currency: Currency = Currency()

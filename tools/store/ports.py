@@ -1,8 +1,7 @@
-"""Ports to the backends, in the store's own terms.
+"""Protocols of the backends.
 
-Every method takes the deadline of the call and either answers before it or raises. Adapters translate driver errors into
-`tools.store.failures` themselves, so that no caller depends on a driver.
-"""
+Every method either answers before its deadline or raises. Implementations translate driver errors into
+`tools.store.failures`, so that no caller depends on a driver."""
 
 from __future__ import annotations
 
@@ -40,14 +39,12 @@ MOST_POPULAR = 500
 
 
 class CatalogPort(Protocol):
-    """Finds and describes titles."""
-
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
         """Searches by free text in any script. Returns hits that satisfy all conditions, best first."""
         ...
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
-        """Returns the titles among `title_ids` that exist, by id."""
+        """Returns the titles that exist, by id."""
         ...
 
     async def popular(self, conditions: Conditions, limit: int, deadline: Deadline) -> tuple[Title, ...]:
@@ -55,7 +52,7 @@ class CatalogPort(Protocol):
         ...
 
     async def for_reader(self, query: ReaderQuery, deadline: Deadline) -> tuple[Title, ...]:
-        """Recommends titles to a reader's taste, best first; all satisfy the conditions."""
+        """Recommends titles to a reader by taste, best first. All satisfy the query's conditions."""
         ...
 
     async def nearest(self, text: str, limit: int, deadline: Deadline) -> tuple[Neighbour, ...] | None:
@@ -75,10 +72,10 @@ class CatalogPort(Protocol):
 
 
 class TitlesPort(Protocol):
-    """The store's own record of each title: the fallback while the catalogue is slow or down."""
+    """The store's own records of titles, the fallback while the catalogue is slow or down."""
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
-        """Returns the titles among `title_ids` that have a record and came in time, by id."""
+        """Returns the titles that have a record and could be read in time, by id."""
         ...
 
     async def popular(self, limit: int, deadline: Deadline) -> tuple[Title, ...]:
@@ -89,19 +86,15 @@ class TitlesPort(Protocol):
 
 
 class StockPort(Protocol):
-    """Prices and numbers of copies."""
-
     async def availability(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage: ...
 
     async def health(self, deadline: Deadline) -> Health: ...
 
 
 class ReleasesPort(Protocol):
-    """Volumes and their release dates."""
-
     async def of_month(self, month: str, deadline: Deadline) -> tuple[Release, ...]:
-        """Returns the releases of a month of Japan's calendar (YYYY-MM), by date, then most popular first. At most
-        `MOST_RELEASES`, the earliest."""
+        """Returns the releases of a month (YYYY-MM, in Japan), by date and then most popular first. At most `MOST_RELEASES`,
+        the earliest."""
         ...
 
     async def health(self, deadline: Deadline) -> Health: ...
@@ -119,60 +112,52 @@ class OrdersPort(Protocol):
         ...
 
     async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
-        """Returns the ids of titles the owner has bought (not cancelled, not returned), latest purchase first."""
+        """Returns the ids of titles that the owner bought and neither cancelled nor returned, latest purchase first."""
         ...
 
     async def bought(self, owner: str, title_id: str, deadline: Deadline) -> tuple[OrderLine, ...]:
-        """Returns the owner's order lines of one title (not cancelled, not returned), latest order first, from at most
-        `MOST_BOUGHT` orders."""
+        """Returns the owner's lines of one title from orders neither cancelled nor returned, latest order first, from at
+        most `MOST_BOUGHT` orders."""
         ...
 
     async def health(self, deadline: Deadline) -> Health: ...
 
 
 class ProfilePort(ProfileStore, Protocol):
-    """Long-term profiles of customers."""
-
     async def health(self, deadline: Deadline) -> Health: ...
 
 
 class PreferencesPort(PreferenceStore, Protocol):
-    """Preferences that customers stated."""
-
     async def health(self, deadline: Deadline) -> Health: ...
 
 
 class PagesPort(Protocol):
-    """Previews of volumes."""
-
     async def pages(self, title_id: str, volume: int, deadline: Deadline) -> Preview | None:
-        """Returns the first pages of a volume, three at most; None without a preview."""
+        """Returns the first pages of a volume, at most three; None if it has no preview."""
         ...
 
     async def health(self, deadline: Deadline) -> Health: ...
 
 
 class Classifier(Protocol):
-    """Labels texts with readerships and tags."""
-
     async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
-        """Returns readerships and tags of the text with confidences, only ones that `terms` lists."""
+        """Returns the text's readerships and tags with confidences, only ones in `terms`."""
         ...
 
     async def health(self, deadline: Deadline) -> Health: ...
 
 
 class Embedder(Protocol):
-    """Embeds texts as vectors of unit length: the same meaning has the same direction in any language."""
+    """Embeds texts as unit vectors. Texts of similar meaning have similar directions, in any language."""
 
     @property
     def name(self) -> str:
-        """Identifies model and version; part of the key of everything computed with it."""
+        """The model and its version, part of the key of everything computed with the model."""
         ...
 
     @property
     def dimensions(self) -> int: ...
 
     async def embed(self, texts: Sequence[str], deadline: Deadline) -> NDArray[np.float32]:
-        """Returns vectors in an array of shape (len(texts), dimensions), with rows of length 1."""
+        """Returns an array of shape (len(texts), dimensions) with rows of length 1."""
         ...

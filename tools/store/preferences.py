@@ -1,4 +1,4 @@
-"""Parses stated preferences as queries are parsed, and caches each text's reading, since a customer's calls share them."""
+"""Parses customers' stated preferences with the query parser, and caches the results across a customer's calls."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ YES_OR_NO = frozenset({"in_stock", "all_volumes", "no_adult"})
 
 @dataclass(frozen=True, slots=True)
 class Stance:
-    """The effect of one statement. `welcome` and `welcome_genres`: tags and readerships that it names without refusing them;
-    `adult`: it asks for adult titles. `companions`: for each phrase its first tag and its companions ("horror", and its
-    gore): allowing the first tag again allows the companions too, but not the other way round. `freedoms`: conditions that
-    it says are not required."""
+    """The effect of one statement on the search conditions.
+
+    `welcome` and `welcome_genres` are tags and readerships that the statement names without refusing them. `adult` is True
+    if the statement asks for adult titles. `companions` pairs the first tag of a phrase with related tags ("horror" with
+    gore): a statement that allows a refused first tag again also allows the related tags, but not the other way round.
+    `freedoms` are conditions that the statement says are not required."""
 
     conditions: Conditions = NOTHING
     welcome: frozenset[str] = frozenset()
@@ -55,7 +57,7 @@ class Stance:
         return bool(self.conditions.stated or self.welcome or self.welcome_genres or self.freedoms)
 
     def leaves(self, older: Conditions) -> Conditions:
-        """Returns the earlier conditions that still hold: without those that this statement replaces or takes back."""
+        """Returns the conditions in `older` that still hold: without those that this statement replaces or takes back."""
         tags = _less(older.without_tags, self._asked_for(older.without_tags))
         genres = _less(older.without_genres, self.welcome_genres)
         authors = tuple(name for name in older.without_authors if not _names(self.conditions.author, name))
@@ -68,11 +70,10 @@ class Stance:
         return left.but(*taken) if taken else left
 
     def _asked_for(self, unwanted: tuple[str, ...]) -> frozenset[str]:
-        """Returns the welcome tags, with the `companions` of each phrase whose first tag was unwanted."""
         return self.welcome.union(*(others for first, others in self.companions if first in unwanted))
 
     def adds_to(self, older: Conditions) -> Conditions:
-        """Returns the earlier conditions that this statement neither repeats nor contradicts."""
+        """Returns the conditions in `older` that this statement neither repeats nor contradicts."""
         own, left = self.conditions, self.leaves(older)
         return replace(
             left.but(*YES_OR_NO.intersection(own.stated)),
@@ -84,7 +85,8 @@ class Stance:
 
 
 def stance_of(reading: Reading, *, firmly: bool = False) -> Stance:
-    """Returns the stance of a reading. Names that are not refused are welcome; `firmly`: only tags that a word endorses."""
+    """Returns the stance of a parsed text. Tags that are named and not refused are welcome; with `firmly`, only tags that a
+    word endorses."""
     welcome = reading.endorsed if firmly else reading.welcome
     return Stance(
         reading.conditions,
@@ -101,7 +103,6 @@ def _less(held: tuple[str, ...], taken: frozenset[str] | tuple[str, ...]) -> tup
 
 
 def _names(author: str | None, unwanted: str) -> bool:
-    """True if the requested author is the refused one: one name has all the words of the other."""
     if author is None:
         return False
     one, other = set(normalise(author).replace(",", " ").split()), set(normalise(unwanted).replace(",", " ").split())
@@ -120,8 +121,9 @@ NEARLY_NONE = 0.005
 
 @dataclass(frozen=True, slots=True)
 class ParsedPreference:
-    """A parsed preference. `holds`: its conditions that no later preference takes back. `of_another`: it concerns somebody
-    else ("my daughter is 8") and is no condition for the customer's titles. `unread`: there was no time to parse it."""
+    """A parsed preference. `holds` are its conditions that no later preference takes back. `of_another` is True if it
+    concerns somebody else ("my daughter is 8") and states no condition. `unread` is True if there was no time to parse
+    it."""
 
     preference: Preference
     reading: Reading
@@ -132,17 +134,17 @@ class ParsedPreference:
 
     @property
     def is_obeyed(self) -> bool:
-        """True if it states any condition."""
+        """True if the preference states any condition."""
         return bool(self.stance.conditions.stated)
 
     @property
     def understood(self) -> list[str]:
-        """The preference's conditions in a few English words."""
+        """The preference's conditions in a few English words; empty if it states none."""
         return [each.condition for each in self.reading.understood if each.obeyed and each.about] if self.is_obeyed else []
 
     @property
     def doubted(self) -> list[str]:
-        """Words of the preference whose meaning is uncertain; they state no condition."""
+        """Words of the preference that state no condition, since their meaning is uncertain."""
         return [each.words for each in self.reading.understood if not each.obeyed]
 
 
@@ -154,7 +156,8 @@ class PreferenceReader:
         self._together: Lru[tuple[Preference, ...], tuple[float, tuple[ParsedPreference, ...]]] = Lru(MOST_TOGETHER)
 
     async def read_all(self, preferences: Iterable[Preference], deadline: Deadline) -> tuple[ParsedPreference, ...]:
-        """Parses the preferences, oldest first, or takes them from the cache; those without time left are `unread`."""
+        """Returns the parsed preferences in the given order, oldest first, from the cache if possible. Preferences for which
+        no time is left are `unread`."""
         stated = tuple(preferences)
         kept = self._together.use(stated)
         if kept is not None and kept[0] > self._clock():
@@ -162,7 +165,7 @@ class PreferenceReader:
         heard = []
         for each in stated:
             heard.append(self._recall_reading(each) or await self.read(each, deadline))
-            await asyncio.sleep(0)  # twenty in a row would block the event loop
+            await asyncio.sleep(0)  # yields, since twenty in a row would block the event loop
         together = _drop_retracted(heard)
         if all(each.preference.text in self._kept for each in together):
             self._together.put(stated, (self._clock() + KEPT_SECONDS, together))
@@ -178,7 +181,6 @@ class PreferenceReader:
         return heard
 
     def stance_of_query(self, reading: Reading) -> Stance:
-        """Returns the stance of one call's query."""
         return stance_of(reading)
 
     def _recall_reading(self, preference: Preference) -> ParsedPreference | None:
@@ -189,7 +191,8 @@ class PreferenceReader:
 
 
 def _interpret_reading(preference: Preference, reading: Reading) -> ParsedPreference:
-    """Reads a lasting preference: tags and author that it asks for are no condition, and known titles stay allowed."""
+    """Converts a parsed text to a lasting preference. Requested tags and authors are no condition, and titles that the
+    customer knows stay allowed."""
     if reading.another:
         return ParsedPreference(preference, reading, Stance(), of_another=True)
     known = set(reading.known)
@@ -203,7 +206,7 @@ def _interpret_reading(preference: Preference, reading: Reading) -> ParsedPrefer
 
 
 def _drop_retracted(heard: Sequence[ParsedPreference]) -> tuple[ParsedPreference, ...]:
-    """Returns the preferences in their order, each with the conditions that no later one takes back."""
+    """Sets `holds` of each preference to the conditions that no later preference takes back. Keeps the order."""
     later: list[Stance] = []
     held: list[ParsedPreference] = []
     for each in reversed(heard):

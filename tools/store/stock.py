@@ -1,5 +1,5 @@
-"""Stock as tools read it: a cache of rows that are fresh for five seconds and a fallback for 15 minutes. Rows are cached as
-recorded; the prices of the day are computed when they are read."""
+"""Caches stock for the tools: rows are fresh for five seconds and a fallback for 15 minutes. Rows are cached as recorded;
+the prices of the day are computed on reading."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ from tools.store.ports import StockPort
 
 
 def price_for_day(row: Availability, day: str) -> Availability:
-    """Returns the row with the prices of `day` (YYYY-MM-DD in Japan). A running campaign gets its end date; any other is
-    removed and the list price applies. New books have their publisher's price, whatever discount is on record. There are at
-    most as many new sets as copies of the scarcest volume."""
+    """Returns the row with the prices of `day` (YYYY-MM-DD, in Japan).
+
+    A running campaign gets its end date; any other is removed, and the list price applies. New books have their publisher's
+    price, whatever discount is recorded. Sets of new volumes are at most as many as the copies of the scarcest volume."""
     offers = tuple(_of_new_books(offer, row) if offer.format in FIXED else _offer_on_day(offer, day) for offer in row.offers)
     return row if offers == row.offers else replace(row, offers=offers)
 
@@ -63,13 +64,11 @@ def _is_reduced(offer: Offer) -> bool:
 
 
 class DayPrices:
-    """An LRU cache of rows with the prices of a day, for `capacity` titles."""
-
     def __init__(self, capacity: int) -> None:
         self._sold: Lru[str, tuple[Availability, str, Availability]] = Lru(capacity)
 
     def compute_sale(self, row: Availability, day: str) -> Availability:
-        """Returns the row with the prices of a day (YYYY-MM-DD in Japan), computed once for each row and day."""
+        """Returns the row with the prices of a day (YYYY-MM-DD, in Japan), computed once for each row and day."""
         known = self._sold.use(row.title_id)
         if known is None or known[0] is not row or known[1] != day:
             known = row, day, price_for_day(row, day)
@@ -86,8 +85,8 @@ JITTER = 0.2
 
 @dataclass(frozen=True, slots=True)
 class StockReading:
-    """A read of stock: `rows` by title id; `unknown` ids are not sold here, `unanswered` ones did not come in time. `asked`:
-    the backend was asked, since the cache did not have all rows."""
+    """The result of reading stock: `rows` by title id. `unknown` ids are not sold; `unanswered` ids were not read in time.
+    `asked` is True if the backend was called."""
 
     rows: dict[str, Availability]
     unknown: tuple[str, ...] = ()
@@ -97,7 +96,7 @@ class StockReading:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A cache entry. `row` is None for a title that the shop does not sell; both times are seconds of the reader's clock."""
+    """A cache entry. `row` is None for a title that is not sold. Times are seconds of the reader's clock."""
 
     row: Availability | None
     read_at: float
@@ -106,8 +105,8 @@ class _Entry:
 
 @dataclass(slots=True)
 class StockReader:
-    """A cache in front of the stock port. With `fresh` off every read asks the port, and cached rows serve only as a
-    fallback. `now` is the wall clock, `under_way` counts the port's calls in progress."""
+    """A cache in front of the stock port. If `fresh` is False, every read asks the port, and cached rows are only a
+    fallback. `now` is the wall clock; `under_way` counts the port's calls in progress."""
 
     port: StockPort
     clock: Clock = time.monotonic
@@ -124,7 +123,7 @@ class StockReader:
         self._prices = DayPrices(self.capacity)
 
     async def read(self, title_ids: Sequence[str], deadline: Deadline) -> StockReading:
-        """Reads stock: fresh rows from the cache, others from the port. Raises `BackendFailure` if the port fails."""
+        """Reads fresh rows from the cache and all others from the port. Raises `BackendFailure` if the port fails."""
         wanted = tuple(dict.fromkeys(title_ids))
         rows = self._fresh(wanted)
         missing = [title_id for title_id in wanted if title_id not in rows]
@@ -138,7 +137,7 @@ class StockReader:
         return self._reading(wanted, rows, unanswered, asked=bool(missing))
 
     async def read_available(self, title_ids: Sequence[str], deadline: Deadline) -> StockReading:
-        """Reads as `read` does, but if the port fails returns the fresh rows, with the other titles `unanswered`."""
+        """Reads as `read` does, but returns the fresh rows if the port fails, with the other titles `unanswered`."""
         try:
             return await self.read(title_ids, deadline)
         except BackendFailure:
@@ -146,12 +145,12 @@ class StockReader:
             return self._reading(title_ids, rows, tuple(i for i in title_ids if i not in rows), asked=True)
 
     def read_ahead(self, title_ids: Sequence[str], page: AvailabilityPage) -> None:
-        """Caches rows that were read in the background, as a fallback only: the next call still reads live."""
+        """Caches rows that were read in the background, as a fallback only: the next `read` still asks the port."""
         for title_id in set(title_ids).difference(page.unanswered):
             self._entries.put(title_id, _Entry(page.rows.get(title_id), self.clock(), fresh_until=-math.inf))
 
     def last_known(self, title_ids: Iterable[str]) -> dict[str, Availability]:
-        """Returns the rows, by title id, that were read within the last 15 minutes; their `as_of` says when."""
+        """Returns the rows read within the last 15 minutes, by title id, with today's prices."""
         today, prices = self._today(), self._prices
         return {
             title_id: prices.compute_sale(row, today)
@@ -165,12 +164,12 @@ class StockReader:
         return [row for title_id in lately if (row := self._last_known(title_id)) is not None]
 
     def age(self, title_id: str) -> float:
-        """Returns the seconds since the title's stock was read, by this process or another; infinite if it is not cached."""
+        """Returns the seconds since this or another process read the title's stock; infinite if the title is not cached."""
         entry = self._entries.peek(title_id)
         return math.inf if entry is None else self.clock() - entry.read_at
 
     def adopt(self, row: Availability, age: float) -> None:
-        """Caches a row that another process read `age` seconds ago, as a fallback."""
+        """Caches a row that another process read `age` seconds ago, as a fallback, unless a newer row is cached."""
         read_at = self.clock() - age
         entry = self._entries.peek(row.title_id)
         if age <= LAST_KNOWN_SECONDS and (entry is None or entry.read_at < read_at):
@@ -184,7 +183,6 @@ class StockReader:
             self.under_way -= 1
 
     def _fresh(self, title_ids: Iterable[str]) -> dict[str, Availability | None]:
-        """Returns the rows that are fresh; None for a title that is not sold here."""
         if not self.fresh:
             return {}
         now = self.clock()
@@ -219,8 +217,8 @@ class StockReader:
 
 # A snapshot of the last known stock in Redis: the fallback of a new process while the stock backend is down.
 #
-# It holds the popular titles and those read lately. Each process adds the rows it has read
-# and adopts those of the others, so that only a few of many processes ask the backend.
+# It has the popular titles and those read lately. Each process adds the rows that it has read and takes over those of the
+# others, so that only a few of many processes ask the backend.
 
 
 logger = logging.getLogger(__name__)
@@ -243,15 +241,15 @@ RowsSnapshot = TypedSnapshot[tuple[Availability, ...]]
 
 
 def rows_snapshot(snapshots: Snapshots, variant: str = "") -> RowsSnapshot:
-    """Returns the stored snapshot of stock rows. `variant` is part of its name, so that servers with other settings do not
-    share it."""
+    """Returns the Redis snapshot of stock rows. `variant` is part of its name, so that servers with different settings do
+    not share a snapshot."""
     return TypedSnapshot(snapshots, f"stock{variant}", tuple[Availability, ...], FORM_OF_ROWS)
 
 
 @dataclass(slots=True)
 class StockSnapshot:
-    """The last known stock in Redis, renewed by a task that the application owns. `port` serves the reads of this task
-    alone. `_written`: for each part, `as_of` by title id as last seen in Redis."""
+    """The last known stock in Redis, renewed by a background task of the application. `port` is only for the reads of this
+    task. `_written` has by part, then by title id, the `as_of` last seen in Redis."""
 
     port: StockPort
     reader: StockReader
@@ -272,7 +270,7 @@ class StockSnapshot:
         return ROUND_SECONDS if warm else RETRY_SECONDS
 
     async def recall(self) -> bool:
-        """Adopts the rows that other processes stored. Returns True if Redis answered."""
+        """Gives the rows that other processes stored to the reader. Returns True if Redis answered."""
         try:
             for part in range(PARTS):
                 rows = await self.shared.load(part) or ()
@@ -285,8 +283,8 @@ class StockSnapshot:
         return True
 
     async def warm(self) -> bool:
-        """Reads popular titles not read for `WARM_SECONDS`, in batches, yielding to live reads. Returns True if stock of any
-        popular title is known."""
+        """Reads popular titles not read for `WARM_SECONDS`, in batches that wait for live reads. Returns True if the stock
+        of any popular title is known."""
         due = [title_id for title_id in self.popular.index.by_id if self.reader.age(title_id) > WARM_SECONDS]
         for start in range(0, len(due), BATCH):
             await self._yield_to_loop()
@@ -304,7 +302,7 @@ class StockSnapshot:
         )
 
     async def save(self) -> None:
-        """Writes the parts whose rows differ from those last seen in Redis."""
+        """Writes the parts of the snapshot whose rows differ from those last seen in Redis."""
         for part, rows in self._parts().items():
             seen = {row.title_id: row.as_of for row in rows}
             if seen == self._written.get(part, {}):
@@ -314,7 +312,6 @@ class StockSnapshot:
                 self._written[part] = seen
 
     def _parts(self) -> dict[int, tuple[Availability, ...]]:
-        """Returns the rows by part: popular titles first, then those read last, up to `ROWS_A_PART` in each."""
         popular = self.reader.last_known(tuple(self.popular.index.by_id))
         others = self.reader.recently_read(PARTS * ROWS_A_PART)
         parts: dict[int, dict[str, Availability]] = {}
@@ -325,14 +322,14 @@ class StockSnapshot:
         return {part: tuple(sorted(rows.values(), key=lambda row: row.title_id)) for part, rows in parts.items() if rows}
 
     async def _yield_to_loop(self) -> None:
-        """Waits until no live read is in progress, for a second at most: under steady load there is always one."""
+        """Waits until no live read is in progress, at most a second: under steady load there is always one."""
         for _ in range(YIELDS):
             if not self.reader.under_way:
                 return
             await asyncio.sleep(YIELD_SECONDS)
 
     def _age(self, row: Availability) -> float | None:
-        """Returns the seconds since the row's `as_of`; None if that is too old, in the future or invalid."""
+        """Returns the seconds since the row's `as_of`; None if that time is too old, in the future or invalid."""
         try:
             as_of = datetime.fromisoformat(row.as_of)
         except ValueError:

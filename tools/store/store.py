@@ -1,6 +1,3 @@
-"""The `Store` that tools get, and a cache of each month's releases: fresh for five minutes, a fallback for a day while the
-backend is down."""
-
 from __future__ import annotations
 
 import time
@@ -26,7 +23,7 @@ from tools.store.stock import StockReader
 
 
 def releases_of(titles: Iterable[Title], volumes: Iterable[tuple[str, VolumeStock]]) -> Iterator[Release]:
-    """Yields the releases of volumes of these titles. Skips volumes without a release date and volumes of other titles."""
+    """Yields a release for each volume with a release date whose title is among `titles`."""
     known = {title.title_id: title for title in titles}
     for title_id, volume in volumes:
         title = known.get(title_id)
@@ -44,8 +41,8 @@ MONTHS = 36
 
 @dataclass(slots=True)
 class ReleaseReader:
-    """A cache in front of the releases port: release dates change a few times a year. With `fresh` off every read asks the
-    port, and cached months serve only as a fallback."""
+    """A cache in front of the releases port: months are fresh for five minutes and a fallback for a day. If `fresh` is
+    False, every read asks the port, and cached months are only a fallback."""
 
     port: ReleasesPort
     clock: Clock = time.monotonic
@@ -62,7 +59,7 @@ class ReleaseReader:
         return releases
 
     def last_known(self, month: str) -> tuple[Release, ...] | None:
-        """Returns the month's releases if they were read within a day, else None."""
+        """Returns the month's releases if they were read within a day; else None."""
         return self._recall_recent(month, LAST_KNOWN_SECONDS)
 
     def _recall_recent(self, month: str, seconds: float) -> tuple[Release, ...] | None:
@@ -72,12 +69,11 @@ class ReleaseReader:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The ports and readers that a tool may use. All are guarded: a call through them ends by its deadline.
+    """The ports and readers that tools use. All are guarded: a call through them ends by its deadline.
 
-    `titles` reads by id, through `catalog` and `records`. `stock_port` is the port under `stock`, for health checks.
-    `reader` parses shoppers' queries, `preference_reader` stated preferences, which `preferences` stores. `classifying`
-    labels texts with readerships and tags. `adult`: where adult titles may appear; `policies`: the shop's own texts;
-    `identifiers`: its id patterns; `now`: the wall clock."""
+    `titles` reads by id, from `catalog` and `records`. `stock_port` is the port below `stock`, for health checks. `reader`
+    parses customers' queries, `preference_reader` their stated preferences, which `preferences` stores. `classifying` labels
+    texts. `adult` says where adult titles may appear; `policies` are the shop's texts; `now` is the wall clock."""
 
     catalog: CatalogPort
     stock: StockReader

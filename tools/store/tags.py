@@ -1,8 +1,7 @@
-"""The vocabulary of tags: maps each spelling to one name, and rates tags by the audience that they make a title fit for.
+"""The vocabulary of tags: maps each spelling to one name, and rates tags by the audience for which they are suitable.
 
 `tags.toml` is the shipped table; a shop extends it by a file of the same form. A tag in neither keeps its first spelling, is
-reported when a catalogue is loaded, and makes no title fit for a younger audience.
-"""
+reported when a catalogue is loaded, and makes no title suitable for a younger audience."""
 
 from __future__ import annotations
 
@@ -28,13 +27,13 @@ _TAIL = re.compile(r"(?<=.)(?:漫画|マンガ|もの|モノ|物|系)$")
 
 
 class TagsFileError(ValueError):
-    """A file of tags that cannot be used; the message names every problem."""
+    """A tags file cannot be used. The message states every problem."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A tag. `synonyms`: other spellings. `audience`: one of `AUDIENCES`; None if the tag does not decide it. `aversions`:
-    words of shoppers that exclude it."""
+    """A tag. `synonyms` are other spellings. `audience` is one of `AUDIENCES`, None if the tag does not decide it.
+    `aversions` are customers' words that exclude the tag."""
 
     synonyms: tuple[str, ...] = ()
     audience: str | None = None
@@ -42,7 +41,8 @@ class Tag:
 
 
 class Vocabulary:
-    """All tags by name. `own`: the entries of the shop's file; `digest`: a hash of the whole table."""
+    """All tags by name. `own` are the entries of the shop's file; `digest` is a hash of the whole table. Raises ValueError
+    if two tags share a spelling."""
 
     def __init__(self, tags: Mapping[str, Tag], own: Mapping[str, Tag] | None = None) -> None:
         self.tags, self.own = tags, own or {}
@@ -54,12 +54,11 @@ class Vocabulary:
         self.digest = sha256(repr(sorted(tags.items())).encode()).hexdigest()[:16]
 
     def name_of(self, written: str) -> str | None:
-        """Returns the name of the tag that has this spelling; None for an unknown one."""
+        """Returns the name of the tag with this spelling; None if the spelling is unknown."""
         key = tag_key(written)
         return self._names.get(key) or self._names.get(_TAIL.sub("", key))
 
     def list_rated(self, audience: str) -> frozenset[str]:
-        """Returns the tags rated for this audience."""
         return self._by_audience[audience]
 
     @cached_property
@@ -67,11 +66,12 @@ class Vocabulary:
         return {each: frozenset(name for name, tag in self.tags.items() if tag.audience == each) for each in AUDIENCES}
 
     def spell_tags(self, tags: Iterable[str], seen: dict[str, str]) -> tuple[str, ...]:
-        """Returns the tags by their names, without duplicates. `seen` keeps the first spelling of each unknown tag."""
+        """Returns the tags by their names, without duplicates. Adds the first spelling of each unknown tag to `seen`."""
         return tuple(dict.fromkeys(self.name_of(tag) or seen.setdefault(tag_key(tag), tag.strip() or tag) for tag in tags))
 
     def extend(self, own: Mapping[str, Tag]) -> Vocabulary:
-        """Returns a copy with a shop's own tags and its additions to known ones. Raises ValueError."""
+        """Returns a copy with a shop's own tags and additions to known tags. Raises ValueError for a younger audience or a
+        spelling of another tag."""
         tags = dict(self.tags)
         for name, tag in own.items():
             tags[name] = _merge_tag(name, tags[name], tag) if name in tags else tag
@@ -79,7 +79,7 @@ class Vocabulary:
 
 
 def tag_key(written: str) -> str:
-    """Returns the look-up key of a spelling: without case, width, accents, separators and plural."""
+    """Returns the look-up key of a spelling, which ignores case, width, accents, separators and plural."""
     text = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", written).casefold())
     # Japanese voicing marks are part of a letter, other marks are accents.
     text = "".join(c for c in text if not unicodedata.combining(c) or c in "\u3099\u309a")
@@ -91,13 +91,13 @@ def tag_key(written: str) -> str:
 
 @cache
 def shipped() -> Vocabulary:
-    """Returns the shipped table. The first call reads a file."""
+    """Returns the shipped vocabulary. The first call reads a file."""
     data = tomllib.loads(files("tools.store").joinpath("tags.toml").read_text(encoding="utf-8"))
     return Vocabulary({name: _tag(rule) for name, rule in data["tags"].items()})
 
 
 def load_vocabulary(path: Path | None) -> Vocabulary:
-    """Returns the shipped table, extended by the shop's file if a path is given. Raises `TagsFileError`."""
+    """Returns the shipped vocabulary, extended by the shop's file if `path` is given. Raises `TagsFileError`."""
     if path is None:
         return shipped()
     try:
@@ -127,7 +127,7 @@ def _tag(rule: Mapping[str, Any], *names: str) -> Tag:
 
 
 def _merge_tag(name: str, there: Tag, more: Tag) -> Tag:
-    """Adds a shop's entry to a tag. Raises ValueError for a younger audience, which only a title's `audience` may state."""
+    """Adds a shop's entry to a tag. Raises ValueError if the entry states a younger audience."""
     audience = more.audience or there.audience
     if there.audience and more.audience and AUDIENCES.index(more.audience) < AUDIENCES.index(there.audience):
         raise ValueError(f"{name} is {there.audience} already, and may only be made stricter")

@@ -1,1 +1,0 @@
-"""Implementations of the ports, one package for each kind of backend; each translates its driver's errors itself."""

@@ -1,4 +1,4 @@
-"""Parsing that the backends' URLs share: regions, parameters, and endpoints of emulators and private links."""
+"""Parses backend URLs that name an AWS region."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def is_region(text: str) -> bool:
 
 
 def parameters(query: str, known: Sequence[str]) -> dict[str, str]:
-    """Parses the query of a URL; each parameter may occur once. Raises ValueError, naming what is wrong."""
+    """Parses a URL's query string. Raises ValueError for a parameter that is not in `known` or is given twice."""
     given = parse_qs(query, keep_blank_values=True)
     if unknown := sorted(given.keys() - set(known)):
         raise ValueError(f"unknown parameter {unknown[0]!r}; there are {' and '.join(known)}")
@@ -25,7 +25,9 @@ def parameters(query: str, known: Sequence[str]) -> dict[str, str]:
 
 
 def endpoint_of(given: dict[str, str]) -> str | None:
-    """Returns the endpoint among the parameters; None without one. Raises ValueError for anything but a plain URL."""
+    """Returns the `endpoint` parameter without trailing slashes; None if it is absent.
+
+    Raises ValueError unless it is an http(s) URL without user, password, query and fragment."""
     url = given.get("endpoint")
     if url is None:
         return None
@@ -47,8 +49,9 @@ LONGEST_PREFIX = 500
 
 @dataclass(frozen=True, slots=True)
 class S3Address:
-    """A parsed `s3://BUCKET[/PREFIX]?region=REGION[&endpoint=URL]`; `prefix` is empty or ends with a slash. Credentials come
-    from the AWS environment, never from here."""
+    """A parsed `s3://BUCKET[/PREFIX]?region=REGION[&endpoint=URL]`. `prefix` is empty or ends with a slash.
+
+    Credentials are read from the AWS environment, not from the URL."""
 
     bucket: str
     prefix: str
@@ -57,7 +60,7 @@ class S3Address:
 
     @classmethod
     def parse(cls, url: str) -> S3Address:
-        """Parses the URL. Raises ValueError, naming the part that is wrong."""
+        """Parses the URL. Raises ValueError if any part of it is invalid."""
         parts = urlsplit(url)
         if parts.scheme != "s3":
             raise ValueError(f"scheme {parts.scheme!r} is not s3")

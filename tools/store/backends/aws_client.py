@@ -1,9 +1,7 @@
-"""A client of one AWS service, opened in the background, so that missing credentials or an absent endpoint neither stop nor
-delay the server's start. If opening fails (the endpoint of the credentials is down, say), the next call tries again.
+"""Opens a client of an AWS service in the background and translates its driver's errors.
 
-Driver errors are translated to the store's failures, and to problems that an operator can fix. No failure carries a text, an
-ARN or an address of the driver; the original error is its cause, for debugging.
-"""
+Missing credentials or an unreachable endpoint neither stop nor delay the server's start: each call tries again to open the
+client. Failures contain no text, ARN or address from the driver; the original error is their cause or context."""
 
 from __future__ import annotations
 
@@ -43,12 +41,12 @@ USER_AGENT = "mangaassist"
 
 @lru_cache(maxsize=1)
 def service_models() -> Loader:
-    """Returns the loader of service models, shared by all sessions: each would read the files again."""
+    """Returns botocore's loader of service models, shared so that each session need not read the files again."""
     return create_loader()
 
 
 def client_config(connect_seconds: float, read_seconds: float, pool: int, **more: Any) -> AioConfig:
-    """Returns the driver's configuration: one attempt a call, since this server has its own retries and deadlines."""
+    """Returns a driver configuration without retries, since this server has its own retries and deadlines."""
     return AioConfig(
         connect_timeout=connect_seconds,
         read_timeout=read_seconds,
@@ -60,8 +58,10 @@ def client_config(connect_seconds: float, read_seconds: float, pool: int, **more
 
 
 class AwsClient:
-    """A client of one service. `region` and `endpoint` default to the environment's; `region` is None if it has none.
-    `parsers` replace the driver's parsers of answers, `before_send` may change a signed request."""
+    """A client of one AWS service, opened in the background.
+
+    `region` and `endpoint` default to the environment's; the attribute `region` is None if none is set. `parsers` replaces
+    the driver's response parsers. `before_send` is called with each signed request and may change it."""
 
     def __init__(
         self,
@@ -89,19 +89,19 @@ class AwsClient:
             self._session.set_credentials("local", "local")
 
     async def start(self) -> None:
-        """Starts to open the client, and waits for it for a second at most."""
+        """Begins to open the client and waits at most one second. Raises nothing: later calls report the error."""
         with suppress(Exception):  # calls report the error
             async with asyncio.timeout(START_SECONDS):
                 await self.ready()
 
     async def ready(self) -> Any:
-        """Returns the driver's client. Callers share one attempt to open it (single flight), which goes on when they stop
-        waiting. Raises the driver's errors."""
+        """Returns the driver's client. Concurrent callers share one attempt to open it (single flight), which continues if a
+        caller is cancelled. Raises the driver's errors."""
         if self._client is not None:
             return self._client
         if self._opening is None or self._opening.done():
             self._opening = asyncio.create_task(self._open(), name=f"{self._service} client")
-            # Retrieves the exception, so that asyncio does not log one that nobody awaits.
+            # Retrieves the exception, so that asyncio does not log it as never retrieved.
             self._opening.add_done_callback(lambda task: task.cancelled() or task.exception())
         return await asyncio.shield(self._opening)
 
@@ -138,7 +138,7 @@ _NO_CREDENTIALS = (NoCredentialsError, PartialCredentialsError, CredentialRetrie
 
 @asynccontextmanager
 async def answering(dependency: str, deadline: Deadline) -> AsyncIterator[None]:
-    """Ends the block at the deadline, and turns its errors into a `BackendFailure` of `dependency`."""
+    """Limits the block to the deadline and translates its errors into a `BackendFailure` of `dependency`."""
     try:
         if deadline.expired():
             raise TimeoutError
@@ -149,7 +149,6 @@ async def answering(dependency: str, deadline: Deadline) -> AsyncIterator[None]:
 
 
 def failure_of(error: Exception, dependency: str) -> BackendFailure:
-    """Returns the failure for a driver's error, or for an answer that cannot be read."""
     if isinstance(error, BackendFailure):
         return error
     if isinstance(error, (TimeoutError, ConnectTimeoutError, ReadTimeoutError)):
@@ -164,7 +163,6 @@ def failure_of(error: Exception, dependency: str) -> BackendFailure:
 
 
 def is_throttled(error: Exception) -> bool:
-    """True if the service rejected the call because of load."""
     refusal = error.response if isinstance(error, ClientError) else {}
     return code_of(error) in _THROTTLED or refusal.get("ResponseMetadata", {}).get("HTTPStatusCode") == 429
 
@@ -185,7 +183,8 @@ def _refusal(error: ClientError, dependency: str) -> BackendFailure:
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """The use of a Bedrock model: `setting` names the model; `fails` says what a wrong model does."""
+    """A use of a Bedrock model. `setting` is the environment variable that names the model; `fails` says what an unsuitable
+    model fails to do."""
 
     setting: str
     fails: str
@@ -196,12 +195,13 @@ CLASSIFIER = Purpose("MANGA_CLASSIFIER", "it does not call tools")
 
 
 def code_of(error: BaseException) -> str:
-    """Returns the service's error code, however deeply the error is wrapped; "" for any other error."""
+    """Returns the first AWS error code in the chain of causes; "" if there is none."""
     return next((str(e.response.get("Error", {}).get("Code", "")) for e in _chain(error) if isinstance(e, ClientError)), "")
 
 
 def aws_problem(error: BaseException, setting: str, permission: str) -> Problem:
-    """Returns the problem behind a driver's error. `setting` holds the address, `permission` is the IAM action it needed."""
+    """Describes a driver's error as a problem that an operator can fix. `setting` names the environment variable with the
+    address; `permission` is the IAM action that the request needed."""
     code = code_of(error)
     if any(isinstance(each, _NO_CREDENTIALS) for each in _chain(error)):
         return Problem("there are no AWS credentials", "give the task a role, or set AWS_PROFILE or AWS_ACCESS_KEY_ID")
@@ -224,7 +224,6 @@ def aws_problem(error: BaseException, setting: str, permission: str) -> Problem:
 
 
 def bedrock_problem(error: BackendFailure, purpose: Purpose = EMBEDDER) -> Problem:
-    """Returns the problem behind a failure to embed or to classify."""
     code = code_of(error)
     if code in ("ValidationException", "ResourceNotFoundException") or isinstance(error, RequestRejected):
         what = f"Bedrock has no such model here, or {purpose.fails}"

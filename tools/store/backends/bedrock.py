@@ -1,9 +1,8 @@
-"""Amazon Titan Text Embeddings V2 on Bedrock (AWS documentation, "Amazon Titan Text Embeddings models").
+"""Clients of Amazon Bedrock: text embeddings by Titan Text Embeddings V2, and text labels by a Claude model.
 
-A call takes 50 to 500 ms and embeds one text, and an account may send few requests a minute. So equal texts of a batch are
-one request, and vectors are cached: a retry of a batch that was throttled half way requests only the rest. Vectors of
-queries are cached by `embedding.QueryVectors`.
-"""
+An embedding call takes 50 to 500 ms for one text, and an account may send few requests a minute. So equal texts of a batch
+share a request and vectors are cached; a retry of a throttled batch requests only the missing vectors. Query vectors are
+cached by `embedding.QueryVectors`."""
 
 from __future__ import annotations
 
@@ -39,12 +38,12 @@ T = TypeVar("T")
 
 
 class BedrockClient:
-    """A client of Bedrock. Get one from `open`, which closes its connections. `dependency` is its name in failures, `answer`
-    the word in them for the answer that the model should have given."""
+    """A Bedrock client with a limit on concurrent calls. Create it with `open`, which closes its connections. `dependency`
+    names the backend in failures; `answer` is the noun for the expected answer in their messages."""
 
     def __init__(self, dependency: str, answer: str, region: str | None, *, at_once: int, seconds: float) -> None:
         self._dependency, self._answer = dependency, answer
-        # Parameters are not validated: all of them are made here.
+        # All parameters are made here, so the driver need not validate them.
         config = client_config(1.0, seconds, at_once, parameter_validation=False)
         self._aws = AwsClient("bedrock-runtime", region, None, config)
         if not self._aws.region:
@@ -56,8 +55,8 @@ class BedrockClient:
     async def open(
         cls, dependency: str, answer: str, region: str | None, *, at_once: int, seconds: float
     ) -> AsyncIterator[BedrockClient]:
-        """Opens a client for `at_once` concurrent calls with a read timeout of `seconds`. Absent credentials do not delay
-        the start: each call looks again. Raises botocore's errors for a wrong setting."""
+        """Opens a client for `at_once` concurrent calls with a read timeout of `seconds`. Missing credentials do not delay
+        the start: each call looks for them again. Raises botocore's errors for a wrong setting."""
         client = cls(dependency, answer, region, at_once=at_once, seconds=seconds)
         try:
             with suppress(CredentialRetrievalError, MetadataRetrievalError, TimeoutError):
@@ -68,7 +67,8 @@ class BedrockClient:
             await client._aws.aclose()
 
     async def call(self, operation: Callable[[Any], Awaitable[T]], seconds: float) -> T:
-        """Runs `operation` with the driver's client. Raises `TimedOut` after `seconds`, `Throttled`, `DependencyFailure`."""
+        """Runs `operation` with the driver's client. Raises `TimedOut` after `seconds`, `Throttled` or
+        `DependencyFailure`."""
         try:
             async with self._places, asyncio.timeout(seconds):
                 return await operation(await self._aws.ready())
@@ -79,7 +79,6 @@ class BedrockClient:
             raise self.malformed_answer() from None
 
     def malformed_answer(self) -> DependencyFailure:
-        """Returns the failure for a malformed answer."""
         message = f"The {self._dependency} answered with something that is no {self._answer}."
         return DependencyFailure(message, dependency=self._dependency)
 
@@ -103,7 +102,8 @@ CALL_SECONDS = 5.0
 
 
 class BedrockEmbedder:
-    """An `Embedder`. Get one from `open`, which closes its connections. Requests end with the call that made them."""
+    """An `Embedder` on Bedrock. Create it with `open`, which closes its connections. Requests in progress are cancelled when
+    the call that made them ends."""
 
     def __init__(self, model: str, client: BedrockClient) -> None:
         self._model, self._client = model, client
@@ -112,7 +112,6 @@ class BedrockEmbedder:
     @classmethod
     @asynccontextmanager
     async def open(cls, model: str, region: str | None = None) -> AsyncIterator[BedrockEmbedder]:
-        """Opens an embedder as `BedrockClient.open` does, whose failures it raises."""
         async with BedrockClient.open("embedder", "vector", region, at_once=AT_ONCE, seconds=CALL_SECONDS) as client:
             yield cls(model, client)
 
@@ -125,10 +124,9 @@ class BedrockEmbedder:
         return DIMENSIONS
 
     async def embed(self, texts: Sequence[str], deadline: Deadline) -> Floats:
-        """Returns vectors in shape (len(texts), 512), rows of length 1. Texts are cut at 8,000 characters.
+        """Returns an array of shape (len(texts), 512) with rows of length 1. Texts are cut at 8,000 characters.
 
-        Raises `TimedOut` at the deadline, `Throttled`, `DependencyFailure`.
-        """
+        Raises `TimedOut` at the deadline or after 5 seconds, `Throttled` or `DependencyFailure`."""
         if not texts:
             return np.zeros((0, DIMENSIONS), np.float32)
         cut = [text[:LONGEST_CHARACTERS] for text in texts]
@@ -139,7 +137,7 @@ class BedrockEmbedder:
         except TimeoutError:
             raise TimedOut("The embedder did not answer in time.", dependency="embedder") from None
         finally:
-            for other in each.values():  # if one fails, the rest are not awaited
+            for other in each.values():  # if one fails, the others are cancelled
                 other.cancel()
             await asyncio.gather(*each.values(), return_exceptions=True)
         return np.stack([found[text] for text in cut])
@@ -164,9 +162,8 @@ class BedrockEmbedder:
 
 
 def _vector_of(body: bytes) -> Floats | None:
-    """Returns the vector of an answer, scaled to length 1; None for anything but a vector of the right size."""
     try:
-        with np.errstate(over="ignore"):  # too large a number becomes infinite, and is refused below
+        with np.errstate(over="ignore"):  # too large a number becomes infinite and is refused below
             vector = np.asarray(from_json(body)["embedding"], np.float64)
             length = float(np.linalg.norm(vector)) if vector.shape == (DIMENSIONS,) else 0.0
     except (KeyError, OverflowError, RecursionError, TypeError, ValueError):
@@ -176,13 +173,13 @@ def _vector_of(body: bytes) -> Floats | None:
     return np.asarray(vector / length, np.float32)
 
 
-# A Claude model on Bedrock, which labels texts.
+# Labels texts with a Claude model on Bedrock.
 #
-# It is asked by the Converse API to call one tool (AWS documentation, "Call a tool with the Converse API":
-# `toolChoice`): the input of the tool is the answer, in the form of its schema.
+# The Converse API makes the model call one tool (AWS documentation, "Call a tool with the Converse API": `toolChoice`).
+# The arguments of that call are the labels, in the form of the tool's schema.
 #
-# The text is untrusted: it is sent as data between two marks, which are escaped inside it.
-# Whatever the model answers, only labels that were offered are accepted, with numbers between 0 and 1.
+# The text is untrusted: it is sent as data between <text> and </text>, with markup escaped.
+# Only labels that were offered are accepted, with probabilities clipped to 0 to 1.
 
 
 Json = dict[str, Any]
@@ -200,7 +197,7 @@ INSTRUCTIONS = (
 
 
 class BedrockClassifier:
-    """A `Classifier`. Get one from `open`, which closes its connections."""
+    """A `Classifier` that asks a Bedrock model. Create it with `open`, which closes its connections."""
 
     def __init__(self, model: str, client: BedrockClient) -> None:
         self._model, self._client = model, client
@@ -208,13 +205,12 @@ class BedrockClassifier:
     @classmethod
     @asynccontextmanager
     async def open(cls, model: str, region: str | None = None) -> AsyncIterator[BedrockClassifier]:
-        """Opens a classifier as `BedrockClient.open` does, whose failures it raises."""
         async with BedrockClient.open("classifier", "label", region, at_once=AT_ONCE, seconds=CALL_SECONDS) as client:
             yield cls(model, client)
 
     async def classify(self, text: str, terms: CatalogTerms, deadline: Deadline) -> Classification:
-        """Labels the text. Raises `TimedOut` at the deadline, `Throttled`, `DependencyFailure`, and `RequestRejected` if the
-        model would not label this text."""
+        """Labels the text. Raises `TimedOut` at the deadline or after 5 seconds, `Throttled`, `DependencyFailure`, and
+        `RequestRejected` if the model declines to label this text."""
         tags = sorted(terms.tags, key=lambda tag: (-terms.tags[tag], tag))[:MOST_TAGS]
         question = _question(self._model, text, tags)
         seconds = min(CALL_SECONDS, deadline.remaining())
@@ -222,7 +218,7 @@ class BedrockClassifier:
         return _classification(_tool_input(answer), tags)
 
     async def health(self, deadline: Deadline) -> Health:
-        """Always returns ok: a probe costs money, and the circuit breaker counts the outcomes of calls."""
+        """Reports ok without a request: a probe would cost money, and the circuit breaker counts the outcomes of calls."""
         return Health(True, self._model)
 
 
@@ -232,7 +228,7 @@ def _question(model: str, text: str, tags: Sequence[str]) -> Json:
         "modelId": model,
         "system": [{"text": INSTRUCTIONS}],
         "messages": [{"role": "user", "content": [{"text": f"<text>{_escape_text(text)}</text>"}]}],
-        # No temperature: not every model takes one.
+        # No temperature: not every model accepts one.
         "inferenceConfig": {"maxTokens": MOST_TOKENS},
         "toolConfig": {"tools": [{"toolSpec": tool}], "toolChoice": {"tool": {"name": CLASSIFY}}},
     }
@@ -252,12 +248,12 @@ def _labels(names: Sequence[str]) -> Json:
 
 
 def _escape_text(text: str) -> str:
-    """Escapes the characters that could close the element around the text."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _tool_input(answer: Any) -> Mapping[str, Any]:
-    """Returns the input of the one tool. Raises `RequestRejected` for an answer without it: the model declined this text."""
+    """Returns the arguments with which the model called the tool. Raises `RequestRejected` if there are none, since the
+    model then declined to label the text."""
     message = answer.get("output", {}).get("message", {}) if isinstance(answer, dict) else {}
     blocks = message.get("content") if isinstance(message, dict) else None
     for block in blocks if isinstance(blocks, list) else []:
@@ -277,7 +273,6 @@ def _classification(said: Mapping[str, Any], tags: Sequence[str]) -> Classificat
 
 
 def _confidences(labels: Any, known: Sequence[str]) -> dict[str, float]:
-    """Returns the confidences of known labels, highest first. Raises nothing, whatever it is given."""
     offered, found = frozenset(known), dict[str, float]()
     for each in labels[: 2 * len(known)] if isinstance(labels, list) else []:
         label, probability = (each.get("label"), each.get("probability")) if isinstance(each, dict) else (None, None)
@@ -287,7 +282,6 @@ def _confidences(labels: Any, known: Sequence[str]) -> dict[str, float]:
 
 
 def _confidence(value: Any) -> float | None:
-    """Returns the number, clipped to 0 to 1; None if it is not a number."""
     if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
         return None
     return float(min(1.0, max(0.0, value)))

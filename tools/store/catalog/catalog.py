@@ -1,5 +1,5 @@
-"""Wrappers through which tools read the catalogue, the records and stock: they add the day to every condition, remove adult
-titles if the shop shows none, and cache the ids that are not there."""
+"""Wrappers of the catalogue, records and stock that tools use: they add the day to every condition, exclude adult titles if
+the shop shows none, and cache unknown ids."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tools.store.models import (
 from tools.store.models.values import day_in_japan
 from tools.store.ports import CatalogPort, StockPort, TitlesPort
 
-# Titles by id: from the catalogue, or from the store's own records while that is slow or down.
+# Titles by id: from the catalogue, or from the store's own records while the catalogue is slow or down.
 #
 # Normally only the catalogue is asked: a call costs one request, and its answer agrees with searches. If it fails, or has
 # not answered within a share of the time, the records are asked too, and the first answer with a title is used
@@ -43,21 +43,22 @@ TitlesById = dict[str, Title]
 
 @dataclass(frozen=True, slots=True)
 class TitleReading:
-    """A read of titles, by id: those that exist. `from_records`: the store's records answered, and the catalogue did not."""
+    """The titles that exist among those requested, by id. `from_records` is True if the store's records answered and not the
+    catalogue."""
 
     titles: TitlesById = field(default_factory=dict)
     from_records: bool = False
 
 
 class TitleReader:
-    """Reads titles by hedged requests to two guarded ports, each with its own circuit breaker."""
+    """Reads titles by hedged requests: from the catalogue and, if it is slow or fails, from the store's records."""
 
     def __init__(self, catalog: CatalogPort, records: TitlesPort) -> None:
         self._catalog, self._records = catalog, records
 
     async def read(self, title_ids: Sequence[str], deadline: Deadline) -> TitleReading:
         """Returns the titles that exist. Raises the catalogue's `BackendFailure` if it fails and the records have none of
-        the titles: they may not be loaded yet, so that a missing record proves nothing."""
+        the titles, since records may not be loaded and so do not prove that a title is absent."""
         asked = asyncio.ensure_future(self._catalog.get(title_ids, deadline))
         try:
             await asyncio.wait({asked}, timeout=max(0.0, deadline.remaining() * PATIENCE))
@@ -86,7 +87,7 @@ class TitleReader:
 
 
 def _has_failed(asked: asyncio.Future[TitlesById]) -> bool:
-    """True if the request ended in a `BackendFailure`. Other errors are raised when its result is read."""
+    """Returns True if the request ended in a `BackendFailure`. Other errors are raised when its result is read."""
     return isinstance(asked.exception(), BackendFailure)
 
 
@@ -109,7 +110,8 @@ NATIVE = 4_000
 
 
 class TitleNames:
-    """An LRU cache of titles' names. A name hardly ever changes, and titles that are shown update theirs."""
+    """An LRU cache of titles' names. Entries do not expire: names hardly ever change, and showing a title updates its
+    entry."""
 
     def __init__(self, capacity: int = CAPACITY, native: int = NATIVE) -> None:
         self._names: Lru[str, str] = Lru(capacity)
@@ -123,18 +125,16 @@ class TitleNames:
         return {title_id: name for title_id in title_ids if (name := self._names.use(title_id)) is not None}
 
     def note_japanese(self, names: Iterable[tuple[str, str | None]]) -> None:
-        """Caches the Japanese names of the titles that have one."""
         for title_id, name in names:
             if name:
                 self._japanese.put(title_id, name)
 
     def japanese(self, title_ids: Iterable[str]) -> dict[str, str]:
-        """Returns the cached Japanese names by title id."""
         return {title_id: name for title_id in title_ids if (name := self._japanese.use(title_id)) is not None}
 
     async def read_names(self, title_ids: Sequence[str], titles: TitleReader, deadline: Deadline) -> Mapping[str, str]:
-        """Returns names by title id; reads those that are not cached through `titles`. Names that fail or come late are left
-        out: no call fails for want of one."""
+        """Returns names by title id; reads missing names through `titles`. Omits names that fail or come late, so that no
+        call fails for lack of a name."""
         missing = [title_id for title_id in title_ids if title_id not in self._names]
         if missing and not deadline.expired():
             try:
@@ -152,7 +152,7 @@ JITTER = 0.2
 
 
 class AbsentIds:
-    """A negative cache of ids that the catalogue lacks: a model that repeats a wrong one costs the backend nothing."""
+    """A negative cache of ids that the catalogue lacks, so that a model repeating a wrong id costs no backend call."""
 
     def __init__(
         self, clock: Clock = time.monotonic, draw: Callable[[], float] = random.random, capacity: int = 10_000
@@ -175,8 +175,8 @@ class AbsentIds:
 
 
 class StoreCatalog:
-    """A `CatalogPort` around a backend's. Adds the day in Japan, by the wall clock `now`, to every condition; excludes adult
-    titles if `adult` is off; does not ask for ids that the cache `absent` has, if there is one."""
+    """A `CatalogPort` around that of a backend. Adds the day in Japan, by the wall clock `now`, to every condition; excludes
+    adult titles if `adult` is off; skips ids that the negative cache `absent` has."""
 
     def __init__(self, port: CatalogPort, now: Now, adult: Adult = Adult.ON, absent: AbsentIds | None = None) -> None:
         self._port, self._now, self._absent = port, now, absent
@@ -218,7 +218,7 @@ class StoreCatalog:
         return await self._port.terms(deadline)
 
     async def match_names(self, names: Sequence[str], deadline: Deadline) -> dict[str, NameMatches]:
-        """Matches names, including those of adult titles, whose records `get` does not return."""
+        """Matches names, including those of adult titles that `get` leaves out."""
         return await self._port.match_names(names, deadline)
 
     async def health(self, deadline: Deadline) -> Health:
@@ -239,7 +239,7 @@ def remove_adult(titles: Mapping[str, Title]) -> dict[str, Title]:
 
 @dataclass(frozen=True, slots=True)
 class TitlesWithoutAdult:
-    """The store's records without adult titles."""
+    """A `TitlesPort` without adult titles."""
 
     port: TitlesPort
 
@@ -254,8 +254,8 @@ class TitlesWithoutAdult:
 
 
 class StockWithoutAdult:
-    """Stock without adult titles. Stock rows do not tell which are adult, so each title is read once through `titles`,
-    which must not leave out adult ones. A title that cannot be read stays unanswered."""
+    """A `StockPort` without adult titles. Stock rows do not say which titles are adult, so each title is read once through
+    `titles`, which must include adult titles. A title that cannot be read is `unanswered`."""
 
     def __init__(self, port: StockPort, titles: TitleReader, capacity: int = 50_000) -> None:
         self._port, self._titles = port, titles
@@ -272,7 +272,7 @@ class StockWithoutAdult:
         return await self._port.health(deadline)
 
     async def _find_adult(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, bool]:
-        """Returns whether each title that could be read is adult, by id. An unknown id counts as not adult; this is not
+        """Returns by id whether each title that could be read is adult. An unknown id counts as not adult, which is not
         cached, since the title may be added."""
         known = {title_id: adult for title_id in title_ids if (adult := self._adult.use(title_id)) is not None}
         missing = [title_id for title_id in title_ids if title_id not in known]

@@ -1,5 +1,3 @@
-"""The most popular titles, kept in the process and in Redis: the fallback while the catalogue is down."""
-
 from __future__ import annotations
 
 import asyncio
@@ -41,8 +39,8 @@ T = TypeVar("T")
 
 
 class TypedSnapshot(Generic[T]):
-    """A value of one type, stored in Redis under one name. `form` versions its shape and is part of the key: a new shape
-    needs a new form, so that server versions do not read each other's. An unreadable value counts as missing."""
+    """A value of type `T` that is stored in Redis under `name`, in one or more parts. `form` is a version of the type's
+    shape and part of the key, so that servers of different versions do not read each other's values."""
 
     def __init__(self, snapshots: Snapshots, name: str, shape: Any, form: str) -> None:
         self._snapshots = snapshots
@@ -52,12 +50,12 @@ class TypedSnapshot(Generic[T]):
         self._told = False
 
     async def load(self, part: int | str = 0) -> T | None:
-        """Loads the snapshot; None without a readable one. Raises `MemoryUnavailable`."""
+        """Returns a part of the stored value; None if it is missing or unreadable. Raises `MemoryUnavailable`."""
         packed = await self._snapshots.load(self._key(part))
         return None if packed is None else await asyncio.to_thread(self._read, packed)
 
     async def save(self, value: T, seconds: int, part: int | str = 0) -> bool:
-        """Stores the value for `seconds`. Returns True if Redis has confirmed it."""
+        """Stores a part of the value for `seconds`. Returns True if Redis has confirmed the write."""
         packed = await asyncio.to_thread(lambda: pack(self._shape.dump_json(value)))
         return await self._snapshots.save(self._key(part), packed, seconds)
 
@@ -76,16 +74,16 @@ class TypedSnapshot(Generic[T]):
 
 
 class PrefixIndex(Generic[T]):
-    """A prefix index, for completions: items by the sound keys of their names, most popular first. Read only."""
+    """A prefix index for completions, which finds items by the sound keys (phonetic forms) of their names. Immutable."""
 
     def __init__(self, named: Iterable[tuple[T, Iterable[str]]]) -> None:
-        """Indexes pairs of an item and the keys of its names, most popular first."""
+        """Indexes pairs of an item and the keys of its names. The most popular items have to be first."""
         rows = [(thing, set(keys) - {""}) for thing, keys in named]
         self._things = [thing for thing, _ in rows]
         self._keys = sorted((key, rank) for rank, (_, keys) in enumerate(rows) for key in keys)
 
     def find(self, typed: str, limit: int) -> list[T]:
-        """Returns the `limit` most popular items that have a name with this prefix; of all items if `typed` is blank."""
+        """Returns the `limit` most popular items with a name that begins with `typed`; of all items if `typed` is blank."""
         if not (key := sound_key(typed)):
             return [] if typed.strip() else self._things[:limit]
         # Authors' keys were joined before they were folded, so this folds again: "nao u" begins "naorasawa".
@@ -103,7 +101,8 @@ _WEIGHTS = Weights()
 
 
 class PopularIndex:
-    """An in-memory index of titles, most popular first. Takes about 0.5 ms a title to build. Read only."""
+    """An in-memory index of titles, which have to be sorted, most popular first. Immutable. Building it takes about 0.5 ms a
+    title."""
 
     def __init__(self, titles: Sequence[Title] = ()) -> None:
         self.titles = tuple(titles)
@@ -126,21 +125,19 @@ class PopularIndex:
                 self._works[key][title.title_id] = None
 
     def matching(self, conditions: Conditions, limit: int) -> tuple[Title, ...]:
-        """Returns the most popular titles that satisfy all conditions."""
+        """Returns the `limit` most popular titles that satisfy all conditions."""
         return tuple(self.titles[position] for position in islice(self._fitting(conditions), limit))
 
     def list_ordered(self, conditions: Conditions, ordering: Ordering | None, limit: int) -> tuple[Title, ...]:
-        """Returns the titles of `matching` by an ordering, by default popularity."""
+        """Returns the first `limit` titles that satisfy all conditions, by `ordering` or by popularity."""
         if ordering is None or ordering is Ordering.POPULARITY:
             return self.matching(conditions, limit)
         return in_order(self.matching(conditions, MOST_POPULAR), ordering)[:limit]
 
     def ids_beginning(self, typed: str, limit: int) -> list[Title]:
-        """Returns titles whose id begins with the text; none for an empty text."""
         return [self.by_id[each] for each in self.by_id if typed and each.startswith(typed)][:limit]
 
     def match_names(self, asked: Sequence[str]) -> dict[str, NameMatches]:
-        """Matches names as `CatalogPort.match_names` does, among these titles."""
         found = {each: self._match(name.key) for each, name in exact_names(asked).items()}
         return {each: matches for each, matches in found.items() if matches != NameMatches()}
 
@@ -148,8 +145,8 @@ class PopularIndex:
         return NameMatches(tuple(self._ids.get(key, ()))[:MOST_TITLES], len(self._works.get(key, ())))
 
     def find_by_name(self, query: str, conditions: Conditions, limit: int) -> tuple[Title, ...]:
-        """Returns the titles that the query names, in any script and with a typo or two, best match first, then the works of
-        an author that it names. All satisfy the conditions."""
+        """Returns titles that satisfy the conditions and that the query names, in any script and with a typo or two, best
+        match first; then works of an author that it names."""
         if not self.titles or len(query) > LONGEST_NAME:
             return ()
         parsed = self._parser.parse(query)
@@ -186,7 +183,6 @@ def _name_keys(author: Author) -> Iterator[str]:
 
 
 def _join_author_names(authors: Sequence[AuthorKeys]) -> str:
-    """Returns all spellings and parts of the authors' names, one on each line."""
     return "\n".join(text for keys in authors for text in (*keys.spellings, *keys.parts))
 
 
@@ -201,16 +197,18 @@ TitlesSnapshot = TypedSnapshot[tuple[Title, ...]]
 
 
 def titles_snapshot(snapshots: Snapshots, variant: str = "") -> TitlesSnapshot:
-    """Returns the stored snapshot of popular titles. `variant` is part of its name, so that servers with other settings do
-    not share it."""
+    """Returns the Redis snapshot of popular titles. `variant` is part of its name, so that servers with different settings
+    do not share a snapshot."""
     return TypedSnapshot(snapshots, f"popular{variant}", tuple[Title, ...], FORM_OF_TITLES)
 
 
 @dataclass(slots=True)
 class PopularTitles:
-    """The most popular titles, refreshed from the catalogue by a task that the application owns. A new process loads them
-    from the `snapshot` of another one or, without one, from the store's `records`, so that search and recommendations have a
-    fallback before the catalogue has ever answered. `index`: the latest titles."""
+    """The most popular titles, refreshed from the catalogue by a background task of the application. `index` has the latest
+    titles.
+
+    A new process loads titles from `snapshot` or, if that is empty, from the store's `records`, so that there is a fallback
+    before the catalogue has answered for the first time."""
 
     catalog: CatalogPort
     snapshot: TitlesSnapshot | None = None
@@ -219,7 +217,6 @@ class PopularTitles:
     index: PopularIndex = field(default_factory=PopularIndex)
 
     def match_names(self, names: Sequence[str]) -> dict[str, NameMatches]:
-        """Matches names as `CatalogPort.match_names` does, among the latest of these titles."""
         return self.index.match_names(names)
 
     async def refresh(self) -> bool:
@@ -236,7 +233,7 @@ class PopularTitles:
         return True
 
     async def recall(self) -> bool:
-        """Loads the snapshot, and uses it if no titles are known yet. Returns True if there is one."""
+        """Loads the snapshot, and uses it if no titles are known yet. Returns True if the snapshot has titles."""
         try:
             titles = await self.snapshot.load() if self.snapshot is not None else None
         except MemoryUnavailable:
@@ -258,8 +255,8 @@ class PopularTitles:
             await self._take(titles)
 
     async def warm(self) -> None:
-        """Loads titles from the snapshot or the records if none are known yet, for a second at most, so that the first call
-        has a fallback."""
+        """Loads titles from the snapshot or the records if none are known yet, so that the first call has a fallback. Takes
+        at most one second."""
         with suppress(TimeoutError):
             async with asyncio.timeout(WARM_SECONDS):
                 await self._find_kept()
@@ -277,5 +274,4 @@ class PopularTitles:
         return REFRESH_SECONDS if await self.refresh() else RETRY_SECONDS
 
     async def _take(self, titles: tuple[Title, ...]) -> None:
-        """Indexes the titles on a thread, since that takes a quarter of a second."""
         self.index = await asyncio.to_thread(PopularIndex, titles)

@@ -1,8 +1,8 @@
-"""The store's data models, immutable. Amounts: the currency's smallest unit, with tax; ratings: 0 to 5; times: ISO 8601,
+"""The store's data models. Amounts are in the currency's smallest unit, with tax; ratings are 0 to 5; times are ISO 8601 in
 UTC.
 
-Each model is defined once, here. The formats of files, table items and cached values follow from the types and limits of its
-fields (`tools.store.records.shape`); the tools' output schemas are checked against them."""
+Formats of files, table items and cached values follow from the types and limits of the fields (`tools.store.records.shape`);
+the tools' output schemas are checked against them."""
 
 from tools.store.models.catalog import ANY as ANY
 from tools.store.models.catalog import Audience as Audience

@@ -1,5 +1,3 @@
-"""Queries to a catalogue and its answers."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -42,7 +40,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """A title in the catalogue: text and facts, no price and no stock (those change by the minute)."""
+    """A title in the catalogue, without price and stock, which change by the minute."""
 
     title_id: TitleId
     en: Text | None = None
@@ -74,13 +72,11 @@ class Title:
 
     @property
     def display(self) -> str:
-        """The name to show: English, else romaji, Japanese, kana, or the id."""
+        """The name to show: the first of English, romaji, Japanese, kana, or the id."""
         return self.en or self.romaji or self.ja or self.kana or self.title_id
 
 
 class Status(StrEnum):
-    """The publication status of a series."""
-
     FINISHED = "finished"
     PUBLISHING = "publishing"
     HIATUS = "hiatus"
@@ -88,7 +84,7 @@ class Status(StrEnum):
 
 
 class Audience(StrEnum):
-    """The audiences that a title may be fit for, youngest first (`tools.store.audience` has the rule)."""
+    """The audiences for which a title may be suitable, youngest first (`tools.store.audience` has the rule)."""
 
     ALL_AGES = "all_ages"
     TEEN = "teen"
@@ -97,44 +93,41 @@ class Audience(StrEnum):
 
     @property
     def step(self) -> int:
-        """The position among the audiences, 0 for the youngest."""
         return list(Audience).index(self)
 
     def fits(self, most: Audience) -> bool:
-        """True if titles for this audience suit readers of audience `most`."""
+        """Returns True if titles for this audience suit readers of audience `most`."""
         return self.step <= most.step
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Numbers from `least` to `most`, both included; None is no bound."""
+    """A range of numbers, bounds included; a bound of None is open."""
 
     least: float | None = None
     most: float | None = None
 
     def __bool__(self) -> bool:
-        """True if it has a bound."""
         return self.least is not None or self.most is not None
 
     def __contains__(self, number: float | None) -> bool:
-        """True if the number lies within the bounds; None, an unknown number, only if there is no bound."""
+        """Returns True if the number lies within the bounds. None, an unknown number, lies only in a range without
+        bounds."""
         if number is None:
             return not self
         return (self.least is None or number >= self.least) and (self.most is None or number <= self.most)
 
     @property
     def empty(self) -> bool:
-        """True if no number lies between the bounds."""
+        """True if no number lies within the bounds."""
         return self.least is not None and self.most is not None and self.least > self.most
 
     def narrowed(self, other: Range) -> Range:
-        """Returns the intersection of both ranges."""
         least = [bound for bound in (self.least, other.least) if bound is not None]
         most = [bound for bound in (self.most, other.most) if bound is not None]
         return Range(max(least, default=None), min(most, default=None))
 
     def joined(self, other: Range) -> Range:
-        """Returns the smallest range that covers both."""
         least = None if None in (self.least, other.least) else min(self.least or 0, other.least or 0)
         most = None if None in (self.most, other.most) else max(self.most or 0, other.most or 0)
         return Range(least, most)
@@ -145,16 +138,14 @@ ANY = Range()
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """Filters of titles; a title has to pass them all. An empty tuple, None, False and `ANY` filter nothing.
+    """Filters of titles; a title has to pass all of them. An empty tuple, None, False and `ANY` filter nothing.
 
-    `genres`: any of these readerships. `author`: name parts in any order and script. `magazines`: any of these, as the
-    catalogue spells them. `tags`: one tag of each group. `audience`: fit for this one. Ranges: `volumes`, `years` (the start
-    year), `price` (one volume in `format`; without a format on paper, else digital) and `series_price` (all volumes), both
-    in the smallest unit of the currency. `in_stock`: can be bought now. `all_volumes`: every volume can, which only stock
-    tells; a catalogue filters as for `in_stock`. `without_…`: no title with these tags, readerships, authors (matched as
-    `author`), magazines or ids. `no_adult`: no title known to be for adults only. `day` is no filter: the date in Japan
-    (YYYY-MM-DD) whose prices apply; with None no campaign runs.
-    """
+    `genres`, `statuses`, `magazines`: one of these. `author`: name parts in any order and script. `tags`: one tag of each
+    group. `audience`: suitable for this audience. `years`: of the start. `price`: of one volume in `format`; without a
+    format on paper, else digital. `series_price`: of all volumes. Both prices are in the currency's smallest unit.
+    `in_stock`: can be bought now. `all_volumes`: every volume can be bought now; a catalogue treats it as `in_stock`, since
+    only stock knows. `without_…`: exclusions; authors match as in `author`. `no_adult`: not known to be for adults only.
+    `day` is no filter: the date in Japan (YYYY-MM-DD) whose prices apply; with None no campaign runs."""
 
     genres: tuple[str, ...] = ()
     author: str | None = None
@@ -184,13 +175,14 @@ class Conditions:
         return tuple(compress(_NAMES, _VALUES(self)))
 
     def and_also(self, other: Conditions) -> Conditions:
-        """Merges both: intersects ranges, takes the younger audience and higher rating, unites exclusions. Alternatives of
-        one value ("not finished", "not on hiatus") are intersected, or united if they share none ("finished", "still
-        running"); of two authors or formats `other`'s is taken."""
+        """Returns the combination of both: intersected ranges, the younger audience, the higher rating, all exclusions and
+        tag groups.
+
+        Alternatives (`genres`, `statuses`, `magazines`) are intersected, or united if they share none. For two authors or
+        formats, that of `other` is taken."""
         return replace(self, **{name: _both(name, getattr(self, name), getattr(other, name)) for name in other.stated})
 
     def but(self, *names: str) -> Conditions:
-        """Returns a copy without the conditions of these names."""
         nothing = Conditions()
         return replace(self, **{name: getattr(nothing, name) for name in names})
 
@@ -222,8 +214,6 @@ Hit = TypeVar("Hit")
 
 
 class Ordering(StrEnum):
-    """A sort order of hits, other than by score."""
-
     POPULARITY = "popularity"
     RATING = "rating"
     NEWEST = "newest"
@@ -233,7 +223,7 @@ class Ordering(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CatalogQuery:
-    """A search. `offset`: how many of the best hits to skip. `ordering`: sorts the hits instead of their score, and
+    """A catalogue search. `offset` is the number of best hits to skip. `ordering` sorts the hits instead of their score, and
     overrides an ordering that the text names."""
 
     text: str
@@ -243,17 +233,15 @@ class CatalogQuery:
     ordering: Ordering | None = None
 
     def page_of(self, hits: Sequence[Hit]) -> Sequence[Hit]:
-        """Returns this query's page of `hits`, which are all hits or the first `offset + limit`."""
+        """Returns this query's page of `hits`, which are all hits or at least the first `offset + limit`."""
         return hits[self.offset : self.offset + self.limit]
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogPage:
-    """A page of hits, best first. `total`: number of all hits. `degraded`: parts of the search that were late or down
-    ("vector").
-
-    `guessed`: the best hit matches only because its name resembles the query. `near`: if nothing matches, the titles with
-    the most similar names."""
+    """A page of hits, best first. `total` is the number of all hits. `degraded` names the parts of the search that failed
+    ("vector"). `guessed` is True if the best hit matches only because its name resembles the query. If nothing matches,
+    `near` has the titles with the most similar names."""
 
     titles: tuple[Title, ...]
     total: int
@@ -264,7 +252,7 @@ class CatalogPage:
 
 @dataclass(frozen=True, slots=True)
 class WeighedTitle:
-    """A title and its weight as evidence of a reader's taste: 1 for a purchase."""
+    """A title and its weight as evidence of a reader's taste; a purchase weighs 1."""
 
     title: Title
     weight: float = 1.0
@@ -272,14 +260,12 @@ class WeighedTitle:
 
 @dataclass(frozen=True, slots=True)
 class ReaderQuery:
-    """A query for recommendations to a reader, under the conditions.
+    """A query for recommendations to a reader that satisfy `conditions`.
 
-    `liked`, `disliked`: titles as evidence of taste; `themes`: tags as further evidence, with their weights. `wanted`:
-    groups of requested tags, of which one tag counts; titles without any are left out, those with more groups rank higher.
-    `mood`: tags that rank a title higher the more it has; titles without any are left out. `unwanted`: tags that rank it
-    lower. `fits`: the hits of a search with their scores (0 to 1); if given, only these are ranked. `known`: ids of titles
-    to leave out.
-    """
+    `liked` and `disliked` are titles as evidence of taste; `themes` are tags with weights as further evidence. `wanted` are
+    groups of requested tags: a title needs a tag of at least one group, and ranks higher for each further group. `mood` are
+    tags of which a title needs at least one, and ranks higher for each further one. `unwanted` tags rank a title lower.
+    `fits` has scores from 0 to 1 by title id; if given, only these titles are ranked. `known` titles are left out."""
 
     limit: int
     conditions: Conditions = Conditions()
@@ -295,7 +281,7 @@ class ReaderQuery:
 
 @dataclass(frozen=True, slots=True)
 class CatalogTerms:
-    """The catalogue's terms: number of titles by tag, by magazine and by readership. `titles`: number of all titles."""
+    """The number of titles by tag, by magazine and by readership, and in all."""
 
     tags: Mapping[str, int]
     magazines: Mapping[str, int]
@@ -313,8 +299,8 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class NameMatches:
-    """The matches of a name: ids of the titles with exactly this name, most popular first, and the number of titles by
-    authors with exactly this name."""
+    """The exact matches of a name: the ids of titles with this name, most popular first, and the number of titles by authors
+    with this name."""
 
     title_ids: tuple[str, ...] = ()
     works_by_author: int = 0

@@ -1,5 +1,3 @@
-"""Offers of a title, and the rules of their prices."""
-
 from __future__ import annotations
 
 import math
@@ -15,8 +13,8 @@ _OF_THE_YEAR = len("MM-DD")
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """From the day `start`, or since long ago, to the end of the day `until`, by the calendar in Japan. Both are dates
-    (YYYY-MM-DD), or for what comes back every year days of the year (MM-DD), perhaps over the New Year."""
+    """A price campaign from the day `start` to the end of the day `until`, in Japan. Days are dates (YYYY-MM-DD) or, for a
+    yearly campaign, days of the year (MM-DD), possibly over the New Year. A campaign without a start has already begun."""
 
     until: CampaignDay
     start: CampaignDay | None = None
@@ -27,7 +25,7 @@ class Campaign:
         return len(self.until) == _OF_THE_YEAR
 
     def end(self, day: str) -> str | None:
-        """Returns the date until which the campaign runs on `day` (both YYYY-MM-DD); None if it does not run then."""
+        """Returns the date on which the campaign that runs on `day` ends (both YYYY-MM-DD); None if it does not run."""
         if campaign_problem(self):
             return None
         if not self.yearly:
@@ -41,7 +39,7 @@ class Campaign:
 
 
 def campaign_problem(campaign: Campaign) -> str | None:
-    """Says why the campaign's days are impossible; None if they are possible."""
+    """Returns why the campaign's days are invalid; None if they are valid."""
     if campaign.yearly and campaign.start is None:
         return "comes back every year, so it needs a start"
     if campaign.start is not None and len(campaign.start) != len(campaign.until):
@@ -64,12 +62,11 @@ on record is a mistake. E-books and used books are exempt."""
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One way to buy a title. `stock` is None where copies do not run out (digital).
+    """A way to buy a title: its price and stock in one format. `stock` is None if copies do not run out (digital).
 
-    `price_jpy` is what is asked for it: one volume, or all of a set. `list_price_jpy` is the price without a discount or,
-    of new books, the publisher's own, which stands; that of a set where the publisher sells one. With a `campaign` the
-    price is asked for as long as that runs, and the list price at any other time.
-    """
+    `price_jpy` is the asked price, of one volume or of a whole set. `list_price_jpy` is the price without a discount or, for
+    new books, the price fixed by the publisher, which then applies. While a `campaign` runs, `price_jpy` is asked; otherwise
+    the list price is."""
 
     format: Text
     price_jpy: Yen
@@ -79,15 +76,15 @@ class Offer:
 
 
 def price_problem(format_: str, price_jpy: int) -> str | None:
-    """Says why a price is impossible; None if it is possible. A digital series often begins with a free volume; 0 yen
-    for paper is a mistake."""
+    """Returns why a price is invalid; None if it is valid. A price of 0 is valid only for digital, where a series often
+    begins with a free volume."""
     if price_jpy > 0 or (price_jpy == 0 and format_ == DIGITAL):
         return None
     return f"must be {'at least' if format_ == DIGITAL else 'more than'} 0 ({format_})"
 
 
 def campaign_offer_problem(offer: Offer) -> str | None:
-    """Says why the offer's campaign is impossible; None if it is possible, or there is none."""
+    """Returns why the offer's campaign is invalid; None if it is valid or absent."""
     if offer.campaign is None:
         return None
     if offer.list_price_jpy is None or offer.list_price_jpy <= offer.price_jpy:
@@ -96,23 +93,21 @@ def campaign_offer_problem(offer: Offer) -> str | None:
 
 
 def standing_price(offer: Offer) -> int:
-    """Returns the price that applies: the publisher's own for new books, if recorded; else the offer's."""
+    """Returns the price that applies: for new books the publisher's, if recorded; else the offer's."""
     fixed = offer.list_price_jpy if offer.format in FIXED else None
     return offer.price_jpy if fixed is None else fixed
 
 
 def new_set_price(offer: Offer, singles_jpy: int) -> int:
-    """Returns the price of a set of new volumes that cost `singles_jpy` one by one: the publisher's, else no less."""
+    """Returns the price of a set of new volumes: the publisher's set price if recorded, else the offer's, but at least
+    `singles_jpy`, the price of the single volumes."""
     return offer.list_price_jpy if offer.list_price_jpy is not None else max(offer.price_jpy, singles_jpy)
 
 
 @dataclass(frozen=True, slots=True)
 class VolumeStock:
-    """The unit that is sold: a volume with its ISBN-13 (None for digital).
-
-    `release_date` is the day it comes out or came out, as far as that is known: until then it can only be pre-ordered.
-    Dates are YYYY-MM-DD.
-    """
+    """The price and stock of one volume in one format. `isbn` is an ISBN-13, None for digital. Until `release_date`, if
+    known, the volume can only be pre-ordered. Dates are YYYY-MM-DD."""
 
     volume: Count
     isbn: Text | None
@@ -125,7 +120,7 @@ class VolumeStock:
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """Stock and prices of one title at `as_of`. `volumes` is empty if the store counts by title only."""
+    """Stock and prices of one title at the time `as_of`. `volumes` is empty if the store counts copies by title only."""
 
     title_id: str
     offers: tuple[Offer, ...]
@@ -144,7 +139,7 @@ class Availability:
 
 @dataclass(frozen=True, slots=True)
 class AvailabilityPage:
-    """Stock rows by title id. `unanswered`: ids that the backend did not answer in time; other ids are not sold here."""
+    """Stock rows by title id. `unanswered` ids were not read in time; other missing ids are not sold."""
 
     rows: Mapping[str, Availability]
     unanswered: tuple[str, ...] = ()
@@ -152,13 +147,12 @@ class AvailabilityPage:
 
 @lru_cache(maxsize=256)
 def _day_of(moment: str) -> str:
-    """Returns the day in Japan of an ISO 8601 time; cached, since all volumes of a row share one time."""
     return day_in_japan(datetime.fromisoformat(moment)).isoformat()
 
 
 def offer_of(format_: str, volumes: Sequence[VolumeStock]) -> Offer:
-    """Returns the offer of a format that is counted by volumes: all copies, at the lowest price above 0. It is 0 only if
-    every volume is free: one free volume does not make the series free."""
+    """Returns the offer of a format from its volumes: all copies, at the lowest price above 0. The price is 0 only if every
+    volume is free."""
     prices = [volume.price_jpy for volume in volumes]
     copies = sum([volume.stock for volume in volumes])
     return Offer(format_, min(filter(None, prices), default=0), min(copies, MOST))
@@ -167,7 +161,7 @@ def offer_of(format_: str, volumes: Sequence[VolumeStock]) -> Offer:
 @dataclass(frozen=True, slots=True)
 class Release:
     """The release of a volume in one format. `popularity_rank` and `adult` are copied from its title, so that a month can be
-    listed without reading the titles. Prices and copies are in the stock."""
+    listed without reading the titles."""
 
     title_id: TitleId
     volume: Count
@@ -183,6 +177,6 @@ class Release:
 
     @property
     def place(self) -> tuple[str, float, str, str, int]:
-        """The sort key within a month's list: by date, then most popular first."""
+        """The sort key within a month: by date, then most popular first."""
         rank = math.inf if self.popularity_rank is None else self.popularity_rank
         return self.date, rank, self.title_id, self.format, self.volume

@@ -1,5 +1,3 @@
-"""An order, its lines and its parcels."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -19,8 +17,8 @@ NOT_BOUGHT = frozenset({"cancelled", "returned"})
 
 @dataclass(frozen=True, slots=True)
 class OrderLine:
-    """A line of an order. `supply` is stock, preorder, backorder or download; `expected_date` (YYYY-MM-DD) is when a waiting
-    line should come in; `tracking_number` names the shipment that carries it."""
+    """A line of an order. `supply` is stock, preorder, backorder or download. `expected_date` (YYYY-MM-DD) is the day on
+    which a waiting line should arrive. `tracking_number` names the shipment that has this line."""
 
     title_id: Text
     title: str
@@ -36,7 +34,7 @@ class OrderLine:
 
 @dataclass(frozen=True, slots=True)
 class TrackingEvent:
-    """A scan by the carrier; `status_ja` is the word as its own tracking page shows it."""
+    """A carrier's scan of a parcel. `status_ja` is the status in the words of the carrier's tracking page."""
 
     status: str
     at: Moment
@@ -46,8 +44,8 @@ class TrackingEvent:
 
 @dataclass(frozen=True, slots=True)
 class Shipment:
-    """A parcel. `carrier` is yamato, sagawa or japan_post; `status` is the carrier's word, which outlives the shop's,
-    `status_ja` the same word on the carrier's tracking page."""
+    """A parcel. `carrier` is yamato, sagawa or japan_post. `status` is the carrier's status, `status_ja` the same in the
+    words of the carrier's tracking page."""
 
     carrier: str
     service: str
@@ -61,11 +59,9 @@ class Shipment:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """An order as its owner may see it: never street, phone, e-mail or payment data.
-
-    `status` is received, payment_pending, paid, in_preparation, shipped, cancelled or returned, and `status_ja` its Japanese
-    label; what became of a parcel is in its shipment.
-    """
+    """An order as its owner may see it, without street, phone, e-mail and payment data. `status` is received,
+    payment_pending, paid, in_preparation, shipped, cancelled or returned; `status_ja` is its Japanese label. The progress of
+    parcels is in `shipments`."""
 
     order_id: OrderId
     status: Text
@@ -90,8 +86,8 @@ MOST_PREVIEW_BYTES = 600 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page of a preview. `data` is a whole image of `media_type`: image/webp, image/png or image/jpeg. `alt` describes it,
-    if the store knows."""
+    """A page of a preview. `data` is a complete image of `media_type`: image/webp, image/png or image/jpeg. `alt` is its
+    alternative text, None if unknown."""
 
     number: int
     media_type: str
@@ -101,7 +97,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The `pages` of a preview, in order; `left_out` are the numbers of pages that exist and cannot be shown."""
+    """The pages of a preview, in order. `left_out` are the numbers of pages that exist but cannot be shown."""
 
     pages: tuple[Page, ...]
     left_out: tuple[int, ...] = ()
@@ -114,36 +110,34 @@ LANGUAGES = ("en", "ja")
 
 @dataclass(slots=True)
 class Policies:
-    """A shop's policies. `texts`: Markdown by topic and language; `shop`: its name. A changed file replaces the texts."""
+    """A shop's policies. `texts` has Markdown by (topic, language); `shop` is the shop's name."""
 
     texts: Mapping[tuple[str, str], str] = field(default_factory=dict)
     shop: str = "MangaAssist"
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics, in the order of the texts."""
         return tuple(dict.fromkeys(topic for topic, _ in self.texts))
 
     def take_texts(self, other: Policies) -> str | None:
-        """Replaces the texts by those of `other`. Returns the change as a sentence; None if nothing has changed."""
+        """Replaces the texts by those of `other`. Returns a sentence about the change; None if nothing has changed."""
         if other.texts == self.texts:
             return None
         self.texts = other.texts
         return f"the shop's policies have changed; their topics are {', '.join(self.topics)}"
 
     def languages(self, topic: str) -> tuple[str, ...]:
-        """Returns the languages that have a text on the topic."""
         return tuple(language for language in LANGUAGES if (topic, language) in self.texts)
 
     def text(self, topic: str, language: str) -> str:
-        """Returns the shop's text on a topic in one of the `LANGUAGES`; "" if there is none."""
+        """Returns the text on a topic in one of `LANGUAGES`; "" if there is none."""
         return self.texts.get((topic, language), "")
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """A backend's state. `detail` is safe to show to anyone; `logged`: the backend logs its own problems, so that nobody
-    else has to."""
+    """A backend's state. `detail` is safe to show to anyone. `logged` is True if the backend logs its own problems, so that
+    callers need not."""
 
     ok: bool
     detail: str = ""
@@ -152,8 +146,8 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """Labels with confidences from 0 to 1, highest first. `by`: the classifier, "local" or "bedrock". `degraded`: inputs
-    that were missing ("vector"); `words_alone`: the text was not compared with any title."""
+    """Labels of a text with confidences from 0 to 1, highest first. `by` is the classifier, "local" or "bedrock". `degraded`
+    names inputs that were missing ("vector"). `words_alone` is True if the text was not compared with any title."""
 
     readerships: Mapping[str, float]
     tags: Mapping[str, float]

@@ -1,7 +1,6 @@
-"""Types of the fields of the data models, with their limits, for pydantic.
+"""Types of the models' fields, with their limits, for pydantic.
 
-A check that is not a plain limit raises ValueError with the words that follow the name of the field: "must be a date".
-"""
+A validator raises ValueError with a predicate, such as "must be a date", which follows the field's name in messages."""
 
 from __future__ import annotations
 
@@ -19,12 +18,12 @@ JAPAN = timezone(timedelta(hours=9), "JST")
 
 
 def day_in_japan(moment: datetime) -> date:
-    """Returns the day in Japan at `moment`, which has a time zone."""
+    """Returns the date in Japan at `moment`, a timezone-aware time."""
     return moment.astimezone(JAPAN).date()
 
 
 def is_month(text: str) -> bool:
-    """True if the text is a month of the calendar, YYYY-MM."""
+    """Returns True if the text is a calendar month, YYYY-MM."""
     try:
         return date.fromisoformat(f"{text}-01").isoformat() == f"{text}-01"
     except ValueError:
@@ -66,7 +65,8 @@ def _safe_id(text: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def _day(text: str) -> str:
-    """Checks a date. Only YYYY-MM-DD fits, since dates are compared as text. Cached: a shop's volumes share a few days."""
+    """Checks a date. Only YYYY-MM-DD fits, since dates are compared as text. Cached, since a shop's volumes share a few
+    days."""
     try:
         fits = date.fromisoformat(text).isoformat() == text
     except ValueError:
@@ -77,7 +77,8 @@ def _day(text: str) -> str:
 
 
 def _campaign_day(text: str) -> str:
-    """Checks a date, or a day of every year (MM-DD). 29 February is refused: in most years a campaign would not end."""
+    """Checks a date, or a day of every year (MM-DD). Refuses 29 February as a day of every year, since most years lack
+    it."""
     try:
         return _day(f"2001-{text}" if len(text) == len("MM-DD") else text)[-len(text) :]
     except ValueError:
@@ -85,7 +86,7 @@ def _campaign_day(text: str) -> str:
 
 
 def _moment(text: str) -> str:
-    """Checks a time: UTC, ending in `Z`, since times sort as text only in one offset and one spelling."""
+    """Checks a time in UTC that ends in `Z`: times sort as text only in one offset and one spelling."""
     try:
         fits = _MOMENT.fullmatch(text) is not None and datetime.fromisoformat(text).tzinfo is not None
     except ValueError:

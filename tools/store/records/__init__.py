@@ -1,2 +1,2 @@
-"""Titles, volumes and orders as JSON, in files and in every backend. Shape and ranges follow
-from `tools.store.models`; no backend has a format of its own."""
+"""JSON formats of titles, volumes and orders, which files and all backends share. Types and limits are those of
+`tools.store.models`."""

@@ -1,7 +1,7 @@
-"""Reads catalogue files, one title record a line, and converts titles to records and back.
+"""Reads catalogue files, with one title record a line, and converts titles to records and back.
 
-The whole file is checked before any record is returned, so that one bad line stops a load before anything is changed.
-"""
+The whole file is checked before any record is returned, so that a load of an invalid file fails before it changes
+anything."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from tools.store.tags import Vocabulary, shipped
 
 # A title record as JSON: the fields of `Title`, with names and synopsis in a nested object each, and its offers.
 #
-# Files hold one a line; backends store it too, and read it leniently (`stored_title`), so that a record loaded by
-# another version does not fail an answer.
+# Files have one record a line. Backends store records too and read them leniently (`stored_title`), so that a record
+# written by another version does not fail a call.
 
 
 MOST_OFFERS = 20
 
 
 def check_title(title: Title, offers: Sequence[Offer]) -> None:
-    """Raises ShapeError if the end year is before the start year, the star counts do not add up to the rating count, or
-    offers are too many, invalid, or two of one format."""
+    """Raises ShapeError if the end year is before the start year, the star counts do not add up to the rating count, or the
+    offers are invalid, too many or duplicate in format."""
     if title.start_year and title.end_year and title.end_year < title.start_year:
         raise ShapeError("$.end_year must not be before start_year")
     if title.rating_counts and title.rating_count is not None and sum(title.rating_counts) != title.rating_count:
@@ -67,7 +67,7 @@ RECORD_FIELDS = (*NESTED, *OWN_FIELDS, "offers")
 
 
 def record_of(title: Title, offers: Sequence[Offer] = ()) -> _Record:
-    """Returns the record of a title, without null and empty values."""
+    """Returns the JSON record of a title, without null and empty values."""
     record: _Record = {
         name: {key: value for key, field in names.items() if (value := getattr(title, field)) is not None}
         for name, names in NESTED.items()
@@ -87,8 +87,8 @@ def _given_facts(noun: Author | Campaign | Offer) -> _Record:
 
 
 def read_record(record: _Record) -> tuple[Title, tuple[Offer, ...]]:
-    """Decodes title and offers of a record from a file. Raises ShapeError with all problems, including fields that no record
-    has."""
+    """Decodes the title and offers of a record from a file. Raises ShapeError with all problems, including unknown
+    fields."""
     problems: list[str] = []
     with collect(problems):
         _refuse_unknown("$", record, RECORD_FIELDS)
@@ -107,7 +107,7 @@ def read_record(record: _Record) -> tuple[Title, tuple[Offer, ...]]:
 
 def stored_title(raw: bytes | str) -> Title:
     """Decodes the title of a backend's record. Ignores unknown fields, which a later version may have written, and replaces
-    lone surrogates, which no answer can carry, by U+FFFD. Raises ShapeError."""
+    lone surrogates by U+FFFD, since no answer can contain them. Raises ShapeError."""
     try:
         record = json.loads(raw)
     except (ValueError, RecursionError) as error:
@@ -119,7 +119,6 @@ def stored_title(raw: bytes | str) -> Title:
 
 
 def _title(record: _Record, unknown: Literal["forbid", "ignore"]) -> Title:
-    """Decodes the title of a record, in which null counts as absent."""
     values = {name: value for name in OWN_FIELDS if (value := record.get(name)) is not None}
     for name, names in NESTED.items():
         held = _inside(record, name)
@@ -175,12 +174,12 @@ Row = TypeVar("Row")
 
 
 class UnreadableFile(ValueError):
-    """A file that cannot be read. The message names it, but not its folder."""
+    """A file cannot be read. The message has its name without the folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineProblem:
-    """One problem in a file. `line` counts from 1; 0 means the file as a whole."""
+    """A problem in a file. `line` counts from 1; 0 means the whole file."""
 
     line: int
     problem: str
@@ -190,7 +189,7 @@ class LineProblem:
 
 
 class RecordFileError(ValueError):
-    """A record file with errors. `problems` are the first hundred, `count` is the number of all; the message has the
+    """A record file has errors. `problems` are the first hundred, `count` is the number of all; the message states the
     first."""
 
     def __init__(self, problems: Sequence[LineProblem], name: str = "") -> None:
@@ -202,17 +201,15 @@ class RecordFileError(ValueError):
 
     @property
     def line(self) -> int:
-        """The line of the first problem."""
         return self.problems[0].line
 
     @property
     def message(self) -> str:
-        """The first problem, without its line."""
         return self.problems[0].problem
 
 
 def read_maybe_gzip(path: Path) -> bytes:
-    """Returns the file's content, unpacked if it is gzip (by its first bytes, not its name). Raises UnreadableFile."""
+    """Returns the file's content, unpacked if its first bytes are those of gzip. Raises UnreadableFile."""
     try:
         raw = path.read_bytes()
         if not raw.startswith(_GZIP):
@@ -227,14 +224,14 @@ def read_maybe_gzip(path: Path) -> bytes:
 
 
 def numbered_lines(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yields the lines that are not blank, with their numbers from 1. Removes a byte order mark."""
+    """Yields the non-blank lines with their numbers, counted from 1. Removes a byte order mark."""
     for number, raw in enumerate(content.removeprefix(_BYTE_ORDER_MARK).split(b"\n"), 1):
         if raw.strip():
             yield number, raw
 
 
 def json_object(raw: bytes) -> dict[str, Any]:
-    """Parses a line as a JSON object. Raises ShapeError, also for one that is too long or has unusable text."""
+    """Parses a line as a JSON object. Raises ShapeError if it is malformed, too long or has text that cannot be stored."""
     if len(raw) > LONGEST_LINE:
         raise ShapeError(f"the record has {len(raw)} bytes, and may have {LONGEST_LINE}")
     try:
@@ -248,7 +245,7 @@ def json_object(raw: bytes) -> dict[str, Any]:
 
 
 def _refuse_broken_text(value: Any, path: str) -> None:
-    """Raises ShapeError for lone surrogates, which an escape can name but UTF-8 cannot hold, and for U+0000."""
+    """Raises ShapeError for U+0000 and for lone surrogates, which JSON can escape but UTF-8 cannot encode."""
     if isinstance(value, str):
         if broken := _BROKEN.search(value):
             what = "U+0000" if broken.group() == "\0" else f"half a character (\\u{ord(broken.group()):04x})"
@@ -266,7 +263,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Makes an object of its name and value pairs. Raises ValueError for a duplicate name: its value is ambiguous."""
+    """Makes an object of its (name, value) pairs. Raises ValueError for a duplicate name, whose value is ambiguous."""
     value = dict(pairs)
     if len(value) != len(pairs):
         names = [name for name, _ in pairs]
@@ -277,7 +274,8 @@ def _unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def read_rows(
     content: bytes, read: Callable[[dict[str, Any]], Row], names: Callable[[Row], Iterable[str]]
 ) -> tuple[list[Row], list[LineProblem]]:
-    """Decodes each line by `read`. Returns the rows and all problems. No two rows may share one of their unique `names`."""
+    """Decodes each line with `read`; returns the rows and all problems. A row whose `names` include a name from an earlier
+    line is a problem."""
     rows: list[Row] = []
     problems: list[LineProblem] = []
     seen: dict[str, int] = {}
@@ -297,15 +295,16 @@ Record = tuple[Title, tuple[Offer, ...]]
 
 
 class CatalogFileError(RecordFileError):
-    """A catalogue file with errors."""
+    pass
 
 
 def load(
     path: Path, vocabulary: Vocabulary | None = None, ids: IdPattern | None = None, currency: Currency = YEN
 ) -> tuple[Record, ...]:
-    """Reads all records of the file, with tags as the vocabulary spells them (default: the shipped one). Raises
-    CatalogFileError with the problems of every line, including amounts in another `currency` and, if the pattern `ids` is
-    given, ids that do not match it."""
+    """Reads all records of a catalogue file, with tags as the vocabulary spells them (default: the shipped one).
+
+    Raises CatalogFileError with the problems of every line, including amounts in another currency and, if `ids` is given,
+    title ids that do not match this pattern."""
     try:
         return parse(read_bytes(path), vocabulary, ids, currency)
     except CatalogFileError as error:
@@ -314,7 +313,7 @@ def load(
 
 
 def read_bytes(path: Path) -> bytes:
-    """Returns the file's content, unpacked. Raises CatalogFileError."""
+    """Returns the file's content, unpacked if it is gzip. Raises CatalogFileError."""
     try:
         return read_maybe_gzip(path)
     except UnreadableFile as error:
@@ -324,7 +323,7 @@ def read_bytes(path: Path) -> bytes:
 def parse(
     content: bytes, vocabulary: Vocabulary | None = None, ids: IdPattern | None = None, currency: Currency = YEN
 ) -> tuple[Record, ...]:
-    """Parses all records of unpacked `content`. Raises CatalogFileError with every problem."""
+    """Parses all records of a file's unpacked `content`. Arguments and errors are those of `load`."""
     vocabulary, spellings = vocabulary or shipped(), dict[str, str]()
 
     def read(record: dict[str, Any]) -> Record:

@@ -1,4 +1,4 @@
-"""Reads the shop's policies: a Markdown file in which a line `# shipping en` begins the text of a topic in a language."""
+"""Reads the shop's policies: a Markdown file in which a line such as `# shipping en` begins a topic's text in a language."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _SLIP = 0.8
 
 
 class PoliciesFileError(ValueError):
-    """A policies file with errors; the message names it and, if there is one, the line."""
+    """A policies file has errors. The message names the file and, if known, the line."""
 
 
 def load(path: Path) -> Policies:
-    """Reads the file; lines before the first text are ignored. Raises `PoliciesFileError`."""
+    """Reads the file; ignores lines before the first text. Raises `PoliciesFileError`."""
     try:
         return parse(read_maybe_gzip(path).decode("utf-8-sig"))
     except UnreadableFile as error:
@@ -37,7 +37,7 @@ def load(path: Path) -> Policies:
 
 
 def parse(content: str) -> Policies:
-    """Parses the file's content. Raises `PoliciesFileError`, also if it has no text."""
+    """Parses the file's content. Raises `PoliciesFileError`, also if there is no text."""
     texts: dict[tuple[str, str], list[str]] = {}
     current: list[str] = []
     for number, line in enumerate(content.splitlines(), 1):

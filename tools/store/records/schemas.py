@@ -1,4 +1,4 @@
-"""JSON Schemas of the lines of record files, derived from the models, and warnings about odd values in valid files."""
+"""JSON Schemas of the lines of record files, and warnings about suspicious values in valid files."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _Schema = dict[str, Any]
 
 
 def schema_of(file: str, currency: Currency = YEN) -> _Schema:
-    """Returns the JSON Schema of a line of `file`, one of `FILES`, for a shop with this currency. It refuses unknown fields,
-    as the loader does."""
+    """Returns the JSON Schema of a line of `file` (one of `FILES`), for a shop with this currency. Unknown fields are
+    forbidden, as in the loader."""
     made = {"catalog": _catalog, "volumes": _volumes, "orders": _orders}[file]()
     made["properties"]["currency"] = {"anyOf": [{"const": currency.code}, {"type": "null"}]}
     return {"$schema": _DIALECT, "title": f"A line of the {file} file", **currency.adapt(_forbid_others(made))}
@@ -57,19 +57,17 @@ def _orders() -> _Schema:
 
 
 def _with_text_field(schema: _Schema, name: str) -> _Schema:
-    """Returns a copy with one more required text field, which the model lacks."""
     properties = {name: {"type": "string", "minLength": 1}, **schema["properties"]}
     return {**schema, "properties": properties, "required": [name, *schema["required"]]}
 
 
 def _or_null(rule: _Schema) -> _Schema:
-    """Returns a copy that allows null, which counts as absent in a catalogue."""
     plain = {name: value for name, value in rule.items() if name != "default"}
     return plain if {"type": "null"} in plain.get("anyOf", []) else {"anyOf": [plain, {"type": "null"}]}
 
 
 def _forbid_others(schema: Any) -> Any:
-    """Forbids unnamed properties in every object, and removes each `title` keyword that only repeats a field's name."""
+    """Forbids unknown properties in every object, and removes `title` keywords, which only repeat field names."""
     if isinstance(schema, list):
         return [_forbid_others(each) for each in schema]
     if not isinstance(schema, Mapping):

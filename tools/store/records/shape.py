@@ -1,8 +1,7 @@
 """Decodes JSON to the store's data models by pydantic: the models' types and limits alone define the shape.
 
-Decoding is strict, since a wrong value would be given to customers: true and "3" are no numbers. A field that the model
-lacks is refused in a file that a person wrote, and ignored in a backend's record, which a later version may have written.
-"""
+Decoding is strict: true and "3" are not numbers. Unknown fields are refused in files, which people write, and ignored in
+backends' records, which a later version may have written."""
 
 from __future__ import annotations
 
@@ -30,8 +29,8 @@ _LONGEST_SHOWN = 60
 
 
 class ShapeError(ValueError):
-    """JSON that does not fit the model. Each of `problems` has a path (`$.lines[0].quantity`) and what belongs there; the
-    message is the first."""
+    """JSON does not fit the model. Each of `problems` has a path (`$.lines[0].quantity`) and a reason; the message is the
+    first problem."""
 
     def __init__(self, *problems: str) -> None:
         super().__init__(problems[0])
@@ -49,7 +48,7 @@ def collect(problems: list[str]) -> Iterator[None]:
 
 @contextmanager
 def with_offending_values(record: Mapping[str, Any]) -> Iterator[None]:
-    """Adds the value in `record`, if it is a number or short text, to each problem of a ShapeError."""
+    """Adds to each problem of a ShapeError the offending value in `record`, if it is a number or short text."""
     try:
         yield
     except ShapeError as error:
@@ -69,8 +68,10 @@ def _with_value(problem: str, record: Any) -> str:
 
 
 def decode(kind: type[T], value: object, path: str = "$", *, unknown: Literal["forbid", "ignore"] = "forbid") -> T:
-    """Decodes `value`, a parsed JSON value, as `kind`: a dataclass, or tuples of them. Lists become tuples. Raises
-    ShapeError for missing fields, wrong types and values beyond a limit, and for unknown fields unless they are ignored."""
+    """Decodes a parsed JSON value as `kind`, a dataclass or a tuple of dataclasses. Lists become tuples.
+
+    Raises ShapeError for missing fields, wrong types and values beyond a limit; for unknown fields unless `unknown` is
+    "ignore"."""
     try:
         written = to_json(value, inf_nan_mode="constants")
     except (ValueError, RecursionError) as error:  # a lone surrogate, or too deeply nested
@@ -90,12 +91,10 @@ def decode_json(
 
 @lru_cache(maxsize=32)
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    """Returns the pydantic adapter of a type, cached: making one takes milliseconds."""
     return TypeAdapter(kind)
 
 
 def _problems(error: ValidationError, kind: Any, path: str) -> list[str]:
-    """Returns all problems, unknown fields first. An object's unknown fields are one problem, its missing ones another."""
     details = error.errors(include_url=False, include_input=False)
     of_objects: dict[tuple[str, tuple[int | str, ...]], list[str]] = {}
     for each in details:
@@ -114,7 +113,7 @@ def _problems(error: ValidationError, kind: Any, path: str) -> list[str]:
 
 
 def unknown_fields(path: str, unknown: Sequence[str], known: Iterable[str]) -> str:
-    """Words the problem of fields that are not among `known`, with the known name nearest to the first of them."""
+    """Returns the problem text for unknown fields, with the known name most similar to the first of them."""
     near = get_close_matches(unknown[0], list(known), n=1)
     return f"{path} has unknown fields: {', '.join(unknown)}" + (f"; did you mean {near[0]}?" if near else "")
 
@@ -153,8 +152,8 @@ _MEND = "or state the shop's currency by MANGA_CURRENCY"
 
 @contextmanager
 def in_currency(currency: Currency, record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yields the record with its amounts in smallest units under their internal names; problems raised in the block get the
-    file's names, and the values. Raises ShapeError with all amounts of another currency or with too many decimals."""
+    """Yields the record with amounts in smallest units under their internal names. Problems raised in the block get the
+    file's names and the offending values. Raises ShapeError for amounts in another currency or with too many decimals."""
     problems: list[str] = []
     with with_offending_values(record):
         if record.get("currency") not in (None, currency.code):
@@ -189,7 +188,7 @@ def _read(currency: Currency, value: Any, path: str, problems: list[str]) -> Any
 
 
 def _smallest(currency: Currency, value: Any, path: str, problems: list[str]) -> Any:
-    """Converts an amount to the smallest unit; a value that is not a number is left to the record's decoder."""
+    """Converts an amount to smallest units. Leaves any value but a number unchanged, for the decoder to report."""
     if currency.decimals == 0 or type(value) not in (int, float):
         return value
     units = Decimal(repr(value)).scaleb(currency.decimals)

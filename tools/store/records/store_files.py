@@ -1,8 +1,7 @@
-"""Reads the files of a store: volumes and orders, one JSON object a line, plain or gzipped.
+"""Reads the files of a store, volumes and orders, with one JSON object a line, plain or gzipped.
 
-A volume's line has `title_id` and the fields of `tools.store.models.VolumeStock`, an order's `owner` and the fields of
-`tools.store.models.Order`. Both files are read completely before anything is loaded.
-"""
+A volume's line has `title_id` and the fields of `tools.store.models.VolumeStock`; an order's line has `owner` and the fields
+of `tools.store.models.Order`. A file is read completely before any row is returned."""
 
 from __future__ import annotations
 
@@ -31,8 +30,8 @@ from tools.store.records.shape import ShapeError, collect, decode, in_currency
 def read_order(
     record: dict[str, Any], *, unknown: Literal["forbid", "ignore"] = "forbid", currency: Currency = YEN
 ) -> Order:
-    """Decodes an order; `unknown` is "ignore" for a backend's. Raises ShapeError, also if the amounts do not add up; the
-    problem then states their sum in `currency`."""
+    """Decodes an order; `unknown` is "ignore" for a backend's record. Raises ShapeError, also if the amounts do not add up;
+    the message states their sum in `currency`."""
     order = decode(Order, record, unknown=unknown)
     subtotal = sum(line.quantity * line.unit_price_jpy for line in order.lines)
     if order.subtotal_jpy != subtotal:
@@ -48,7 +47,7 @@ def check_order(order: Order) -> None:
 
 
 def read_volume(record: dict[str, Any]) -> VolumeStock:
-    """Decodes a volume's stock from a file. Raises ShapeError, also for an impossible price or ISBN."""
+    """Decodes a volume from a file. Raises ShapeError, also for an impossible price or ISBN."""
     volume = decode(VolumeStock, record)
     if problem := price_problem(volume.format, volume.price_jpy):
         raise ShapeError(f"$.price_jpy {problem}")
@@ -63,15 +62,13 @@ def check_volume(volume: VolumeStock) -> None:
 
 
 def is_isbn13(text: str) -> bool:
-    """True for 13 digits from 978 or 979 whose sum, weighted 1, 3, 1, 3, …, is a multiple of 10 (ISO 2108)."""
+    """Returns True for an ISBN-13 with a valid check digit (ISO 2108)."""
     if not re.fullmatch(r"97[89][0-9]{10}", text):
         return False
     return sum(int(digit) * (3 if i % 2 else 1) for i, digit in enumerate(text)) % 10 == 0
 
 
 class StoreFileError(RecordFileError):
-    """A store file that cannot be used."""
-
     def __init__(self, path: Path, problems: Sequence[LineProblem]) -> None:
         super().__init__(problems, str(path))
         self.path = path
@@ -80,14 +77,14 @@ class StoreFileError(RecordFileError):
 def read_volumes(
     path: Path, titles: Container[str] | None = None, currency: Currency = YEN
 ) -> list[tuple[str, VolumeStock]]:
-    """Returns pairs of title id and volume, in the file's order. Raises StoreFileError, also for a duplicate ISBN, a
-    duplicate volume of one title and format, and a title that is not among `titles`, if given."""
+    """Returns (title id, volume) pairs in the file's order. Raises StoreFileError, also for a duplicate ISBN, a duplicate
+    volume of a title and format, and a title that is not in `titles`, if given."""
     return _rows(path, partial(_volume, titles, currency), _names_of_volume)
 
 
 def read_orders(path: Path, numbers: IdPattern | None = None, currency: Currency = YEN) -> list[tuple[str, Order]]:
-    """Returns pairs of owner and order, in the file's order. Raises StoreFileError, also for a duplicate order id, and for
-    one that does not match the pattern `numbers`, if given."""
+    """Returns (owner, order) pairs in the file's order. Raises StoreFileError, also for a duplicate order id, and for an id
+    that does not match the pattern `numbers`, if given."""
     return _rows(path, partial(_order, numbers, currency), lambda row: [f"order {row[1].order_id}"])
 
 
@@ -114,7 +111,6 @@ def _order(numbers: IdPattern | None, currency: Currency, record: dict[str, Any]
 
 
 def _names_of_volume(row: tuple[str, VolumeStock]) -> Iterator[str]:
-    """Yields the unique names of a volume: title, format and number, and its ISBN."""
     title_id, volume = row
     yield f"volume {volume.volume} ({volume.format}) of {title_id}"
     if volume.isbn is not None:

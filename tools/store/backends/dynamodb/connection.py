@@ -1,9 +1,7 @@
-"""One client for all tables, with a bounded pool of connections and no retries of its own; and reads of a table: an item,
-the pages of a query, and up to a hundred items a request by their keys.
+"""A DynamoDB client with a bounded connection pool and no retries, and reads of a table: items, queries and batches.
 
-The driver's timeouts are fixed per client, so they are only the last resort: each call is bounded by its deadline from
-outside, and cancelling a call closes its connection.
-"""
+The driver's timeouts are fixed per client and only a last resort: callers bound each call by its deadline, and a cancelled
+call closes its connection."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ _traceparent: ContextVar[str | None] = ContextVar("traceparent", default=None)
 
 
 class _PlainParser(AioJSONParser):  # type: ignore[misc]
-    """Parses a body as plain JSON: walking a large item by the service's model takes longer than all other work."""
+    """Parses response bodies as plain JSON, which is much faster for large items than botocore's model-driven parser."""
 
     def _do_parse(self, response: Any, shape: Any) -> Any:
         return from_json(response["body"])
@@ -47,34 +45,32 @@ class _PlainParsers(AioResponseParserFactory):  # type: ignore[misc]
 
 
 def _add_traceparent(request: Any, **_: Any) -> None:
-    """Adds the traceparent header after signing, since proxies on the way write their own."""
+    """Adds the traceparent header to a request that is already signed. The signature must not cover the header, since
+    proxies may replace it."""
     if (traceparent := _traceparent.get()) is not None:
         request.headers["traceparent"] = traceparent
 
 
 class Connection:
-    """Sends all requests to DynamoDB."""
-
     def __init__(self, address: DynamoAddress, *, in_bulk: bool = False) -> None:
-        """Prepares the client. `in_bulk` raises its read timeout from 1 to 20 seconds, for the batches of the seed."""
+        """`in_bulk` raises the read timeout from 1 to 20 seconds, for bulk writes."""
         self.address = address
-        # Parameters are not validated: all are made here, in the format of the wire.
+        # All parameters are made here, so the driver need not validate them.
         config = client_config(0.5, 20.0 if in_bulk else 1.0, POOL, parameter_validation=False)
         self._aws = AwsClient("dynamodb", address.region, address.endpoint, config, _PlainParsers(), _add_traceparent)
 
     async def start(self) -> None:
-        """Starts to open the client, and waits for it for a second at most."""
         await self._aws.start()
 
     async def aclose(self) -> None:
         await self._aws.aclose()
 
     async def call(self, operation: str, deadline: Deadline | None = None, /, **parameters: Any) -> Json:
-        """Sends a request and returns the answer as plain JSON. The caller bounds the time; `deadline` only gives the
-        traceparent header. Raises the driver's errors, and ShapeError for anything but a JSON object."""
+        """Sends a request and returns the response as plain JSON. The caller bounds the time; `deadline` only supplies the
+        traceparent header. Raises the driver's errors, and ShapeError for a malformed response."""
         client = await self._aws.ready()
         reads = operation == "get_item"
-        if reads:  # else the answer for an absent item would be {}, like any empty answer
+        if reads:  # else the response for an absent item would be {}, like a malformed one
             parameters["ReturnConsumedCapacity"] = "TOTAL"
         trace = _traceparent.set(deadline.traceparent if deadline else None)
         try:
@@ -82,7 +78,7 @@ class Connection:
         except (BotoCoreError, ClientError, ResponseParserError, OSError):
             raise
         except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-            # The driver parses errors unchecked, so a malformed error ends here as well.
+            # The driver also raises these for a malformed error response.
             raise ShapeError("$ is not JSON that makes sense") from error
         finally:
             _traceparent.reset(trace)
@@ -94,14 +90,14 @@ class Connection:
 
 
 class TableAdapter:
-    """Reads of one table. `_get` and `_pages` raise the driver's errors and ShapeError."""
+    """Reads one table. `_get` and `_pages` raise the driver's errors and ShapeError."""
 
     def __init__(self, connection: Connection, table: Table) -> None:
         self._connection, self._table = connection, table
         self._name = table.full_name(connection.address.prefix)
 
     async def health(self, deadline: Deadline) -> Health:
-        """Checks that the table can be read. Never raises: `detail` states the problem, in words that are safe to show."""
+        """Checks that the table can be read. Never raises: `detail` states the problem, without internal details."""
         try:
             async with answering(self._table.name, deadline):
                 await self._connection.call("get_item", TableName=self._name, Key=probe_key(self._table))
@@ -110,7 +106,7 @@ class TableAdapter:
         return Health(ok=True, detail="DynamoDB")
 
     async def _get(self, key: Item, names: Sequence[str], deadline: Deadline) -> Item | None:
-        """Returns the named attributes of an item, by a consistent read; None if it is absent."""
+        """Returns the named attributes of an item, by a consistent read; None if the item does not exist."""
         answer = await self._connection.call(
             "get_item", deadline, TableName=self._name, Key=key, ConsistentRead=True, **projection(names)
         )
@@ -129,8 +125,8 @@ class TableAdapter:
         containing: tuple[str, str] | None = None,
         **parameters: Any,
     ) -> AsyncIterator[list[Item]]:
-        """Yields the named attributes of at most `most` items, by pages of at most 1 MB. `where` has conditions on keys,
-        such as {"owner =": "o"}; `containing`: an attribute that is a list, and the text that it has to contain."""
+        """Yields the named attributes of at most `most` items, in pages of up to 1 MB. `where` has conditions on keys, such
+        as {"owner =": "o"}. `containing` is a list attribute and a text that the list has to contain."""
         asked = projection(names)
         keys, values = asked["ExpressionAttributeNames"], {}
         conditions = []
@@ -161,8 +157,8 @@ class TableAdapter:
 
 
 def probe_key(table: Table) -> Item:
-    """Returns a key that no item has. Reading it checks credentials, permission and table, and needs no permission but that
-    of serving."""
+    """Returns a key that no item has. Looking it up checks credentials, permissions and the table, and needs only the
+    permissions of normal reads."""
     return {name: {"S": "-"} for name in (table.partition_key, table.sort_key) if name}
 
 
@@ -172,8 +168,8 @@ BATCH = 100
 
 @dataclass(slots=True)
 class BatchRead:
-    """The result of reading `asked` keys: `items` by key, the `unanswered` keys that DynamoDB did not get to, and the
-    `failure`, if any. Other keys have no item."""
+    """The result of a batch read of `asked` keys (a number). `unanswered` keys were not read, for the reason `failure`. Keys
+    in neither `items` nor `unanswered` have no item."""
 
     asked: int
     items: dict[str, Item] = field(default_factory=dict)
@@ -181,21 +177,19 @@ class BatchRead:
     failure: BackendFailure | None = None
 
     def explain(self, dependency: str) -> BackendFailure:
-        """Returns the failure that explains the missing answer."""
         return self.failure or DependencyFailure(f"The {dependency} cannot be read.", dependency=dependency)
 
 
 @dataclass(slots=True)
 class _Batch:
-    """The state of one batch: the items that came, and the keys that DynamoDB did not get to."""
-
     items: list[Any] = field(default_factory=list)
     pending: tuple[str, ...] = ()
     failure: BackendFailure | None = None
 
 
 class BatchReader:
-    """Reads `fields` of items by key. Reads are eventually consistent: at half the cost, and served by any replica."""
+    """Reads the given fields of items by key. Reads are eventually consistent, which costs half and lets any replica serve
+    them."""
 
     def __init__(self, connection: Connection, table: Table, fields: Sequence[str]) -> None:
         self._connection, self._key = connection, table.partition_key
@@ -205,10 +199,11 @@ class BatchReader:
         self._retry = RetryPolicy(base=0.01, longest=0.1)
 
     async def read(self, keys: Sequence[str], deadline: Deadline) -> BatchRead:
-        """Reads each key once. Raises ShapeError for an item that was not asked for."""
+        """Reads each distinct key once, in concurrent batches; skips keys that DynamoDB would refuse. Raises ShapeError if
+        DynamoDB returns an item with another key."""
         wanted = [key for key in dict.fromkeys(keys) if fits_as_key(key)]
         parts = [tuple(wanted[i : i + BATCH]) for i in range(0, len(wanted), BATCH)]
-        sooner = deadline.earlier_by(0.01)  # answers before a caller above stops waiting
+        sooner = deadline.earlier_by(0.01)  # returns partial results before the caller's own timeout
         if len(parts) == 1:
             return self._collect_found([await self._batch(parts[0], sooner)], wanted)
         return self._collect_found(await asyncio.gather(*(self._batch(part, sooner) for part in parts)), wanted)
@@ -226,7 +221,8 @@ class BatchReader:
         return found
 
     async def _batch(self, keys: tuple[str, ...], deadline: Deadline) -> _Batch:
-        """Requests the keys, and unprocessed ones again, until all are answered or the deadline has passed."""
+        """Requests the keys, and unprocessed keys again, until all are answered or the deadline passes. Stores a failure in
+        the result instead of raising it."""
         batch = _Batch(pending=keys)
         attempt = 0
         try:
@@ -243,7 +239,6 @@ class BatchReader:
         return batch
 
     async def _ask(self, batch: _Batch, deadline: Deadline) -> None:
-        """Sends one BatchGetItem. Over 16 MB, or beyond its throughput, DynamoDB answers a part and names the rest."""
         keys = [{self._key: {"S": key}} for key in batch.pending]
         request = {self._table: {"Keys": keys, **self._asked}}
         answer = await self._connection.call("batch_get_item", deadline, RequestItems=request)

@@ -1,5 +1,4 @@
-"""Creates the tables, compares them with their definition, and diagnoses one: first by a read as serving does it, then by
-its description where that is allowed."""
+"""Creates DynamoDB tables, compares existing tables with their definition, and diagnoses a table for the operator."""
 
 from __future__ import annotations
 
@@ -29,7 +28,8 @@ _NO_BACKUPS = ("UnknownOperationException", "ContinuousBackupsUnavailableExcepti
 
 @dataclass(frozen=True, slots=True)
 class TableState:
-    """A table compared with its definition. `problem`: the difference in words; None if they agree."""
+    """The result of comparing a table with its definition. `problem` describes the first difference, None without any;
+    `items` is DynamoDB's approximate item count."""
 
     name: str
     problem: str | None = None
@@ -38,7 +38,8 @@ class TableState:
 
 
 def client(address: DynamoAddress) -> Any:
-    """Returns a blocking client with short timeouts. Does not connect yet, so an unreachable endpoint raises nothing."""
+    """Returns a blocking boto3 client with short timeouts. It connects at the first request, so an unreachable endpoint
+    raises nothing here."""
     config = Config(connect_timeout=2, read_timeout=10, retries={"mode": "standard", "total_max_attempts": 3})
     local = {"aws_access_key_id": "local", "aws_secret_access_key": "local"}
     session = boto3.Session()
@@ -47,8 +48,8 @@ def client(address: DynamoAddress) -> Any:
 
 
 def create_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> list[str]:
-    """Creates the missing tables and returns their names; may be repeated. Raises `BackendFailure`, and ValueError if a
-    table of that name differs from its definition."""
+    """Creates the missing tables and returns their names. Raises `BackendFailure`, and ValueError if an existing table
+    differs from its definition."""
     driver = client(address)
     made = [table.full_name(address.prefix) for table in tables if _create(driver, address, table)]
     for state in describe_tables(address, tables):
@@ -58,7 +59,7 @@ def create_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> l
 
 
 def describe_tables(address: DynamoAddress, tables: Sequence[Table] = TABLES) -> list[TableState]:
-    """Compares the tables with their definition. Raises `BackendFailure` if DynamoDB cannot be asked."""
+    """Compares the tables with their definition. Raises `BackendFailure` if a request fails."""
     driver = client(address)
     return [_describe(driver, address, table) for table in tables]
 
@@ -107,7 +108,7 @@ def _describe(driver: Any, address: DynamoAddress, table: Table) -> TableState:
 
 
 def difference(found: dict[str, Any], table: Table, prefix: str) -> str | None:
-    """Says how a described table differs from its definition; None if it does not."""
+    """Describes the first difference between a DescribeTable result and the definition; None without any."""
     wanted = table.creation(prefix)
     if _keys(found["KeySchema"]) != _keys(wanted["KeySchema"]):
         return "has other keys than it should"
@@ -134,7 +135,7 @@ SEED = "run: python -m infra.seed"
 
 
 async def diagnose(connection: Connection, table: Table, deadline: Deadline) -> Diagnosis:
-    """Diagnoses one table. Never raises."""
+    """Diagnoses one table by a read and, if permitted, by its description and TTL. Never raises."""
     address = connection.address
     called = table.full_name(address.prefix)
     try:
@@ -159,14 +160,15 @@ async def diagnose(connection: Connection, table: Table, deadline: Deadline) -> 
 
 
 def problem_of(error: BaseException, called: str, permission: str = "dynamodb:GetItem") -> Problem:
-    """Returns the problem behind a driver's error or a failure. `permission` is the IAM action that was needed."""
+    """Describes an error as a problem that an operator can fix. `permission` is the IAM action that the request needed."""
     if code_of(error) == "ResourceNotFoundException":
         return Problem(f"the table {called} is not there", SEED)
     return aws_problem(error, SETTING, f"{permission} on {called}")
 
 
 async def _probe(connection: Connection, table: Table, called: str) -> None:
-    """Looks up a key that no item has, again after timeouts: the client's own are short, and the caller bounds the time."""
+    """Looks up a key that no item has, to check access. Repeats after the client's short timeouts, without end: the caller
+    bounds the time."""
     while True:
         try:
             await connection.call("get_item", TableName=called, Key=probe_key(table))
@@ -176,14 +178,15 @@ async def _probe(connection: Connection, table: Table, called: str) -> None:
 
 
 async def _description(connection: Connection, called: str) -> dict[str, Any]:
-    """Returns the table's description; empty if describing is not allowed, since serving does not need it."""
+    """Returns the table's description; empty if the request fails, since serving does not need the permission for it."""
     with suppress(ClientError, BotoCoreError):
         return dict((await connection.call("describe_table", TableName=called)).get("Table") or {})
     return {}
 
 
 async def _has_ttl(connection: Connection, table: Table, called: str) -> bool:
-    """True if the table expires its items or need not, and if asking is not allowed."""
+    """Returns False only if the table should expire items and its TTL is off or uses another attribute. Returns True if the
+    request fails."""
     if table.ttl is None:
         return True
     with suppress(ClientError, BotoCoreError):

@@ -1,19 +1,17 @@
-"""Items of the tables, in DynamoDB's typed JSON: written by the seed and by tests, read by the adapters. Numbers are
-integers, except amounts of a currency with decimals; there is no binary.
+"""Items of the tables in DynamoDB's typed JSON: `infra.seed` and tests write them, the adapters read them.
 
-    titles   title_id, record (`tools.store.records.catalog_file`, as JSON text, without offers); beside the titles, under
-             the title_id `#popular`, title_ids [..] of the most popular, the most popular first
+    titles   title_id, record (`tools.store.records.catalog_file`, as JSON text, without offers);
+             the item `#popular` has title_ids [..] of the most popular titles, most popular first
     stock    title_id, offers {format: {price_jpy, stock?, list_price_jpy?, campaign? {until, start?, name?}}},
              volumes {format: {number: {price_jpy, stock, isbn?, restock_date?, release_date?}}}
     releases title_id, edition (format#number), month and the fields of `tools.store.models.Release`
     orders   owner, order_id, title_ids [..] and the fields of `tools.store.models.Order`
-    profile  owner, moment, kind, subject, at, expires_at (seconds since 1970); beside the events, under one moment
-             of its own, revision, stated [{text, at}], expires_at
+    profile  owner, moment, kind, subject, at, expires_at (seconds since 1970);
+             the item with the moment `#preferences` has revision, stated [{text, at}], expires_at
 
-Types and limits of the fields follow from `tools.store.models`. Writers may add attributes of their own: reads request
-theirs by name, and ignore unknown ones inside maps. Every function that reads an item raises ShapeError, also for an item of
-another owner or key than the one asked for.
-"""
+Numbers are integers, except amounts of a currency with decimals. Types and limits of the fields are those of
+`tools.store.models`. Items may have further attributes: reads request the known ones by name and ignore unknown ones inside
+maps. Functions that read an item raise ShapeError if it is malformed or has another owner or key than requested."""
 
 from __future__ import annotations
 
@@ -44,7 +42,7 @@ Item = dict[str, Attribute]
 
 
 def attribute(value: object) -> Attribute:
-    """Converts a plain value to an attribute. Raises TypeError for a value that no item can hold."""
+    """Converts a Python value to a DynamoDB attribute. Raises TypeError for an unsupported type."""
     if value is None:
         return {"NULL": True}
     if isinstance(value, bool):
@@ -65,7 +63,8 @@ def make_item(values: Mapping[str, object]) -> Item:
 
 
 def in_currency(currency: Currency, item: Item) -> Item:
-    """Converts an item to the names and amounts of a currency, as its table has them."""
+    """Converts an item's internal amounts (`price_jpy`, in smallest units) to those of the table (`price_usd`, in whole
+    units with decimals)."""
     if currency.code == "JPY":
         return item
     return {currency.field(name): _outward(currency, name, each) for name, each in item.items()}
@@ -80,7 +79,7 @@ def _outward(currency: Currency, name: str, held: Attribute) -> Attribute:
 
 
 def from_currency(currency: Currency, item: Item) -> Item:
-    """Converts an item of a table to the names and amounts inside the server."""
+    """Converts an item of the table to internal names and amounts; the inverse of `in_currency`."""
     if currency.code == "JPY":
         return item
     own = f"_{currency.code.lower()}"
@@ -91,7 +90,6 @@ def from_currency(currency: Currency, item: Item) -> Item:
 
 
 def _inward(currency: Currency, held: Any, *, amount: bool) -> Any:
-    """Converts an attribute to internal names and amounts; one of a wrong kind is left for its reader to report."""
     kind, value = next(iter(held.items())) if isinstance(held, dict) and len(held) == 1 else ("", None)
     if kind == "N" and amount and isinstance(value, str):
         with suppress(ArithmeticError, ValueError):
@@ -104,7 +102,8 @@ def _inward(currency: Currency, held: Any, *, amount: bool) -> Any:
 
 
 def to_plain(value: object, path: str) -> Any:
-    """Returns the plain value of an attribute. Raises ShapeError, with the path, for a malformed or unknown one."""
+    """Converts an attribute to a Python value. Raises ShapeError, which names `path`, for a malformed or unsupported
+    attribute."""
     if isinstance(value, dict) and len(value) == 1:
         ((kind, held),) = value.items()
         if kind == "S" and isinstance(held, str):
@@ -124,11 +123,11 @@ def to_plain(value: object, path: str) -> Any:
 
 
 def read_fields(held: Mapping[str, Any], names: Collection[str], path: str = "$") -> dict[str, Any]:
-    """Returns the named members of a map or an item, as plain values. Raises ShapeError."""
+    """Converts the named attributes of an item or map to Python values; skips absent ones. Raises ShapeError."""
     values: dict[str, Any] = {}
     for name, each in held.items():
         if name in names:
-            # A fast path for numbers and texts: a large item has hundreds of them.
+            # A fast path for numbers and texts, of which a large item has hundreds.
             alone = type(each) is dict and len(each) == 1
             if alone and type(number := each.get("N")) is str and number.isdecimal():
                 values[name] = int(number)
@@ -140,7 +139,7 @@ def read_fields(held: Mapping[str, Any], names: Collection[str], path: str = "$"
 
 
 def text(item: Any, name: str) -> str:
-    """Returns the attribute `name` of an item. Raises ShapeError if it is not a non-empty text."""
+    """Returns a text attribute of an item. Raises ShapeError unless it is a non-empty string."""
     try:
         held = item[name]["S"]
     except (KeyError, TypeError):
@@ -151,7 +150,7 @@ def text(item: Any, name: str) -> str:
 
 
 def map_members(held: object, path: str) -> dict[str, Any]:
-    """Returns the members of an attribute, as attributes. Raises ShapeError if it is not a map."""
+    """Returns the members of a map attribute, not yet converted. Raises ShapeError for another kind of attribute."""
     inside = held.get("M") if isinstance(held, dict) else None
     if not isinstance(inside, dict):
         raise ShapeError(f"{path} must be a map")
@@ -159,8 +158,8 @@ def map_members(held: object, path: str) -> dict[str, Any]:
 
 
 def fits_as_key(value: str, longest: int = 2048) -> bool:
-    """True if DynamoDB accepts the text as a key of at most `longest` bytes: 2048 for a partition key, 1024 for a sort
-    key."""
+    """Returns True if DynamoDB accepts the text as a key of at most `longest` bytes: 2048 for a partition key, 1024 for a
+    sort key."""
     try:
         return 0 < len(value.encode()) <= longest
     except UnicodeEncodeError:  # a lone surrogate
@@ -168,12 +167,13 @@ def fits_as_key(value: str, longest: int = 2048) -> bool:
 
 
 def owner_key(owner: str) -> str:
-    """Returns the SHA-256 of the owner. Any text has one, no two share it; it begins with `session.keys.user_hash`."""
+    """Returns the SHA-256 of the owner's id in hex digits; it begins with `session.keys.user_hash` of the owner."""
     return hashlib.sha256(owner.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def projection(names: Sequence[str]) -> dict[str, Any]:
-    """Returns the parameters that request only these attributes, aliased: `status` and others are reserved words."""
+    """Returns the request parameters that select these attributes. Names are aliased, since some, such as `status`, are
+    reserved words."""
     aliases = {f"#{i}": name for i, name in enumerate(names)}
     return {"ProjectionExpression": ", ".join(aliases), "ExpressionAttributeNames": aliases}
 
@@ -187,7 +187,7 @@ EVENT_FIELDS = ("owner", *(field.name for field in fields(Event)))
 
 
 def event_item(owner: str, event: Event) -> Item:
-    """Makes the item of an event, with the event's own key: an event that is written twice is one item."""
+    """Makes an event's item. Its key follows from the event, so that an event written twice is stored once."""
     expires = datetime.fromisoformat(event.at) + timedelta(days=KEPT_DAYS)
     subject = hashlib.sha256(event.subject.encode()).hexdigest()[:16]
     return make_item(
@@ -215,7 +215,7 @@ LINE_FIELDS = ("owner", "status", "title_ids", "lines")
 
 
 def order_item(owner: str, order: Order) -> Item:
-    """Makes the item of an order. Raises ValueError for an order that `order_of` would refuse."""
+    """Makes an order's item. Raises ShapeError for an order that `order_of` would refuse."""
     check_order(order)
     title_ids = list(dict.fromkeys(line.title_id for line in order.lines))
     return make_item({"owner": owner_key(owner), "title_ids": title_ids, **asdict(order)})
@@ -229,7 +229,7 @@ def order_of(item: Mapping[str, Any], owner: str, order_id: str) -> Order:
 
 
 def lines_bought(item: Mapping[str, Any], owner: str, title_id: str) -> list[OrderLine]:
-    """Returns the lines of an order by which the owner bought a title."""
+    """Returns an order's lines of one title; empty if the order was cancelled or returned."""
     _check_owner(item, owner)
     if text(item, "status") in NOT_BOUGHT:
         return []
@@ -238,7 +238,6 @@ def lines_bought(item: Mapping[str, Any], owner: str, title_id: str) -> list[Ord
 
 
 def purchase_of(item: Mapping[str, Any], owner: str) -> tuple[str, str, list[str]]:
-    """Returns status, time and title ids of an order."""
     _check_owner(item, owner)
     return text(item, "status"), text(item, "ordered_at"), title_ids_of(item)
 
@@ -259,7 +258,7 @@ def preferences_key(owner: str) -> Item:
 
 
 def preferences_item(owner: str, kept: StoredPreferences) -> Item:
-    """Makes the item of a customer's preferences, which expires with the last of them."""
+    """Makes the item of a customer's preferences, which expires when the last preference does."""
     last = max(each.last_day for each in kept.preferences)
     expires = datetime.combine(last + timedelta(days=1), time(), UTC)
     stated = [{"text": each.text, "at": each.at} for each in kept.preferences]
@@ -281,7 +280,7 @@ RELEASE_FIELDS = tuple(field.name for field in fields(Release))
 
 
 def release_item(release: Release) -> Item:
-    """Makes the item of a release. Its key is the volume's, so that a new date replaces the item."""
+    """Makes a release's item. Its key has no date, so that a changed date replaces the item."""
     return make_item({"edition": f"{release.format}#{release.volume}", "month": release.month, **asdict(release)})
 
 
@@ -295,8 +294,8 @@ _VOLUME_FIELDS = frozenset(field.name for field in fields(VolumeStock)) - {"form
 
 
 def stock_item(title_id: str, offers: Iterable[Offer], volumes: Iterable[VolumeStock]) -> Item:
-    """Makes the item of a title's prices and copies. Of two offers in one format the cheaper is kept. Raises ValueError for
-    a volume that is there twice, or whose record would be refused."""
+    """Makes the item of a title's prices and copies. Keeps the cheapest offer of each format, and none of a format with
+    volumes. Raises ValueError for a duplicate or invalid volume."""
     counted: dict[str, dict[str, Any]] = {}
     for volume in volumes:
         check_volume(volume)
@@ -312,7 +311,7 @@ def stock_item(title_id: str, offers: Iterable[Offer], volumes: Iterable[VolumeS
 
 
 def decode_stock(item: Mapping[str, Any], as_of: str) -> Availability:
-    """Decodes a stock item, with sorted formats and volumes; no offers if the title is not sold."""
+    """Decodes a stock item; volumes are sorted by format and number. A title without offers is not sold."""
     title_id = text(item, "title_id")
     volumes: list[VolumeStock] = []
     offers: list[Offer] = []
@@ -357,7 +356,6 @@ def _check_price(name: str, least: int, path: str) -> None:
 
 
 def _stated_fields(value: Offer | VolumeStock, names: frozenset[str]) -> dict[str, Any]:
-    """Returns these fields, a campaign's included, without those that are None."""
     held = asdict(value, dict_factory=lambda pairs: {name: each for name, each in pairs if each is not None})
     return {name: each for name, each in held.items() if name in names}
 
@@ -366,7 +364,7 @@ TITLE_FIELDS = ("title_id", "record")
 
 
 def title_item(title: Title) -> Item:
-    """Makes the item of a title. The record is text: it is only read as a whole, and its ratings are not integers."""
+    """Makes a title's item. The record is JSON text, since it is only read as a whole and has fractional ratings."""
     record = json.dumps(record_of(title), ensure_ascii=False, separators=(",", ":"))
     return {"title_id": attribute(title.title_id), "record": attribute(record)}
 

@@ -1,8 +1,7 @@
-"""Long-term profiles and stated preferences in one table whose items expire (TTL), and bulk writes to any table.
+"""Customer profiles and stated preferences in one DynamoDB table whose items expire (TTL), and bulk writes to any table.
 
-DynamoDB removes expired items within days, not at once, so reads leave them out by time. Profiles are read eventually
-consistent: what a customer viewed a moment ago is in the conversation anyway.
-"""
+DynamoDB deletes expired items within days, so reads of events filter them by time. Profile reads are eventually consistent,
+since the latest views are in the conversation anyway."""
 
 from __future__ import annotations
 
@@ -45,17 +44,16 @@ Progress = Callable[[int], None]
 
 
 async def write_all(connection: Connection, table: Table, items: Iterable[Item], *, progress: Progress | None = None) -> int:
-    """Puts all items and returns how many there were.
+    """Puts all items and returns their number. An item replaces the stored item with the same key; of items with equal keys
+    the last is stored.
 
-    An item replaces the one with its key, so writing the same again changes nothing; of items with one key the last stays.
-    `progress` is called with the number of items written so far. Raises `BackendFailure`, with the table's name as
-    `dependency`.
-    """
+    `progress` is called with the number of items written so far. Raises `BackendFailure` with the table's name as
+    `dependency`."""
     called = table.full_name(connection.address.prefix)
     rest = iter(items)
     done = 0
     while wave := list(islice(rest, BATCH * AT_ONCE)):
-        unique = list({table.key_of(item): item for item in wave}.values())  # one key twice in a batch is refused
+        unique = list({table.key_of(item): item for item in wave}.values())  # DynamoDB refuses a batch with duplicate keys
         puts = [{"PutRequest": {"Item": item}} for item in unique]
         try:
             await send(connection, called, puts)
@@ -70,11 +68,8 @@ async def write_all(connection: Connection, table: Table, items: Iterable[Item],
 async def send(
     connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], *, retry_rejected: bool = True
 ) -> None:
-    """Sends all puts and deletes in concurrent batches, in no order. Raises the driver's errors.
-
-    Unprocessed items of a batch are sent again, and so is a batch that is refused as a whole for a temporary reason, unless
-    `retry_rejected` is off.
-    """
+    """Sends all puts and deletes in concurrent batches, in no particular order. Retries unprocessed items and, if
+    `retry_rejected`, batches that fail for a temporary reason. Raises the driver's errors and TimeoutError."""
     batches = [requests[i : i + BATCH] for i in range(0, len(requests), BATCH)]
     places = asyncio.Semaphore(AT_ONCE)
 
@@ -91,7 +86,8 @@ async def send(
 
 
 async def _batch(connection: Connection, called: str, requests: Sequence[Mapping[str, Any]], retry_rejected: bool) -> None:
-    """Sends one batch, and its unprocessed items again after growing pauses, until none are left."""
+    """Sends one batch and retries its unprocessed items with backoff until none are left. Raises TimeoutError after 60
+    seconds."""
     retry = RetryPolicy(base=0.05, longest=5.0)
     refused = 0
     async with asyncio.timeout(RETRY_SECONDS):
@@ -112,7 +108,6 @@ async def _batch(connection: Connection, called: str, requests: Sequence[Mapping
 
 
 def _is_temporary(error: Exception) -> bool:
-    """True if a retry may succeed: the table was busy, late, away or broken for a moment. A put may be repeated."""
     if isinstance(error, ClientError):
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
         return status >= 500 or isinstance(failure_of(error, "table"), Throttled)
@@ -135,14 +130,12 @@ class DynamoProfiles(TableAdapter):
         self._clock = clock
 
     async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
-        """Adds events, each to the profile of its user; an event that is added twice is one item."""
         unique = {PROFILE.key_of(item): item for item in (event_item(user, event) for user, event in entries)}
         puts = [{"PutRequest": {"Item": item}} for item in unique.values()]
         async with answering("profile", deadline):
             await send(self._connection, self._name, puts, retry_rejected=False)
 
     async def recall(self, user: str, deadline: Deadline) -> Profile:
-        """Returns the latest events that have not expired."""
         oldest = format_moment(self._clock() - timedelta(days=KEPT_DAYS))
         where = {"owner =": owner_key(user), "moment >=": oldest}
         async with answering("profile", deadline):
@@ -150,7 +143,7 @@ class DynamoProfiles(TableAdapter):
             return Profile(latest([event_of(item, user) async for page in pages for item in page]))
 
     async def forget(self, user: str, deadline: Deadline) -> None:
-        """Deletes all items of the user, expired ones and stated preferences included."""
+        """Deletes all of the user's items, including expired events and stated preferences."""
         owner = owner_key(user)
         async with answering("profile", deadline):
             async for page in self._pages(("owner", "moment"), {"owner =": owner}, 10**9, deadline, ConsistentRead=True):
@@ -165,14 +158,14 @@ class DynamoPreferences(TableAdapter):
         super().__init__(connection, PROFILE)
 
     async def stated(self, user: str, deadline: Deadline) -> StoredPreferences:
-        """Returns the preferences by a consistent read: customers expect one of a moment ago to be known."""
+        """Returns the user's preferences by a consistent read, so that one stated a moment ago is included."""
         async with answering("profile", deadline):
             item = await self._get(preferences_key(user), PREFERENCES_FIELDS, deadline)
             return StoredPreferences() if item is None else preferences_of(item, user)
 
     async def keep(self, user: str, kept: StoredPreferences, in_place_of: str | None, deadline: Deadline) -> bool:
-        """Replaces the preferences of the revision `in_place_of`, or deletes the item if there are none (optimistic
-        locking). Returns False if another revision is stored."""
+        """Stores `kept` if the stored revision is still `in_place_of` (None: nothing is stored), or deletes the item if
+        `kept` is empty. Returns False if another revision is stored (optimistic locking)."""
         unchanged: dict[str, Any] = {"ConditionExpression": "attribute_not_exists(revision)"}
         if in_place_of is not None:
             seen = {":seen": {"S": in_place_of}}

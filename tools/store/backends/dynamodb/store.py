@@ -1,10 +1,8 @@
-"""Titles, stock, releases and orders in DynamoDB, and `DynamoStore`, which opens one connection and the ports over it.
+"""Titles, stock, releases and orders in DynamoDB, and `DynamoStore`, which opens all ports over one connection.
 
-Most reads are eventually consistent: tools cache stock for 5 s anyway, a shop sells against its own counter, and such a read
-costs half and is served by any replica. The owner of orders is the partition key of every read. Orders are read
-consistently, so that one placed a second ago is not reported missing, and a few items cost next to nothing. `purchased` is
-eventually consistent: a recommendation can wait.
-"""
+Most reads are eventually consistent, which costs half and lets any replica serve them; tools cache stock for 5 s anyway.
+Orders are read consistently, so that an order placed a second ago is not reported missing; only `purchased`, which feeds
+recommendations, is eventually consistent. Every read of orders has the owner as the partition key."""
 
 from __future__ import annotations
 
@@ -61,7 +59,7 @@ class DynamoOrders(TableAdapter):
         self._currency, self._fields = currency, tuple(map(currency.field, ORDER_FIELDS))
 
     async def order(self, owner: str, order_id: str, deadline: Deadline) -> Order | None:
-        """Reads one item by (owner, order id), so that another owner's order is absent."""
+        """Returns the owner's order. Another owner's order is never found, since the owner is part of the key."""
         async with answering("orders", deadline):
             if not fits_as_key(order_id, 1024):
                 return None
@@ -70,8 +68,8 @@ class DynamoOrders(TableAdapter):
             return None if item is None else self._order(item, owner, order_id)
 
     async def latest(self, owner: str, limit: int, deadline: Deadline) -> tuple[Order, ...]:
-        """Returns the owner's orders, latest first. The same query reads attributes that the index lacks from the table,
-        consistently, so that the latest order is not left out."""
+        """Returns the owner's orders, latest first, by a consistent query of a local index, so that the newest order is
+        included."""
         async with answering("orders", deadline):
             pages = self._latest(owner, self._fields, limit, deadline, Limit=limit, ConsistentRead=True)
             orders = [self._order(item, owner, text(item, "order_id")) async for items in pages for item in items]
@@ -79,7 +77,7 @@ class DynamoOrders(TableAdapter):
         return tuple(sorted(orders, key=lambda order: (order.ordered_at, order.order_id), reverse=True))
 
     async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
-        """Returns title ids, latest purchase first; equal times by id."""
+        """Returns the ids of purchased titles, latest purchase first; purchases at equal times are sorted by id."""
         last: dict[str, str] = {}
         async with answering("orders", deadline):
             pages = self._latest(owner, PURCHASE_FIELDS, PURCHASES_READ, deadline, Limit=PURCHASES_READ)
@@ -89,8 +87,8 @@ class DynamoOrders(TableAdapter):
         return tuple(sorted(sorted(last), key=lambda title_id: last[title_id], reverse=True))
 
     async def bought(self, owner: str, title_id: str, deadline: Deadline) -> tuple[OrderLine, ...]:
-        """Returns the order lines of a title by a consistent read: the next volume to buy must not be the one that was just
-        ordered."""
+        """Returns the owner's order lines of a title by a consistent read, so that a volume ordered a moment ago is
+        included."""
         if not fits_as_key(title_id):
             return ()
         async with answering("orders", deadline):
@@ -114,14 +112,15 @@ logger = logging.getLogger(__name__)
 
 
 class DynamoTitles(TableAdapter):
-    """A `TitlesPort` over DynamoDB: one item for each title."""
+    """A `TitlesPort` over DynamoDB, with one item for each title."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection, TITLES)
         self._reader = BatchReader(connection, TITLES, TITLE_FIELDS)
 
     async def get(self, title_ids: Sequence[str], deadline: Deadline) -> dict[str, Title]:
-        """Returns the titles that came in time and can be read. Raises a failure only if all are late or unreadable."""
+        """Returns the titles that could be read in time, by id. Raises a `BackendFailure` only if every requested title was
+        late or unreadable."""
         async with answering("titles", deadline):
             found = await self._reader.read(title_ids, deadline)
             titles: dict[str, Title] = {}
@@ -135,7 +134,7 @@ class DynamoTitles(TableAdapter):
             return titles
 
     async def popular(self, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        """Reads the list of popular titles that the seed writes beside the titles."""
+        """Returns the titles on the list of popular titles that `infra.seed` writes into the table."""
         async with answering("titles", deadline):
             item = await self._get(POPULAR_KEY, ("title_ids",), deadline)
             title_ids = [] if item is None else title_ids_of(item)[:limit]
@@ -148,7 +147,7 @@ _SLICE_S = 0.0005
 
 
 class DynamoStock(TableAdapter):
-    """A `StockPort` over DynamoDB: one item for each title, with all its volumes."""
+    """A `StockPort` over DynamoDB, with one item for each title and all its volumes."""
 
     def __init__(self, connection: Connection, clock: Callable[[], datetime], currency: Currency = YEN) -> None:
         super().__init__(connection, STOCK)
@@ -156,8 +155,8 @@ class DynamoStock(TableAdapter):
         self._clock, self._currency = clock, currency
 
     async def availability(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage:
-        """Returns the stock of titles that are sold here. Titles that DynamoDB did not get to in time, or whose item cannot
-        be read, are `unanswered`. Raises a failure only if no title at all could be answered."""
+        """Returns the stock of the titles that are sold. Titles that were late or whose item is malformed are `unanswered`.
+        Raises a `BackendFailure` only if all titles are."""
         as_of = self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         async with answering("stock", deadline):
             found = await self._reader.read(title_ids, deadline)
@@ -186,7 +185,7 @@ _PAGE = 250
 
 
 class DynamoReleases(TableAdapter):
-    """A `ReleasesPort` over DynamoDB: one item for each volume with a release date."""
+    """A `ReleasesPort` over DynamoDB, with one item for each volume that has a release date."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection, RELEASES)
@@ -200,7 +199,7 @@ class DynamoReleases(TableAdapter):
 
 
 class DynamoStore:
-    """The ports of `tools.store.ports`, each over its table. `connection` is for bulk writes."""
+    """All DynamoDB ports over one connection. `connection` is public for bulk writes."""
 
     def __init__(self, connection: Connection, clock: Now = utc_now, currency: Currency = YEN) -> None:
         self.connection = connection
@@ -216,8 +215,8 @@ class DynamoStore:
     async def open(
         cls, address: DynamoAddress, *, clock: Now = utc_now, in_bulk: bool = False, currency: Currency = YEN
     ) -> AsyncIterator[DynamoStore]:
-        """Opens the store until the block ends. A DynamoDB that cannot be reached fails the calls, not the start. `in_bulk`
-        is for the seed."""
+        """Opens the store for the block. If DynamoDB is unreachable, the calls fail and not the start. `in_bulk` raises the
+        read timeout, for bulk writes."""
         connection = Connection(address, in_bulk=in_bulk)
         try:
             await connection.start()

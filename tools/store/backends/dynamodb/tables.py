@@ -1,6 +1,6 @@
-"""The one definition of every table: deployment, seeding, doctor, adapters and tests read it from here.
+"""Definitions of the DynamoDB tables, for deployment, seeding, diagnosis, adapters and tests.
 
-| table    | one item is          | key                                     | read by |
+| table    | an item is           | key                                     | read by |
 | -------- | -------------------- | --------------------------------------- | ------- |
 | titles   | a title's record     | title_id                                | BatchGetItem of up to 100 titles |
 |          | ids of the most popular titles | `#popular`                    | GetItem |
@@ -8,11 +8,10 @@
 | releases | a volume with a release date | title_id, edition (format and number) | Query of a month's index |
 | orders   | an order             | owner (hashed), order_id                | GetItem with both; Query: latest, purchases |
 | profile  | an event of a customer | owner (hashed), moment (time and event) | Query, newest first |
-|          | their stated preferences | owner (hashed), `#preferences` | GetItem with both |
+|          | a customer's stated preferences | owner (hashed), `#preferences` | GetItem with both |
 
-The owner is the partition key of all personal items, so every read names the owner: another person's order cannot be read by
-its id, not even by a bug. Billing is on demand, since traffic varies over the day.
-"""
+The owner is the partition key of all personal items, so that no read can return another person's order by its id alone.
+Billing is on demand, since traffic varies over the day."""
 
 from __future__ import annotations
 
@@ -29,8 +28,8 @@ _KNOWN = ("endpoint", "table_prefix")
 
 @dataclass(frozen=True, slots=True)
 class DynamoAddress:
-    """A parsed `dynamodb://REGION[?endpoint=URL][&table_prefix=PREFIX]`. Credentials come from the AWS environment, never
-    from here."""
+    """A parsed `dynamodb://REGION[?endpoint=URL][&table_prefix=PREFIX]`. Credentials are read from the AWS environment, not
+    from the URL."""
 
     region: str
     endpoint: str | None = None
@@ -38,7 +37,7 @@ class DynamoAddress:
 
     @classmethod
     def parse(cls, url: str) -> DynamoAddress:
-        """Parses the URL. Raises ValueError, naming the part that is wrong."""
+        """Parses the URL. Raises ValueError if any part of it is invalid."""
         parts = urlsplit(url)
         if parts.scheme != "dynamodb":
             raise ValueError(f"scheme {parts.scheme!r} is not dynamodb")
@@ -54,7 +53,7 @@ class DynamoAddress:
 
     @property
     def is_emulated(self) -> bool:
-        """True for a plain http endpoint, as of DynamoDB Local; AWS is reached over TLS only."""
+        """True for an http:// endpoint, such as DynamoDB Local's; AWS is reached over TLS only."""
         return self.endpoint is not None and self.endpoint.startswith("http://")
 
     def __str__(self) -> str:
@@ -66,8 +65,8 @@ BILLING_MODE = "PAY_PER_REQUEST"
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """A secondary index. `include`: the attributes that it has besides the keys. Without a `partition_key` it is a local
-    index, over the items of one partition of the table and consistent with them."""
+    """A secondary index. `include` are its attributes besides the keys. If `partition_key` is None, it is a local index: it
+    shares the table's partition key and supports consistent reads."""
 
     name: str
     sort_key: str
@@ -75,7 +74,7 @@ class Index:
     partition_key: str | None = None
 
     def creation(self, of_the_table: str) -> dict[str, Any]:
-        """Returns this index's entry in the parameters of CreateTable."""
+        """Returns the index's entry in the parameters of CreateTable. `of_the_table` is the table's partition key."""
         return {
             "IndexName": self.name,
             "KeySchema": _schema(self.partition_key or of_the_table, self.sort_key),
@@ -85,8 +84,8 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table; every key is a string. `personal`: the table and its copies are encrypted with a key of the account's own;
-    `recovery`: point-in-time recovery; `ttl`: the attribute with an item's expiry time, in seconds since 1970."""
+    """A table, whose keys are strings. `ttl` is the attribute with an item's expiry time in seconds since 1970, `recovery`
+    turns on point-in-time recovery, and `personal` tables are encrypted with a separate key."""
 
     name: str
     partition_key: str
@@ -97,11 +96,10 @@ class Table:
     personal: bool = False
 
     def full_name(self, prefix: str) -> str:
-        """Returns the table's name in the account."""
         return f"{prefix}{self.name}"
 
     def key_of(self, item: dict[str, Any]) -> tuple[str, ...]:
-        """Returns the item's key. Raises KeyError for an item that lacks it, or whose key is not a string."""
+        """Returns the values of the item's key attributes. Raises KeyError if one is missing or not a string."""
         names = (self.partition_key, *((self.sort_key,) if self.sort_key else ()))
         return tuple(item[name]["S"] for name in names)
 
@@ -126,8 +124,7 @@ def _schema(partition_key: str, sort_key: str | None) -> list[dict[str, str]]:
     return schema + ([{"AttributeName": sort_key, "KeyType": "RANGE"}] if sort_key else [])
 
 
-# A copy of the catalogue's records, so that details of a title are answered while either of the two is up. The seed
-# rewrites it.
+# A copy of the catalogue's records, which answers for titles while the catalogue is down. The seed rewrites it.
 TITLES = Table("titles", "title_id", recovery=False)
 
 # Rewritten by the seed, and by the warehouse all day, so that there is nothing to recover.

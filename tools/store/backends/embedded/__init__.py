@@ -1,1 +1,0 @@
-"""Backends inside this process: nothing to install, and no network."""

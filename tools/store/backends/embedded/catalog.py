@@ -1,5 +1,5 @@
-"""The catalogue inside this process: a file of records, searched by words, names and meaning. Its vectors are loaded from
-disk, or computed in the background."""
+"""The embedded catalogue: a file of title records, searched by words, names and meaning. Vectors are loaded from disk or
+computed in the background."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ from tools.store.tags import Vocabulary, shipped
 
 @dataclass(frozen=True, slots=True)
 class VectorPlan:
-    """Texts to embed: `texts[:titles]` are the headlines in order; text titles + i is a passage of title `owners[i]`."""
+    """The texts to embed for a catalogue. `texts[:titles]` are the titles' headlines in order; `texts[titles + i]` is a
+    passage of title number `owners[i]`."""
 
     texts: Sequence[str]
     owners: NDArray[np.int32]
@@ -69,34 +70,37 @@ def plan_vectors(titles: Sequence[Title]) -> VectorPlan:
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """The vectors of a catalogue. `matrix` has shape (texts, dimensions), rows of unit length, in the order of the plan."""
+    """The vectors of a catalogue. `matrix` has shape (texts, dimensions) with rows of unit length, in the order of
+    `VectorPlan.texts`; `owners` and `titles` are those of the plan."""
 
     matrix: Floats
     owners: NDArray[np.int32]
     titles: int
 
     def cosines(self, query: Floats) -> tuple[Floats, Floats]:
-        """Returns the query's cosines with (best passage, headline) of each title, shape (titles,); 0 without passages."""
+        """Returns two arrays of shape (titles,): the query's cosine with each title's best passage, at least 0, and with its
+        headline."""
         rows = self.matrix @ query
         meaning = np.zeros(self.titles, np.float32)
         np.maximum.at(meaning, self.owners, rows[self.titles :])
         return meaning, rows[: self.titles]
 
     def sum_vectors(self, number: int) -> Floats:
-        """Returns one direction for a title: the sum of its vectors, scaled to length 1."""
+        """Returns the sum of a title's vectors, scaled to length 1."""
         total = self.matrix[number] + self.matrix[self.titles :][self.owners == number].sum(axis=0)
         return np.asarray(total / max(1e-6, float(np.linalg.norm(total))), np.float32)
 
 
 Progress = Callable[[int, int, str], None]
-# Small batches: 1,600 characters take about 25 ms, which is the longest a query waits behind one.
+# Small batches: 1,600 characters take about 25 ms, which is the longest that a query waits for a batch.
 _BATCH_CHARACTERS, _BATCH_TEXTS = 1_600, 16
 _KIND = "vectors"
 _LOOK_AGAIN_SECONDS = 0.5
 
 
 class VectorSearch:
-    """Search by meaning. `vectors` is None until the matrix is loaded or computed; `ready`: queries can be embedded too."""
+    """Computes the vectors of a catalogue and of queries. `vectors` is None until the matrix is loaded or computed; `ready`
+    also requires that the query encoder is loaded."""
 
     def __init__(self, embedder: Embedder, store: ComputedStore, key: str) -> None:
         self._embedder, self._store = embedder, store
@@ -114,14 +118,14 @@ class VectorSearch:
         return self._warm and self.vectors is not None
 
     async def start(self, plan: VectorPlan, workers: Executor, progress: Progress | None, head_start: float = 0.0) -> None:
-        """Loads the vectors from disk, and leaves the rest to a background task, which begins after `head_start` seconds:
-        loading the encoder holds the interpreter lock for about one, in which a client may want an answer. If the task
-        fails, search by meaning does not become ready."""
+        """Loads cached vectors, then starts a background task that loads the encoder and computes missing vectors.
+
+        The task waits `head_start` seconds first, since loading the encoder holds the GIL for about a second. If the task
+        fails, `ready` stays False."""
         self.vectors = await asyncio.get_running_loop().run_in_executor(workers, self.load_kept, plan)
         self._task = start_task(self._prepare(plan, progress, head_start), "catalog vectors")
 
     async def _prepare(self, plan: VectorPlan, progress: Progress | None, head_start: float) -> None:
-        """Warms up the encoder of queries, and computes the matrix if it is missing."""
         with suppress(Failure):
             await asyncio.sleep(head_start)
             await embed_with_retries(self._embedder, ["warm up"])
@@ -130,7 +134,6 @@ class VectorSearch:
                 self.vectors = await self._compute_vectors(plan, progress)
 
     async def wait(self) -> None:
-        """Waits for the background task."""
         if self._task is not None:
             await asyncio.wait({self._task})
 
@@ -141,17 +144,18 @@ class VectorSearch:
         await self._queries.aclose()
 
     def load_kept(self, plan: VectorPlan) -> Vectors | None:
-        """Returns the complete vectors of this catalogue and embedder from disk; None without any. Blocking."""
+        """Returns the cached vectors of this catalogue and embedder; None without a complete file. Blocking."""
         matrix = self._store.map(_KIND, self._key)
         if matrix is None or matrix.shape != (len(plan.texts), self._embedder.dimensions):
             return None
-        # Checked in pieces: the process would keep the memory of a whole mask, 11 MB for a large catalogue.
+        # Checked in pieces: a whole mask, 11 MB for a large catalogue, would stay allocated to the process.
         if not all(np.isfinite(matrix[first : first + 512]).all() for first in range(0, len(matrix), 512)):
             return None
         return Vectors(matrix, plan.owners, plan.titles)
 
     async def _compute_vectors(self, plan: VectorPlan, progress: Progress | None) -> Vectors | None:
-        """Computes the vectors. While another process does, waits for a moment; None if they are not on disk then."""
+        """Computes and caches the vectors. If another process is computing them, waits half a second and returns the cached
+        vectors, or None if there are none yet."""
         claim = await asyncio.to_thread(self._store.claim, _KIND)
         if claim is None:
             await asyncio.sleep(_LOOK_AGAIN_SECONDS)
@@ -166,12 +170,12 @@ class VectorSearch:
             claim.release()
 
     async def embed_query(self, text: str, deadline: Deadline) -> Floats | None:
-        """Returns the query's vector; None if it is not there in time."""
+        """Returns the query's vector; None if search by meaning is not ready or the vector is late."""
         return await self._queries.embed_text(text, deadline) if self.ready else None
 
     @contextmanager
     def searching(self) -> Iterator[None]:
-        """Pauses the computation of the matrix during a search, since live calls go first."""
+        """Pauses the computation of the matrix for the block, to give searches priority."""
         self._searches += 1
         self._idle.clear()
         try:
@@ -182,7 +186,7 @@ class VectorSearch:
                 self._idle.set()
 
     async def _build(self, plan: VectorPlan, progress: Progress | None) -> Floats:
-        # One allocation, which the system gets back as a whole: the process would keep that of thousands of small ones.
+        # One allocation, which is returned to the system as a whole; thousands of small ones would stay with the process.
         matrix = np.empty((len(plan.texts), self._embedder.dimensions), np.float32)
         done = 0
         for batch in batches(plan.texts, _BATCH_TEXTS, _BATCH_CHARACTERS):
@@ -195,7 +199,7 @@ class VectorSearch:
 
 
 class Engine:
-    """Searches the catalogue. Read only after construction; safe to share between threads."""
+    """Searches and recommends titles of a catalogue. Immutable after construction, so threads may share it."""
 
     def __init__(
         self, columns: TitleColumns, index: LexicalIndex, parser: QueryParser, weights: Weights | None = None
@@ -217,8 +221,8 @@ class Engine:
         *,
         wants_meaning: bool = False,
     ) -> CatalogPage:
-        """Searches under the query's conditions. Without its `vector` there is no search by meaning, and the page is
-        degraded if meaning was wanted and the text asks for something."""
+        """Returns the page of titles that match the query and its conditions. `vector` is the query's embedding; without it
+        only words are searched, and with `wants_meaning` the page of a non-empty query is marked degraded."""
         query = self._parser.parse(asked.text, asked.conditions.author, asked.conditions.tags)
         allowed = self._mask_allowed(asked.conditions)
         query = replace(query, ordering=asked.ordering or query.ordering)
@@ -236,27 +240,22 @@ class Engine:
         return self._page(rank(query, candidates, self._weights, allowed), asked, degraded)
 
     def popular(self, conditions: Conditions, limit: int) -> tuple[Title, ...]:
-        """Returns the best known titles under the conditions."""
         return self._list_popular(self._mask_allowed(conditions), CatalogQuery("", conditions, limit), None).titles
 
     def for_reader(self, query: ReaderQuery) -> tuple[Title, ...]:
-        """Returns titles to a reader's taste, best first."""
         found = self._taste.worth(query, profile_of(query, self._rarity))
         fit = np.where(self._mask_allowed(query.conditions), found, np.float32(0.0))
         return self._take_titles(order(fit, query.limit).tolist())
 
     def nearest(self, vector: Floats, vectors: Vectors, limit: int) -> tuple[Neighbour, ...]:
-        """Returns the titles nearest to the vector in meaning, nearest first."""
         near = score_meaning(*vectors.cosines(vector), self._weights)
         rows = order(near, limit).tolist()
         return tuple(Neighbour(title, float(near[row])) for row, title in zip(rows, self._take_titles(rows), strict=True))
 
     def match_names(self, names: Sequence[str]) -> dict[str, NameMatches]:
-        """Returns the titles and authors of exactly these names."""
         return self._exact.find(names)
 
     def _list_popular(self, allowed: Mask, asked: CatalogQuery, ordering: Ordering | None) -> CatalogPage:
-        """Lists the allowed titles by an ordering, by default popularity."""
         numbers = self._in_order(allowed, ordering or Ordering.POPULARITY, asked)
         return CatalogPage(self._take_titles(asked.page_of(numbers)), len(numbers))
 
@@ -277,7 +276,6 @@ class Engine:
         return numbers
 
     def _mask_allowed(self, conditions: Conditions) -> Mask:
-        """Returns a mask of shape (titles,): the titles that satisfy every condition."""
         allowed = self._columns.meeting(conditions)
         if conditions.author is not None:
             allowed &= self._people.written_by(conditions.author)
@@ -294,7 +292,8 @@ class Engine:
         return like_title(self._columns, shares, title.genre, title.title_id, meaning, self._weights, allowed)
 
     def _pointed_from(self, query: ParsedQuery) -> int | None:
-        """Returns the number of the title that the query starts from, which conditions may exclude; None without one."""
+        """Returns the number of the title to which the query refers (as in "like X"); None without such a reference. The
+        conditions may exclude that title."""
         if (name := query.reference_title) is None:
             return None
         aliases = self._parser.parse(name).aliases
@@ -306,8 +305,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A loaded catalogue. `key` identifies its content and the format of everything computed from it. `plan`: the texts to
-    embed, if they were planned already."""
+    """A loaded catalogue. `key` identifies its content and the format of the data derived from it. `plan` is None if the
+    texts to embed are not planned yet."""
 
     columns: TitleColumns
     engine: Engine
@@ -315,7 +314,7 @@ class Loaded:
     plan: VectorPlan | None = None
 
     def make_plan(self) -> VectorPlan:
-        """Returns the texts to embed; plans them, which blocks, if they are not."""
+        """Returns `plan`, or a new plan if it is None. Blocking."""
         return self.plan or plan_vectors(self.columns.titles)
 
 
@@ -326,8 +325,8 @@ def load_catalog(
     vocabulary: Vocabulary | None = None,
     currency: Currency = YEN,
 ) -> Loaded:
-    """Loads a catalogue; parses the whole file first. Raises CatalogFileError. Blocking: seconds for tens of thousands of
-    titles."""
+    """Parses a catalogue file, and loads its search index from `store` or builds it. Raises CatalogFileError. Blocking:
+    takes seconds for tens of thousands of titles."""
     single_threaded_blas()
     content = read_bytes(path)
     vocabulary = vocabulary or shipped()
@@ -361,7 +360,7 @@ def _tell(progress: Progress | None, done: int, what: str) -> None:
 
 
 class EmbeddedCatalog:
-    """A `CatalogPort` over a file. Get one from `open`, which ends its worker threads and its background task."""
+    """A `CatalogPort` over a file. Create it with `open`, which ends its worker threads and background task."""
 
     def __init__(self, loaded: Loaded, vectors: VectorSearch | None, workers: ThreadPoolExecutor) -> None:
         self._columns, self._engine = loaded.columns, loaded.engine
@@ -381,12 +380,11 @@ class EmbeddedCatalog:
         vocabulary: Vocabulary | None = None,
         currency: Currency = YEN,
     ) -> AsyncIterator[EmbeddedCatalog]:
-        """Opens the catalogue, ready when its lexical index is; vectors follow in the background, at once if `cache_dir` has
-        them. `progress` gets (done, total, what): steps of loading, on its thread, then texts of the vectors, on the event
-        loop. `loaded` is the file, loaded before; `vocabulary` has the shop's tags; `currency` is the file's.
+        """Opens the catalogue, ready once its lexical index is built; vectors follow in the background, unless `cache_dir`
+        has them. Without an embedder search is lexical and not marked degraded. Raises CatalogFileError.
 
-        Raises CatalogFileError if the file cannot be used. Without an embedder the search is lexical, and not called
-        degraded."""
+        `progress` is called with (done, total, what): on a worker thread for the steps of loading, then on the event loop
+        for vectors. `loaded` replaces reading `path`. `head_start` delays the background work, in seconds."""
         store = ComputedStore(cache_dir)
         workers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="catalog")
         catalog: EmbeddedCatalog | None = None
@@ -411,17 +409,14 @@ class EmbeddedCatalog:
 
     @property
     def titles(self) -> Sequence[Title]:
-        """All titles, in the file's order."""
         return self._columns.titles
 
     @property
     def offers(self) -> Mapping[str, tuple[Offer, ...]]:
-        """The file's offers by title_id, for a store without stock of its own."""
         return {title.title_id: offers for title, offers in self.records}
 
     @property
     def records(self) -> Sequence[tuple[Title, tuple[Offer, ...]]]:
-        """The file's records, in its order."""
         return list(zip(self._columns.titles, self._columns.offers, strict=True))
 
     @property
@@ -430,13 +425,11 @@ class EmbeddedCatalog:
         return self._vectors is None or self._vectors.ready
 
     async def wait_for_vectors(self) -> bool:
-        """Waits until the background work on vectors is over. Returns `vectors_ready`."""
         if self._vectors is not None:
             await self._vectors.wait()
         return self.vectors_ready
 
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
-        """Searches on a thread. Raises TimedOut at the deadline."""
         if self._vectors is None:
             return await self._run(deadline, partial(self._engine.search, query))
         with self._vectors.searching():
@@ -449,15 +442,12 @@ class EmbeddedCatalog:
         return {i: self._columns.titles[numbers[i]] for i in title_ids if i in numbers}
 
     async def popular(self, conditions: Conditions, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        """Finds popular titles on a thread. Raises TimedOut at the deadline."""
         return await self._run(deadline, partial(self._engine.popular, conditions, limit))
 
     async def for_reader(self, query: ReaderQuery, deadline: Deadline) -> tuple[Title, ...]:
-        """Orders titles by taste on a thread. Raises TimedOut at the deadline."""
         return await self._run(deadline, partial(self._engine.for_reader, query))
 
     async def nearest(self, text: str, limit: int, deadline: Deadline) -> tuple[Neighbour, ...] | None:
-        """Finds the nearest titles on a thread. Raises TimedOut at the deadline."""
         if self._vectors is None:
             return ()
         with self._vectors.searching():
@@ -470,7 +460,8 @@ class EmbeddedCatalog:
         return self._engine.terms
 
     async def match_names(self, names: Sequence[str], deadline: Deadline) -> dict[str, NameMatches]:
-        """Matches names on the event loop, which takes microseconds a name. Raises TimedOut at the deadline."""
+        """Matches names on the event loop, since a name takes only microseconds. Raises TimedOut if the deadline has
+        passed."""
         if deadline.expired():
             raise TimedOut("The catalogue did not answer in time.", dependency="catalog")
         return self._engine.match_names(names)
@@ -480,7 +471,6 @@ class EmbeddedCatalog:
         return Health(True, f"{len(self._columns)} titles, searched {state}")
 
     async def _run(self, deadline: Deadline, work: Callable[[], T]) -> T:
-        """Runs the work on a thread of the catalogue's own. Raises TimedOut at the deadline."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(deadline.remaining()):

@@ -1,4 +1,4 @@
-"""A catalogue's titles in columns, for computations over all of them. A title's number is its row in the file."""
+"""Columns of a catalogue's titles, for computations over all titles at once. A title's number is its row in the file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from tools.store.search.titles.names import prior
 
 @dataclass(frozen=True, slots=True)
 class Sales:
-    """The sales in one format on a day, a row for each title. `price`: of one volume, NaN if it is not sold so."""
+    """Prices and stock in one format on one day, with a row for each title. `price` is that of one volume, or of the whole
+    set for a set format; NaN if the title is not sold in the format. `stocked` marks titles that can be bought now."""
 
     price: NDArray[np.float64]
     stocked: Mask
@@ -37,16 +38,16 @@ class Sales:
 
 @dataclass(frozen=True, slots=True)
 class SalesOfDay:
-    """The sales of one day by format; None stands for the usual sale of each title. `columns` have a row for each title,
-    `by_price` has all rows sorted by price."""
+    """The sales on one day by format; the key None stands for each title's usual format. `by_price` lists all title numbers,
+    cheapest first."""
 
     columns: Mapping[str | None, Sales]
     by_price: Mapping[str | None, Rows]
 
 
 class SalesCalendar:
-    """Computes the sales of any day. They change only when a campaign begins or ends, so the last result is cached; the
-    first thread that needs another computes it (10 µs a title). Several threads may do so at once, with equal results."""
+    """Computes the sales of a day, in about 10 µs a title, and caches the last result until a campaign begins or ends.
+    Thread-safe: threads that compute at the same time get equal results."""
 
     def __init__(self, titles: Sequence[Title], sales: Sequence[tuple[Sale, ...]]) -> None:
         self._titles, self._sales = titles, sales
@@ -85,9 +86,9 @@ def _columns(sold: Sequence[Sale | None]) -> Sales:
 
 @dataclass(frozen=True, slots=True)
 class TitleColumns(Columns):
-    """All titles of a file. By field, `amounts` has numbers (rating, volumes, year; NaN if unknown) and `known` whether a
-    title has a value. `sales` has prices and stock, `works` the numbers of each author's titles. `ordered` has all numbers
-    sorted by each ordering but price, unknown values last."""
+    """All titles of a file in columns. `amounts` has numbers by field (rating, volumes, year; NaN if unknown); `known` has
+    masks of the titles with a value. `works[i]` are the numbers of the titles by `authors[i]`. `ordered` lists all title
+    numbers by each ordering except price, unknown values last."""
 
     titles: Sequence[Title]
     offers: Sequence[tuple[Offer, ...]]
@@ -99,14 +100,15 @@ class TitleColumns(Columns):
     ordered: Mapping[Ordering, Rows]
 
     def meeting(self, asked: Conditions) -> Mask:
-        """Returns a mask of shape (titles,): the titles that satisfy every condition but those of authors."""
+        """Returns a mask of shape (titles,) of the titles that satisfy all conditions except those on authors."""
         met = np.ones(len(self), np.bool_)
         for mask in (*map(self._mask_criterion, criteria(asked)), *self._mask_sales(asked)):
             met &= mask
         return met
 
     def in_order(self, ordering: Ordering, format_: str | None = None, day: str | None = None) -> Rows:
-        """Returns all numbers in an ordering; by price, that on a day in the given format, else in the usual one."""
+        """Returns all title numbers in an ordering. Prices are those of `format_` on `day`, or of each title's usual format
+        if no title is sold in `format_`."""
         if ordering is not Ordering.PRICE:
             return self.ordered[ordering]
         by_price = self.sales.find_sales(day).by_price
@@ -137,7 +139,6 @@ class TitleColumns(Columns):
 
 
 def _mask_range(numbers: NDArray[np.float64], bounds: Range) -> Mask:
-    """Returns a mask of the numbers within the bounds; NaN, an unknown number, never is."""
     inside = ~np.isnan(numbers)
     if bounds.least is not None:
         inside &= numbers >= bounds.least
@@ -147,7 +148,6 @@ def _mask_range(numbers: NDArray[np.float64], bounds: Range) -> Mask:
 
 
 def build_columns(titles: Sequence[Title], offers: Sequence[tuple[Offer, ...]]) -> TitleColumns:
-    """Computes the columns, in about 20 µs a title."""
     facts = [Facts.from_title(title, sold, ()) for title, sold in zip(titles, offers, strict=True)]
     amounts = {"rating": [f.rating for f in facts], "volumes": [f.volumes for f in facts], "year": [f.year for f in facts]}
     numbers = {field: np.array(each, np.float64) for field, each in amounts.items()}
@@ -180,7 +180,7 @@ def build_columns(titles: Sequence[Title], offers: Sequence[tuple[Offer, ...]]) 
 
 
 def authors_of(titles: Sequence[Title]) -> dict[Author, list[int]]:
-    """Returns the authors (without their role) in order of first appearance, with the numbers of their titles."""
+    """Returns the authors, without their roles, in order of first appearance, with the numbers of their titles."""
     works: dict[Author, list[int]] = defaultdict(list)
     for number, title in enumerate(titles):
         for author in title.authors:
@@ -189,5 +189,5 @@ def authors_of(titles: Sequence[Title]) -> dict[Author, list[int]]:
 
 
 def count_titles(numbers: Having) -> dict[str, int]:
-    """Returns the number of titles with each value, most frequent first, equally frequent ones alphabetically."""
+    """Returns the number of titles for each value, sorted by descending number, then alphabetically."""
     return {value: len(numbers[value]) for value in sorted(numbers, key=lambda each: (-len(numbers[each]), each))}

@@ -1,9 +1,7 @@
-"""A disk cache of arrays computed from a catalogue: one .npz a kind (.npy for a matrix that is memory-mapped), named by the
-key of their input, written atomically, checked when read.
+"""A disk cache of arrays computed from a catalogue: an .npz file for each kind, or .npy for a memory-mapped matrix.
 
-Two files of each kind stay. No pickle is read. The archive's own CRC-32 detects corruption; shapes and ranges are checked
-too, so that a foreign or truncated file is recomputed and never trusted.
-"""
+Files are named by a hash of their input's key and written atomically; two of each kind are kept. No pickle is read.
+Checksums, shapes and ranges are checked on reading, so that a damaged or foreign file is recomputed."""
 
 from __future__ import annotations
 
@@ -36,14 +34,14 @@ Arrays = Mapping[str, NDArray[np.generic]]
 
 
 class ComputedStore:
-    """A store of arrays in files under `folder`; None stores nothing. A folder that cannot be written to is not a failure:
-    the arrays are computed again next time. Every method blocks."""
+    """Stores arrays in files under `folder`; None stores nothing. A folder that is not writable raises nothing: the arrays
+    are computed again at the next start. Every method blocks."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
     def load(self, kind: str, key: str) -> Arrays | None:
-        """Returns the arrays stored for `key`; None if there is no file, it is damaged, or it belongs to another key."""
+        """Returns the arrays stored for `key`; None if the file is missing, damaged or of another key."""
         path = self._path(kind, key)
         if path is None:
             return None
@@ -60,7 +58,8 @@ class ComputedStore:
         self._replace(self._path(kind, key), kind, lambda file: np.savez(file, allow_pickle=False, **named))
 
     def map(self, kind: str, key: str) -> Floats | None:
-        """Returns the matrix stored for `key`, memory-mapped, shared by processes. None without one that is intact."""
+        """Returns the matrix stored for `key`, memory-mapped so that processes share it; None if the file is missing or
+        damaged."""
         path = self._path(kind, key, ".npy")
         if path is None:
             return None
@@ -86,8 +85,8 @@ class ComputedStore:
         self._replace(self._path(kind, key, ".npy"), kind, write)
 
     def claim(self, kind: str) -> Claim | None:
-        """Claims the right to compute a kind, which one process has at a time. None while another has it. If nothing can be
-        stored, every process gets it."""
+        """Returns a lock for computing one kind of arrays; None while another process holds it. If nothing can be stored,
+        every process gets a lock."""
         try:
             return Claim(self._folder / f".{kind}.lock" if self._folder is not None else None)
         except BlockingIOError:
@@ -113,7 +112,8 @@ class ComputedStore:
 
 
 class Claim:
-    """A lock on a file (flock(2)), released when its process ends. Raises BlockingIOError if another process has it."""
+    """A file lock (flock(2)), which the system releases when the process ends. Raises BlockingIOError if another process
+    holds the lock."""
 
     def __init__(self, path: Path | None) -> None:
         self._path, self._fd = path, -1
@@ -126,7 +126,7 @@ class Claim:
         except BlockingIOError:
             os.close(self._fd)
             raise
-        except OSError:  # nothing can be stored here either
+        except OSError:  # a folder that is not writable: computes without a lock
             self.release()
 
     def release(self) -> None:
@@ -141,15 +141,16 @@ def _seal(key: str, matrix: Floats) -> bytes:
 
 
 def _touch(path: Path) -> None:
-    """Updates the time at which the file was used, so that it is not removed as old."""
     with suppress(OSError):  # a read-only folder
         os.utime(path)
 
 
 def _remove_older(current: Path, kind: str) -> None:
-    """Removes all files of a kind but `current` and the one used last before it (for a rollback), and temporary files older
-    than an hour, left by killed processes. Safe beside other processes: files that they have read or mapped stay in their
-    memory, and missing ones are recomputed."""
+    """Removes all files of a kind except `current` and the most recently used other file (for a rollback), and temporary
+    files older than an hour.
+
+    Safe beside other processes: files that they have read or mapped stay in their memory, and missing files are
+    recomputed."""
     others = sorted(set(current.parent.glob(f"{kind}-*.np[yz]")) - {current}, key=_used_at, reverse=True)
     abandoned = [path for path in current.parent.glob(f".{kind}-*.tmp") if time.time() - _used_at(path) > 3600]
     for path in [*others[1:], *abandoned]:
@@ -157,7 +158,6 @@ def _remove_older(current: Path, kind: str) -> None:
 
 
 def _used_at(path: Path) -> float:
-    """Returns seconds since 1970; 0 for a file that another process has just removed."""
     try:
         return path.stat().st_mtime
     except FileNotFoundError:
@@ -165,18 +165,17 @@ def _used_at(path: Path) -> float:
 
 
 def pack(texts: list[str] | tuple[str, ...]) -> NDArray[np.uint8]:
-    """Packs texts without line breaks into one array of bytes."""
     return np.frombuffer("\n".join(texts).encode(), np.uint8)
 
 
 def unpack(data: NDArray[np.generic]) -> list[str]:
-    """Unpacks the texts of `pack`. Raises ValueError for other bytes."""
+    """Unpacks the texts of `pack`. Raises ValueError for bytes that are not UTF-8."""
     text = data.astype(np.uint8).tobytes().decode()
     return text.split("\n") if text else []
 
 
 class StaleArraysError(ValueError):
-    """Arrays that do not fit the catalogue of their key."""
+    """Cached arrays do not fit their catalogue."""
 
 
 _NAMES, _PEOPLE = ("names", "titles", "main"), ("people", "authors", "part")
@@ -189,7 +188,7 @@ def index_arrays(index: LexicalIndex) -> Arrays:
 
 
 def index_from(arrays: Arrays, titles: int, authors: int) -> LexicalIndex:
-    """Makes the index from its arrays. Raises StaleArraysError if anything is missing or out of range."""
+    """Restores an index from its arrays. Raises StaleArraysError if an array is missing or out of range."""
     try:
         names, people = _rows(arrays, titles, *_NAMES), _rows(arrays, authors, *_PEOPLE)
         prose = _sparse("prose", arrays)
@@ -205,7 +204,6 @@ def _rows_arrays(rows: KeyRows, name: str, owners: str, part: str) -> Arrays:
 
 
 def _rows(arrays: Arrays, most: int, name: str, owners: str, part: str) -> KeyRows:
-    """Makes rows of names from their arrays. `most` is the number of titles or authors that the names belong to."""
     rows = KeyRows(
         unpack(arrays[f"{name}.keys"]),
         arrays[f"{name}.{owners}"].astype(np.int32),

@@ -1,4 +1,4 @@
-"""Long-term profiles and stated preferences in SQLite: in memory, or in a file that the processes of one server share."""
+"""Customer profiles and stated preferences in SQLite: in memory, or in a file that the server's processes share."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ CREATE TABLE IF NOT EXISTS stated (owner TEXT PRIMARY KEY, revision TEXT, docume
 
 
 class CustomerDatabase:
-    """A SQLite connection. For a file it has a thread of its own, since a write may wait 0.25 s for another process's; in
-    memory, where a query takes microseconds, it is used on the event loop."""
+    """A SQLite database. A file has a thread of its own, since a write may wait 0.25 s for another process; memory is used
+    on the event loop, where a query takes microseconds."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Opens the database, which blocks for some milliseconds."""
+        """Opens the file, or a database in memory if `path` is None. Blocks for some milliseconds."""
         self._db = sqlite3.connect(path or ":memory:", timeout=0.25, check_same_thread=False, isolation_level=None)
         self._worker: ThreadPoolExecutor | None = None
         self._db.executescript(TABLES)
@@ -46,7 +46,7 @@ class CustomerDatabase:
             self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="customers")
 
     async def run(self, work: Callable[[sqlite3.Connection], T], deadline: Deadline) -> T:
-        """Runs `work` on the connection. Raises TimedOut at the deadline, DependencyFailure if the file cannot be used."""
+        """Runs `work` on the connection. Raises TimedOut at the deadline, DependencyFailure for SQLite's errors."""
         try:
             if deadline.expired():
                 raise TimeoutError
@@ -77,7 +77,6 @@ class EmbeddedProfiles:
     clock: Now = utc_now
 
     async def remember(self, entries: Sequence[tuple[str, Event]], deadline: Deadline) -> None:
-        """Adds events, each to the profile of its user; an event that is added twice is stored once."""
         rows = [(user_hash(user), event.at, event.kind.value, event.subject) for user, event in entries]
 
         def work(db: sqlite3.Connection) -> None:
@@ -87,7 +86,6 @@ class EmbeddedProfiles:
         await self.database.run(work, deadline)
 
     async def recall(self, user: str, deadline: Deadline) -> Profile:
-        """Returns the latest events that have not expired."""
         asked = (user_hash(user), format_moment(self.clock() - timedelta(days=KEPT_DAYS)), RECALLED)
         sql = "SELECT kind, subject, at FROM events WHERE owner = ? AND at >= ? ORDER BY at DESC LIMIT ?"
         rows = await self.database.run(lambda db: db.execute(sql, asked).fetchall(), deadline)
@@ -114,7 +112,8 @@ class EmbeddedPreferences:
         return StoredPreferences(decode(row[0]) or (), row[1]) if row else StoredPreferences()
 
     async def keep(self, user: str, kept: StoredPreferences, in_place_of: str | None, deadline: Deadline) -> bool:
-        """Replaces the preferences of the revision `in_place_of`. Returns False if another revision is stored."""
+        """Stores `kept` if the stored revision is still `in_place_of` (None: nothing is stored), or deletes the row if
+        `kept` is empty. Returns False if another revision is stored (optimistic locking)."""
         owner, row = user_hash(user), (kept.revision, encode(kept.preferences))
 
         def work(db: sqlite3.Connection) -> bool:

@@ -1,4 +1,5 @@
-"""The lexical index of a catalogue: names by character grams, prose by words; and searches for titles and authors in it."""
+"""The lexical index of a catalogue, with names by character n-grams and prose by words, and searches in it for titles and
+authors."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ Ints = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class SparseIndex:
-    """An inverted index: `rows[starts[t]:starts[t+1]]` are the rows with term t, `weights` theirs; `idf` is by term."""
+    """An inverted index with BM25 weights. `rows[starts[t]:starts[t+1]]` are the rows that contain term number t, with their
+    `weights` at the same positions. `idf` is by term number; `size` is the number of rows."""
 
     vocabulary: Mapping[str, int]
     starts: NDArray[np.int64]
@@ -36,7 +38,8 @@ class SparseIndex:
     size: int
 
     def score(self, terms: Mapping[str, float]) -> Floats:
-        """Returns, in shape (size,), for each row the sum of idf × weight × asked weight over the terms it holds."""
+        """Returns an array of shape (size,): each row's sum of idf × row weight × query weight over the query's terms.
+        `terms` maps each term to its query weight."""
         held = [(t, asked) for term, asked in terms.items() if (t := self.vocabulary.get(term)) is not None]
         if not held:
             return np.zeros(self.size, dtype=np.float32)
@@ -49,8 +52,9 @@ class SparseIndex:
         return np.bincount(rows, weights=values, minlength=self.size).astype(np.float32)
 
     def measure_coverage(self, asked: Sequence[Sequence[str]]) -> Floats:
-        """Returns, in shape (size,), the share of the asked words' idf mass in each row. A group of terms is one word in
-        several spellings: as frequent as all of them, and matched as well as the best one."""
+        """Returns an array of shape (size,): the share of the query's total idf that each row covers. `asked` has a group of
+        spellings for each query word; a group is as frequent as its terms together, and matches as well as the best of
+        them."""
         total, most = np.zeros(self.size, np.float32), 1e-6
         for group in asked:
             parts = [
@@ -69,8 +73,8 @@ class SparseIndex:
         return best
 
     def most_alike(self, terms: Sequence[str], masses: Floats, most: int, among: NDArray[np.bool_] | None = None) -> Ints:
-        """Returns the rows with the best Dice coefficients of idf-weighted terms, at most `most`, in any order; only rows
-        `among`, if given. `masses` are those of `masses()`."""
+        """Returns up to `most` rows with the highest Dice coefficients of idf-weighted terms, in no order. `masses` is the
+        result of `masses()`; the mask `among` limits the rows."""
         asked = dict.fromkeys(terms, 1.0)
         dice = 2.0 * self.score(asked) / (masses + np.float32(self.weight_of(asked)))
         if among is not None:
@@ -79,31 +83,30 @@ class SparseIndex:
         return np.asarray(best[dice[best] > 0.0], np.int32)
 
     def masses(self) -> Floats:
-        """Returns, in shape (size,), for each row the sum of idf × weight over all its terms."""
+        """Returns an array of shape (size,): each row's sum of idf × weight over all its terms."""
         spread = np.repeat(self.idf, np.diff(self.starts))
         return np.bincount(self.rows, weights=spread * self.weights, minlength=self.size).astype(np.float32)
 
     def weight_of(self, terms: Mapping[str, float]) -> float:
-        """Returns the score of a row with weight 1 in every asked term. An unknown term counts as the rarest."""
+        """Returns the score of a row with weight 1 in every query term. An unknown term has the highest idf."""
         rarest, numbers = idf_of(0, self.size), [self.vocabulary.get(term) for term in terms]
         known = iter(self.idf[[t for t in numbers if t is not None]].tolist())
         return sum(asked * (rarest if t is None else next(known)) for t, asked in zip(numbers, terms.values(), strict=True))
 
     def in_vocabulary(self, terms: Sequence[str]) -> float:
-        """Returns the share of the terms' idf mass that is in terms of the vocabulary; 0 without terms."""
+        """Returns the share of the terms' total idf that belongs to known terms; 0 without terms."""
         each = dict.fromkeys(terms, 1.0)
         asked = self.weight_of(each)
         return self.weight_of({t: w for t, w in each.items() if t in self.vocabulary}) / asked if asked else 0.0
 
 
 def idf_of(rows: int, size: int) -> float:
-    """Returns the idf of a term that is in `rows` of `size` rows, at most all of them."""
     held = min(rows, size)
     return math.log(1.0 + (size - held + 0.5) / (held + 0.5))
 
 
 def build(documents: Iterable[Mapping[str, float]], *, k1: float = 1.2, b: float = 0.3) -> SparseIndex:
-    """Builds an index of `documents` (term → weighted frequency), a row each, with BM25 weights from 0 to k1 + 1."""
+    """Builds an index with a row for each document (term → weighted frequency) and BM25 weights from 0 to k1 + 1."""
     vocabulary: dict[str, int] = {}
     terms, rows, frequencies, lengths = [], [], [], []
     for row, document in enumerate(documents):
@@ -131,8 +134,9 @@ def _assemble(
 
 @dataclass(frozen=True, slots=True)
 class KeyRows:
-    """Names in rows, sorted by owner: `keys[r]` is a sound key of title or author number `owners[r]`; `part` marks parts of
-    a name: the part before a subtitle, or one part of an author's Latin name. `grams` finds rows by character grams."""
+    """Names in rows, sorted by owner. `keys[r]` is the sound key (phonetic form) of a name of title or author number
+    `owners[r]`. `part` marks partial names: a title before its subtitle, or one word of an author's Latin name. `grams`
+    finds rows by character n-grams."""
 
     keys: Sequence[str]
     owners: Ints
@@ -142,8 +146,8 @@ class KeyRows:
 
 @dataclass(frozen=True, slots=True)
 class LexicalIndex:
-    """Names and terms that are costly to compute from the titles, and so are cached on disk. An author's number is its place
-    in `TitleColumns.authors`."""
+    """Indexes of title names, author names and prose, cached on disk since they are slow to build. An author's number is the
+    position in `TitleColumns.authors`."""
 
     names: KeyRows
     people: KeyRows
@@ -151,7 +155,6 @@ class LexicalIndex:
 
 
 def build_index(titles: Sequence[Title]) -> LexicalIndex:
-    """Builds the index, in about 0.3 ms a title."""
     names, people = map(NameKeys.of, titles), map(AuthorKeys.from_author, authors_of(titles))
     return LexicalIndex(
         _rows(((named.whole, named.main) for named in names), lambda key, part: key),
@@ -162,7 +165,8 @@ def build_index(titles: Sequence[Title]) -> LexicalIndex:
 
 
 def _rows(names: Iterable[tuple[Sequence[str], Sequence[str]]], found_by: Callable[[str, bool], str]) -> KeyRows:
-    """Makes rows of each owner's `names`, whole ones and parts; `found_by` returns the text whose grams find a name."""
+    """Makes a row for each name. `names` has (whole names, partial names) for each owner. `found_by(key, is_part)` returns
+    the text to index by n-grams."""
     keys: list[str] = []
     owners: list[int] = []
     parts: list[bool] = []
@@ -176,7 +180,7 @@ def _rows(names: Iterable[tuple[Sequence[str], Sequence[str]]], found_by: Callab
 
 
 def gram_index(keys: Sequence[str]) -> SparseIndex:
-    """Builds an index of the set of grams of each key, each gram weighted by its idf alone."""
+    """Builds an index of each key's distinct n-grams, weighted by idf alone."""
     return build((dict.fromkeys(grams(key), 1.0) if key else {} for key in keys), k1=0.0, b=0.0)
 
 
@@ -184,7 +188,7 @@ _RECALL = 120
 
 
 class IndexedNames(NameTable):
-    """The names of a whole catalogue, found by their grams, prefixes and consonants."""
+    """The names of a whole catalogue, found by n-grams, prefixes and consonants."""
 
     def __init__(self, rows: KeyRows, titles: int) -> None:
         self._store(rows.keys, rows.owners, rows.part, titles)
@@ -204,7 +208,6 @@ class IndexedNames(NameTable):
 
 
 def _by_consonants(rows: KeyRows) -> dict[str, list[int]]:
-    """Returns the rows of Latin names by consonant skeleton, by which a query in katakana finds them."""
     found: dict[str, list[int]] = defaultdict(list)
     for row, key in enumerate(rows.keys):
         if key.isascii() and len(skeleton := consonants(key)) >= MIN_CONSONANTS:
@@ -213,7 +216,7 @@ def _by_consonants(rows: KeyRows) -> dict[str, list[int]]:
 
 
 class ExactNames:
-    """Finds titles and authors by exact sound keys. Read only after construction; safe to share between threads."""
+    """Finds titles and authors by exact sound keys. Immutable after construction, so threads may share it."""
 
     def __init__(self, index: LexicalIndex, columns: TitleColumns) -> None:
         self._columns = columns
@@ -238,7 +241,6 @@ class ExactNames:
             self._families[family_key(known)].add(number)
 
     def find(self, asked: Sequence[str]) -> dict[str, NameMatches]:
-        """Returns the titles and authors of exactly these names; names without a match are left out."""
         found = {each: NameMatches(self._titles(name), self._works(name)) for each, name in exact_names(asked).items()}
         return {each: called for each, called in found.items() if called != NameMatches()}
 
@@ -259,7 +261,7 @@ _LONGEST_CJK_NAME = 12
 
 
 class AuthorSearch:
-    """Finds titles by their authors' names. Read only after construction; safe to share between threads."""
+    """Finds titles by author names. Immutable after construction, so threads may share it."""
 
     def __init__(self, rows: KeyRows, columns: TitleColumns) -> None:
         self._rows, self._columns = rows, columns
@@ -282,7 +284,7 @@ class AuthorSearch:
                 self._family[key[-size:]].add(author)
 
     def written_by(self, asked: str) -> Mask:
-        """Returns a mask of shape (titles,): titles by an author with the asked name (`titles.document.is_author`)."""
+        """Returns a mask of shape (titles,) of the titles by an author of this name, as `AskedName.fits` decides."""
         mask = self._columns.none()
         name = AskedName(asked)
         for author in self._find_near(name):
@@ -291,14 +293,14 @@ class AuthorSearch:
         return mask
 
     def _find_near(self, asked: AskedName) -> set[int]:
-        """Returns the authors that share a part with the asked name: all that could match."""
         found = set(self._spelled.get(asked.key, ()))
         for part in asked.words:
             found |= self._parts.get(part, set()) | self._family.get(part, set())
         return found
 
     def measure_authorship(self, query: ParsedQuery) -> Floats:
-        """Returns, in shape (titles,), the confidence that the query names an author of each title (`AskedAuthor`)."""
+        """Returns an array of shape (titles,): the confidence that the query names an author of each title
+        (`AskedAuthor`)."""
         found = np.zeros(len(self._columns), np.float32)
         asked = AskedAuthor(query)
         for author in self._candidates(asked.name) | self._authors_with_reading(asked.readings):
@@ -307,7 +309,6 @@ class AuthorSearch:
         return found
 
     def works_of_authors(self, number: int) -> Mask:
-        """Returns a mask of shape (titles,): all works of the authors of title `number`."""
         mask = self._columns.none()
         for author in self.authors_of(number):
             mask[self._columns.works[author]] = True
@@ -320,12 +321,11 @@ class AuthorSearch:
                     yield candidate
 
     def _authors_with_reading(self, readings: Iterable[str]) -> set[int]:
-        """Returns the authors whose name, or a part of it, is among the readings of the asked kanji."""
         return {author for key in readings for known in (self._spelled, self._parts) for author in known.get(key, ())}
 
     def _candidates(self, asked: AskedName) -> set[int]:
-        """Returns the authors that the name may mean: those of exactly this name, else all that share a part, a spelling or
-        many grams."""
+        """Returns the numbers of the authors that the name may mean: those with exactly this full name, else all that share
+        a part, a spelling or many n-grams."""
         exact = self._spelled.get(asked.key)
         if exact and len(asked.words) > 1:
             return exact
@@ -333,7 +333,6 @@ class AuthorSearch:
         return self._find_near(asked) | inside | self._typed_like(asked.key)
 
     def _typed_like(self, key: str) -> set[int]:
-        """Returns the authors whose spellings share the most idf-weighted grams with `key`."""
         if len(key) not in TYPO_LENGTHS:
             return set()
         return set(self._rows.owners[self._rows.grams.most_alike(grams(key), self._masses, _RECALLED_AUTHORS)].tolist())
@@ -351,7 +350,6 @@ def _keys_of(rows: KeyRows, authors: int) -> list[AuthorKeys]:
 
 
 def _substrings(key: str) -> Sequence[str]:
-    """Returns the substrings of a key with kanji that may be a written name."""
     if not has_kanji(key):
         return ()
     sizes = range(3, min(_LONGEST_CJK_NAME, len(key)) + 1)

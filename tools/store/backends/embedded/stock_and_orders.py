@@ -1,9 +1,8 @@
-"""Titles, releases, stock and orders in this process: an in-memory SQLite database, filled from files when it is opened.
+"""Titles, releases, stock and orders in this process, in a SQLite database filled from files.
 
-Queries run on the event loop. They are point reads of an in-memory B-tree: 8 µs for a title with offers, 0.2 ms for one
-with 110 volumes. On a worker thread 20 titles of 110 volumes took 68 ms beside a busy loop, because thread and loop contend
-for the GIL at every row; here they take 4.7 ms and, yielding every `_SLICE_S`, hold the loop 1.1 ms at most.
-"""
+Queries run on the event loop: a read takes 8 µs for a title with offers and 0.2 ms for a title with 110 volumes. A worker
+thread would contend with the loop for the GIL at every row: reading 20 titles of 110 volumes took 68 ms there and takes 4.7
+ms here. A long read yields every `_SLICE_S`, so that the loop is blocked for at most 1.1 ms."""
 
 from __future__ import annotations
 
@@ -49,7 +48,7 @@ from tools.store.search.ranking.candidates import in_order
 
 
 class EmbeddedReleases:
-    """A `ReleasesPort` over releases in memory, listed by month and sorted once."""
+    """A `ReleasesPort` over releases in memory."""
 
     def __init__(self, releases: Iterable[Release]) -> None:
         months: dict[str, list[Release]] = defaultdict(list)
@@ -76,7 +75,7 @@ class EmbeddedTitles:
         return {title_id: self._titles[title_id] for title_id in title_ids if title_id in self._titles}
 
     async def popular(self, limit: int, deadline: Deadline) -> tuple[Title, ...]:
-        """Returns the most popular titles, sorted on a thread, since thousands of titles take milliseconds."""
+        """Returns the most popular titles. Sorts on a worker thread, since thousands of titles take milliseconds."""
         return (await asyncio.to_thread(in_order, list(self._titles.values()), Ordering.POPULARITY))[:limit]
 
     async def health(self, deadline: Deadline) -> Health:
@@ -106,7 +105,6 @@ CREATE INDEX orders_by_time ON orders (owner, ordered_at, order_id);
 
 
 def offer_from(row: Sequence[Any]) -> Offer:
-    """Makes the offer of a row of `OFFER_COLUMNS`."""
     *plain, campaign = row
     offer = Offer(*plain)
     return offer if campaign is None else replace(offer, campaign=Campaign(**json.loads(campaign)))
@@ -118,8 +116,8 @@ def _fill(
     volumes: Sequence[tuple[str, VolumeStock]],
     orders: Iterable[tuple[str, Order]],
 ) -> None:
-    """Creates the tables and loads everything in one transaction; afterwards the connection refuses writes. In formats that
-    are counted by volume, offers computed from the volumes replace the catalogue's."""
+    """Creates the tables, fills them in one transaction and makes the connection read-only. If a title has volumes in a
+    format, an offer computed from the volumes replaces the catalogue's offer."""
     by_format: dict[str, dict[str, list[VolumeStock]]] = defaultdict(lambda: defaultdict(list))
     for title_id, volume in volumes:
         by_format[title_id][volume.format].append(volume)
@@ -151,12 +149,12 @@ _SLICE_S = 0.0003
 
 
 class EmbeddedStore:
-    """A `StockPort` and an `OrdersPort` over one database. Read-only once it is open."""
+    """A `StockPort` and an `OrdersPort` over one read-only database."""
 
     def __init__(self, db: sqlite3.Connection, clock: Now = utc_now) -> None:
         self._db = db
         self._clock = clock
-        # A cache: nothing changes while the store is open, and making the volumes is most of a read. 2 KB with 15 volumes.
+        # Nothing changes while the store is open, and making the volumes is most of a read. 15 volumes take 2 KB.
         self._sold: Lru[str, tuple[tuple[Offer, ...], tuple[VolumeStock, ...]]] = Lru(1_000)
 
     @classmethod
@@ -171,16 +169,18 @@ class EmbeddedStore:
         *,
         clock: Now = utc_now,
     ) -> AsyncIterator[EmbeddedStore]:
-        """Opens the store, filled from the files, until the block ends. `offers` are the catalogue's: every title id once,
-        with its offers; `numbers` is the pattern of the shop's order ids, `currency` that of its files. Raises
-        StoreFileError for a line that cannot be used and for volumes of a title that the catalogue lacks."""
+        """Opens a store, filled from the files, for the block. Raises StoreFileError for an invalid line, and for volumes of
+        a title that is not in the catalogue.
+
+        `offers` has every title id of the catalogue once, with its offers. `numbers` is the pattern of the shop's order ids,
+        `currency` that of the files."""
         db = await asyncio.to_thread(_load, offers, volumes_file, orders_file, numbers, currency)
         with closing(db):
             yield cls(db, clock)
 
     @classmethod
     def of_file(cls, path: Path, *, clock: Now = utc_now) -> EmbeddedStore:
-        """Opens a file of `write_store`, memory-mapped, so that processes share it. The caller closes it."""
+        """Opens a file made by `write_store`, memory-mapped so that processes share it. The caller closes the store."""
         db = sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True, check_same_thread=False)
         db.execute(f"PRAGMA mmap_size = {path.stat().st_size}")
         return cls(db, clock)
@@ -189,8 +189,8 @@ class EmbeddedStore:
         self._db.close()
 
     async def availability(self, title_ids: Sequence[str], deadline: Deadline) -> AvailabilityPage:
-        """Returns the stock of titles that are sold here. Past the deadline the rest is `unanswered`; raises TimedOut if
-        nothing was read yet."""
+        """Returns the stock of the titles that are sold. Titles not read by the deadline are `unanswered`; raises TimedOut
+        if the deadline has already passed."""
         _require_time(deadline, "stock")
         as_of = self._clock().astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         rows: dict[str, Availability] = {}
@@ -208,38 +208,34 @@ class EmbeddedStore:
         return AvailabilityPage(rows)
 
     async def order(self, owner: str, order_id: str, deadline: Deadline) -> Order | None:
-        """Reads one row by (owner, order id), so that another owner's order is absent."""
+        """Returns the owner's order. Another owner's order is never found, since the owner is part of the key."""
         _require_time(deadline, "orders")
         found = self._read("orders", _ORDER, owner, order_id)
         return decode_json(Order, found[0][0]) if found else None
 
     async def latest(self, owner: str, limit: int, deadline: Deadline) -> tuple[Order, ...]:
-        """Returns the owner's orders, latest first, at most `limit` of them."""
         _require_time(deadline, "orders")
         orders = []
         for (document,) in self._read("orders", _LATEST, owner, limit):
             orders.append(decode_json(Order, document))
-            await asyncio.sleep(0)  # an order can have a hundred lines
+            await asyncio.sleep(0)  # yields, since an order can have a hundred lines
         return tuple(orders)
 
     async def purchased(self, owner: str, deadline: Deadline) -> tuple[str, ...]:
-        """Returns title ids, latest purchase first; equal times by id."""
+        """Returns the ids of purchased titles, latest purchase first; purchases at equal times are sorted by id."""
         _require_time(deadline, "orders")
         return tuple(title_id for (title_id,) in self._read("orders", _PURCHASED, owner))
 
     async def bought(self, owner: str, title_id: str, deadline: Deadline) -> tuple[OrderLine, ...]:
-        """Returns the owner's order lines of the title, latest order first."""
         _require_time(deadline, "orders")
         found = self._read("orders", _BOUGHT, owner, title_id, MOST_BOUGHT)
         orders = [decode_json(Order, document) for (document,) in found]
         return tuple(line for order in orders for line in order.lines if line.title_id == title_id)
 
     def dated_volumes(self) -> list[tuple[str, VolumeStock]]:
-        """Returns pairs of title id and volume, of all volumes with a release date."""
         return [(title_id, VolumeStock(*row)) for title_id, *row in self._read("stock", _DATED)]
 
     async def health(self, deadline: Deadline) -> Health:
-        """Checks that the database answers, as it does while the store is open."""
         _require_time(deadline, "stock")
         self._read("stock", "SELECT 1")
         return Health(ok=True, detail="in this process")
@@ -253,7 +249,7 @@ class EmbeddedStore:
         return Availability(title_id, *sold, as_of)
 
     def _read(self, dependency: str, sql: str, *keys: str | int) -> list[Any]:
-        """Returns all rows at once: a cursor left half read would keep its statement open."""
+        """Returns all rows at once, so that no cursor stays open. Raises DependencyFailure for SQLite's errors."""
         try:
             return self._db.execute(sql, keys).fetchall()
         except UnicodeEncodeError:  # a lone surrogate, which no key has
@@ -281,7 +277,8 @@ _PURCHASED = (
 
 
 def write_store(path: Path, offers: Iterable[tuple[str, tuple[Offer, ...]]], *files: Any) -> None:
-    """Fills a file for `EmbeddedStore.of_file`; `files` as in `EmbeddedStore.open`. Raises StoreFileError. Blocking."""
+    """Writes a file for `EmbeddedStore.of_file`. `files` are the arguments of `EmbeddedStore.open` after `offers`. Raises
+    StoreFileError. Blocking."""
     _load(offers, *files, database=str(path)).close()
 
 
@@ -294,7 +291,7 @@ def _load(
     *,
     database: str = ":memory:",
 ) -> sqlite3.Connection:
-    """Reads and checks all files before it creates the database, so that a bad line leaves nothing behind."""
+    """Returns a filled database. Checks all files before creating it, so that an invalid line leaves no file behind."""
     catalogue = dict(offers)
     volumes = read_volumes(volumes_file, currency=currency) if volumes_file else []
     for title_id, _ in volumes:

@@ -1,5 +1,3 @@
-"""The address of an OpenSearch cluster and the alias of the catalogue in it."""
-
 from __future__ import annotations
 
 import re
@@ -19,8 +17,8 @@ class OpenSearchAddress:
     """A parsed `http[s]://[user:password@]host[:port][/prefix][?alias=NAME][&ca=FILE]` or
     `aoss+https://ID.REGION.aoss.amazonaws.com[?alias=NAME]` (Serverless, signed with the credentials of the environment).
 
-    `region` is set for Serverless only. `aoss+http` is for a stand-in on this machine.
-    """
+    `region` is None except for Serverless. `aoss+http` is for an emulator on this machine. `ca` is a file of CA
+    certificates."""
 
     host: str
     port: int
@@ -34,7 +32,7 @@ class OpenSearchAddress:
 
     @classmethod
     def parse(cls, url: str) -> OpenSearchAddress:
-        """Parses the URL. Raises ValueError, naming the part that is wrong; the message repeats no password."""
+        """Parses the URL. Raises ValueError if any part of it is invalid; the message contains no password."""
         parts = urlsplit(url)
         if parts.scheme not in _SCHEMES:
             raise ValueError(f"scheme {parts.scheme!r} is none of http, https, aoss+https")
@@ -62,7 +60,7 @@ class OpenSearchAddress:
         return self.region is not None
 
     def __str__(self) -> str:
-        """The address without user and password."""
+        """Returns the address without user and password."""
         scheme = ("aoss+" if self.serverless else "") + ("https" if self.tls else "http")
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{scheme}://{host}:{self.port}{self.prefix}, alias {self.alias}"

@@ -1,4 +1,4 @@
-"""The catalogue in OpenSearch: a `CatalogPort` that recalls titles in the cluster and ranks them in this process."""
+"""A `CatalogPort` over OpenSearch: the cluster finds candidate titles, and this process ranks them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ KNOWN_NAMES = 20_000
 
 
 class OpenSearchCatalog:
-    """A `CatalogPort`. Get one from `open`; the first call connects. Every method but `health` raises BackendFailure."""
+    """Create it with `open`; the first call connects. Every method but `health` raises BackendFailure."""
 
     def __init__(
         self,
@@ -68,8 +68,8 @@ class OpenSearchCatalog:
     async def open(
         cls, address: OpenSearchAddress, embedder: Embedder | None, vocabulary: Vocabulary | None = None
     ) -> AsyncIterator[OpenSearchCatalog]:
-        """Opens the catalogue. Without an embedder search is lexical, and not called degraded. Raises ValueError for an
-        unusable certificate file or missing AWS credentials."""
+        """Opens the catalogue for the block. Without an embedder search is lexical and not marked degraded. Raises
+        ValueError for an unusable certificate file or missing AWS credentials."""
         single_threaded_blas()
         client = Client(address)
         workers = ThreadPoolExecutor(max_workers=2, thread_name_prefix="catalog")
@@ -83,11 +83,11 @@ class OpenSearchCatalog:
             workers.shutdown(wait=False, cancel_futures=True)
 
     async def search(self, query: CatalogQuery, deadline: Deadline) -> CatalogPage:
-        """Searches by words and meaning; by words alone where the cluster or the embedder is late with meaning."""
+        """Searches by words and meaning, or by words alone if the embedder or the k-NN search is late."""
         async with answering(deadline):
             parsed = self._parser.parse(query.text, query.conditions.author, query.conditions.tags)
             parsed = replace(parsed, ordering=query.ordering or parsed.ordering)
-            await asyncio.sleep(0)  # parsing a long query takes long enough: others have a turn
+            await asyncio.sleep(0)  # yields to the event loop, since parsing a long query takes a while
             if parsed.empty:
                 return await self._find_best_known(query, parsed.ordering, deadline)
             return await self._find(query, parsed, await self._state.statistics(deadline), deadline)
@@ -109,7 +109,7 @@ class OpenSearchCatalog:
             return (await self._find_best_known(CatalogQuery("", conditions, limit), None, deadline)).titles
 
     async def for_reader(self, query: ReaderQuery, deadline: Deadline) -> tuple[Title, ...]:
-        """Recalls titles in the cluster and ranks them here, by the rule of every backend."""
+        """Finds candidates in the cluster and ranks them here, by the same rule as every backend."""
         if query.limit < 1 or query.fits == {}:
             return ()
         async with answering(deadline):
@@ -128,7 +128,8 @@ class OpenSearchCatalog:
             return await self._cache.titles([entries[row] for row in order(scores, query.limit).tolist()])
 
     async def nearest(self, text: str, limit: int, deadline: Deadline) -> tuple[Neighbour, ...] | None:
-        """Returns the titles nearest in meaning, without those removed since the search."""
+        """Returns the titles nearest to the text in meaning; empty if the index has no vectors of this embedder, None if the
+        text could not be embedded in time."""
         async with answering(deadline):
             if self._vectors is None or self._problem(await self._state.statistics(deadline)) is not None:
                 return ()
@@ -143,12 +144,11 @@ class OpenSearchCatalog:
             return tuple(Neighbour(title, near[title.title_id]) for title in titles)
 
     async def terms(self, deadline: Deadline) -> CatalogTerms:
-        """Returns the terms of the serving index, from this process's cache."""
         async with answering(deadline):
             return (await self._state.statistics(deadline)).terms
 
     async def match_names(self, names: Sequence[str], deadline: Deadline) -> dict[str, NameMatches]:
-        """Looks up the names that are not cached, all in one request."""
+        """Matches cached names from the cache, and all others in one request."""
         async with answering(deadline):
             asked = exact_names(names)
             index = (await self._state.statistics(deadline)).name
@@ -160,7 +160,7 @@ class OpenSearchCatalog:
             return {each: found[each] for each in asked if found[each] != NameMatches()}
 
     async def health(self, deadline: Deadline) -> Health:
-        """Checks the index. Never raises: `detail` states the problem, also an embedder that does not fit the index."""
+        """Checks the index. Never raises: `detail` states a problem, such as an embedder that does not match the index."""
         try:
             async with answering(deadline):
                 statistics = await self._state.statistics(deadline, anew=True)
@@ -175,9 +175,8 @@ class OpenSearchCatalog:
         return None if self._embedder is None else statistics.identity.disagreement(self._embedder)
 
     async def _find_best_known(self, query: CatalogQuery, ordering: Ordering | None, deadline: Deadline) -> CatalogPage:
-        """Finds the best known titles under the conditions, or the first by another ordering; the text is ignored."""
         if query.conditions.stated or ordering is not None:
-            # An index of another format lacks the fields that these ask for, and would answer wrongly.
+            # Raises for an index of another format, which lacks fields of the conditions and would answer wrongly.
             await self._state.statistics(deadline)
         hits = (await self._client.searches([best_known(query, ordering)], deadline))[0]["hits"]
         return CatalogPage(
@@ -208,8 +207,8 @@ class OpenSearchCatalog:
         return page
 
     def _learn_names(self, answer: Answer, asked: Mapping[str, ExactName], index: str) -> dict[str, NameMatches]:
-        """Reads the answer to `aggregate_names(asked)` and caches the matches under the index named in it, else under
-        `index`. Raises LookupError, TypeError and ValueError for a malformed answer."""
+        """Reads the answer to `aggregate_names(asked)` and caches its matches, under the index that the answer names or else
+        under `index`. Raises LookupError, TypeError and ValueError for a malformed answer."""
         found = called_from(answer, asked)
         answered = index_of(answer)
         self._state.note_index(answered)

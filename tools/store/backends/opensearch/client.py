@@ -1,11 +1,9 @@
-"""The client of the cluster: a bounded pool of connections, no retries of its own, deadlines that reach the cluster, and
-failures without texts or addresses of the driver; the original error is their cause, for debugging.
+"""The client of the cluster, with a bounded connection pool, no retries, and deadlines that reach the cluster.
 
-Retries, circuit breaker and attempt deadlines are those of `tools.store.guarded`: the driver tries once. Its timeout, set
-for each request, covers the wait for a connection, connecting and reading. The cluster is told as well: each search has a
-`timeout` (it stops collecting) and a `cancel_after_time_interval` (its task is cancelled); and a call that is cancelled here
-closes its connection, which makes the cluster cancel its tasks.
-"""
+`tools.store.guarded` adds retries, a circuit breaker and attempt deadlines. The driver's timeout, set for each request,
+covers the wait for a connection, connecting and reading. Each search tells the cluster its time, by `timeout` (stops
+collecting hits) and `cancel_after_time_interval` (cancels its task). A cancelled call closes its connection, so that the
+cluster cancels its tasks too. Failures contain no text or address from the driver; the original error is their cause."""
 
 from __future__ import annotations
 
@@ -33,11 +31,12 @@ _CANCELLED = ("task_cancelled_exception", "timeout_exception", "search_phase_tim
 
 
 class MalformedAnswer(ValueError):
-    """An answer of OpenSearch, or of another server at its address, that cannot be read."""
+    """OpenSearch, or another server at its address, sent an unreadable answer."""
 
 
 class IndexMissing(DependencyFailure):
-    """The index asked for is missing. Behind the catalogue's alias: it was never loaded, or under another name."""
+    """The requested index does not exist. If requested by the catalogue's alias, no catalogue was loaded under this
+    alias."""
 
     def __init__(self) -> None:
         super().__init__("The index of the catalogue is not there.", dependency=_DEPENDENCY)
@@ -45,7 +44,7 @@ class IndexMissing(DependencyFailure):
 
 @asynccontextmanager
 async def answering(deadline: Deadline) -> AsyncIterator[None]:
-    """Ends the block at the deadline, and turns its errors into a `BackendFailure`."""
+    """Limits the block to the deadline and translates its errors into a `BackendFailure`."""
     try:
         if deadline.expired():
             raise TimeoutError
@@ -54,12 +53,11 @@ async def answering(deadline: Deadline) -> AsyncIterator[None]:
     except BackendFailure:
         raise
     except (OpenSearchException, OSError, EOFError, LookupError, TypeError, ValueError, AttributeError) as error:
-        # The driver parses error bodies unchecked, so that a proxy's may raise any of the last four.
+        # The driver parses error bodies unchecked, so the body of a proxy's error may raise any of the last four.
         raise failure_of(error) from error
 
 
 def failure_of(error: Exception) -> BackendFailure:
-    """Returns the failure for an error of the driver, or for an answer that cannot be read."""
     if isinstance(error, (TimeoutError, ConnectionTimeout)):
         return timed_out()
     if isinstance(error, (DriverConnectionError, OSError, EOFError)):
@@ -76,8 +74,8 @@ def timed_out() -> TimedOut:
 
 
 def check_answer(answer: Any) -> Mapping[str, Any]:
-    """Returns one answer of a multi-search if it is complete. A partial one (late or missing shards) is a failure. Raises
-    BackendFailure, MalformedAnswer."""
+    """Returns one answer of a multi-search unchanged. Raises BackendFailure if it is an error or partial (late or missing
+    shards), MalformedAnswer if it is no object."""
     if not isinstance(answer, dict):
         raise MalformedAnswer("an answer is no object")
     if (error := answer.get("error")) is not None:
@@ -106,7 +104,7 @@ def _classify_refusal(status: int, kind: str) -> BackendFailure:
         return DependencyFailure("This server is not allowed to read the catalogue.", dependency=_DEPENDENCY)
     if status == 404 or kind == "index_not_found_exception":
         return IndexMissing()
-    if status == 400 and kind:  # OpenSearch's own error; one of a proxy has no type
+    if status == 400 and kind:  # OpenSearch's own error; a proxy's error has no type
         return RequestRejected("The catalogue failed to answer.", dependency=_DEPENDENCY)
     return DependencyFailure("The catalogue failed to answer.", dependency=_DEPENDENCY)
 
@@ -119,10 +117,10 @@ Json = dict[str, Any]
 
 
 class Client:
-    """Connects at first use, so that an absent cluster neither stops nor delays the server's start."""
+    """Connects at first use, so that an unreachable cluster neither stops nor delays the server's start."""
 
     def __init__(self, address: OpenSearchAddress) -> None:
-        """Raises ValueError for a certificate file that cannot be used, and for missing AWS credentials."""
+        """Raises ValueError for an unusable certificate file or missing AWS credentials."""
         self.address = address
         self._credentials = _credentials() if address.serverless else None
         self._driver = _driver(address, self._credentials)
@@ -131,7 +129,8 @@ class Client:
         await self._driver.close()
 
     async def searches(self, bodies: Sequence[Mapping[str, Any]], deadline: Deadline) -> list[Mapping[str, Any]]:
-        """Sends all searches in one request; returns their complete answers, in order. Raises BackendFailure."""
+        """Sends the searches in one request and returns their answers in order. Raises BackendFailure, also for partial
+        answers."""
         async with answering(deadline):
             milliseconds = max(1, math.floor(deadline.remaining() * 1000))
             limits = {"timeout": f"{milliseconds}ms"}
@@ -152,7 +151,7 @@ class Client:
         deadline: Deadline,
         params: Mapping[str, str] | None = None,
     ) -> Json:
-        """Sends any other request; `body` is an object, or lines for `_bulk`. Raises BackendFailure."""
+        """Sends any other request. A `body` of type str is sent as lines of JSON, for `_bulk`. Raises BackendFailure."""
         encoded = (
             body.encode("utf-8", "replace") if isinstance(body, str) else None if body is None else _serialize_body(body)
         )
@@ -181,14 +180,14 @@ class Client:
         return answer
 
     async def _refresh_credentials(self) -> None:
-        """Renews expiring credentials on a thread: botocore does it by a blocking request."""
+        """Renews expiring credentials on a worker thread, since botocore's request blocks."""
         needed = getattr(self._credentials, "refresh_needed", None)
         if self._credentials is not None and needed is not None and needed():
             await asyncio.to_thread(self._credentials.get_frozen_credentials)
 
 
 class _FastJson(JSONSerializer):
-    """Parses answers faster than `json` does: they are the largest JSON of this server."""
+    """Parses the large answers with pydantic's JSON parser, which is faster than `json`."""
 
     def loads(self, s: str) -> Any:
         try:
@@ -219,7 +218,6 @@ def _driver(address: OpenSearchAddress, credentials: Any) -> AsyncOpenSearch:
 
 
 def _credentials() -> Any:
-    """Returns the credentials of the environment, which may renew themselves. Raises ValueError if there are none."""
     import botocore.session
 
     credentials = botocore.session.get_session().get_credentials()

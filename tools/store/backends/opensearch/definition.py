@@ -1,11 +1,10 @@
-"""The one definition of the index: seeding creates it, searches rely on it, and doctor compares it.
+"""The definition of the catalogue's index, for loading, searches and diagnosis.
 
-An index is built once, from a whole catalogue, and never changed. Its name ends in the fingerprint of what it was built
-from, and an alias points to the one that serves, so that a new catalogue takes over in one atomic step.
+An index is built once, from a whole catalogue, and never changed. Its name ends with a fingerprint of its inputs, and an
+alias points to the index in service, so that a new catalogue takes over in one atomic step.
 
-Terms are computed here (`tools.store.search`) and not by the cluster's analyzers, so that a title is found by the same rules
-on every backend, Japanese included, and the cluster needs no plugin but k-NN.
-"""
+Terms are computed by `tools.store.search` and not by the cluster's analyzers, so that every backend finds titles by the same
+rules, Japanese included. The cluster needs no plugin except k-NN."""
 
 from __future__ import annotations
 
@@ -30,7 +29,8 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The content and the tools that an index was built from. Indices of one identity have the same documents."""
+    """The inputs of an index: indices of equal identity have equal documents. `definition` and `content` are digests of the
+    index's settings and of the catalogue's records. `embedder` is None for an index without vectors."""
 
     format: str
     definition: str
@@ -48,11 +48,11 @@ class Identity:
 
     @classmethod
     def from_meta(cls, meta: Json) -> Identity:
-        """Decodes the `_meta` of an index. Raises ValueError if this server did not write it."""
+        """Decodes the `_meta` of an index. Raises ValueError if it has another shape."""
         return _IDENTITY.validate_python(meta)
 
     def disagreement(self, embedder: Embedder) -> str | None:
-        """Says why vectors of `embedder` cannot be compared with those of the index; None if they can."""
+        """Returns why vectors of `embedder` cannot be compared with those of the index; None if they can."""
         if self.embedder is None:
             return "the index has no vectors: load the catalogue again with an embedder"
         if (self.embedder, self.dimensions) == (embedder.name, embedder.dimensions):
@@ -72,8 +72,8 @@ def index_name(alias: str, identity: Identity) -> str:
 
 
 def write_alias(name: str) -> str:
-    """Returns the alias through which an index is written while it is loaded. A write to a removed index would create one
-    with guessed mappings; a write to a removed alias is refused."""
+    """Returns the alias for writes while an index is loaded. A write to a removed index would create it with guessed
+    mappings; a write to a removed alias is refused."""
     return f"{name}-filling"
 
 
@@ -82,7 +82,7 @@ def is_index_of(alias: str, name: str) -> bool:
 
 
 def digest(described: Any) -> str:
-    """Returns a short hash of a JSON value, the same for equal values."""
+    """Returns a short hash of a JSON value, independent of the order of keys."""
     return sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()[:_FINGERPRINT]
 
 
@@ -100,11 +100,9 @@ _LONGEST_TERM = 8_191
 
 @dataclass(frozen=True, slots=True)
 class ClusterKind:
-    """The differences between nodes and Serverless.
-
-    Serverless assigns document ids itself in vector collections, has no refresh, and searches vectors with Faiss. On nodes
-    Lucene's own HNSW needs no native library.
-    """
+    """The differences between OpenSearch nodes and OpenSearch Serverless. `engine` is the k-NN engine. `own_ids` is True if
+    this server chooses document ids; Serverless assigns them itself in vector collections. `can_refresh` is True if an index
+    can be refreshed on request."""
 
     engine: str
     own_ids: bool
@@ -121,7 +119,7 @@ def flavour_of(address: OpenSearchAddress) -> ClusterKind:
 
 
 def definition(dimensions: int, flavour: ClusterKind) -> str:
-    """Returns a digest of settings and mappings, without the catalogue: an index with others has to be built anew."""
+    """Returns a digest of settings and mappings. An index with another digest has to be built anew."""
     return digest([HEADLINE, _settings(flavour), _mappings(dimensions, flavour)])
 
 
@@ -137,9 +135,8 @@ def _settings(flavour: ClusterKind) -> Json:
 
 
 def _mappings(dimensions: int, flavour: ClusterKind) -> Json:
-    """Returns the mappings; without dimensions there are no vectors."""
     senses = {"senses": _define_nested({"vector": _vector(dimensions, flavour)})} if dimensions else {}
-    # `column`: bytes that come with a hit; `kept`: JSON that is returned as stored. Neither is searched.
+    # `column`: bytes that are returned with a hit; `kept`: JSON that is returned as stored. Neither is searched.
     column, kept = {"type": "binary", "doc_values": True, "store": False}, {"type": "object", "enabled": False}
     return {
         "dynamic": "strict",
@@ -157,9 +154,8 @@ def _mappings(dimensions: int, flavour: ClusterKind) -> Json:
 
 
 def _facts() -> Json:
-    """Makes the fields to filter and sort by. Popularity sorts by `rank`, then `prior` (fame), then `place` in the file;
-    others by the column of their ordering first. Numbers that a caller bounds are doubles, so that no bound is out of their
-    range."""
+    """Returns the mappings of the fields to filter and sort by. Numbers that callers bound are doubles, so that no bound is
+    out of their range."""
     numbers = {"prior": "float", "rank": "integer", "place": "integer", "prose_length": "float"}
     numbers |= dict.fromkeys(("rating", "weighted_rating", "start_year", "volumes", "length"), "double")
     texts = {name: _keyword() for name in ("title_id", "genre", "tags", "status", "audience", "magazine")}
@@ -180,12 +176,14 @@ def _define_searched(flavour: ClusterKind) -> Json:
 
 
 def _keyword() -> Json:
-    """Makes a keyword field that ignores values beyond 32,766 bytes, for which Lucene would refuse the document."""
+    """Returns a keyword mapping that ignores longer values than 8,191 characters: Lucene would refuse a document with a term
+    over 32,766 bytes."""
     return {"type": "keyword", "ignore_above": _LONGEST_TERM}
 
 
 def _terms(similarity: str, flavour: ClusterKind) -> Json:
-    """Makes a field of ready terms, separated by spaces. A term is repeated in proportion to its weight."""
+    """Returns the mapping of a field of precomputed terms, separated by spaces. A term is repeated in proportion to its
+    weight."""
     field = {"type": "text", "analyzer": "whitespace"}
     return {**field, "similarity": similarity} if flavour.own_ids else field
 

@@ -1,5 +1,3 @@
-"""Diagnoses an OpenSearch cluster, the index in it, and the embedder beside it."""
-
 from __future__ import annotations
 
 from opensearchpy.exceptions import ConnectionTimeout, SerializationError, TransportError
@@ -20,21 +18,22 @@ _NO_SUCH_PAGE = (301, 302, 307, 308, 400, 404, 405, 501)
 
 
 class NotOpenSearch(DependencyFailure):
-    """Another server than OpenSearch is at the address; `what` describes it."""
+    """The address belongs to a server other than OpenSearch, which `what` describes."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"the address belongs to {what}", dependency="catalog")
 
 
 async def diagnose(address: OpenSearchAddress, embedder: Embedder | None, deadline: Deadline) -> Diagnosis:
-    """Diagnoses the cluster, the index and the embedder. Never raises. `embedder` is compared with the index, not called."""
+    """Diagnoses the cluster, its index, and whether `embedder` matches the index. Never raises, and does not call the
+    embedder."""
     try:
         client = Client(address)
     except ValueError as error:
         return Diagnosis.from_problem(Problem(str(error), f"correct {SETTING}, or give the task a role"))
     version: str | None = None
     try:
-        # Two steps of one budget, so that a failure of the second does not lose the result of the first.
+        # Two steps of one time budget, so that the version is known even if the second step fails.
         version = await identify(client, deadline.earlier_by(1.5))
         return await _examine_index(client, embedder, version, deadline.earlier_by(0.8))
     except BackendFailure as failure:
@@ -44,7 +43,7 @@ async def diagnose(address: OpenSearchAddress, embedder: Embedder | None, deadli
 
 
 def problem_of(failure: BackendFailure, address: OpenSearchAddress) -> Problem:
-    """Returns the problem behind a failed request to the cluster."""
+    """Describes a failed request to the cluster as a problem that an operator can fix."""
     cause = failure.__cause__
     if isinstance(failure, NotOpenSearch):
         return Problem(failure.message, f"check host, port and path in {SETTING}")
@@ -61,8 +60,8 @@ def problem_of(failure: BackendFailure, address: OpenSearchAddress) -> Problem:
 
 
 async def identify(client: Client, deadline: Deadline) -> str | None:
-    """Returns the version of the OpenSearch there; None if it cannot be asked: Serverless has none, and a role may be
-    allowed only to search. Raises NotOpenSearch for any other HTTP server, and BackendFailure."""
+    """Returns the name and version of the server; None for Serverless, or if the user may not ask (403). Raises
+    NotOpenSearch for any other HTTP server, BackendFailure if the request fails."""
     if client.address.serverless:
         return None
     try:

@@ -1,8 +1,7 @@
-"""Converts titles to documents and back.
+"""Converts titles to OpenSearch documents and back.
 
-A document has fields that OpenSearch searches and filters by, and JSON that it only stores: the title's record (the import
-format, offers included; plain for people, packed for hits) and its card, the data by which this process ranks a title.
-"""
+A document has fields to search and filter by, and data that OpenSearch only stores: the title's record with its offers (as
+plain JSON, and compressed as `packed`), and its card, the compressed data by which this process ranks the title."""
 
 from __future__ import annotations
 
@@ -38,7 +37,7 @@ def pack_json(value: Json) -> str:
 
 
 def unpack_column(column: str) -> bytes:
-    """Decodes a packed column; OpenSearch returns it without the padding of base64. Raises ValueError."""
+    """Decompresses a column made by `pack_json`, from which OpenSearch drops the base64 padding. Raises ValueError."""
     try:
         return zlib.decompress(b64decode(column + "=="))
     except zlib.error as error:
@@ -46,8 +45,8 @@ def unpack_column(column: str) -> bytes:
 
 
 def fact_fields(facts: Facts) -> Json:
-    """Returns the fields of the known facts. `length`: the number of volumes if there are any, to sort short titles first.
-    `sales`: one for each format and range of days; `usual` marks those that count if no format is asked for."""
+    """Returns the fields of the known facts. `length` is the number of volumes, absent for 0, to sort short titles first.
+    `sales` has an entry for each sale; `usual` marks the format that counts if a query asks for none."""
     numbers = {"rating": facts.rating, "start_year": facts.year, "volumes": facts.volumes, "length": facts.volumes or None}
     words = {
         "genre": facts.genre,
@@ -60,7 +59,7 @@ def fact_fields(facts: Facts) -> Json:
 
 
 def _one_or_all(names: Sequence[str]) -> str | Sequence[str] | None:
-    """Returns a single name as text, which the previous release expects, and several as a list."""
+    """Returns a single name as a str, which the previous release expects; several as a list; None for none."""
     return names[0] if len(names) == 1 else names or None
 
 
@@ -81,8 +80,9 @@ def _sales(facts: Facts) -> list[Json]:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """The data by which a title is ranked. `prior`: its fame, 0 to 1. `place`: that in the catalogue file. `series`: ids of
-    its series (`SeriesIndex`; `kin` in stored cards), `related`: ids that the catalogue names. `prose`: weighted terms."""
+    """The data by which a title is ranked. `prior` is its fame from 0 to 1, `place` its position in the catalogue file,
+    `series` the ids of its series (`kin` in stored cards), `related` the ids that the catalogue relates to it, `prose` its
+    weighted terms."""
 
     names: NameKeys
     prior: float
@@ -103,7 +103,6 @@ def card_from(column: str) -> Card:
 
 
 def _select_stored(facts: Facts) -> Json:
-    """Returns the facts to store, without genre, tags and authors."""
     return {
         "id": facts.title_id,
         "rating": facts.rating,
@@ -143,7 +142,7 @@ _UNRANKED = 10**9
 
 
 def titles_from(columns: Sequence[str]) -> tuple[Title, ...]:
-    """Decodes the titles of packed records. Raises MalformedAnswer."""
+    """Decodes packed records. Raises MalformedAnswer."""
     try:
         return tuple(stored_title(unpack_column(each)) for each in columns)
     except ValueError as error:
@@ -151,7 +150,8 @@ def titles_from(columns: Sequence[str]) -> tuple[Title, ...]:
 
 
 def document(title: Title, offers: Sequence[Offer], place: int, series: Sequence[str], vectors: Floats | None) -> Json:
-    """Makes a title's document. `vectors`: the headline's, then those of the passages, of unit length; None without any."""
+    """Makes a title's document. `vectors` has rows of unit length, the headline's and then those of the passages; None
+    without an embedder."""
     keys, terms, record = NameKeys.of(title), prose_terms(title), record_of(title, offers)
     facts, fame = Facts.from_title(title, offers), prior(title)
     return {
@@ -187,7 +187,7 @@ def document(title: Title, offers: Sequence[Offer], place: int, series: Sequence
 
 
 def direction_from(text: str | None) -> Floats | None:
-    """Decodes the direction of a title's meaning, a unit vector; None if the index has no vectors."""
+    """Decodes the unit vector of a title's meaning; None if the index has no vectors."""
     return None if text is None else np.frombuffer(b64decode(text), np.float16).astype(np.float32)
 
 

@@ -1,4 +1,4 @@
-"""Queries, filters and sorts in the query DSL of OpenSearch, and k-NN searches."""
+"""Builds queries, filters, sorts and k-NN searches in OpenSearch's query DSL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BEST_KNOWN_FIRST: list[Json] = [{"_score": "desc"}, *BY_FAME]
 
 
 def search(query: Json, filters: Sequence[Json], size: int, **more: Any) -> Json:
-    """Returns the search for the best `size` hits of `query` that pass all `filters`, by their ids only."""
+    """Returns a search for the best `size` hits of `query` that pass all `filters`. Hits have their ids only."""
     return {
         "query": {"bool": {"must": [query], "filter": list(filters)}},
         "size": size,
@@ -31,12 +31,12 @@ def search(query: Json, filters: Sequence[Json], size: int, **more: Any) -> Json
 
 
 def columns(*names: str) -> Json:
-    """Requests only these columns (doc values) of each hit, and nothing of the document."""
+    """Returns the parameters of a search that return only these columns (doc values) of each hit."""
     return {"stored_fields": "_none_", "docvalue_fields": list(names)}
 
 
 def column(hit: Mapping[str, Any], name: str) -> str:
-    """Returns the value of a column. Raises LookupError and TypeError for a hit that lacks it."""
+    """Returns the value of a hit's column. Raises LookupError and TypeError if the hit lacks it."""
     return str(hit["fields"][name][0])
 
 
@@ -45,7 +45,6 @@ def term(field: str, value: str) -> Json:
 
 
 def terms(field: str, values: Iterable[str]) -> Json:
-    """Matches any of the values."""
     return {"terms": {field: list(values)}}
 
 
@@ -62,24 +61,25 @@ def constant(query: Json, score: float) -> Json:
 
 
 def match_nested(path: str, query: Json) -> Json:
-    """Matches a title by its best nested part."""
+    """Wraps a query of the nested objects at `path`. A title scores as its best nested object."""
     return {"nested": {"path": path, "query": query, "score_mode": "max"}}
 
 
 def filter_queries(conditions: Conditions) -> list[Json]:
-    """Returns the queries of all conditions; each has to match."""
+    """Returns the queries of all conditions; a title has to match each of them."""
     asked = [query for each in criteria(conditions) for query in _criterion(each)]
     return [*asked, *_sale(conditions), *_authors(conditions)]
 
 
 def sold_as(asked: Conditions) -> Json:
-    """Matches the sale on the conditions' day in their format; without a format the usual one."""
+    """Returns a query for the nested sale on the conditions' day and in their format, or in the title's usual format if they
+    have none."""
     sale = {"term": {"sales.usual": True}} if asked.format is None else term("sales.format", asked.format)
     return {"bool": {"filter": [sale, {"terms": {"sales.days": list(numbers_of(asked.day))}}]}}
 
 
 def author_query(asked: str) -> Json:
-    """Matches titles with an author of the asked name, as `AskedName.fits` says."""
+    """Returns a query for titles by an author of this name, by the rule of `AskedName.fits`."""
     name = AskedName(asked)
     if not name.words:
         return NOTHING
@@ -88,7 +88,6 @@ def author_query(asked: str) -> Json:
 
 
 def begins_or_ends(part: str) -> list[Json]:
-    """Returns queries for a written name that begins or ends with `part`."""
     return [prefix("people.spellings", part), prefix("people.turned", part[::-1])]
 
 
@@ -104,7 +103,6 @@ def _criterion(asked: Criterion) -> Iterator[Json]:
 
 
 def _sale(asked: Conditions) -> Iterator[Json]:
-    """Yields the query for one sale that satisfies all conditions of sale; nothing without such conditions."""
     prices = {"sales.price": asked.price, "sales.series_price": asked.series_price}
     told = [_match_range(field, bounds) for field, bounds in prices.items() if bounds]
     if asked.in_stock or asked.all_volumes:
@@ -147,14 +145,14 @@ _DEEPEST = 10_000
 
 
 def frequencies(terms: Sequence[str]) -> Json:
-    """Returns the search whose aggregation `df` counts the titles with each term, in buckets named by the term's place."""
+    """Returns a search whose aggregation `df` counts the titles with each term, in buckets named by the term's position."""
     asked = {str(i): term("prose", each) for i, each in enumerate(terms)}
     return {"size": 0, "track_total_hits": False, "aggs": {"df": {"filters": {"filters": asked}}}}
 
 
 def order_by(ordering: Ordering | None, asked: Conditions) -> list[Json]:
-    """Sorts as `tools.store.search.ranking.candidates.in_order` does: unknown values last, prices of the conditions'
-    format and day."""
+    """Returns a sort equivalent to `tools.store.search.ranking.candidates.in_order`: unknown values last, prices in the
+    conditions' format and on their day. None sorts by popularity."""
     column_of = None if ordering is None else _COLUMNS.get(ordering)
     if column_of is None:
         return BY_FAME
@@ -164,7 +162,7 @@ def order_by(ordering: Ordering | None, asked: Conditions) -> list[Json]:
 
 
 def best_known(asked: CatalogQuery, ordering: Ordering | None) -> Json:
-    """Returns the search for the best known titles under the conditions, or the first by an ordering, and their number."""
+    """Returns a search for the titles that satisfy the conditions, by `ordering` or by popularity, and for their number."""
     conditions, offset = asked.conditions, min(asked.offset, _DEEPEST)
     size = min(asked.limit, _DEEPEST - offset)
     body = search({"match_all": {}}, filter_queries(conditions), size, sort=order_by(ordering, conditions))
@@ -172,12 +170,10 @@ def best_known(asked: CatalogQuery, ordering: Ordering | None) -> Json:
 
 
 def with_ids(title_ids: Sequence[str], names: Sequence[str] = FOUND) -> Json:
-    """Returns the search for titles by id with these columns; by default those of hits."""
     return {**search({"terms": {ID: list(title_ids)}}, [], max(1, len(title_ids))), **columns(*names)}
 
 
 def by_authors_of(spellings: Sequence[str], allowed: Sequence[Json]) -> Json:
-    """Returns the search for works by authors with these spellings that pass `allowed`, at most 160."""
     query = match_nested("people", {"terms": {"people.spellings": list(spellings)}})
     return search(query, allowed, _MOST_WORKS, sort=BY_FAME)
 
@@ -186,12 +182,12 @@ _MOST_SENSES = 10_000
 
 
 def nearest(vector: NDArray[np.float32], filters: Sequence[Json], size: int) -> Json:
-    """Returns the k-NN search for the `size` titles with the sense nearest to `vector`."""
     return search(_senses(vector, filters, size), [], size)
 
 
 def sense_of(vector: NDArray[np.float32], title_ids: Sequence[str]) -> Json:
-    """Returns the search that measures each title's distance to `vector`; its k covers all vectors of these titles."""
+    """Returns a k-NN search that scores each of these titles by its nearest vector. Its k is large enough for all their
+    vectors."""
     filters = [{"terms": {ID: list(title_ids)}}]
     return search(_senses(vector, filters, min(_MOST_SENSES, 16 * len(title_ids))), [], len(title_ids))
 
@@ -203,5 +199,5 @@ def _senses(vector: NDArray[np.float32], filters: Sequence[Json], k: int) -> Jso
 
 
 def cosine_of(score: float) -> float:
-    """Returns the inner product behind a score of the `innerproduct` space: 1 + x for x ≥ 0, else 1 / (1 − x)."""
+    """Returns the inner product x behind a k-NN score, which is 1 + x for x ≥ 0, else 1 / (1 − x)."""
     return score - 1.0 if score >= 1.0 else 1.0 - 1.0 / max(score, 1e-9)

@@ -1,8 +1,7 @@
-"""Loads a catalogue: builds a new index beside the serving one, checks it, and puts it into service in one step.
+"""Loads a catalogue: builds a new index beside the one in service, checks it, and switches the alias in one step.
 
-The index is named by its content, so that a load of the same catalogue with the same embedder has nothing to do, and one
-that was killed resumes. The previous index stays, for requests in progress and a rollback, until the next load.
-"""
+The index is named after its content, so that a repeated load of the same catalogue with the same embedder has nothing to do,
+and an interrupted load resumes. The previous index stays until the next load, for requests in progress and a rollback."""
 
 from __future__ import annotations
 
@@ -42,7 +41,8 @@ from tools.store.search.titles.document import headline, passages
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The plan of a load. `there`: titles that the index already has; `replaces`: the indices that served until then."""
+    """The plan of a load. `there` is the number of titles already in the index, `serving` is True if the index is in
+    service, and `replaces` are the other indices in service."""
 
     index: str
     titles: int
@@ -59,11 +59,12 @@ Json = dict[str, Any]
 
 
 class TitleRefused(DependencyFailure):
-    """The cluster rejected a document for another reason than overload, so sending it again would hardly help."""
+    """The cluster rejected a document for another reason than overload, so that a retry would hardly help."""
 
 
 class Bulk:
-    """Writes to one index. On nodes a document that is sent twice is stored once, by its id."""
+    """Writes documents to one index. OpenSearch nodes store a repeated document once, by its id; Serverless stores it
+    again."""
 
     def __init__(self, client: Client, flavour: ClusterKind, index: str) -> None:
         self._client, self._flavour = client, flavour
@@ -73,7 +74,8 @@ class Bulk:
         self._target, self._params = (write_alias(index), ours) if flavour.own_ids else (index, {})
 
     async def add(self, documents: Sequence[Json]) -> None:
-        """Writes the documents. Raises BackendFailure for rejected ones, and after eight failed attempts, about a minute."""
+        """Writes the documents, with up to eight attempts in about a minute. Raises TitleRefused for a rejected document and
+        BackendFailure after the last attempt; on Serverless after the first failure."""
         left = list(documents)
         failure: BackendFailure | None = None
         for attempt in range(8):
@@ -85,7 +87,7 @@ class Bulk:
                 raise
             except BackendFailure as error:
                 if not self._flavour.own_ids:
-                    raise  # some of them may have arrived; the next run asks which
+                    raise  # Serverless may have stored some of them; the next run asks which
                 failure = error
                 continue
             if not left:
@@ -93,7 +95,6 @@ class Bulk:
         raise failure or DependencyFailure("The cluster stays too busy to take documents.", dependency="catalog")
 
     async def _send(self, documents: Sequence[Json]) -> list[Json]:
-        """Sends the documents once. Returns those that have to be sent again."""
         lines: list[str] = []
         for each in documents:
             lines.append(json.dumps({"index": {"_id": each["title_id"]} if self._flavour.own_ids else {}}))
@@ -136,7 +137,7 @@ class Indices:
         return tuple(sorted(found))
 
     async def exists(self, name: str) -> bool:
-        """True if the index exists. Raises ValueError for one that was not made by a load."""
+        """Returns True if the index exists. Raises ValueError if it was not made by a load."""
         try:
             found = await self._call("GET", f"/{name}/_mapping")
         except IndexMissing:
@@ -146,7 +147,7 @@ class Indices:
         return True
 
     async def open(self, name: str, identity: Identity) -> None:
-        """Creates the index unless it exists, ready for writes. Another load of the same may be creating it too."""
+        """Creates the index unless it exists, and its alias for writes. Safe if another load creates the same index."""
         if not await self.exists(name):
             try:
                 await self._call("PUT", f"/{name}", creation(identity, self._flavour))
@@ -156,7 +157,7 @@ class Indices:
         await self._alias_actions({"add": {"index": name, "alias": write_alias(name)}})
 
     async def places(self, name: str) -> set[int]:
-        """Returns the places of the titles that are in the index, read by pages of 10,000."""
+        """Returns the positions in the catalogue file of the titles that are in the index."""
         await self._refresh(name)
         found: set[int] = set()
         after: Json = {}
@@ -169,7 +170,8 @@ class Indices:
             after = {"search_after": hits[-1]["sort"]}
 
     async def finish(self, name: str, titles: int) -> None:
-        """Makes the index fast to search. Raises DependencyFailure unless it has exactly `titles` titles."""
+        """Waits until the titles can be found and, on nodes, optimises the index for searches. Raises DependencyFailure
+        unless the index has exactly `titles` titles."""
         await self._refresh(name)
         end = Deadline.after(180.0)
         while not self._flavour.can_refresh and await self._count(name) < titles:
@@ -186,8 +188,8 @@ class Indices:
             await self._call("PUT", f"/{name}/_settings", {"index": serving})
 
     async def put_into_service(self, name: str) -> tuple[str, ...]:
-        """Moves the alias in one step, so that each search sees either the old index or the new one. Returns the indices
-        that served until then."""
+        """Moves the alias in one atomic step, so that each search sees either the old index or the new one. Returns the
+        replaced indices."""
         old = tuple(each for each in await self.serving() if each != name)
         off = [{"remove": {"index": each, "alias": self._alias}} for each in old]
         done = {"remove": {"index": name, "alias": write_alias(name)}}
@@ -195,7 +197,7 @@ class Indices:
         return old
 
     async def remove_all_but(self, kept: set[str]) -> None:
-        """Removes older indices of this alias, finished or not."""
+        """Removes the indices of this alias that are not in `kept`, whether complete or not."""
         found = await self._call("GET", f"/{self._alias}-*/_alias")
         for name in sorted(found):
             if name not in kept and is_index_of(self._alias, name):
@@ -205,7 +207,6 @@ class Indices:
         await self._call("POST", "/_aliases", {"actions": actions})
 
     async def _refresh(self, name: str) -> None:
-        """Refreshes the index on nodes; Serverless does so by itself, within a minute."""
         if self._flavour.can_refresh:
             await self._call("POST", f"/{name}/_refresh")
 
@@ -232,8 +233,6 @@ _CHUNK = 32
 
 
 class Loading:
-    """A load of a catalogue into its index."""
-
     def __init__(self, client: Client, records: Sequence[Record], embedder: Embedder | None, progress: Progress) -> None:
         flavour = flavour_of(client.address)
         self._identity = identity_of(records, embedder, flavour)
@@ -250,7 +249,8 @@ class Loading:
         return Plan(self._name, len(self._records), len(there), self._name in serving, replaces)
 
     async def run(self, plan: Plan) -> None:
-        """Runs the load. Raises BackendFailure, and ValueError if another load has taken over in the meantime."""
+        """Runs the load; it also succeeds if another load puts the same index into service. Raises BackendFailure, and
+        ValueError if another load has removed this load's index."""
         try:
             await self._run(plan)
         except BackendFailure:
@@ -258,7 +258,7 @@ class Loading:
                 raise
 
     async def _is_overtaken(self) -> bool:
-        """True if another load has put the same index into service. Raises ValueError if it removed this load's index."""
+        """Returns True if the index is in service by now. Raises ValueError if another load has removed it."""
         if not await self._indices.exists(self._name):
             raise ValueError(
                 f"another load took over and removed {self._name}, which this one was filling: nothing of this one is left; "
@@ -302,7 +302,8 @@ class Loading:
 
 
 def identity_of(records: Sequence[Record], embedder: Embedder | None, flavour: ClusterKind) -> Identity:
-    """Returns the identity of the records as they will be stored: their order counts, the file's formatting does not."""
+    """Returns the identity of an index of these records. It depends on their content and order, not on the formatting of the
+    file."""
     digest = sha256()
     for title, offers in records:
         digest.update(json.dumps(record_of(title, offers), sort_keys=True).encode() + b"\n")

@@ -1,4 +1,5 @@
-"""The searches that recall titles: by name, author, words and tags, like one title, and to a reader's taste."""
+"""Builds the searches for candidate titles: by name, author, words and tags, by similarity to a title, and by a reader's
+taste."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ _WHOLE, _MAIN, _AUTHOR, _FAMILY = "whole", "main", "author", "family"
 
 
 def aggregate_names(names: Mapping[str, ExactName]) -> Json:
-    """Returns the search that looks up names: a bucket for each name and kind of match, with its best known titles."""
+    """Returns a search that looks up exact names, with a bucket of the most popular titles for each name and kind of
+    match."""
     asked = {f"{way} {place}": query for place, name in enumerate(names.values()) for way, query in _ways(name).items()}
     titles = {"top_hits": {"size": MOST_TITLES, "sort": BY_FAME, **columns(ID)}}
     buckets = {"filters": {"filters": asked}, "aggs": {"titles": titles}}
@@ -48,13 +50,14 @@ def aggregate_names(names: Mapping[str, ExactName]) -> Json:
 
 
 def called_from(answer: Mapping[str, Any], names: Mapping[str, ExactName]) -> dict[str, NameMatches]:
-    """Reads the matches of each name from the answer. Raises LookupError and TypeError for a malformed one."""
+    """Reads the matches of each name from the answer to `aggregate_names`. Raises LookupError and TypeError if it is
+    malformed."""
     buckets = answer["aggregations"]["names"]["buckets"]
     return {name: _read_matches(buckets, place) for place, name in enumerate(names)}
 
 
 def index_of(answer: Mapping[str, Any]) -> str | None:
-    """Returns the name of the index that answered; None if it found nothing."""
+    """Returns the name of the index that answered `aggregate_names`; None if the answer has no hit."""
     buckets = answer["aggregations"]["names"]["buckets"].values()
     return next((str(hit["_index"]) for each in buckets for hit in each["titles"]["hits"]["hits"]), None)
 
@@ -76,7 +79,6 @@ def _name(key: str, main: bool) -> Json:
 
 def _read_matches(buckets: Mapping[str, Any], place: int) -> NameMatches:
     def find_first(*ways: str) -> Mapping[str, Any]:
-        """Returns the bucket of the first kind of match that has any title."""
         every = (buckets.get(f"{way} {place}") for way in ways)
         return next((each for each in every if each is not None and each["doc_count"]), {})
 
@@ -93,8 +95,8 @@ _ENOUGH_GRAMS, _LONG_KEY = 4, 16
 
 
 def lexical(parsed: ParsedQuery, allowed: Sequence[Json], size: int, asked: Conditions) -> dict[str, Json]:
-    """Returns the searches of a query by words, by kind: each for the best `size` titles that pass the filters `allowed`.
-    `asked`: the conditions, whose format and day decide the price to sort by."""
+    """Returns the searches for a query's words, keyed by kind (names, people, tags, …), each for the best `size` titles that
+    pass the filters `allowed`. The format and day of `asked` decide the price to sort by."""
     keys = [*parsed.names, *parsed.aliases]
     found = {
         "names": search(titles_named(keys, parsed.subject, parsed.readings), allowed, size, sort=BEST_KNOWN_FIRST),
@@ -111,18 +113,18 @@ def lexical(parsed: ParsedQuery, allowed: Sequence[Json], size: int, asked: Cond
 
 
 def anchor(name: str, aliases: Sequence[str]) -> Json:
-    """Returns the search for titles that may be called `name` or one of `aliases` (sound keys). Its hits have all the
-    fields that the search for similar titles or works by the same author needs."""
+    """Returns a search for the title to which a query refers, by `name` or by `aliases` (sound keys). Hits have the fields
+    needed to search for similar titles and for works by the same authors."""
     called = search(titles_named([sound_key(name), *aliases], name, readings(name)), [], RECALL // 4)
     return {**called, **columns(*FOUND), "stored_fields": [], "_source": ["direction"]}
 
 
 def titles_named(keys: Sequence[str], text: str, read: Sequence[str] = ()) -> Json:
-    """Returns a query for titles with a name like one of `keys`: equal, beginning with it, sharing many grams; or one that
-    `text` spells in katakana, or that its kanji may be read as.
+    """Returns a query for titles with a name like one of `keys`: equal, with the same beginning, or with many n-grams in
+    common.
 
-    Grams are costly, and the keys after the first are other spellings: for those there is no search by grams.
-    """
+    Names that `text` spells in katakana match too, and so do names in `read`, the readings of its kanji. Only the first key
+    is searched by n-grams, which are slow; the others are further spellings."""
     likely = [_match_name(key) for key in keys if key]
     skeleton = consonants(text) if is_loanword(text) else ""
     if len(skeleton) >= MIN_CONSONANTS:
@@ -140,7 +142,8 @@ def _match_name(key: str) -> Json:
 
 
 def _shares_grams(field: str, key: str) -> Json:
-    """Returns a query for the longest grams alone, if there are enough: short ones are in half of all names."""
+    """Returns a query for names that share n-grams with `key`: only the longest if there are enough of them, since short
+    n-grams are in half of all names."""
     found = list(dict.fromkeys(grams(key)))
     longest = [gram for gram in found if len(gram) == len(found[-1])]
     told = longest if len(longest) >= _ENOUGH_GRAMS else found
@@ -149,7 +152,7 @@ def _shares_grams(field: str, key: str) -> Json:
 
 
 def titles_by(author: AskedAuthor) -> Json:
-    """Returns a query for titles by an author who may be the asked one; it matches nothing for a name without a word."""
+    """Returns a query for titles with an author who may be the requested one; it matches nothing for an empty name."""
     asked, key = author.name, author.name.key
     likely = [constant(term("people.spellings", key), 100.0)]
     likely += [constant(term("people.parts", word), 5.0) for word in asked.words]
@@ -166,13 +169,12 @@ def titles_by(author: AskedAuthor) -> Json:
 
 
 def titles_with(terms: Iterable[str]) -> Json:
-    """Returns a query for titles whose text has any of `terms`."""
     return either([term("prose", each) for each in list(terms)[:MOST_TERMS]])
 
 
 def _match_themes(parsed: ParsedQuery, allowed: Sequence[Json], size: int, ordering: Sequence[Json]) -> Json:
-    """Returns the search for titles with the most of the query's themes, best known first unless another ordering is asked
-    for. The aggregation `all` counts the titles that have every theme."""
+    """Returns a search for the titles that match most of the query's themes, with ties sorted by `ordering`. The aggregation
+    `all` counts the titles that match every theme."""
     themes: list[Json] = [{"terms": {"tags": list(tags)}} for tags in parsed.themes]
     themes += [_suiting(tone) for tone in parsed.moods]
     if parsed.genre is not None:
@@ -183,13 +185,13 @@ def _match_themes(parsed: ParsedQuery, allowed: Sequence[Json], size: int, order
 
 
 def _suiting(tone: Tone) -> Json:
-    """Returns a query for titles with a tag of the mood, if it has any, and none of the wrong tone."""
     wanted = [{"terms": {"tags": list(tone.wanted)}}] if tone.wanted else []
     return {"bool": {"filter": wanted, "must_not": {"terms": {"tags": list(tone.unwanted)}}}}
 
 
 def like_tags(shares: Mapping[str, float], genre: str | None, filters: Sequence[Json], size: int, weights: Weights) -> Json:
-    """Returns the search for titles that share tags (by `tag_shares`, the heaviest 200) and the genre."""
+    """Returns a search for titles that share tags and the genre; fame adds to the score. `shares` are the tags' weights, of
+    which the 200 heaviest count."""
     heaviest = sorted(shares, key=lambda tag: -shares[tag])[:200]
     shared = [constant(term("tags", tag), shares[tag]) for tag in heaviest]
     more = [constant(term("genre", genre), weights.same_genre)] if genre else []
@@ -205,7 +207,8 @@ _ALL: Json = {"match_all": {}}
 
 
 def to_taste(query: ReaderQuery, profile: Profile, weights: TasteWeights) -> Json:
-    """Returns the search for titles by likes, wish and fame: the sum of the first two, times the square of the last."""
+    """Returns a search for titles to a reader's taste. The score is the sum of the weights of liked and requested facts,
+    times the square of the title's fame."""
     filters = [*filter_queries(query.conditions), *_list_filters(query)]
     liked = [constant(_ALL, weights.unfamiliar), *_match_taste(profile, weights), *_match_wanted(query)]
     fame = {"field_value_factor": {"field": "prior", "modifier": "square", "missing": 0.0}}
@@ -216,7 +219,6 @@ def to_taste(query: ReaderQuery, profile: Profile, weights: TasteWeights) -> Jso
 
 
 def _list_filters(query: ReaderQuery) -> list[Json]:
-    """Returns the filters that a title has to pass to be an answer."""
     if query.fits is not None:
         return [{"terms": {ID: list(query.fits)}}]
     asked = [{"terms": {"tags": sorted({tag for group in query.wanted for tag in group})}}] if query.wanted else []

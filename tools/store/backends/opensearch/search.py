@@ -1,12 +1,10 @@
-"""One search, in two requests mostly: by words, then by meaning.
+"""One search, mostly in two requests: by words, then by meaning.
 
-The query is embedded during the first. The second finds the nearest titles and measures those that words found; if it is
-late, the words' answer stands. Hits are ids only: titles that are not cached are fetched after each request, the first time
-while the query is still being embedded.
+The query is embedded during the first request. The second finds the nearest titles and scores the titles that words found;
+if it is late, the result by words stands. Hits are ids only: titles that are not cached are fetched after each request.
 
-Recalled titles are ranked on the event loop, which takes one or two milliseconds: on a thread, loop and thread would wait
-for each other at the interpreter lock.
-"""
+Candidates are ranked on the event loop, in one or two milliseconds: on a worker thread, loop and thread would contend for
+the GIL."""
 
 from __future__ import annotations
 
@@ -48,8 +46,8 @@ from tools.store.search.titles.names import ExactName, NameTable
 
 
 def count_matches(ranked: Ranked, allowed: Mask, with_all_themes: int) -> int:
-    """Returns the number of all matching titles. `with_all_themes`: number of allowed titles in the index with every theme
-    of the query; if all recalled ones of them are answers, the others count too."""
+    """Returns the number of all matching titles. `with_all_themes` is the number of allowed titles in the index that have
+    every theme of the query. If all of them that were fetched match, those not fetched are counted too."""
     if ranked.evidence is None or ranked.nearest:
         return ranked.answers
     themed = (ranked.evidence.tags == 1.0) & allowed
@@ -69,19 +67,19 @@ def cards_of(entries: Mapping[str, CachedHit]) -> Cards:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceTitle:
-    """The title that a query starts from ("like …", "by the author of …"). `direction`: the unit vector of its meaning."""
+    """The title to which a query refers ("like …", "by the author of …"). `direction` is the unit vector of its meaning,
+    None without vectors."""
 
     title_id: str
     card: Card
     direction: Floats | None
 
     def spellings(self) -> frozenset[str]:
-        """Returns all spellings of its authors' names."""
         return frozenset(spelling for author in self.card.facts.authors for spelling in author.spellings)
 
 
 class CardValues(dict[str, dict[str, Numbers]]):
-    """A mapping of the shape of `Columns.having`; each field is filled on first access."""
+    """A mapping like `Columns.having`, of which each field is computed on first access."""
 
     def __init__(self, cards: Collection[Card]) -> None:
         super().__init__()
@@ -101,7 +99,8 @@ class CardValues(dict[str, dict[str, Numbers]]):
 
 @dataclass(frozen=True, slots=True)
 class CardColumns(Columns):
-    """Columns of cards. Looks for a query's few tags in each card, which is faster than an index of all their tags."""
+    """Columns of the candidates' cards. Looks for the wanted tags in each card, which is faster than an index of all tags
+    for a single query."""
 
     cards: Collection[Card]
 
@@ -126,7 +125,7 @@ def columns_of(cards: Cards) -> Columns:
 
 @dataclass(frozen=True, slots=True)
 class RecalledPeople:
-    """The authors of recalled titles, a `People`."""
+    """Implements `People` for the authors of the candidates."""
 
     cards: Collection[Card]
 
@@ -141,7 +140,7 @@ class RecalledPeople:
 
 @dataclass(frozen=True, slots=True)
 class RecalledWords:
-    """The texts of recalled titles, a `Words`."""
+    """Implements `Words` for the texts of the candidates."""
 
     cards: Collection[Card]
     statistics: Statistics
@@ -156,8 +155,8 @@ class RecalledWords:
 def candidates_of(
     cards: Cards, statistics: Statistics, senses: Mapping[str, float] | None = None, anchor: ReferenceTitle | None = None
 ) -> Candidates:
-    """Returns the cards as candidates. `senses`: cosines by id, None without any; a stored sense is passage and headline in
-    one. `anchor`: the title by whose authors the query asks for more."""
+    """Makes candidates from cards. `senses` are the query's cosines by id, None without any; a stored vector combines
+    passage and headline. `anchor` is the title by whose authors works are requested."""
     columns, every = columns_of(cards), cards.values()
     cosines = None if senses is None else np.array([senses.get(title_id, 0.0) for title_id in cards], np.float32)
     theirs = None if anchor is None else columns.any_of("author", anchor.spellings())
@@ -186,7 +185,7 @@ Answers = dict[str, Answer]
 def find_reference_title(
     name: str, aliases: Iterable[str], answer: Answer, statistics: Statistics, weights: Weights
 ) -> ReferenceTitle | None:
-    """Returns the best known hit that is called `name` or one of `aliases` (sound keys); None without one."""
+    """Returns the best known hit with the name `name` or one of `aliases` (sound keys); None if no hit has such a name."""
     hits = answer["hits"]["hits"]
     cards = {column(hit, ID): card_from(column(hit, "card")) for hit in hits}
     row = reference_row(name, aliases, candidates_of(cards, statistics), weights)
@@ -197,8 +196,8 @@ def find_reference_title(
 
 
 class Search:
-    """One search and its state. `aliases`: names of which the name of the title it starts from may be a nickname; `names`:
-    names to look up on the way. After `run`, `called` is the answer to that look-up, and `index` the index that answered."""
+    """One search and its state. `aliases` are further sound keys of the title to which the query refers. `names` are looked
+    up in the same request; after `run`, `called` has the answer to that look-up, and `index` is the index that answered."""
 
     def __init__(
         self,
@@ -215,7 +214,7 @@ class Search:
         self._query, self._parsed, self._aliases, self._names = query, parsed, aliases, names
         self._wants_meaning = wants_meaning
         self._filters = filter_queries(query.conditions)
-        # For every 40 titles that are skipped 80 more are recalled, up to 480 in all.
+        # For every 40 titles that are skipped 80 more are found, up to 480 in all.
         self._size = RECALL * min(6, 1 + query.offset // (RECALL // 2))
         self._weights = Weights()
         self._check = Check(query.conditions)
@@ -227,7 +226,7 @@ class Search:
         self.index: str | None = None
 
     async def run(self, vector: asyncio.Task[Floats | None] | None, deadline: Deadline) -> CatalogPage:
-        """Searches. `vector`: the task that embeds the query; None without one. Raises BackendFailure."""
+        """Runs the search. `vector` is the task that embeds the query, None without an embedder. Raises BackendFailure."""
         named = await self._recall_by_words(deadline)
         if self._anchor is not None and self._parsed.similar_to:
             return await self._find_similar(self._anchor, vector is not None, deadline)
@@ -238,7 +237,7 @@ class Search:
         return await self._page(cards, allowed, ranked)
 
     async def _recall_by_words(self, deadline: Deadline) -> str | None:
-        """Recalls titles by words. Returns the id of the title whose name is the query, if there is one."""
+        """Finds candidates by words. Returns the id of the title whose name is the query; None without one."""
         parsed = self._parsed
         searches = self._under_conditions(lambda filters, size: lexical(parsed, filters, size, self._query.conditions))
         if pointed := parsed.reference_title:
@@ -265,8 +264,8 @@ class Search:
         return None if row is None else list(cards)[row]
 
     async def _recall_by_meaning(self, named: str | None, vector: Floats | None, wanted: bool, deadline: Deadline) -> None:
-        """Recalls the nearest titles, works by the authors of the anchor, and the series of the title that is `named`. If
-        that is late and meaning was `wanted`, it is left out."""
+        """Finds the nearest titles, works by the authors of the referenced title, and the series of the title `named`. If
+        meaning is `wanted`, a failure or a late answer is ignored."""
         spellings = frozenset() if self._anchor is None else self._anchor.spellings()
 
         def search_near(filters: Sequence[Json], size: int) -> dict[str, Json]:
@@ -290,7 +289,6 @@ class Search:
         self._entries.update(found)
 
     async def _recall_series(self, leader: str, deadline: Deadline) -> bool:
-        """Recalls the rest of the leader's series. True if any of it was missing and came in time."""
         missing = self._missing_series(leader)
         if not missing:
             return False
@@ -301,21 +299,18 @@ class Search:
         return True
 
     def _missing_series(self, title_id: str | None) -> list[HitKey]:
-        """Returns the keys of the titles of a series that are not recalled yet; they are in the title's index."""
         if title_id is None or self.index is None:
             return []
         series = self._entries[title_id].card.series
         return [(self.index, each) for each in series if each not in self._entries]
 
     def _take_senses(self, answers: Iterable[Answer]) -> None:
-        """Reads the cosines from k-NN answers. Raises LookupError, TypeError and ValueError for malformed ones."""
         for answer in answers:
             found = {column(hit, ID): cosine_of(float(hit["_score"])) for hit in answer["hits"]["hits"]}
             self._senses = {**(self._senses or {}), **found}
 
     async def _find_similar(self, like: ReferenceTitle, sensed: bool, deadline: Deadline) -> CatalogPage:
-        """Finds titles like one title, by its tags, its genre and, where `sensed`, its meaning; none for a title without
-        tags."""
+        """Finds titles similar to `like` by tags, genre and, if `sensed`, meaning; none if `like` has no tags."""
         statistics, genre = self._statistics, like.card.facts.genre
         shares = tag_shares(sorted(like.card.facts.tags), statistics.terms.tags, statistics.titles)
 
@@ -343,7 +338,6 @@ class Search:
         return await self._page(cards, allowed, Ranked(scores, ordering=self._parsed.ordering))
 
     async def _rank(self) -> tuple[Cards, Mask, Ranked]:
-        """Returns the recalled titles, a mask of those that satisfy the conditions, and their ranking."""
         await _yield_to_loop()
         cards = cards_of(self._entries)
         titles = candidates_of(cards, self._statistics, self._senses, self._anchor)
@@ -358,7 +352,6 @@ class Search:
         return np.array([self._check.admit(card.facts) for card in cards.values()], np.bool_)
 
     async def _page(self, cards: Cards, allowed: Mask, ranked: Ranked) -> CatalogPage:
-        """Makes the page; equal titles keep the order of the catalogue file. Raises MalformedAnswer."""
         query, entries = self._query, [self._entries[title_id] for title_id in cards]
         total = count_matches(ranked, allowed, self._with_all_themes)
         near = await self._cache.titles([entries[row] for row in ranked.near])
@@ -374,8 +367,8 @@ class Search:
         return CatalogPage(best, total, degraded, ranked.guessed, near)
 
     def _under_conditions(self, make: Callable[[Sequence[Json], int], dict[str, Json]]) -> dict[str, Json]:
-        """Returns the searches under the conditions and, if there are conditions, those among all titles, whose best set the
-        floor for the others. `make` takes filters and a number of hits."""
+        """Returns the searches made by `make(filters, size)` under the query's conditions. If there are conditions, adds
+        searches among all titles, whose best scores set the threshold for a match."""
         searches = make(self._filters, self._size)
         if self._filters:
             searches |= {AMONG_ALL + name: body for name, body in make([], RECALL // 2).items()}
@@ -390,5 +383,4 @@ class Search:
 
 
 async def _yield_to_loop() -> None:
-    """Yields to the event loop between two steps, each of which grows with the number of recalled titles."""
     await asyncio.sleep(0)

@@ -1,6 +1,3 @@
-"""Cached state of the serving index: its statistics, and titles read lately, by index and id, with their cards for
-ranking."""
-
 from __future__ import annotations
 
 import asyncio
@@ -41,13 +38,13 @@ NUMBERS: Json = {
 
 
 class Statistics:
-    """The statistics that weigh words and tags, the same that the embedded catalogue computes from all its titles.
+    """The index's statistics for weighing words and tags, equal to those of the embedded catalogue.
 
-    BM25 (Robertson & Zaragoza 2009) with k1 = 1.2, b = 0.25. Document frequencies of terms are cached as queries ask for
-    them."""
+    Words are weighed by BM25 (Robertson & Zaragoza 2009) with k1 = 1.2 and b = 0.25. Document frequencies are cached as
+    queries need them."""
 
     def __init__(self, name: str, identity: Identity, answer: Mapping[str, Any]) -> None:
-        """Reads the `answer` to `NUMBERS`. Raises LookupError and TypeError for a malformed one."""
+        """Reads the answer to the search `NUMBERS`. Raises LookupError and TypeError if it is malformed."""
         self.name, self.identity = name, identity
         self.titles = int(answer["hits"]["total"]["value"])
         self._length = max(1.0, float(answer["aggregations"]["length"]["value"] or 1.0))
@@ -56,18 +53,16 @@ class Statistics:
         self._found: Lru[str, int] = Lru(_KEPT_TERMS)
 
     def unknown(self, terms: Iterable[str]) -> list[str]:
-        """Returns the terms whose frequency is not cached."""
         return [term for term in terms if term not in self._found]
 
     def learn(self, terms: Sequence[str], answer: Mapping[str, Any]) -> None:
-        """Caches the frequencies of the answer to `dsl.frequencies(terms)`."""
         buckets = answer["aggregations"]["df"]["buckets"]
         for i, term in enumerate(terms):
             self._found.put(term, int(buckets[str(i)]["doc_count"]))
 
     def measure_coverage(self, asked: Sequence[Sequence[str]], documents: Sequence[Mapping[str, float]]) -> Floats:
-        """Returns, for each document, the share of the asked words' idf mass that it covers: BM25 relative to a weight of 1
-        in all. A group of terms is one word in several spellings."""
+        """Returns an array of shape (documents,): the share of the query's total idf that each document covers, by BM25.
+        `asked` has a group of spellings for each query word."""
         if not asked:
             return np.zeros(len(documents), np.float32)
         weights = [self._idf(*group) for group in asked]
@@ -79,8 +74,8 @@ class Statistics:
         return np.array([self._score(groups, weights, document) / most for document in documents], np.float32)
 
     def _score(self, groups: Mapping[str, list[int]], weights: Sequence[float], document: Mapping[str, float]) -> float:
-        """Returns the BM25 score of a document; `groups` maps each term to the places of the asked words that it spells. The
-        work grows with shared terms alone: a long Japanese query has eight hundred terms."""
+        """Returns a document's BM25 score. `groups` maps each term to the positions of the query words that it spells. Only
+        shared terms cost time: a long Japanese query has eight hundred terms."""
         held: dict[int, float] = {}
         for term in groups.keys() & document.keys():
             for place in groups[term]:
@@ -92,23 +87,22 @@ class Statistics:
         return sum(weights[place] * held[place] * (_K1 + 1.0) / (held[place] + norm) for place in sorted(held))
 
     def in_vocabulary(self, terms: Sequence[str]) -> float:
-        """Returns the share of the terms' idf mass that is in terms any title has; 0 without terms."""
+        """Returns the share of the terms' total idf that belongs to terms of any title; 0 without terms."""
         asked = sum(map(self._idf, terms))
         return sum(self._idf(term) for term in terms if self._found.peek(term)) / asked if asked else 0.0
 
     def _idf(self, *terms: str) -> float:
-        """Returns the idf of one term, or of several translations of one word, whose frequencies are added."""
         found = min(self.titles, sum(self._found.use(term) or 0 for term in terms))
         return math.log(1.0 + (self.titles - found + 0.5) / (found + 0.5))
 
 
 def _counts(answer: Mapping[str, Any], name: str) -> dict[str, int]:
-    """Returns the number of titles with each value, most frequent first, equally frequent ones alphabetically."""
     return {str(bucket["key"]): int(bucket["doc_count"]) for bucket in answer["aggregations"][name]["buckets"]}
 
 
 class IndexState:
-    """Caches the serving index's statistics. Reads them again when hits come from another index: the alias has moved."""
+    """Caches the statistics of the index behind the alias. Reads them again when hits come from another index: the alias has
+    moved."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -116,7 +110,8 @@ class IndexState:
         self._asking = asyncio.Lock()
 
     async def statistics(self, deadline: Deadline, *, anew: bool = False) -> Statistics:
-        """Returns the statistics of the index behind the alias; `anew` asks whether it has moved. Raises BackendFailure."""
+        """Returns the statistics of the index behind the alias. `anew` first checks whether the alias has moved. Raises
+        BackendFailure."""
         if self._known is not None and not anew:
             return self._known
         async with self._asking:
@@ -125,7 +120,6 @@ class IndexState:
             return self._known
 
     def note_index(self, name: str | None) -> None:
-        """Drops the statistics if another index has answered."""
         if self._known is not None and name is not None and name != self._known.name:
             self._known = None
 
@@ -160,7 +154,7 @@ HitKey = tuple[str, str]
 
 
 class CachedHit:
-    """A cached title. Few of the ranked titles are shown, so the record is unpacked when it is first needed."""
+    """A cached title. Its record is unpacked on first access, since few of the ranked titles are shown."""
 
     def __init__(self, card: Card, packed: str) -> None:
         self.card = card
@@ -173,7 +167,6 @@ class CachedHit:
 
     @property
     def title(self) -> Title:
-        """The unpacked title. Raises MalformedAnswer."""
         if self._title is None:
             (self._title,) = titles_from([self._packed])
         return self._title
@@ -185,8 +178,8 @@ class TitleCache:
         self._entries: Lru[HitKey, CachedHit] = Lru(capacity)
 
     async def fetch_entries(self, places: Iterable[HitKey], deadline: Deadline) -> dict[str, CachedHit]:
-        """Returns the titles by id, in the order of `places`, without removed ones. Fetches those not cached in one request.
-        Raises BackendFailure, and LookupError, TypeError and ValueError for malformed answers."""
+        """Returns the titles by id, in the order of `places`, without titles that no longer exist. Fetches missing titles in
+        one request. Raises BackendFailure, and LookupError, TypeError and ValueError for malformed answers."""
         found = {title_id: self._entries.use((index, title_id)) for index, title_id in dict.fromkeys(places)}
         missing = [title_id for title_id, entry in found.items() if entry is None]
         if missing:
@@ -199,13 +192,11 @@ class TitleCache:
         return {title_id: entry for title_id, entry in found.items() if entry is not None}
 
     async def titles(self, entries: Sequence[CachedHit]) -> tuple[Title, ...]:
-        """Unpacks the titles of entries. Raises MalformedAnswer."""
         if sum(not entry.is_unpacked for entry in entries) <= MOST_AT_ONCE:
             return _list_titles(entries)
         return await asyncio.get_running_loop().run_in_executor(self._workers, _list_titles, entries)
 
     async def unpack_titles(self, packed: Sequence[str]) -> tuple[Title, ...]:
-        """Unpacks the titles of packed records. Raises MalformedAnswer."""
         if len(packed) <= MOST_AT_ONCE:
             return titles_from(packed)
         return await asyncio.get_running_loop().run_in_executor(self._workers, titles_from, packed)
@@ -216,7 +207,6 @@ def _list_titles(entries: Sequence[CachedHit]) -> tuple[Title, ...]:
 
 
 def hit_keys(answers: Iterable[Answer]) -> list[HitKey]:
-    """Returns index and id of each hit. Raises LookupError and TypeError for malformed hits."""
     return [(str(hit["_index"]), str(hit["fields"][ID][0])) for answer in answers for hit in answer["hits"]["hits"]]
 
 

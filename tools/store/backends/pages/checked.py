@@ -1,9 +1,8 @@
-"""Checks of preview pages: each has to be an image of a format and size that clients accept; pages beyond the size limit of
-a whole preview are left out.
+"""Checks preview pages: each has to be an image of a format and size that clients accept. Pages beyond the size limit of a
+whole preview are left out.
 
-Format and size are read from each image's header; no image is decoded here. PNG: W3C, "Portable Network Graphics (PNG)
-Specification", 5 and 11. JPEG: ITU-T T.81, B.2.2. WebP: RFC 9649, 2.4 to 2.7.
-"""
+Format and size are read from the image's header; no image is decoded. PNG: W3C, "Portable Network Graphics (PNG)
+Specification", 5 and 11. JPEG: ITU-T T.81, B.2.2. WebP: RFC 9649, 2.4 to 2.7."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ PADDING = 64
 
 
 class UnfitPage(Exception):
-    """A page that exists and cannot be shown. The message, for the log, says why."""
+    """A page exists but cannot be shown. The message says why, for the log."""
 
 
 TOO_LARGE = f"it has more than {MOST_PAGE_BYTES // 1024} KiB"
@@ -43,17 +42,15 @@ Found = Page | UnfitPage | None
 
 
 def image_names(number: int) -> list[str]:
-    """Returns the names that a page's file may have, the preferred first."""
     return [f"{number}.{ending}" for ending in IMAGES]
 
 
 def alt_name(number: int) -> str:
-    """Returns the name of the file with a page's alternative text, UTF-8."""
     return f"{number}.{ALT}"
 
 
 def page_of(number: int, data: bytes, alt: bytes | None = None) -> Page:
-    """Checks the bytes of a page and makes the page. Raises `UnfitPage`."""
+    """Makes a page of an image. Raises `UnfitPage` if the image is too large or of an unknown format."""
     if len(data) > MOST_PAGE_BYTES:
         raise UnfitPage(TOO_LARGE)
     header = image_header(data)
@@ -65,7 +62,8 @@ def page_of(number: int, data: bytes, alt: bytes | None = None) -> Page:
 
 
 def preview_of(title_id: str, volume: int, found: Sequence[Found]) -> Preview | None:
-    """Makes a preview of the pages found, in order from page 1; None without any. Leaves out what is too large."""
+    """Makes a preview of the results for pages 1, 2, …; None if no page exists. Leaves out unfit pages, and pages beyond the
+    size limit of a preview."""
     pages, left_out, room = list[Page](), list[int](), MOST_PREVIEW_BYTES
     for number, each in zip(NUMBERS, found, strict=True):
         if isinstance(each, Page) and len(each.data) > room:
@@ -80,22 +78,19 @@ def preview_of(title_id: str, volume: int, found: Sequence[Found]) -> Preview | 
 
 
 def _text(alt: bytes | None) -> str | None:
-    """Returns the text in one line, without control and invisible characters."""
     line = " ".join((alt or b"")[:MOST_ALT_BYTES].decode("utf-8", "ignore").split())
     return "".join(each for each in line if each.isprintable()) or None
 
 
 @dataclass(frozen=True, slots=True)
 class ImageHeader:
-    """The format of an image, and its width and height in pixels."""
-
     media_type: str
     width: int
     height: int
 
 
 def image_header(data: bytes) -> ImageHeader | None:
-    """Returns the header of a complete PNG, JPEG or WebP; None for any other bytes, whatever the file's name."""
+    """Returns the header of a complete PNG, JPEG or WebP image; None for any other bytes."""
     for media_type, size in (("image/png", _png), ("image/jpeg", _jpeg), ("image/webp", _webp)):
         if found := size(data):
             return ImageHeader(media_type, *found)
@@ -109,7 +104,6 @@ def _png(data: bytes) -> tuple[int, int] | None:
 
 
 def _jpeg(data: bytes) -> tuple[int, int] | None:
-    """Walks the segments up to the frame header, which has the size."""
     if not data.startswith(JPEG_START) or JPEG_END not in data[-PADDING:]:
         return None
     at = 2

@@ -1,8 +1,8 @@
-"""Preview pages in a directory, and the demo's: `{title_id}/{volume}/{n}.webp`, or .png, .jpg, .jpeg; alt text in `{n}.txt`.
+"""Preview pages in a directory, and the demo's pages. A page is `{title_id}/{volume}/{n}.webp` (or .png, .jpg, .jpeg), its
+alternative text `{n}.txt`.
 
-Files are opened level by level, relative to the folder above, and no link is followed, so that nothing outside is read,
-whatever a title's id is and whatever files are there. Reading has threads of its own, since a network disk can hang.
-"""
+Each file is opened relative to its open folder, and no link is followed, so that nothing outside the directory is read,
+whatever a title's id is."""
 
 from __future__ import annotations
 
@@ -48,19 +48,18 @@ logger = logging.getLogger(__name__)
 
 
 class Threads:
-    """Threads for work that may never end: a network disk that hangs cannot be stopped. They are daemons, since a process
-    waits at its end for all other threads, those of executors included.
+    """Runs blocking work that may never return, such as reads from a network disk that hangs.
 
-    Their number is bounded: a hanging thread keeps its place, and work that finds no place in time is not started.
-    """
+    The threads are daemons, since at exit a process waits for all other threads, those of executors included. At most `most`
+    run at once: a hanging thread keeps its slot, and work that gets no slot in time is not started."""
 
     def __init__(self, name: str, most: int) -> None:
         self._name = name
         self._places = asyncio.Semaphore(most)
 
     async def run(self, work: Callable[[], T], seconds: float) -> T:
-        """Runs the work on a thread. Raises TimeoutError after `seconds`, OSError if no thread can be started, and the
-        work's errors. A later result is dropped."""
+        """Runs `work` on a thread. Raises TimeoutError after `seconds`, OSError if no thread can be started, and the work's
+        own errors. A result after the timeout is dropped."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[T] = loop.create_future()
 
@@ -89,7 +88,7 @@ class Threads:
 
 
 class DirectoryPages:
-    """A `PagesPort` over a directory. Get one from `open`."""
+    """A `PagesPort` over a directory."""
 
     def __init__(self, root: Path) -> None:
         self._root, self._threads = root, Threads("pages", THREADS)
@@ -122,8 +121,8 @@ class DirectoryPages:
 
 
 class DemoPages:
-    """A `PagesPort` in which each volume has one of the few previews that are stored beside this module, of no real manga;
-    always the same one. Get one from `open`. Without `previews`, for another shop's titles, no volume has one."""
+    """A `PagesPort` for the demo: each volume always gets the same one of four stored previews, which show no real manga.
+    Create it with `open`; an instance without `previews`, for another shop's titles, has no pages."""
 
     def __init__(self, previews: Sequence[Preview | None] = ()) -> None:
         self._previews = previews
@@ -170,7 +169,6 @@ def _page(folder: int, number: int) -> Found:
 
 
 def _alt(folder: int, number: int) -> bytes | None:
-    """Returns a page's alternative text; None if there is none that can be used."""
     try:
         return _content(folder, alt_name(number), MOST_ALT_BYTES)
     except UnfitPage:
@@ -178,7 +176,8 @@ def _alt(folder: int, number: int) -> bytes | None:
 
 
 def _content(folder: int, name: str, most_bytes: int) -> bytes | None:
-    """Returns a file's content; None if it is absent. Raises `UnfitPage` if it is irregular, unreadable or too large."""
+    """Returns a file's content; None if it is missing. Raises `UnfitPage` if it is no regular file, unreadable or too
+    large."""
     try:
         with _open_descriptor(name, FILE, folder) as file:
             about = os.fstat(file)

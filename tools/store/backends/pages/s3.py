@@ -1,5 +1,3 @@
-"""Preview pages in a bucket of S3, and the diagnosis of the bucket."""
-
 from __future__ import annotations
 
 import asyncio
@@ -36,7 +34,7 @@ MOST_NAMES = 10
 
 
 class S3Pages:
-    """A `PagesPort` over a bucket of S3. Get one from `open`, which closes its connections."""
+    """A `PagesPort` over an S3 bucket. Create it with `open`, which closes its connections."""
 
     def __init__(self, address: S3Address) -> None:
         self.address = address
@@ -52,7 +50,7 @@ class S3Pages:
     @classmethod
     @asynccontextmanager
     async def open(cls, address: S3Address) -> AsyncIterator[S3Pages]:
-        """Opens the pages until the block ends. A bucket that cannot be reached fails the calls, not the start."""
+        """Opens the client for the block. If the bucket is unreachable, the calls fail and not the start."""
         pages = cls(address)
         try:
             await pages._aws.start()
@@ -67,7 +65,7 @@ class S3Pages:
         return preview_of(title_id, volume, found)
 
     async def health(self, deadline: Deadline) -> Health:
-        """Checks the bucket by a request that serving makes too. Never raises."""
+        """Checks the bucket by a request that normal reads make too. Never raises."""
         try:
             async with answering(DEPENDENCY, deadline), _translate_errors():
                 await self.sizes(self.address.prefix, 1)
@@ -76,8 +74,8 @@ class S3Pages:
         return Health(ok=True, detail="S3")
 
     async def sizes(self, start: str, most: int = MOST_NAMES) -> dict[str, int]:
-        """Returns the sizes in bytes of the objects whose names begin with `start`, by the part after the last slash. Raises
-        the driver's errors, and ValueError for a malformed list."""
+        """Returns the sizes in bytes, by file name, of at most `most` objects whose keys begin with `start`. Raises the
+        driver's errors, and ValueError for a malformed list."""
         client = await self._aws.ready()
         listed = await client.list_objects_v2(Bucket=self.address.bucket, Prefix=start, MaxKeys=most)
         if "Name" not in listed:  # the driver parses any XML as an empty list
@@ -101,7 +99,7 @@ class S3Pages:
             return unfit
 
     async def _content(self, key: str, most_bytes: int) -> bytes:
-        """Reads an object of at most `most_bytes`, whatever size was listed. Raises `UnfitPage`."""
+        """Reads an object. Raises `UnfitPage` if it has more than `most_bytes`, whatever its listed size, or ends early."""
         client = await self._aws.ready()
         answer = await client.get_object(Bucket=self.address.bucket, Key=key)
         data = bytearray()
@@ -116,7 +114,7 @@ class S3Pages:
 
 
 async def _all_or_none(asked: list[Any]) -> list[Any]:
-    """Awaits all and returns the answers in order. If one fails, cancels the others and waits for their end."""
+    """Returns all results in order. If one call fails, cancels the others and waits until they end."""
     tasks = [asyncio.ensure_future(each) for each in asked]
     try:
         return await asyncio.gather(*tasks)
@@ -128,7 +126,8 @@ async def _all_or_none(asked: list[Any]) -> list[Any]:
 
 @asynccontextmanager
 async def _translate_errors() -> AsyncIterator[None]:
-    """Translates errors of the driver, which parses answers without checks and lets its HTTP client's errors through."""
+    """Translates errors that `answering` does not catch: those of the HTTP client, and those of the driver's unchecked
+    parsing."""
     try:
         yield
     except HttpError as error:
@@ -143,7 +142,6 @@ PERMISSIONS = "s3:ListBucket and s3:GetObject"
 
 
 async def diagnose(address: S3Address, stack: AsyncExitStack, deadline: Deadline) -> Diagnosis:
-    """Diagnoses the bucket. Never raises."""
     try:
         async with asyncio.timeout(deadline.earlier_by(0.8).remaining()):
             pages = await stack.enter_async_context(S3Pages.open(address))
