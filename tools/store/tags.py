@@ -9,7 +9,7 @@ import re
 import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
 from importlib.resources import files
@@ -131,7 +131,8 @@ def _merge_tag(name: str, there: Tag, more: Tag) -> Tag:
     audience = more.audience or there.audience
     if there.audience and more.audience and AUDIENCES.index(more.audience) < AUDIENCES.index(there.audience):
         raise ValueError(f"{name} is {there.audience} already, and may only be made stricter")
-    return replace(more, synonyms=tuple(dict.fromkeys((*there.synonyms, *more.synonyms))), audience=audience)
+    synonyms, aversions = (*there.synonyms, *more.synonyms), (*there.aversions, *more.aversions)
+    return Tag(tuple(dict.fromkeys(synonyms)), audience, tuple(dict.fromkeys(aversions)))
 
 
 def _problems(data: Mapping[str, Any]) -> Iterator[str]:

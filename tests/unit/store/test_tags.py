@@ -11,7 +11,7 @@ from tools.store.models import Audience, Title
 from tools.store.records.catalog_file import parse
 from tools.store.records.schemas import find_oddities
 from tools.store.search.query.themes import ThemeTable
-from tools.store.tags import TagsFileError, load_vocabulary, shipped
+from tools.store.tags import Tag, TagsFileError, Vocabulary, load_vocabulary, shipped
 
 OWN = """
 [tags."Sea Stories"]
@@ -72,6 +72,12 @@ def test_unknown_tag_never_lowers_the_age_of_an_audience(genre: str | None, tags
     plain = audience_of(Title("a-1", en="A", genre=genre, tags=tags))
     more = audience_of(Title("a-1", en="A", genre=genre, tags=(*tags, "futuresque")))
     assert order.index(more) >= order.index(plain)
+
+
+def test_shop_file_keeps_the_known_words_of_a_tag_that_it_extends() -> None:
+    known = Vocabulary({"Gore": Tag(("splatter",), "adult", ("blood",))})
+    extended = known.extend({"Gore": Tag(("guts",), None, ("wounds", "blood"))})
+    assert extended.tags["Gore"] == Tag(("splatter", "guts"), "adult", ("blood", "wounds"))
 
 
 def test_shop_file_adds_tags_synonyms_and_stricter_audiences(tmp_path: Path) -> None:
