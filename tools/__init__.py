@@ -1,2 +1,2 @@
-"""MCP tools of the store, one module each. `contract` defines a tool and `registry` lists them; the packages hold shared
-code: store, schemas, results, conditions, recommendations."""
+"""The store's MCP tools, one module per tool. `contract` defines the `Tool` class, `registry` lists the tools, and the
+packages hold code that the tools share."""

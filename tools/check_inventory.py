@@ -1,5 +1,3 @@
-"""check_inventory: stock, price and missing volumes of titles."""
-
 from __future__ import annotations
 
 from collections import defaultdict
@@ -63,7 +61,7 @@ def item(row: Availability, names: Mapping[str, str]) -> Json:
 
 
 def _availability(row: Availability, *, available: bool, some_missing: bool) -> str:
-    """Returns the schema's availability value. `available` is also True for a title sold only as a download."""
+    """Returns the value of the `availability` field. `available` is also True for a title sold only as a download."""
     if available and any(offer.format != DIGITAL and offer.stock != 0 for offer in row.offers):
         return "partly_in_stock" if some_missing else "in_stock"
     digital = any(offer.format == DIGITAL and offer.stock != 0 for offer in row.offers)
@@ -71,7 +69,6 @@ def _availability(row: Availability, *, available: bool, some_missing: bool) -> 
 
 
 def _group_by_date(volumes: Iterable[tuple[VolumeStock, str | None]]) -> list[Json]:
-    """Groups the volumes by date, soonest first; volumes without a date are left out."""
     on: dict[str, list[int]] = defaultdict(list)
     for volume, date in volumes:
         if date is not None:

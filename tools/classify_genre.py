@@ -1,5 +1,3 @@
-"""classify_genre: the readership and tags that fit a text."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -52,7 +50,7 @@ async def classify(context: ToolContext, asked: Json) -> Json:
 
 
 async def locally(context: ToolContext, asked: Json) -> Json:
-    """Returns the cached local classification of the text, else one by its words alone."""
+    """Fallback: returns the cached local classification of the text, else a classification by keywords alone."""
     found = await context.store.classifying.fall_back(asked["text"])
     if context.store.classifying.remote is not None:
         context.degraded.add("bedrock")

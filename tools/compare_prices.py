@@ -1,5 +1,3 @@
-"""compare_prices: prices of titles on paper, digitally and as a set, and the cheapest of them."""
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,7 +21,8 @@ FIXED_PRICE = "New volumes have a fixed price: together they cost as much as sin
 
 @dataclass(frozen=True, slots=True)
 class Saving:
-    """A set's saving in yen and whole per cent (rounded down, at least 0) against all single volumes in format `against`."""
+    """The saving of a set compared with all single volumes in the format `against`: an amount and whole per cent (rounded
+    down), both at least 0."""
 
     jpy: int
     percent: int
@@ -32,7 +31,8 @@ class Saving:
 
 
 def saving_of(offer: Offer, singles: int | None) -> Saving | None:
-    """Returns the saving against `singles`, the price in yen of all new volumes bought singly; None if that is unknown."""
+    """Returns the set's saving against `singles`, the price of all new volumes bought one by one; None if that price is
+    unknown."""
     if not singles:
         return None
     if offer.format != USED_SET and offer.list_price_jpy is None:
@@ -43,9 +43,11 @@ def saving_of(offer: Offer, singles: int | None) -> Saving | None:
 
 @dataclass(frozen=True, slots=True)
 class FormatPrice:
-    """Prices of one format in yen, None if unknown: `per_volume` (the lowest), `first` (volume 1), `series` (all volumes; a
-    set has only this). Can be bought now: any volume (`available`), volume 1 (`begins`), every volume (`whole`). `volumes`:
-    number in stock, None if the store does not count by volume."""
+    """Prices of a title in one format (None if unknown), and whether it can be bought now.
+
+    `per_volume`: lowest price of a volume. `first`: price of volume 1. `series`: price of all volumes, the only price of a
+    set. `available`: at least one volume can be bought now; `begins`: volume 1 can; `whole`: all volumes can. `volumes`:
+    number of volumes in stock; None if the store does not count stock by volume."""
 
     offer: Offer
     per_volume: int | None
@@ -63,7 +65,8 @@ class FormatPrice:
 
 
 def format_prices(row: Availability, volumes: int | None) -> tuple[FormatPrice, ...]:
-    """Returns a row for each offer: paper, digital, set, used set. `volumes`: the title's volumes, None if unknown."""
+    """Returns the prices of each offer, in the order paper, digital, set, used set. `volumes`: number of volumes of the
+    title, None if unknown."""
     single = [_by_volume(offer, row, volumes) for offer in row.offers if offer.format not in WHOLE]
     singles = next((price.series for price in single if price.format == PAPER), None)
     whole = [_price_of_set(offer, singles) for offer in row.offers if offer.format in WHOLE]
@@ -91,13 +94,14 @@ def _by_volume(offer: Offer, row: Availability, volumes: int | None) -> FormatPr
 
 
 def _times(price: int, volumes: int | None) -> int | None:
-    """Returns `price` times `volumes`; None if `volumes` is unknown, or for a free volume 1 of several."""
+    """Returns `price` times `volumes`. Returns None if `volumes` is unknown, or if the price is 0 and there are several
+    volumes, of which usually only the first is free."""
     return None if volumes is None or (price == 0 and volumes > 1) else price * volumes
 
 
 def _sum(out: Sequence[VolumeStock], volumes: int | None) -> int | None:
-    """Returns the price of all `volumes`. If `out` does not list them all, the listed price times `volumes`, provided that
-    all listed volumes cost the same; None if they differ, or if `volumes` is unknown."""
+    """Returns the price of all `volumes`. If `out` lists another number of volumes, multiplies their common price by
+    `volumes`. Returns None if their prices differ or if `volumes` is unknown."""
     if len(out) == volumes:
         return sum(volume.price_jpy for volume in out)
     prices = {volume.price_jpy for volume in out}
@@ -123,17 +127,14 @@ def cheapest_volume(prices: Sequence[FormatPrice]) -> Buy | None:
 
 
 def cheapest_start(prices: Sequence[FormatPrice]) -> Buy | None:
-    """Returns the cheapest available format of volume 1; None if no price is known."""
     return _least((each.format, each.first) for each in prices if each.begins)
 
 
 def cheapest_whole(prices: Sequence[FormatPrice]) -> Buy | None:
-    """Returns the cheapest format in which all released volumes are available; None if no price is known."""
     return _least((each.format, each.series) for each in prices if each.whole)
 
 
 def _least(buys: Iterable[tuple[str, int | None]]) -> Buy | None:
-    """Returns the cheapest pair, the first of equal ones; None if no price is known."""
     return min(((name, jpy) for name, jpy in buys if jpy is not None), key=lambda buy: buy[1], default=None)
 
 
@@ -173,7 +174,8 @@ UNCOUNTED = "If volumes is null their number is unknown, so the price of all is 
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """A title's stock record and catalogue record. `title` is None if the catalogue could not be read, `name` if unknown."""
+    """A title's stock record `row`, its catalogue record `title` (None if it could not be read) and its `name` (None if
+    unknown)."""
 
     row: Availability
     title: Title | None
@@ -181,7 +183,7 @@ class Priced:
 
     @property
     def volumes(self) -> int | None:
-        """The number of volumes; None if unknown. 0 counts as unknown, since the title is sold."""
+        """Number of volumes; None if unknown. A recorded 0 counts as unknown, since the title is sold."""
         return (self.title.volumes or None) if self.title else None
 
     @property
@@ -209,7 +211,6 @@ def item(priced: Priced) -> Json:
 
 
 def comparison(titles: Sequence[Priced]) -> Json:
-    """Returns which of several titles is cheapest to start and to buy whole; {} for fewer than two titles."""
     if len(titles) < 2:
         return {}
     ways = {"cheapest_to_start": cheapest_start, "cheapest_complete": cheapest_whole}
@@ -314,7 +315,8 @@ def _answer(
 
 
 async def _titles(context: ToolContext, title_ids: Sequence[str]) -> Mapping[str, Title]:
-    """Reads titles within half of the remaining time, since prices are known already. Falls back to popular titles."""
+    """Reads the titles' records within half of the remaining time, so that a slow catalogue does not cost the prices already
+    read. If the catalogue fails, returns those of popular titles."""
     if not title_ids:
         return {}
     try:

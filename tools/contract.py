@@ -1,4 +1,5 @@
-"""Defines `Tool`, the description of a tool. A new tool is a module, a line in `tools/registry.py`, and a test."""
+"""Defines `Tool` and the types that its functions use. To add a tool, write a module and a test, and list the tool in
+`tools/registry.py`."""
 
 from __future__ import annotations
 
@@ -28,38 +29,38 @@ CAPABILITIES = {"elicitation/create": "elicitation", "sampling/createMessage": "
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A request to the client: an MCP `method` of `CAPABILITIES` and its `params`."""
+    """A request from the server to the client: an MCP `method` (a key of `CAPABILITIES`) and its `params`."""
 
     method: str
     params: Json
 
     @property
     def capability(self) -> str:
-        """The capability that the client must have declared."""
         return CAPABILITIES[self.method]
 
 
 class Client(Protocol):
-    """The client that waits for a call. `progress` and `log` never raise, and hardly wait for a slow client."""
+    """The client of a call. `progress` and `log` never raise, and wait only briefly for a slow client."""
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
-        """Sends a progress notification if the client asked for them. Callers must not let `done` decrease."""
+        """Sends a progress notification if the client asked for progress. `done` must not decrease from call to call."""
 
     async def log(self, level: str, message: str) -> None:
-        """Sends a log message if the client wants this level (RFC 5424, as MCP names them)."""
+        """Sends a log message if the client wants messages of this level. `level`: an RFC 5424 level under its MCP name."""
 
     def can(self, capability: str) -> bool:
-        """True if the client has declared `elicitation`, `sampling` or `roots`."""
+        """True if the client has declared the capability: `elicitation`, `sampling` or `roots`."""
 
     async def ask(self, questions: Mapping[str, Question]) -> dict[str, Json]:
-        """Sends the questions to the client and returns its result for each, by key. Only for a tool that `asks`.
+        """Sends the questions to the client and returns the results under the same keys. Only for a tool with `Tool.asks`.
 
-        A client of MCP's 2026 version is asked between two calls: this raises `InputRequired`, which the tool must not
-        catch; the tool then runs again from the start with the answers so far. Raises `ClientLacksCapability`."""
+        A client of MCP's 2026 version answers between two calls: `ask` raises `InputRequired`, which the tool must not
+        catch. The handler then runs again from the start, with the answers so far. Raises `ClientLacksCapability`."""
 
 
 class SilentClient:
-    """Null client for calls that no client waits for: ignores notifications and raises `ClientLacksCapability` if asked."""
+    """Null client for calls without a waiting client: ignores notifications, and raises `ClientLacksCapability` when
+    asked."""
 
     async def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         pass
@@ -81,7 +82,7 @@ Schema = Mapping[str, Any]
 
 
 class Effect(Enum):
-    """Effect of a call on the store's data. ADDS replaces nothing but earlier statements of the same customer."""
+    """Effect of a call on the store's data. `ADDS` overwrites nothing except earlier statements of the same customer."""
 
     READS = "reads"
     ADDS = "adds"
@@ -95,8 +96,6 @@ NO_TOOL: MayUse = frozenset[str]().__contains__
 
 @dataclass(slots=True)
 class ToolContext:
-    """Context of one call, passed to the tool's handler."""
-
     store: Store
     user: str | None
     """The authenticated user; None for an anonymous caller."""
@@ -132,8 +131,10 @@ Completion = Callable[[ToolContext, Json], Awaitable[Json]]
 
 @dataclass(frozen=True, slots=True)
 class CachePolicy:
-    """Cache lifetimes of a tool's results, in seconds since their creation: fresh, then stale and labelled. `per_user`: one
-    entry per user. `text`: texts about titles, whose `fresh_seconds` an operator's setting replaces."""
+    """Lifetimes of a tool's cached results, in seconds since the result was created.
+
+    A result is fresh for `fresh_seconds`, then served as stale, with a label, until `stale_seconds`. `per_user`: users do
+    not share cache entries. `text`: results are texts about titles; a server setting replaces their `fresh_seconds`."""
 
     fresh_seconds: int
     stale_seconds: int
@@ -141,7 +142,6 @@ class CachePolicy:
     text: bool = False
 
     def with_text_fresh_for(self, seconds: int) -> CachePolicy:
-        """Returns the policy with the operator's freshness in seconds; unchanged unless `text`."""
         return replace(self, fresh_seconds=seconds, stale_seconds=max(seconds, self.stale_seconds)) if self.text else self
 
 
@@ -151,7 +151,8 @@ TEXT = CachePolicy(fresh_seconds=300, stale_seconds=86_400, text=True)
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """Handler used if the cache has no result either: a poorer result without the failing backend, labelled with `name`."""
+    """Handler for when a backend fails and the cache has no result. It returns a poorer result without that backend,
+    labelled with `name`."""
 
     name: str
     handler: Handler
@@ -159,7 +160,8 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class ProfileRule:
-    """Rule for an event in the user's long-term profile. `subject` derives it from the validated arguments; "" for none."""
+    """Adds an event to the user's long-term profile after a successful call. `subject`: derives the event's subject from the
+    validated arguments; with "" no event is added."""
 
     kind: EventKind
     subject: Callable[[Json], str]
@@ -167,7 +169,7 @@ class ProfileRule:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool of the store: its schemas, its handler, and how the pipeline treats it."""
+    """A tool of the store: its schemas, its handler, and how the pipeline treats its calls."""
 
     name: str
     title: str
@@ -227,27 +229,27 @@ class Tool:
     """Advice for the model while the tool is off."""
 
     def is_about_last(self, arguments: Json) -> bool:
-        """True if a call with these arguments is about the titles shown last, so its result depends on the session."""
+        """True if the arguments name no title, so that the call concerns the titles shown last and its result depends on the
+        session."""
         return bool(self.named_by) and not any(arguments.get(name) for name in self.named_by)
 
     @property
     def flag(self) -> str:
-        """The key of the tool in the flags document."""
         return self.name
 
     @property
     def is_switched(self) -> bool:
-        """True if the tool is in the registry and switched by flags."""
+        """True if feature flags can switch the tool off."""
         return True
 
     @property
     def is_recorded(self) -> bool:
-        """True if the session's history records its calls and idempotency keys apply to them."""
+        """True if calls appear in the session's history and may use idempotency keys."""
         return True
 
     @property
     def annotations(self) -> Json:
-        """MCP tool annotations. Every tool is idempotent and reaches nothing outside the store."""
+        """MCP tool annotations. Every tool is idempotent and touches nothing outside the store."""
         return {
             "title": self.title,
             "readOnlyHint": self.effect is Effect.READS,
@@ -258,5 +260,4 @@ class Tool:
 
     @property
     def scope(self) -> str:
-        """The scope that a user's token must grant."""
         return f"mcp:manga-tools:{self.name}"

@@ -1,5 +1,3 @@
-"""find_volumes: single volumes of a title, and the releases of a month."""
-
 from __future__ import annotations
 
 import re
@@ -77,7 +75,8 @@ async def last_known(context: ToolContext, given: Json) -> Json:
 
 
 def _with_title(context: ToolContext, given: Json) -> tuple[Json, str]:
-    """Adds the title shown last if the call names only a volume or a format, or nothing. Returns (arguments, note)."""
+    """Returns (arguments, note). Adds the title shown last if the call names a volume without a title, or nothing but a
+    format. Raises `InvalidArguments` for a volume if no single title was shown last."""
     if "volume" not in given and (given.keys() - {"format"} or not context.shared.get("title_id")):
         return given, ""
     title_id, note = resolve_title(context, given, NO_TITLE)
@@ -106,7 +105,7 @@ def summary(result: Json) -> str:
     return f"{len(result['volumes'])} of {result['total']} volumes"
 
 
-# Not cached: it may depend on the customer's orders, and the process caches stock for seconds, a month for minutes.
+# Not cached: a result may depend on orders. The process already caches stock for seconds and releases for minutes.
 TOOL = Tool(
     name="find_volumes",
     title="Volumes",

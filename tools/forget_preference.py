@@ -1,5 +1,3 @@
-"""forget_preference: removes remembered preferences of a customer."""
-
 from __future__ import annotations
 
 import re
@@ -23,14 +21,16 @@ _PART, _PART_CJK = 3, 2
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """The preferences to remove. `several` holds the candidates if the text fits more than one; then none is removed."""
+    """The preferences to remove. If the text is part of several preferences, none is removed and `several` holds the
+    candidates."""
 
     preferences: tuple[Preference, ...] = ()
     several: tuple[Preference, ...] = ()
 
 
 def match_preferences(text: str, asked: Stance, remembered: Sequence[ParsedPreference]) -> Meant:
-    """Finds the preferences meant by the text: by its words, then as a part, then by topic. `asked` is its stance."""
+    """Finds the preferences that the text refers to: all of them, else those with the same words, else the one that contains
+    the text, else those on the same topic. `asked`: the text parsed as a statement."""
     said = normalise(text)
     if ALL.fullmatch(said):
         return Meant(tuple(each.preference for each in remembered))
@@ -51,7 +51,7 @@ def _is_part(said: str, text: str) -> bool:
 
 
 def _is_about(said: str, asked: Stance, remembered: ParsedPreference) -> bool:
-    """True if `asked` covers every condition of the preference; a text that names a budget covers its prices."""
+    """True if `asked` covers every condition of the preference. A text that mentions a budget covers conditions on price."""
     conditions = remembered.stance.conditions
     if _BUDGET.search(said):
         conditions = conditions.but("price", "series_price")
@@ -72,7 +72,8 @@ SEVERAL = "More than one could be meant, so nothing was removed: ask which, and 
 
 
 async def forget(context: ToolContext, asked: Json) -> Json:
-    """Removes preferences; returns once the store has confirmed it. No fallback, since only removal in the store counts."""
+    """Removes preferences, and returns once the store has confirmed the removal. The tool has no fallback, since only a
+    removal from the store counts."""
     reader, deadline, text = context.store.preference_reader, context.deadline, one_line(asked["preference"])
     found = Meant()
 
@@ -89,7 +90,7 @@ async def forget(context: ToolContext, asked: Json) -> Json:
 
 
 def _note(found: Meant, after: Preferences) -> str:
-    """Returns the note on the removal; it stays true when `removed` and `preferences` are shortened."""
+    """Returns a note on the removal that stays true if `removed` and `preferences` are shortened later."""
     if found.preferences:
         return REMOVED.format(len(found.preferences))
     if found.several:
@@ -98,7 +99,8 @@ def _note(found: Meant, after: Preferences) -> str:
 
 
 def without_words(result: Json) -> Json | None:
-    """Returns the answer to a repeat of a call that removed preferences; None for others, which may run again."""
+    """Returns the result that a repeat of the call gets, without the customer's words. Returns None if nothing was removed,
+    so that a repeat runs again."""
     if not result["removed"]:
         return None
     return {"removed": [], "preferences": [], "note": f"{result['note']} {REPEATED}", "truncated": True}

@@ -1,5 +1,3 @@
-"""get_manga_details: all facts of one title."""
-
 from __future__ import annotations
 
 from session.profile import EventKind

@@ -1,5 +1,3 @@
-"""get_ratings: readers' ratings of titles: mean, number of ratings, and how many gave each number of stars."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping

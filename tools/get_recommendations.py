@@ -1,5 +1,3 @@
-"""get_recommendations: titles to read next, each with a reason."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -100,7 +98,8 @@ def _based_on(chosen: Chosen) -> list[str]:
 
 
 async def trending(context: ToolContext, asked: Json) -> Json:
-    """Returns popular titles that satisfy the conditions, without those the customer owns if orders can be read."""
+    """Fallback: returns popular titles that satisfy the conditions. Leaves out titles that the customer owns, if orders can
+    be read."""
     popular, most = context.store.popular, asked["count"]
     if not popular.index.titles:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)

@@ -1,5 +1,3 @@
-"""lookup_order: status and parcels of the customer's own orders."""
-
 from __future__ import annotations
 
 from tools.contract import Json, Tool, ToolContext
@@ -26,13 +24,14 @@ async def look_up(context: ToolContext, asked: Json) -> Json:
         return present_latest(await read_latest_orders(context), now)
     order = await read_own_order(context, asked["order_id"])
     if order is None:
-        # The same answer for a missing order and for another customer's, by the same path.
+        # A missing order and another customer's order give the same answer, by the same path.
         raise NotFound("There is no such order for this customer. Check the number with them, or leave it out to list all.")
     return present_order(order, now)
 
 
 def one_order(result: Json) -> dict[str, str]:
-    """Returns a single order's number, the default of later calls of the session; "" for several orders, {} for none."""
+    """Returns the number of the only order in a result, as the default for later calls of the session. Returns "" as the
+    number for several orders, and {} for no orders."""
     told = result.get("orders", [result])
     return {"order_id": str(told[0]["order_id"]) if len(told) == 1 else ""} if told else {}
 

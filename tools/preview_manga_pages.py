@@ -1,5 +1,3 @@
-"""preview_manga_pages: the first pages of a volume as images."""
-
 from __future__ import annotations
 
 from session.profile import EventKind
@@ -51,7 +49,8 @@ async def preview_volume(context: ToolContext, asked: Json) -> Json:
 
 
 async def of_known_title(context: ToolContext, asked: Json) -> Json:
-    """Falls back to the popular titles in memory; pages are shown only with the audience of their title."""
+    """Fallback: reads the title from the popular titles in memory. Raises `DependencyFailure` for other titles, since pages
+    are shown only with their title's audience."""
     title = context.store.popular.index.by_id.get(asked["title_id"])
     if title is None:
         raise DependencyFailure("The catalogue is not available right now.", dependency="catalog", retry_after_ms=1000)
@@ -63,7 +62,8 @@ def facts(title: Title, volume: int) -> Json:
 
 
 async def with_pages(context: ToolContext, result: Json) -> Json:
-    """Adds the page images to a result, fresh or cached; images are not cached with it."""
+    """Adds page images, which are not cached, to a fresh or cached result. Raises `NotFound` if the volume has no
+    preview."""
     try:
         preview = await context.store.pages.pages(result["title_id"], result["volume"], context.deadline)
     except BackendFailure:

@@ -1,5 +1,5 @@
-"""Registry of resources, resource templates and prompts: the built-in ones in listed order, then those of packages. The
-shop's policies are listed first (`tools.resources.built_in`)."""
+"""Registry of MCP's other primitives: resources, resource templates and prompts. Built-in primitives come first, in listed
+order, then those of packages."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ PRIMITIVES: tuple[Primitive, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Served(Generic[P]):
-    """A primitive, and the tools that the pipeline runs to read it and to complete its arguments."""
+    """A primitive with the tools by which the pipeline reads it (`run`) and completes its arguments (`completions`, by
+    argument)."""
 
     value: P
     run: Registered
@@ -50,10 +51,9 @@ class Served(Generic[P]):
 
 
 class PrimitiveRegistry:
-    """Resources and templates by URI, prompts by name. Withdrawn ones are not served."""
+    """Registers resources and templates by URI, and prompts by name. Withdrawn primitives are not served."""
 
     def __init__(self, primitives: Iterable[Primitive] = PRIMITIVES) -> None:
-        """Registers the primitives. Raises `NameTaken` for a duplicate URI or name."""
         built_in = list(primitives)
         addresses = [_key(each) for each in built_in]
         self.resources: Register[Served[Resource]] = Register(addresses)
@@ -82,13 +82,14 @@ class PrimitiveRegistry:
         self._register_of(primitive).withdraw(_key(primitive))
 
     def on_change(self, observer: Callable[[Kind], None]) -> None:
-        """Registers an observer, called after each change with the kind that changed."""
+        """Registers a callback that runs after each change and gets the kind of primitive that changed."""
         self.resources.on_change(partial(observer, "resources"))
         self.templates.on_change(partial(observer, "resources"))
         self.prompts.on_change(partial(observer, "prompts"))
 
     def find_resource(self, uri: str) -> tuple[Served[Resource] | Served[ResourceTemplate], dict[str, str]] | None:
-        """Returns the resource with this URI, else the first matching template with its variables; None without."""
+        """Returns the resource with this URI, else the first template that matches it, with the template's variables.
+        Returns None if nothing matches."""
         if uri in self.resources and (resource := self.resources.get(uri)) is not None:
             return resource, {}
         for template in self.templates:
@@ -97,7 +98,6 @@ class PrimitiveRegistry:
         return None
 
     def is_subscribable(self, uri: str) -> bool:
-        """True if clients can subscribe to the URI."""
         return (found := self.find_resource(uri)) is not None and found[0].value.subscribable
 
     def prompt(self, name: str) -> Served[Prompt] | None:
@@ -108,7 +108,6 @@ class PrimitiveRegistry:
 
     @property
     def has_completers(self) -> bool:
-        """True if any argument has a completer."""
         return any(each.completions for each in (*self.templates, *self.prompts))
 
     def _register_of(

@@ -1,4 +1,4 @@
-"""The registry of tools: the built-in ones in listed order, then those of packages by name."""
+"""Registry of tools: built-in tools in listed order, then tools of packages by name."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ MOST_WITHDRAWN = 256
 
 
 class NameTaken(ValueError):
-    """The name is registered already."""
+    pass
 
 
 class NotRegistered(ValueError):
-    """The name is not registered."""
+    pass
 
 
 class Register(Generic[T]):
-    """Registry of immutable values by name. A changed value replaces the old one, which its holders keep. Iterates in the
-    order of `first`, then by name. Changed only on the event loop's thread."""
+    """Registry of immutable values by name; may be changed only on the event loop's thread. Iterates over the names in
+    `first`, then over the others alphabetically. Keeps the latest withdrawn values for `get`."""
 
     def __init__(self, first: Iterable[str] = (), most_withdrawn: int = MOST_WITHDRAWN) -> None:
         self._rank = {name: place for place, name in enumerate(first)}
@@ -65,12 +65,12 @@ class Register(Generic[T]):
         self.exchange({name: value})
 
     def withdraw(self, name: str) -> None:
-        """Removes the value; `get` still finds it. Raises `NotRegistered`."""
+        """Removes a value; `get` still returns it. Raises `NotRegistered`."""
         self._there(name)
         self.exchange({}, [name])
 
     def exchange(self, present: Mapping[str, T], gone: Iterable[str] = ()) -> None:
-        """Withdraws the names `gone` and adds or replaces `present`, as one change to observers."""
+        """Withdraws the names `gone`, and adds or replaces `present`. Observers are notified once."""
         leaving = {name: self._current[name] for name in gone if name in self._current and name not in present}
         staying = {name: value for name, value in self._current.items() if name not in leaving}
         withdrawn = {name: value for name, value in self._withdrawn.items() if name not in present} | leaving
@@ -80,11 +80,11 @@ class Register(Generic[T]):
             observer()
 
     def get(self, name: str) -> T | None:
-        """Returns the current value, else the last withdrawn one, else None."""
+        """Returns the current value, else the withdrawn value, else None."""
         return self._current[name] if name in self._current else self._withdrawn.get(name)
 
     def on_change(self, observer: Observer) -> None:
-        """Registers an observer, called synchronously on the event loop after every change. It must not block."""
+        """Registers a callback that runs on the event loop after every change. The callback must not block."""
         self._observers.append(observer)
 
     def names(self) -> list[str]:
@@ -94,7 +94,7 @@ class Register(Generic[T]):
         return name in self._current
 
     def __iter__(self) -> Iterator[T]:
-        """Iterates over a snapshot."""
+        """Iterates over a snapshot of the values."""
         return iter(tuple(self._current.values()))
 
     def __len__(self) -> int:
@@ -129,13 +129,15 @@ FORM = 10
 
 
 class ToolRefused(ValueError):
-    """The tool cannot be registered. The message is one line: the problem and how to mend it."""
+    """Raised for a tool that cannot be registered. The message states the problem and its remedy in one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """One version of a tool, which a call keeps until it ends. `package`: None for a built-in tool. `form`: part of its
-    results' cache keys; `fits`: checks a cached result's shape; `sheds`: the order in which a result is shortened."""
+    """One version of a tool, which a running call keeps until it ends.
+
+    `form`: part of the cache keys of its results. `fits`: checks the shape of a cached result. `sheds`: fields in the order
+    in which they are dropped from a long result. `package`: None for a built-in tool."""
 
     tool: Tool
     validator: ArgumentsValidator
@@ -154,14 +156,15 @@ def compile_tool(tool: Tool) -> Registered:
 
 
 def compile_valid_tool(tool: Tool) -> Registered:
-    """Compiles a tool without checking it: checking all built-in tools takes a quarter of a second, and tests do it."""
+    """Compiles a tool without checking it. Used for built-in tools, which tests check: the checks would take a quarter of a
+    second at every start."""
     validator = ArgumentsValidator(tool.input_schema, tool.check, tool.spelled, map_renames(tool.name))
     sheds = list_sheddable(tool.output_schema) if tool.sheds is None else tool.sheds
     return Registered(tool, validator, digest(tool.output_schema)[:FORM], compile_success_check(tool.output_schema), sheds)
 
 
 class Registry:
-    """Tools by name. Withdrawn ones are kept, so that their callers learn the alternative."""
+    """Tools by name. Withdrawn tools are kept, so that a call of one is answered with the advice in `Tool.instead`."""
 
     def __init__(
         self,
@@ -173,9 +176,11 @@ class Registry:
         identifiers: Identifiers | None = None,
         compiled: Callable[[Tool], Registered] = compile_tool,
     ) -> None:
-        """Registers `tools`, of version `version`. Keys of cached results depend on `setting` too. `text_fresh_seconds`
-        replaces the freshness of text about titles; schemas state the patterns of `identifiers`. All apply to later tools
-        too. Raises `ToolRefused`, and `NameTaken` for a duplicate name."""
+        """Registers `tools` as version `version`. Raises `ToolRefused`, and `NameTaken` for a duplicate name.
+
+        `setting`: text that becomes part of cache keys. `text_fresh_seconds`: freshness of texts about titles.
+        `identifiers`: the shop's currency and formats of ids, which are put into schemas. These also apply to tools
+        registered later."""
         self._version = version
         self._setting = setting
         self._text_fresh_seconds = text_fresh_seconds
@@ -191,14 +196,14 @@ class Registry:
         self._compiled = compiled
 
     def register(self, tool: Tool, version: str | None = None) -> None:
-        """Adds a tool, by default of the built-in version. Raises `ToolRefused`, `NameTaken`."""
+        """Adds a tool, by default as the built-in version. Raises `ToolRefused` or `NameTaken`."""
         if tool.name in self._register:
             raise NameTaken(f"two tools have the same name, {tool.name}: give one of them another")
         self.exchange([self.compile_tool(tool, version)])
 
     def replace(self, tool: Tool, version: str) -> None:
         """Replaces a tool. Running calls finish on the old version, whose cached results are no longer served. Raises
-        `ToolRefused`, `NotRegistered`."""
+        `ToolRefused` or `NotRegistered`."""
         self._register.replace(tool.name, self.compile_tool(tool, version))
 
     def withdraw(self, name: str) -> None:
@@ -206,7 +211,8 @@ class Registry:
         self._register.withdraw(name)
 
     def compile_tool(self, tool: Tool, version: str | None = None, package: str | None = None) -> Registered:
-        """Compiles a tool, which takes some milliseconds and may run on another thread. Raises `ToolRefused`."""
+        """Compiles a tool with the shop's settings. Takes some milliseconds and may run on another thread. Raises
+        `ToolRefused`."""
         own = self._compiled(self._with_freshness(self._with_identifiers(tool)))
         if own.tool.output_schema is not tool.output_schema:  # cached results have the server's internal field names
             own = replace(own, fits=compile_success_check(tool.output_schema))
@@ -215,25 +221,24 @@ class Registry:
         return replace(own, form=digest(own.form, self._setting, version)[:FORM], version=version, package=package)
 
     def _check_keys(self, tool: Tool) -> None:
-        """Raises `ToolRefused` if a key of `reads` is not among the `leaves` of its owner, if that is registered yet."""
+        """Raises `ToolRefused` if the tool reads a key of another registered tool that is not among that tool's `leaves`."""
         for key in tool.reads:
             owner = self._register.get(key.partition(".")[0]) if "." in key else None
             if owner is not None and key not in owner.tool.leaves:
                 raise ToolRefused(f"{tool.name}: its reads has {key!r}, which {owner.tool.name} does not leave")
 
     def exchange(self, present: Sequence[Registered], gone: Iterable[str] = ()) -> None:
-        """Registers, replaces and withdraws as one change."""
         self._register.exchange({each.tool.name: each for each in present}, gone)
 
     def get(self, name: str) -> Registered | None:
         return self._register.get(name)
 
     def on_change(self, observer: Observer) -> None:
-        """Registers an observer, called after each change."""
         self._register.on_change(observer)
 
     def nearest(self, name: str, among: Container[str] | None = None) -> list[str]:
-        """Returns up to three names like this one, nearest first, of those in `among` if given."""
+        """Returns up to three registered names similar to `name`, most similar first. `among`: names to choose from, None
+        for all."""
         names = [each for each in self._register.names() if among is None or each in among]
         return get_close_matches(name[:100], names, n=3, cutoff=0.4)
 
@@ -247,10 +252,11 @@ class Registry:
         return (each.tool for each in self._register)
 
     def _with_identifiers(self, tool: Tool) -> Tool:
-        """Returns the tool with the shop's patterns and currency in its schemas, and order numbers normalised."""
+        """Returns the tool with the shop's id patterns and currency in its schemas, and with a normaliser for order
+        numbers."""
         shop, schema = self._identifiers, self._identifiers.adapt(tool.input_schema)
         rules = schema.get("properties") if isinstance(schema, Mapping) else None
-        if not isinstance(rules, Mapping):  # `compiled` refuses it, and says why
+        if not isinstance(rules, Mapping):  # `self._compiled` raises ToolRefused for this schema
             return tool
         numbers = [
             name for name, rule in rules.items() if isinstance(rule, Mapping) and rule.get("pattern") == shop.orders.text

@@ -1,5 +1,3 @@
-"""remember_preference: stores a lasting preference of a customer, in their own words."""
-
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -52,12 +50,12 @@ TOO_MANY = Violation(
 
 
 def may_be_kept(asked: Json) -> Sequence[Violation]:
-    """Returns violations for blank text, and for text with a card number, which must not be stored."""
+    """Returns violations for blank text, and for text with a payment card's number, which must not be stored."""
     return check_not_blank(asked) or ([A_CARD] if contains_card_number(str(asked.get("preference", ""))) else [])
 
 
 async def remember(context: ToolContext, asked: Json) -> Json:
-    """Remembers a preference; returns once the store has confirmed it. There is no fallback."""
+    """Stores a preference, and returns once the store has confirmed it. The tool has no fallback."""
     reader, deadline = context.store.preference_reader, context.deadline
     new = await reader.read(Preference.from_text(one_line(asked["preference"]), context.store.now()), deadline)
 

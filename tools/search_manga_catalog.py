@@ -1,5 +1,3 @@
-"""search_manga_catalog: finds titles by a shopper's words."""
-
 from __future__ import annotations
 
 import re
@@ -53,8 +51,8 @@ MOST_TOPICS = 8
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """A pointer to another tool. `wording` matches the question in a normalised text; `says` is one sentence for the model,
-    with a placeholder for the shop's policies."""
+    """A hint that another tool, or a policy of the shop, answers the question. `wording`: matches such a question in
+    normalised text. `says`: a sentence for the model; {} is replaced by the policies' URIs."""
 
     tool: str
     wording: re.Pattern[str]
@@ -93,9 +91,11 @@ POINTERS = (
 
 
 def mark_pointers(text: str, titles: Iterable[Title], searched: str | None = None, topics: Iterable[str] = ()) -> Json:
-    """Returns the mark for a result: the tools that answer the text better. Words in a name of `titles` do not count.
-    `searched`: the part of the text that was searched for, by default all; the rest asked for releases. `topics`: the shop's
-    policies; the words of a topic that only this shop has point to it."""
+    """Returns the names of tools that answer the text better than a search, under `ELSEWHERE`; {} if there are none.
+
+    A match inside a name of `titles` does not count. `searched`: the part of the text that was searched for, None for all;
+    the rest asked for releases. `topics`: the shop's policies; the words of a topic that is not in `TOPICS` point to the
+    policies."""
     asked = normalise(text)
     found = [(pointer.tool, match[0]) for pointer in POINTERS if (match := pointer.wording.search(asked))]
     words = {stem(word) for word in split_words(asked)}
@@ -108,7 +108,7 @@ def mark_pointers(text: str, titles: Iterable[Title], searched: str | None = Non
 
 
 def add_pointers(context: ToolContext, result: Json) -> Json:
-    """Replaces the result's mark by a note on each marked tool that the caller may use."""
+    """Replaces the `ELSEWHERE` field of a result by a note on the tools that the caller may use."""
     if ELSEWHERE not in result:
         return result
     told = {key: value for key, value in result.items() if key != ELSEWHERE}
@@ -185,7 +185,8 @@ OUTPUT = answer(
 
 
 def readership(text: str) -> str:
-    """Spells "Shounen", "Shōjo" or 少女漫画 as the shop does; returns other text unchanged."""
+    """Converts other spellings of a readership, such as "Shounen", "Shōjo" or 少女漫画, to the shop's; returns other text
+    unchanged."""
     said = normalise(text)
     return next((genre for genre, wording in WORDINGS.items() if wording.fullmatch(said)), text)
 
@@ -214,7 +215,6 @@ async def search(context: ToolContext, asked: Json) -> Json:
 
 
 async def _read_by_id(context: ToolContext, query: str) -> Title | None:
-    """Reads the title whose id is the query; None if there is none."""
     if not context.store.identifiers.titles.matches(query):
         return None
     return (await context.store.titles.read([query], context.deadline)).titles.get(query)
@@ -255,12 +255,12 @@ async def popular_instead(context: ToolContext, asked: Json) -> Json:
 
 
 def no_title_asked_for(query: str) -> Json:
-    """Returns no titles and a note, for a query about releases alone: any title would be unrelated."""
     return results((), 0) | mark_pointers(query, (), "") | {"note": NOT_A_TITLE}
 
 
 def _find_named(popular: PopularTitles, want: Want, conditions: Conditions, most: int) -> tuple[Title, ...]:
-    """Returns titles that the text names. Conditions lifted for names are lifted only if the text is the whole name."""
+    """Returns popular titles that the text names. A title whose name is the whole text need not satisfy
+    `want.lifted_conditions`."""
     if len(want.named) > 1 and not want.like:
         by_id, check = popular.index.by_id, Check(conditions)
         return tuple(by_id[each] for each in want.named if each in by_id and check.satisfied_by(by_id[each]))

@@ -1,4 +1,5 @@
-"""The MCP extension `io.modelcontextprotocol/ui` (MCP Apps, 2026-01-26): an HTML page for each card, and its metadata."""
+"""The MCP extension `io.modelcontextprotocol/ui` (MCP Apps, 2026-01-26). Each card is an HTML page in which a host renders
+tool results."""
 
 from __future__ import annotations
 
@@ -21,8 +22,10 @@ from tools.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """An HTML page (card). `name`: base name of its files, end of its URI; `tools`: tools whose results it renders;
-    `buttons`: tools that its buttons call; `parts`: files shared with other cards (each a script, some a style)."""
+    """An HTML page that renders the results of `tools`.
+
+    `name`: base name of its script and style, and last part of its URI. `parts`: base names of scripts and styles shared
+    with other cards. `buttons`: tools that buttons on the page call."""
 
     name: str
     title: str
@@ -91,8 +94,8 @@ PLACES = ("items", "lines", "volumes")
 
 
 def describe_result(store: Store, may_use: MayUse, tool: str, result: Json) -> Json:
-    """Returns the card data for a result, under `KEY`; {} if there is none. `names`: known Japanese names by title id;
-    `tools`: those of the card's button tools that the caller may use."""
+    """Returns the data that a card needs beside a tool's result, under `KEY`; {} if it needs none. `names`: Japanese names
+    by title id. `tools`: tools of the card's buttons that the caller may use."""
     names, buttons = _native_names(store, tool, result), BUTTONS.get(tool, ())
     beside: Json = {"names": names} if names else {}
     beside |= {"tools": [each for each in buttons if may_use(each)]} if buttons else {}
@@ -127,14 +130,13 @@ POLICY = (
 
 
 def read_file(name: str) -> str | None:
-    """Returns the text of a file beside this module; None if it does not exist."""
     file = files(__package__).joinpath(name)
     return file.read_text("utf-8") if file.is_file() else None
 
 
 def page(card: Card, read: Read = read_file, hosts: Sequence[str] = ()) -> str:
-    """Returns a card's HTML. `hosts`: the shop's hosts of cover images, loaded over HTTPS. Raises ValueError for a file that
-    is missing or matches `ENDS`, and for a page that is too long or has invisible characters."""
+    """Builds a card's HTML. `hosts`: hosts from which cover images may be loaded over HTTPS. Raises ValueError if a file is
+    missing or contains a match of `ENDS`, or if the page is too long or contains invisible characters."""
     styles = [f"{part}.css" for part in card.parts]
     style = _join_files(read, FRAME, *(each for each in styles if read(each) is not None), f"{card.name}.css")
     script = _join_files(read, BRIDGE, *(f"{part}.js" for part in card.parts), f"{card.name}.js")
@@ -158,12 +160,12 @@ def page(card: Card, read: Read = read_file, hosts: Sequence[str] = ()) -> str:
 
 
 def _list_origins(card: Card, hosts: Sequence[str]) -> list[str]:
-    """Returns the HTTPS origins of cover images; empty for a card without covers."""
     return [f"https://{host}" for host in hosts] if "cover" in card.parts else []
 
 
 def _join_files(read: Read, *names: str) -> str:
-    """Joins the files' stripped lines. Raises ValueError for a file that is missing or matches `ENDS`."""
+    """Joins the files' lines, without indentation, blank lines and comments. Raises ValueError if a file is missing or
+    contains a match of `ENDS`."""
     texts = {name: _require_file(read, name) for name in names}
     for name, text in texts.items():
         if found := ENDS.search(text):
@@ -172,7 +174,6 @@ def _join_files(read: Read, *names: str) -> str:
 
 
 def _strip_lines(text: str) -> Iterator[str]:
-    """Yields the lines without indentation; blank lines and comments are left out."""
     lines = (line.strip() for line in text.splitlines())
     return (line for line in lines if line and not ASIDE.fullmatch(line))
 
@@ -193,8 +194,8 @@ NOWHERE = ("connectDomains", "frameDomains", "baseUriDomains")
 
 
 def cards(cover_hosts: Sequence[str] = ()) -> Extension:
-    """Reads the cards' files and builds their pages. `cover_hosts`: the shop's hosts of cover images. Raises OSError for an
-    unreadable file, ValueError for an invalid one."""
+    """Builds the extension with all cards. `cover_hosts`: the shop's hosts of cover images. Raises OSError for an unreadable
+    file and ValueError for an invalid one."""
     return Extension(
         name=NAME,
         understood=accept_host,
@@ -207,7 +208,6 @@ def cards(cover_hosts: Sequence[str] = ()) -> Extension:
 
 
 def accept_host(declared: Any) -> Json | None:
-    """Returns the extension's settings if the host supports `MIME_TYPE`, else None."""
     kinds = declared.get("mimeTypes") if isinstance(declared, Mapping) else None
     return {"mimeTypes": [MIME_TYPE]} if isinstance(kinds, list) and MIME_TYPE in kinds else None
 

@@ -1,11 +1,10 @@
-"""A shopper's search conditions, read from query text and tool arguments, for the tools that apply them.
+"""Search conditions of a shopper: reads them from query text and tool arguments, and applies them to results.
 
-    arguments    conditions as optional tool arguments: their schema, accepted spellings and conversion
-    wanted       merges text and arguments into one `Want`, and describes to the model how they were understood
-    remembered   applies the customer's remembered preferences beside the conditions of one call
-    finding      finds the titles of a `Want`; drops conditions or offers similar titles if nothing matches
-    offers       checks live stock: titles sold out, or dearer, since the catalogue was loaded
+    arguments    conditions as tool arguments: schema, accepted spellings, conversion
+    wanted       merges query text and arguments into one search request, the `Want`
+    remembered   adds the customer's remembered preferences to the conditions of a call
+    finding      finds the titles for a `Want`; drops conditions or offers similar titles if nothing matches
+    offers       checks conditions on price, format and stock against live stock
     releases     detects questions about release dates
 
-`tools.store.search.conditions` decides whether a title satisfies a condition.
-"""
+`tools.store.search.conditions` decides whether a title satisfies a condition."""

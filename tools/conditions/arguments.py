@@ -1,7 +1,6 @@
 """Search conditions as optional tool arguments, for models that pass structured values rather than words.
 
-The arguments are flat. null, an empty string and 0 state no condition, since some models must send every argument.
-"""
+The arguments are not nested. null, an empty string and 0 state no condition, since some models must send every argument."""
 
 from __future__ import annotations
 
@@ -53,7 +52,7 @@ FACTS = tuple(name for name, rule in CONDITIONS.items() if rule["type"] != "arra
 
 
 def conditions_of(asked: Json) -> Conditions:
-    """Returns the conditions of the validated arguments, except `without`, whose names the catalogue resolves."""
+    """Converts validated arguments to conditions. Ignores `without`, whose names have to be looked up in the catalogue."""
     genre, author, status, audience = (asked.get(name) for name in ("genre", "author", "status", "audience"))
     return Conditions(
         genres=(genre,) if genre else (),
@@ -79,7 +78,7 @@ _STATED_BY = {
 
 
 def stated_by(name: str, asked: Json) -> str:
-    """Returns the names of the given arguments that state the condition `name`, comma-separated."""
+    """Returns the names of the given arguments that state the condition `name`, separated by commas."""
     return ", ".join(each for each in _STATED_BY.get(name, (name,)) if asked.get(each))
 
 
@@ -88,7 +87,7 @@ def _range(asked: Json, least: str, most: str) -> Range:
 
 
 def contradictions(asked: Json) -> list[Violation]:
-    """Returns a violation for each pair of bounds that excludes every number."""
+    """Returns a violation for each pair of bounds whose minimum exceeds its maximum."""
     return [
         Violation(f"$.{least}", "maximum", f"{asked[least]} is more than {most}", f"use at most {asked[most]}")
         for least, most in (("min_volumes", "max_volumes"), ("from_year", "to_year"))
@@ -127,13 +126,14 @@ _COMMAS = str.maketrans({"、": ",", ";": ",", "\n": ","})
 
 
 def _spelling(choices: Mapping[Any, str]) -> Callable[[str], str]:
-    """Returns a function that maps a synonym to its choice and leaves other text unchanged."""
+    """Returns a function that maps a synonym to its choice and leaves other text unchanged. `choices`: each choice with its
+    synonyms, separated by spaces."""
     said = {word: str(choice) for choice, words in choices.items() for word in (str(choice), *words.split())}
     return lambda text: said.get("_".join(normalise(text).replace("-", " ").split()), text)
 
 
 def _split_list(text: str) -> list[str]:
-    """Splits text passed in place of a list at commas: "horror, gore"."""
+    """Splits text that was passed in place of a list ("horror, gore") at commas, semicolons and newlines."""
     parts = text.translate(_COMMAS).split(",")
     return [part.strip() for part in parts if part.strip()]
 

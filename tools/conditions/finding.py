@@ -1,4 +1,4 @@
-"""Finds the titles of a `Want` in the catalogue."""
+"""Finds titles in the catalogue for a search request (`Want`)."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ UNHEARD = "nothing was found by {}"
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A search page with the `want` finally used, the dropped conditions in words (`dropped`), and the ids of titles that
-    were found only by name (`named`)."""
+    """A page of results. `want`: the request after any conditions were dropped; `dropped`: those conditions in words.
+    `named`: ids of titles that satisfy only `Want.by_name`, and are shown because the text is their name."""
 
     page: CatalogPage
     want: Want
@@ -40,8 +40,10 @@ class Found:
 
 
 async def find(context: ToolContext, want: Want, limit: int) -> Found:
-    """Finds at most `limit` titles from the want's offset. If nothing matches, drops search words without matches, then one
-    or two conditions in the order of `CHEAPEST_FIRST`, then searches each theme alone."""
+    """Finds at most `limit` titles, starting at the request's offset.
+
+    If nothing matches, searches without the search words, then without one or two conditions (`relax_conditions`), then for
+    each theme of the text alone."""
     found = await with_named(context, want, await _page(context, want, limit), limit)
     found = replace(found, page=await with_each_named(context, want, found.page, limit))
     page = found.page
@@ -71,13 +73,12 @@ async def find(context: ToolContext, want: Want, limit: int) -> Found:
 
 
 def _drop_words(want: Want) -> Want:
-    """Returns the want without its search text, which found nothing; `understood` then says so."""
     unheard = Understood(UNHEARD.format(want.text), want.text, obeyed=False)
     return replace(want, text="", understood=(*want.understood, unheard))
 
 
 def _states_more(want: Want) -> bool:
-    """True if other words of the text were understood as conditions."""
+    """True if the text also states a condition that the search obeys."""
     return any(each.obeyed and each.about for each in want.understood)
 
 
@@ -93,19 +94,20 @@ LONGEST_NAME = 80
 
 @dataclass(frozen=True, slots=True)
 class WithNamed:
-    """A search page, and the ids of its titles that were found only by name."""
+    """A page of results. `named`: ids of titles that satisfy only `Want.by_name`, and are shown because the text is their
+    name."""
 
     page: CatalogPage
     named: tuple[str, ...] = ()
 
 
 async def with_named(context: ToolContext, want: Want, page: CatalogPage, limit: int) -> WithNamed:
-    """Puts titles whose name is the whole text first on the page; offsets count them. The catalogue is not queried again if
-    the first title has that name already."""
+    """Puts titles whose name is the whole text first on the page; offsets count these titles. Makes no further query if the
+    first result has that name already."""
     named = page.titles and has_name(page.titles[0], want.text)
     if want.by_name is None or not _may_be_name(want.text) or named:
         return WithNamed(page)
-    with suppress(BackendFailure):  # the page without them is still an answer
+    with suppress(BackendFailure):  # the page is an answer without these titles too
         if ids := await _find_lifted(context, want):
             return await _put_named_first(context, want, want.by_name, page, ids, limit)
     return WithNamed(page)
@@ -116,11 +118,11 @@ MOST_NAMED = 5
 
 
 async def with_each_named(context: ToolContext, want: Want, page: CatalogPage, limit: int) -> CatalogPage:
-    """Puts titles first on the page that the text names side by side: "NARUTO or BLEACH", ワンピースと鬼滅の刃. Unchanged
-    under conditions of sale, which live stock decides."""
+    """Puts the titles that the text lists by name ("NARUTO or BLEACH", ワンピースと鬼滅の刃) first on the page. Returns the
+    page unchanged under conditions on price, format or stock, which live stock decides."""
     if len(want.named) < 2 or want.like or want.offset or any(getattr(want.conditions, name) for name in SALE):
         return page
-    with suppress(BackendFailure):  # the page without them is still an answer
+    with suppress(BackendFailure):  # the page is an answer without these titles too
         titles = (await context.store.titles.read(want.named[:MOST_NAMED], context.deadline)).titles
         asked = [titles[each] for each in want.named if each in titles and satisfies(titles[each], want.conditions)]
         others = () if page.guessed else (each for each in page.titles if each not in asked)
@@ -131,13 +133,11 @@ async def with_each_named(context: ToolContext, want: Want, page: CatalogPage, l
 
 
 def has_name(title: Title, text: str) -> bool:
-    """True if the text is one of the title's names, as written or without filler words."""
     names = whole_names(text)
     return any(normalise(name) in names for name in names_of(title))
 
 
 def _may_be_misspelt(text: str) -> bool:
-    """True if the text may be a misspelt name: few words, at least one of them not an ordinary English word."""
     words, ordinary = normalise(text).split(), Dictionary.english_words()
     return len(words) <= LONGEST_SLIP and any(len(word) > 1 and word not in ordinary for word in words)
 
@@ -147,12 +147,12 @@ def _may_be_name(text: str) -> bool:
 
 
 def _fits(lifted: Conditions, title: Title) -> bool:
-    """True if the title satisfies the conditions other than those of sale, which live stock decides."""
     return satisfies(title, lifted.but(*SALE))
 
 
 async def _find_lifted(context: ToolContext, want: Want) -> frozenset[str]:
-    """Returns ids of titles named by the text that the want's lifted conditions exclude or may exclude."""
+    """Returns ids of titles named by the text that `want.lifted_conditions` exclude, or may exclude once live stock is
+    read."""
     called = await context.store.catalog.match_names(whole_names(want.text), context.deadline)
     ids = [title_id for each in called.values() for title_id in each.title_ids]
     titles = (await context.store.titles.read(ids, context.deadline)).titles if ids else {}
@@ -164,7 +164,7 @@ async def _find_lifted(context: ToolContext, want: Want) -> frozenset[str]:
 async def _put_named_first(
     context: ToolContext, want: Want, by_name: Conditions, page: CatalogPage, ids: frozenset[str], limit: int
 ) -> WithNamed:
-    """Puts the titles `ids` that satisfy `by_name` and are not among the results already before the page."""
+    """Puts the titles in `ids` that satisfy `by_name` before the page, except those that are results already."""
     catalog, deadline = context.store.catalog, context.deadline
     first = replace(want, offset=0)
     found = (await catalog.search(first.with_conditions(by_name).query(max(limit, len(ids))), deadline)).titles
@@ -212,23 +212,21 @@ MOST_SEARCHES = 3
 
 @dataclass(frozen=True, slots=True)
 class Relaxed:
-    """Titles found after dropping conditions. `dropped` states these in words; `want` is without them."""
-
     page: CatalogPage
     want: Want
     dropped: tuple[str, ...]
 
 
 async def relax_conditions(context: ToolContext, want: Want, limit: int) -> Relaxed | None:
-    """Drops one condition, then two, cheapest first, until a title is found. Returns None after `MOST_SEARCHES` searches or
-    a backend failure."""
+    """Drops one condition, then two, the least important first, until a title matches. Returns None after `MOST_SEARCHES`
+    searches or if the catalogue fails."""
     for gone in islice(_list_droppable(want), MOST_SEARCHES):
         themes = tuple(each for each in want.conditions.tags if each not in gone.tags)
         without = want.with_conditions(replace(want.conditions.but(*gone.stated), tags=themes))
         try:
             page = await context.store.catalog.search(without.query(limit), context.deadline)
         except BackendFailure:
-            return None  # it is known already that nothing matches
+            return None  # the answer is then that nothing matches
         if page.total and not page.guessed:
             names = [name for name in CHEAPEST_FIRST if getattr(gone, name)]
             return Relaxed(page, without, tuple(describe_condition(name, gone, want.currency) for name in names))
@@ -236,7 +234,8 @@ async def relax_conditions(context: ToolContext, want: Want, limit: int) -> Rela
 
 
 def _list_droppable(want: Want) -> Iterator[Conditions]:
-    """Yields the conditions to drop: each alone, then pairs. Without search text, single themes go before all themes."""
+    """Yields the conditions to drop: each alone, then pairs. Without search text, a single theme is dropped before all
+    themes."""
     soft = [name for name in CHEAPEST_FIRST if getattr(want.conditions, name) and name not in want.firm]
     for names in chain(combinations(soft, 1), combinations(soft, 2)):
         if names == ("tags",) and not want.text and len(want.conditions.tags) > 1:
@@ -245,7 +244,6 @@ def _list_droppable(want: Want) -> Iterator[Conditions]:
 
 
 def undroppable_conditions(conditions: Conditions) -> Conditions:
-    """Returns the conditions that are never dropped."""
     return conditions.but(*(name for name in conditions.stated if name not in UNDROPPABLE))
 
 
@@ -253,8 +251,8 @@ MOST_THEMES = 3
 
 
 async def search_each_theme(context: ToolContext, want: Want, limit: int) -> CatalogPage | None:
-    """Searches each theme of the text alone and interleaves the titles. Returns None at an offset, for fewer than two or
-    more than `MOST_THEMES` themes, if nothing is found, and if the catalogue fails."""
+    """Searches for each theme of the text alone, and interleaves the titles found. Returns None at an offset, for fewer than
+    two or more than `MOST_THEMES` themes, if nothing is found, or if the catalogue fails."""
     words = list(dict.fromkeys(theme.phrase for theme in ThemeTable.load().themes(want.text)))
     if want.offset or not 1 < len(words) <= MOST_THEMES:
         return None
@@ -270,7 +268,7 @@ async def search_each_theme(context: ToolContext, want: Want, limit: int) -> Cat
 
 
 def _of_theme(page: CatalogPage) -> tuple[Title, ...]:
-    """Returns the titles with a theme's tag; if there are none, titles whose names contain the theme."""
+    """Returns the titles that match a theme; if none match, titles with similar names."""
     return page.titles if page.titles and not page.guessed else page.near
 
 
@@ -286,8 +284,8 @@ NEARLY: Json = {
 
 
 async def near_matches(context: ToolContext, want: Want, near: Sequence[Title]) -> Json:
-    """Returns titles to offer when nothing matches: those excluded only by droppable conditions, else those with similar
-    names. Exclusions and the audience still hold."""
+    """Returns titles to offer when nothing matches, with a note: titles that only droppable conditions exclude, else titles
+    with similar names. All satisfy the customer's exclusions and audience."""
     kept = undroppable_conditions(want.conditions)
     if want.conditions != kept:
         page = await _without_filters(context, want.with_conditions(kept))
@@ -300,7 +298,6 @@ async def near_matches(context: ToolContext, want: Want, near: Sequence[Title]) 
 
 
 async def _without_filters(context: ToolContext, want: Want) -> CatalogPage | None:
-    """Searches the want from offset 0; None if the catalogue fails."""
     try:
         return await context.store.catalog.search(replace(want, offset=0).query(MOST_NEARLY), context.deadline)
     except BackendFailure:

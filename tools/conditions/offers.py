@@ -1,10 +1,9 @@
-"""Checks conditions of sale against live stock: titles sold out, and prices changed, since the catalogue was loaded.
+"""Checks conditions of sale (price, format and stock) against live stock.
 
-The catalogue filters by the offers that it has on record. `Pending` travels with the result, also in the cache;
-`with_offers` joins live stock and drops titles that are known to be sold out or too dear, so the search fetches `MORE`
-titles than are shown. Titles without an answer stay, with a note, if the record says that the conditions hold; otherwise
-they are dropped.
-"""
+The catalogue filters by recorded offers, which may be out of date. A result therefore carries its conditions of sale as
+`Pending`, also in the cache. `with_offers` reads live stock and drops titles that are sold out or too expensive, so a search
+fetches `MORE` titles than are shown. A title without an answer from stock is kept, with a note, if the recorded offers
+satisfied the conditions."""
 
 from __future__ import annotations
 
@@ -31,9 +30,10 @@ UNCHECKED = "Stock and price could not be checked now: these are as last recorde
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Conditions of sale to check against live stock. `most`: number of titles to show; `offset`: number of titles before
-    them; `recorded`: True if the catalogue's record satisfies the conditions. Titles in `named`, requested by name, must
-    satisfy only `own`, so that a remembered budget hides none of them."""
+    """Conditions of sale to check against live stock.
+
+    `most`: number of titles to show; `offset`: number of titles before them. `recorded`: whether recorded offers satisfied
+    the conditions. Titles in `named`, requested by name, must satisfy only `own`, which lacks the remembered budget."""
 
     conditions: Conditions
     most: int
@@ -44,12 +44,13 @@ class Pending:
 
     @classmethod
     def from_conditions(cls, conditions: Conditions, most: int, offset: int = 0, *, recorded: bool = True) -> Pending | None:
-        """Returns the pending conditions of sale; None if there are none."""
+        """Returns the conditions of sale among `conditions`; None if there are none."""
         asked = of_sale(conditions)
         return cls(asked, most, offset, recorded) if asked.stated else None
 
     def but_for(self, named: Sequence[str], own: Conditions | None) -> Pending:
-        """Returns a copy that checks the titles `named` only against the conditions of sale in `own`."""
+        """Returns a copy that checks the titles `named` only against the conditions of sale in `own`, if `own` is not
+        None."""
         return self if own is None or not named else replace(self, named=tuple(named), own=of_sale(own))
 
     def asked_of(self, title_id: str) -> Conditions:
@@ -80,7 +81,7 @@ def _read(kept: Mapping[str, Any]) -> Conditions:
 
 
 async def with_offers(context: ToolContext, result: Json, name: str) -> Json:
-    """Adds live price and stock to the cards under `name`. Checks pending conditions of sale; drops cards that fail."""
+    """Adds live price and stock to the title rows under `name`, and drops rows that fail the result's conditions of sale."""
     cards = result[name]
     reading = await read_stock(context, cards)
     if PENDING not in result:
@@ -108,9 +109,9 @@ def _describe_page(pending: Pending, settled: StockFiltered, result: Json) -> Js
 
 @dataclass(frozen=True, slots=True)
 class StockFiltered:
-    """Result of `filter_by_stock`. `cards`: those to show; `passed`: number of cards examined; `dropped`: number of examined
-    cards that cannot be bought as requested; `unchecked`: True if a card is shown by its record alone; `places`: 1-based
-    position of each shown card among those examined."""
+    """Result of `filter_by_stock`. `cards`: title rows to show. `passed`: number of rows examined; `dropped`: number of
+    examined rows not shown. `unchecked`: whether a row is shown without an answer from stock. `places`: position of each
+    shown row among the examined rows, from 1."""
 
     cards: list[Json]
     passed: int
@@ -120,7 +121,8 @@ class StockFiltered:
 
 
 def filter_by_stock(pending: Pending, cards: Sequence[Json], reading: StockReading) -> StockFiltered:
-    """Selects the first `most` cards that live stock allows; one without a stock answer stays if its record allowed it."""
+    """Selects the first `pending.most` rows that satisfy the conditions by live stock. A row without an answer from stock is
+    kept if recorded offers satisfied the conditions."""
     shown: list[Json] = []
     places: list[int] = []
     passed = unchecked = 0
@@ -141,7 +143,6 @@ def filter_by_stock(pending: Pending, cards: Sequence[Json], reading: StockReadi
 
 
 def satisfies_sale(row: Availability, volumes: int | None, asked: Conditions) -> bool:
-    """True if an offer of the title satisfies the conditions of sale."""
     sale = _sold_as(row, asked.format)
     if sale is None or sale.price not in asked.price:
         return False
@@ -153,7 +154,6 @@ def satisfies_sale(row: Availability, volumes: int | None, asked: Conditions) ->
 
 
 def sale_facts(row: Availability, format_: str | None) -> Json:
-    """Returns a card's price and stock fields for the requested format."""
     sale = _sold_as(row, format_)
     return (
         {"price_jpy": None, "in_stock": None}
@@ -163,7 +163,8 @@ def sale_facts(row: Availability, format_: str | None) -> Json:
 
 
 def _sold_as(row: Availability, format_: str | None) -> Sale | None:
-    """Returns the sale in a format, None if there is none. Campaigns are cleared: the row's prices include them already."""
+    """Returns the price and stock in a format; None if the title is not sold in that format. Campaigns are removed, since
+    the offers' prices already include them."""
     return sale_in(sales_of([replace(offer, campaign=None) for offer in row.offers]), format_)
 
 
@@ -172,5 +173,5 @@ def _has_stock(row: Availability, sale: Sale) -> bool:
 
 
 def _whole(row: Availability, sale: Sale) -> bool:
-    """True if no released volume in the format is sold out; also if the store does not count by volume."""
+    """True if no released volume in the format is sold out, or if the store does not count stock by volume."""
     return all(volume.stock > 0 or row.is_awaited(volume) for volume in row.volumes if volume.format == sale.format)

@@ -1,7 +1,6 @@
 """Detects questions about release dates: "what comes out next month?", 来月の新刊.
 
-No title answers them; a search by their words would find unrelated titles.
-"""
+A search cannot answer such questions: their words would only match unrelated titles."""
 
 from __future__ import annotations
 
@@ -72,14 +71,14 @@ _VAGUE_JA = re.compile(
 
 
 def is_vague(text: str) -> bool:
-    """True if a normalised text asks for nothing more specific than a good title."""
+    """True if a normalised text only asks for a good title, without naming a subject."""
     words = " ".join(word for word in text.split() if word.strip(_PUNCTUATION) not in _VAGUE)
     return not _VAGUE_JA.sub("", words).strip(_PUNCTUATION)
 
 
 def beside_releases(text: str) -> str | None:
     """Returns the rest of a normalised question about releases: "one piece" for "new One Piece volume next month", "" if
-    nothing is left. None for other text."""
+    nothing is left. Returns None for any other text."""
     if not any(asked.search(text) for asked in _ASKED):
         return None
     rest = _EDGES.sub("", " ".join(_WORDS.sub(" ", text).split()))
@@ -87,7 +86,7 @@ def beside_releases(text: str) -> str | None:
 
 
 async def without_releases(context: ToolContext, query: str) -> str:
-    """Removes a question about releases from the query; the rest may be "". Keeps a query that is a title's name."""
+    """Returns the query without a question about releases, possibly "". A query that is the name of a title is unchanged."""
     text = normalise(query)
     rest = beside_releases(text)
     if rest is None:

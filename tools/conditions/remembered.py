@@ -1,8 +1,7 @@
-"""Applies remembered preferences as conditions beside those of one call.
+"""Adds remembered preferences to the conditions of a call.
 
-A condition of the call overrides a remembered one on the same subject, for this call alone. For another reader only the
-remembered budget applies, since the taste is the customer's own.
-"""
+A condition of the call overrides remembered conditions on the same subject, for this call only. If the titles are for
+another reader, only the remembered budget applies, since the taste is the customer's own."""
 
 from __future__ import annotations
 
@@ -29,14 +28,12 @@ LONGEST_QUOTE = 80
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The remembered conditions that apply to a call, and the explanation of each preference."""
-
     conditions: Conditions = Conditions()
     understood: tuple[Understood, ...] = ()
 
 
 async def recall_preferences(context: ToolContext, reading: Reading, own: Conditions) -> Remembered:
-    """Returns the preferences that apply to a call, given its `reading` and its `own` conditions from text and arguments."""
+    """Returns the remembered conditions that apply to a call. `own`: the call's conditions from text and arguments."""
     if not context.preferences:
         return Remembered()
     reader = context.store.preference_reader
@@ -51,7 +48,8 @@ async def recall_preferences(context: ToolContext, reading: Reading, own: Condit
 def apply_preferences(
     heard: tuple[ParsedPreference, ...], now: Stance, *, another: bool, currency: Currency = YEN
 ) -> Remembered:
-    """Returns the part of each preference that the stance `now` leaves; for `another` reader only the budget."""
+    """Returns the conditions of each preference that the call's own statement `now` does not override. For `another` reader
+    returns only the budget."""
     conditions, understood = Conditions(), list[Understood]()
     for kept in heard:
         if not kept.holds.stated:
@@ -65,7 +63,7 @@ def apply_preferences(
 
 
 def without_words(result: Json) -> Json:
-    """Returns the result without quoted preferences, for copies that may outlive them."""
+    """Returns the result without quotations from preferences, for copies that may outlive the preferences."""
     told = result.get("understood")
     if not told:
         return result
@@ -81,7 +79,6 @@ def _explain_preference(kept: ParsedPreference, left: Conditions, why_not: str, 
 
 
 def _word_obeyed(kept: ParsedPreference, conditions: Conditions, currency: Currency) -> str:
-    """Describes the preference as it was understood, or only the part in `conditions`."""
     if conditions == kept.stance.conditions:
         return ", ".join(kept.understood)
     return ", ".join(describe_condition(name, conditions, currency) for name in conditions.stated)

@@ -1,4 +1,5 @@
-"""Merges query text and arguments into one `Want`. Arguments override the text, field by field."""
+"""Merges query text, arguments and remembered preferences into one search request. Arguments override the text, condition by
+condition."""
 
 from __future__ import annotations
 
@@ -31,10 +32,12 @@ EXACT = frozenset({"genres", "author", "min_rating"})
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """A customer's search request. `text`: the words to search by. `firm`: conditions that are filters and never dropped.
-    `by_name`: weaker conditions for a title whose name is the whole text: without remembered preferences and without the
-    default exclusion of adult titles. `remarks`: sentences on contradictions. `beside`: words beside the titles to compare
-    with. `currency`: the shop's. `again` and the other fields: as in `Reading`."""
+    """A customer's search request.
+
+    `text`: words to search by. `firm`: names of conditions that are never dropped. `by_name`: the weaker conditions for a
+    title whose name is the whole text, without remembered preferences and without the default exclusion of adult titles;
+    None if there are no weaker ones. `remarks`: notes on contradictions. `beside`: text beside the titles named for
+    comparison. The other fields are described in `Reading`."""
 
     text: str
     conditions: Conditions
@@ -58,12 +61,11 @@ class Want:
         return CatalogQuery(self.text, self.conditions, limit, self.offset, self.ordering)
 
     def with_conditions(self, conditions: Conditions) -> Want:
-        """Returns a copy with other conditions."""
         return replace(self, conditions=conditions)
 
     @property
     def lifted_conditions(self) -> Conditions:
-        """Conditions that do not apply to titles requested by name."""
+        """The conditions that a title requested by name need not satisfy."""
         if self.by_name is None:
             return Conditions()
         same = [name for name in self.conditions.stated if getattr(self.by_name, name) == getattr(self.conditions, name)]
@@ -71,7 +73,6 @@ class Want:
 
 
 async def read_want(context: ToolContext, text: str, asked: Json) -> Want:
-    """Merges the text, the validated arguments and the remembered preferences into one want."""
     reading = await context.store.reader.read(text, context.deadline)
     if reading.unnamed:
         context.degraded.add(NAMES)
@@ -95,13 +96,12 @@ def _with_remembered(want: Want, told: Remembered) -> Want:
 
 
 async def _describe_likeness(context: ToolContext, reading: Reading) -> str:
-    """Returns "manga like NAME" for the first title of `reading.like`; `reading.text` if no name is read in time."""
     names = await context.store.names.read_names(reading.like[:1], context.store.titles, context.deadline)
     return f"manga like {names[reading.like[0]]}" if names else reading.text
 
 
 def merge_arguments(reading: Reading, asked: Json, currency: Currency = YEN) -> Want:
-    """Converts the reading to a want; conditions given as arguments override those of the text."""
+    """Converts the parsed text to a request. Conditions given as arguments override those of the text."""
     arguments = conditions_of(asked)
     stated: Json = {name: _override_range(reading.conditions, arguments, name) for name in arguments.stated}
     conditions = replace(reading.conditions, **stated)
@@ -127,7 +127,8 @@ def merge_arguments(reading: Reading, asked: Json, currency: Currency = YEN) -> 
 
 
 def _override_range(words: Conditions, arguments: Conditions, name: str) -> object:
-    """Returns the argument's value; bounds that it lacks come from the text unless the range would be empty."""
+    """Returns the argument's value of a condition. A missing bound is taken from the text, unless the range would then be
+    empty."""
     said, stated = getattr(words, name), getattr(arguments, name)
     if not isinstance(stated, Range):
         return stated
@@ -146,7 +147,6 @@ def _ordering(reading: Reading, asked: Json) -> Ordering | None:
 def _list_understood(
     reading: Reading, arguments: Conditions, conditions: Conditions, asked: Json, currency: Currency
 ) -> Iterator[Understood]:
-    """Yields the conditions of the text that no argument overrides, then those of the arguments."""
     overruled = {name for name in arguments.stated if not _holds(reading.conditions, conditions, name)}
     said: dict[str, str] = {}
     for each in reading.understood:
@@ -162,7 +162,7 @@ def _list_understood(
 
 
 def _holds(words: Conditions, conditions: Conditions, name: str) -> bool:
-    """True if the text's condition `name` is still contained in the merged conditions."""
+    """True if the merged conditions still imply the text's condition `name`."""
     said, holds = getattr(words, name), getattr(conditions, name)
     if not isinstance(said, Range):
         return not said or said == holds
@@ -179,7 +179,8 @@ UNKNOWN = "nothing here has this name"
 
 
 async def resolve_excluded(context: ToolContext, names: Sequence[str]) -> tuple[Conditions, tuple[Understood, ...]]:
-    """Returns the conditions that exclude the names, and how each name was understood."""
+    """Returns the conditions that exclude the names, and how each name was understood. Unknown names are marked as not
+    obeyed."""
     if not names:
         return Conditions(), ()
     asked = list(dict.fromkeys(names))
@@ -223,8 +224,7 @@ RULED_OUT = "{} is asked for and ruled out as well: it was left out. Ask the cus
 
 
 def ruled_out(text: str, conditions: Conditions, without: Sequence[str]) -> tuple[str, ...]:
-    """Returns a sentence for each thing that a call both requests and excludes: a theme whose tags are all excluded, a
-    readership, an author, or a name in `without` that the text asks for."""
+    """Returns a sentence for each theme, readership, author or name that the call both requests and excludes."""
     return tuple(RULED_OUT.format(each) for each in dict.fromkeys(_contradictions(text, conditions, without)))
 
 
@@ -245,7 +245,8 @@ AS_BEFORE = "A search does not know the customer's earlier titles: ask which tit
 
 
 async def with_comparison_conditions(context: ToolContext, want: Want) -> Want:
-    """Adds the conditions stated beside the titles to compare with, which a search does not use otherwise."""
+    """Adds the themes and moods stated beside titles named for comparison ("like Berserk, but funny") as conditions. If the
+    customer asks for something like earlier titles, adds a remark, since a search does not know them."""
     if want.again:
         return replace(want, remarks=(*want.remarks, AS_BEFORE))
     if not want.like or not want.beside:
@@ -260,8 +261,8 @@ async def with_comparison_conditions(context: ToolContext, want: Want) -> Want:
 
 
 def conditions_beside(text: str, known: Container[str]) -> Conditions:
-    """Returns the themes and moods named in a text as conditions on `known` tags. Tags that contradict a mood are excluded
-    unless something else asks for them."""
+    """Converts the themes and moods named in a text to conditions on `known` tags. Excludes tags that contradict a mood,
+    unless the text also requests them."""
     tones, rest = ToneTable.load().read(normalise(text))
     asked = [*(theme.tags for theme in ThemeTable.load().themes(rest)), *(tone.wanted for tone in tones)]
     groups = dict.fromkeys(tuple(_keep_known(group, known)) for group in asked)
@@ -286,7 +287,7 @@ NEXT_OFFSET: Json = {"next_offset": INTEGER}
 
 
 def describe_understood(want: Want, relaxed: Sequence[str] = ()) -> Json:
-    """Returns the fields `understood`, `relaxed` and `note`, each unless it is empty."""
+    """Returns the result fields `understood`, `relaxed` and `note`, without empty ones."""
     said: Json = {}
     if want.understood:
         said["understood"] = list(_combine_understood(want.understood))
@@ -301,7 +302,6 @@ def describe_understood(want: Want, relaxed: Sequence[str] = ()) -> Json:
 
 
 def join_notes(*notes: str | None) -> Json:
-    """Returns the joined notes under `note`; {} without any."""
     note = " ".join(dict.fromkeys(filter(None, notes)))
     return {"note": note} if note else {}
 
@@ -318,6 +318,6 @@ def _combine_understood(understood: Iterable[Understood]) -> Iterable[Json]:
 
 
 def next_offset(want: Want, given: int, total: int) -> Json:
-    """Returns the offset after `given` rows under `next_offset`; {} at the end of the list."""
+    """Returns the `next_offset` field for a page of `given` rows; {} if no more rows follow."""
     after = want.offset + given
     return {"next_offset": after} if given and after < total else {}

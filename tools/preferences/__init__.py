@@ -1,1 +1,0 @@
-"""Code shared by remember_preference and forget_preference."""

@@ -1,4 +1,4 @@
-"""Shared by remember_preference and forget_preference: changing the list of preferences, and detecting card numbers."""
+"""Changes a customer's list of preferences, decides which preferences a new one replaces, and detects card numbers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ def one_line(text: str) -> str:
 
 
 def check_not_blank(asked: Json) -> list[Violation]:
-    """Returns a violation if the text is blank."""
     if not isinstance(asked.get("preference"), str) or asked["preference"].strip():
         return []
     return [Violation("$.preference", "minLength", "it says nothing", "give the customer's words")]
@@ -36,8 +35,8 @@ def list_kept(preferences: Iterable[Preference]) -> Json:
 
 
 async def change_preferences(context: ToolContext, change: Change) -> Changed:
-    """Changes the preferences; returns once the store has confirmed it. Raises `Forbidden` for an anonymous caller,
-    `ServerBusy` if concurrent changes keep winning, and `BackendFailure` if the outcome is unknown."""
+    """Changes the preferences, and returns once the store has confirmed the change. Raises `Forbidden` for an anonymous
+    caller, `ServerBusy` if concurrent changes keep winning, and `BackendFailure` if the outcome is unknown."""
     if context.user is None:
         raise Forbidden(SIGN_IN)
     done = await context.store.preferences.change(context.user, change, context.deadline)
@@ -52,14 +51,15 @@ LEAST, MOST = 13, 19
 
 
 def contains_card_number(text: str) -> bool:
-    """True if the text has a number with a card's length and check digit, however its digits are grouped."""
+    """True if the text contains a number with the length and check digit of a payment card, however its digits are
+    grouped."""
     return any(
         _passes_luhn(number) for match in GROUPS.finditer(text) for number in _numbers(re.findall("[0-9]+", match[0]))
     )
 
 
 def _numbers(groups: list[str]) -> Iterator[str]:
-    """Yields all numbers of a card's length that consecutive groups of digits form."""
+    """Yields every number of a card's length that consecutive groups of digits form."""
     for first in range(len(groups)):
         number = ""
         for group in groups[first:]:
@@ -71,19 +71,18 @@ def _numbers(groups: list[str]) -> Iterator[str]:
 
 
 def _passes_luhn(digits: str) -> bool:
-    """Applies Luhn's formula (ISO/IEC 7812-1, annex B): every second digit from the right is doubled."""
+    """Checks Luhn's formula (ISO/IEC 7812-1, annex B): every second digit from the right is doubled."""
     doubled = [sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2]]
     return (sum(map(int, digits[::-2])) + sum(doubled)) % 10 == 0
 
 
 def drop_replaced(before: Sequence[ParsedPreference], new: ParsedPreference) -> tuple[Preference, ...]:
-    """Returns the preferences that the new one does not replace, in order."""
     return tuple(each.preference for each in before if not replaces(new, each))
 
 
 def replaces(new: ParsedPreference, old: ParsedPreference) -> bool:
-    """True if the new preference has the same words, restates or contradicts the whole old one ("I don't like gore", then
-    "nothing bloody" or "gore is fine now"), or excludes a tag or readership that the old one welcomed."""
+    """True if the new preference has the same words as the old one, restates or contradicts all its conditions, or excludes
+    a tag or readership that the old one liked. Both "nothing bloody" and "gore is fine now" replace "I don't like gore"."""
     if normalise(new.preference.text) == normalise(old.preference.text):
         return True
     if new.of_another or old.of_another or old.unread:

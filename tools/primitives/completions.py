@@ -1,4 +1,4 @@
-"""Completers of arguments: authors, titles, ids, order numbers, tags, readerships."""
+"""Completers for the arguments of prompts and resource templates: authors, titles, ids, order numbers, tags, readerships."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ MOST = 20
 
 
 async def complete_author(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Returns author names, given name first ("Kentarou Miura") or in Japanese as typed; for "" those of popular titles."""
+    """Returns author names, given name first ("Kentarou Miura"), or in Japanese if the text is Japanese. For "" returns
+    authors of popular titles."""
     authors = context.store.popular.index.authors_beginning.find(typed, MOST)
     if not authors and typed.strip():
         authors = await _find_authors(context, typed)
@@ -30,7 +31,7 @@ async def complete_author(context: ToolContext, typed: str, others: Mapping[str,
 
 
 async def _find_authors(context: ToolContext, typed: str) -> list[Author]:
-    """Returns authors in the catalogue with this text as a whole part of their name; [] if the catalogue fails."""
+    """Returns authors in the catalogue whose name contains all words of the text; [] if the catalogue fails."""
     try:
         titles = await context.store.catalog.popular(Conditions(author=typed), MOST, context.deadline)
     except BackendFailure:
@@ -39,7 +40,7 @@ async def _find_authors(context: ToolContext, typed: str) -> list[Author]:
 
 
 async def complete_order_id(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Returns those of the caller's latest order numbers that contain the text; none for anonymous callers."""
+    """Returns the caller's latest order numbers that contain the text; [] for anonymous callers or if the backend fails."""
     if context.user is None:
         return []
     try:
@@ -54,12 +55,12 @@ LEAST_ASKED, MOST_ASKED = 3, 200
 
 
 async def complete_title_id(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Returns ids of titles whose name ("berse", ベル) or id begins with the text; for "" the most popular."""
+    """Returns ids of titles whose id, or whose name in any script ("berse", ベル), begins with the text. For "" returns the
+    most popular titles."""
     return [title.title_id for title in await _find_titles(context, typed)]
 
 
 async def complete_title(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Returns names of titles, in Japanese if Japanese is typed."""
     in_japanese = has_cjk(typed)
     names = ((title.ja if in_japanese else None) or title.display for title in await _find_titles(context, typed))
     return list(dict.fromkeys(names))
@@ -76,7 +77,7 @@ async def _find_titles(context: ToolContext, typed: str) -> Sequence[Title]:
 
 
 async def _search_titles(context: ToolContext, typed: str) -> list[Title]:
-    """Returns titles in the catalogue with a word of a name that begins with the text; [] if the catalogue fails."""
+    """Returns titles in the catalogue that have a name with a word beginning with the text; [] if the catalogue fails."""
     query = CatalogQuery(typed, Conditions(no_adult=context.store.adult is not Adult.ON), MOST)
     try:
         page = await context.store.catalog.search(query, context.deadline)
@@ -101,7 +102,7 @@ SPELLED = {
 
 
 async def complete_tag(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Returns tags with a word that begins with the text, the commonest first; none if the catalogue fails."""
+    """Returns tags that have a word beginning with the text, the most frequent first; [] if the catalogue fails."""
     try:
         tags = (await context.store.catalog.terms(context.deadline)).tags
     except BackendFailure:
@@ -111,6 +112,5 @@ async def complete_tag(context: ToolContext, typed: str, others: Mapping[str, st
 
 
 async def complete_genre(context: ToolContext, typed: str, others: Mapping[str, str]) -> list[str]:
-    """Returns readerships with a spelling that begins with the text."""
     start = typed.strip().casefold()
     return [genre for genre in GENRES if any(each.startswith(start) for each in (genre, *SPELLED[genre]))]

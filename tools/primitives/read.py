@@ -1,5 +1,4 @@
-"""Wraps resources, prompts and completions as tools, so that the same pipeline stages authenticate, limit and count them.
-`PrimitiveTool` differs from a tool in flags, history and scope."""
+"""Wraps resources, prompts and completions as tools, so that the same pipeline stages authenticate, limit and count them."""
 
 from __future__ import annotations
 
@@ -27,7 +26,8 @@ TYPED, OTHERS = "value", "others"
 
 @dataclass(frozen=True, slots=True)
 class PrimitiveTool(Tool):
-    """Tool for a resource, prompt or completion; without flag and history. `granted_by`: required scope, "" for none."""
+    """A resource, prompt or completion as a tool, without feature flag and history. `granted_by`: the required scope, "" for
+    none."""
 
     granted_by: str = ""
 
@@ -45,7 +45,7 @@ class PrimitiveTool(Tool):
 
 
 def tool_for_resource(resource: Resource | ResourceTemplate) -> PrimitiveTool:
-    """Wraps a resource. The outcome has its contents as content blocks, and an empty value."""
+    """Wraps a resource as a tool. Its contents become content blocks; the JSON result is empty."""
     variables = () if isinstance(resource, Resource) else resource.uri_template.variables
     schema = _texts({"uri": LONGEST_URI, **dict.fromkeys(variables, LONGEST_VALUE)}, ["uri", *variables])
     return _read(
@@ -68,7 +68,7 @@ def _contents(handler: ReadHandler) -> Handler:
 
 
 def tool_for_prompt(prompt: Prompt) -> PrimitiveTool:
-    """Wraps a prompt. The outcome has its messages as content blocks, and their roles in its value under `roles`."""
+    """Wraps a prompt as a tool. Its messages become content blocks; the JSON result has their roles under `roles`."""
 
     async def get(context: ToolContext, arguments: Json) -> Json:
         messages = await prompt.handler(context, arguments)
@@ -82,7 +82,8 @@ def tool_for_prompt(prompt: Prompt) -> PrimitiveTool:
 
 
 def tool_for_completion(owner: ResourceTemplate | Prompt, argument: str, completer: Completer) -> PrimitiveTool:
-    """Wraps a completer. The outcome's value has the proposals under `values` and their number under `total`."""
+    """Wraps a completer as a tool. The result has at most `MOST_VALUES` proposals under `values`, and the number of all
+    proposals under `total`."""
 
     async def complete(context: ToolContext, arguments: Json) -> Json:
         values = await completer(context, arguments.get(TYPED, ""), arguments.get(OTHERS, {}))
@@ -95,8 +96,6 @@ def tool_for_completion(owner: ResourceTemplate | Prompt, argument: str, complet
 
 
 def tool_for_method(method: Method) -> PrimitiveTool:
-    """Wraps a method of an extension. The outcome's value is its result."""
-
     async def answer(context: ToolContext, arguments: Json) -> Json:
         return await method.handler(context, arguments)
 
@@ -105,7 +104,6 @@ def tool_for_method(method: Method) -> PrimitiveTool:
 
 
 def completers_of(owner: ResourceTemplate | Prompt) -> Mapping[str, Completer]:
-    """Returns the completers by argument name."""
     if isinstance(owner, ResourceTemplate):
         return owner.completions
     return {each.name: each.completer for each in owner.arguments if each.completer is not None}

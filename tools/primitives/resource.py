@@ -24,14 +24,15 @@ VARIABLE = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class UriTemplate:
-    """A URI template. Each variable is one percent-encoded path segment of at most 256 characters."""
+    """A URI template, such as `manga://titles/{title_id}`. Each variable is one percent-encoded path segment of at most 256
+    characters."""
 
     text: str
     variables: tuple[str, ...] = field(init=False)
     _pattern: re.Pattern[str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Compiles the template. Raises ValueError without variables, and for duplicate or adjacent ones."""
+        """Compiles the template. Raises ValueError if it has no variables, repeats one, or has two in one path segment."""
         literals, names = VARIABLE.split(self.text)[::2], VARIABLE.findall(self.text)
         bare = "".join(literals)
         if (
@@ -47,7 +48,7 @@ class UriTemplate:
         object.__setattr__(self, "_pattern", re.compile(segment.join(map(re.escape, literals))))
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """Returns the decoded variables of a URI; None if it does not match."""
+        """Returns the decoded variables of a URI; None if the URI does not match."""
         found = self._pattern.fullmatch(uri)
         return dict(zip(self.variables, map(unquote, found.groups()), strict=True)) if found else None
 
@@ -63,7 +64,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class PromptArgument:
-    """A text argument of at most 2,000 characters, with an optional completer."""
+    """A text argument of a prompt, of at most 2,000 characters."""
 
     name: str
     description: str
@@ -77,9 +78,10 @@ PromptHandler = Callable[[ToolContext, Mapping[str, str]], Awaitable[Sequence[Me
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """A prompt that clients can fetch. `scope`: the scope that a token must grant, "" for none. `personal`: each rendering
-    and each completion of an argument is written to the audit log. `asks`: the handler may ask the client questions. The
-    handler has `timeout_ms` and must not write."""
+    """A prompt that clients can fetch. Its handler must not write data and must finish within `timeout_ms`.
+
+    `scope`: scope that the caller's token must grant, "" for none. `personal`: the audit log records each rendering and
+    completion. `asks`: the handler may send questions to the client."""
 
     name: str
     title: str
@@ -99,18 +101,18 @@ ReadHandler = Callable[[ToolContext, Mapping[str, str]], Awaitable[Contents]]
 
 @dataclass(frozen=True, slots=True)
 class ReadFallback:
-    """Fallback that reads a resource when a backend fails, like `Fallback` for a tool."""
-
     name: str
     handler: ReadHandler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readable:
-    """Common fields of resources and templates. `ttl_ms`: how long clients may cache the contents, per caller if `private`.
-    `scope`: the scope that a token must grant, "" for none. `personal`: each read and each completion is audited.
-    `subscribable`: clients may subscribe. `asks`: the handler may ask the client; it has `timeout_ms` and must not write.
-    `fallback` is read if a backend fails."""
+    """Common fields of resources and templates. The handler must not write data and must finish within `timeout_ms`.
+
+    `ttl_ms`: how long clients may cache the contents; `private`: a cached copy is for one caller only. `scope`: scope that
+    the caller's token must grant, "" for none. `personal`: the audit log records each read and completion. `subscribable`:
+    clients may subscribe to changes. `asks`: the handler may send questions to the client. `fallback`: used if a backend
+    fails."""
 
     name: str
     title: str
@@ -129,8 +131,8 @@ class Readable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource(Readable):
-    """A resource at `uri`. `meta` is sent in the list and with the contents. With an `extension`, it is listed only for
-    clients that declared that extension and may use one of `of_tools`, if there are any."""
+    """A resource at a fixed `uri`. `meta` is sent in the list and with the contents. A resource of an `extension` is listed
+    only for clients that declared it; if `of_tools` has names, also only for callers that may use one of these tools."""
 
     uri: str
     meta: Json = field(default_factory=dict)
@@ -140,7 +142,8 @@ class Resource(Readable):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceTemplate(Readable):
-    """Resources whose URIs differ in variables: `manga://titles/{title_id}`. `completions`: completers by variable."""
+    """Resources whose URIs differ in variables, such as `manga://titles/{title_id}`. `completions`: completers by
+    variable."""
 
     uri_template: UriTemplate
     completions: Mapping[str, Completer] = field(default_factory=dict)
@@ -152,8 +155,8 @@ MethodHandler = Callable[[ToolContext, Mapping[str, str]], Awaitable[Json]]
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A JSON-RPC method of an extension, named `name` on the wire. `required`: its params, all strings. Clients may cache
-    the result for `ttl_ms`."""
+    """A JSON-RPC method of an extension, called `name` on the wire. `required`: names of its params, all strings. `ttl_ms`:
+    how long clients may cache the result."""
 
     name: str
     title: str
@@ -176,10 +179,12 @@ OfResult = Callable[[Store, MayUse, str, Json], Json]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extension:
-    """An MCP extension; `name` is its identifier in client capabilities. `of_tools`: additions to the `_meta` of tools in
-    the tool list, by tool name. `of_result`: additions to a result's `_meta`, which no model reads. `resources`: listed only
-    for clients with the extension, but readable by all. `declared`: settings in the server's own capabilities, None for
-    none. `methods`: JSON-RPC methods, open to all callers."""
+    """An MCP extension. `name`: its identifier in the capabilities of clients.
+
+    `declared`: settings in the server's own capabilities, None to declare nothing. `of_tools`: additions to the `_meta` of
+    tools in the tool list, by tool name. `of_result`: additions to the `_meta` of results, which models do not read.
+    `resources`: listed only for clients with the extension, but readable by all. `methods`: callable by clients without the
+    extension too."""
 
     name: str
     understood: Understood

@@ -1,5 +1,3 @@
-"""continue_a_series: a prompt with the steps to find the volume after the one read last."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence

@@ -1,5 +1,3 @@
-"""find_a_gift: a prompt with the steps to find manga for another person, within a budget and fit for their age."""
-
 from __future__ import annotations
 
 import re
@@ -67,7 +65,7 @@ async def find(context: ToolContext, given: Mapping[str, str]) -> Sequence[Messa
 
 
 def _wish(given: Mapping[str, str], age: int | None, language: Language) -> Json:
-    """Returns the search arguments for the gift."""
+    """Converts the prompt's arguments, except the budget, to arguments of `search_manga_catalog`."""
     likes = shorten(given.get("likes", ""))
     wish: Json = {"query": likes or ANYTHING.text(language), "in_stock": True}
     if audience := next((fit for below, fit in FIT_BELOW if age is not None and age < below), None):
@@ -83,7 +81,7 @@ def _as_criteria(wish: Json) -> Json:
 
 
 async def complete_taste(context: ToolContext, typed: str, others: Mapping[str, str]) -> Sequence[str]:
-    """Completes the text after the last comma: tags and readerships, then authors."""
+    """Completes the text after the last comma with tags and readerships, then authors."""
     before, comma, last = typed.rpartition(",")
     proposed = [each for complete in TASTES for each in await complete(context, last, others)]
     return [f"{before}{comma} {each}".lstrip() for each in dict.fromkeys(proposed)]

@@ -1,5 +1,3 @@
-"""shopping_assistant: the system prompt of an agent that talks to the store's customers."""
-
 from __future__ import annotations
 
 import re
@@ -24,7 +22,8 @@ POLICIES_OPENING = Saying(
 
 
 def policies_in_short(policies: Policies, language: Language) -> str:
-    """Returns the policy paragraphs that fit, each topic under its URI, in `language` if available; "" without any."""
+    """Returns the policy paragraphs that fit into `MOST_TOKENS`, each topic below its URI, in `language` if available; "" if
+    the shop has no policies."""
     blocks = [(topic, block) for topic in policies.topics for block in _blocks(_text(policies, topic, language))]
     kept = _fitting_places([block for _, block in blocks])
     said: dict[str, list[str]] = {}
@@ -39,7 +38,8 @@ def _text(policies: Policies, topic: str, language: Language) -> str:
 
 
 def _fitting_places(blocks: Sequence[str]) -> list[int]:
-    """Returns the indexes of the texts that fit into `MOST_TOKENS`, ascending; texts with bold words go first."""
+    """Returns the indexes of the texts that together fit into `MOST_TOKENS`, ascending. Texts with bold words take
+    precedence."""
     kept, left = list[int](), MOST_TOKENS
     for place in sorted(range(len(blocks)), key=lambda place: BOLD not in blocks[place]):
         if (tokens := estimate(blocks[place])) <= left:
@@ -49,7 +49,7 @@ def _fitting_places(blocks: Sequence[str]) -> list[int]:
 
 
 def _blocks(text: str) -> list[str]:
-    """Returns the paragraphs without headings, each on one line."""
+    """Splits Markdown into paragraphs and list items, each on one line, without headings."""
     return [_line(each.strip()) for each in BETWEEN_BLOCKS.split(text) if each.strip() and not each.startswith("#")]
 
 
@@ -62,7 +62,7 @@ def _line(block: str) -> str:
 
 
 def _going_on(line: str) -> str:
-    """Returns the line with a trailing space for the next one to follow; without a space after Japanese."""
+    """Adds the space that separates the line from the next line; none after Japanese text."""
     return line if line[-1:] > "\u3000" else f"{line} "
 
 

@@ -1,5 +1,3 @@
-"""track_my_order: a prompt with the steps to find out where the customer's order is."""
-
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +33,7 @@ async def track(context: ToolContext, given: Mapping[str, str]) -> Sequence[Mess
 
 
 def _number(context: ToolContext, given: Mapping[str, str]) -> str:
-    """Returns the order number in the shop's spelling; "" if none is given. Raises `InvalidArguments` for another form."""
+    """Returns the order number in the shop's format; "" if none is given. Raises `InvalidArguments` for any other text."""
     orders = context.store.identifiers.orders
     number = orders.normalise(given.get("order_id", "").strip())
     if number and not orders.matches(number):
@@ -45,7 +43,7 @@ def _number(context: ToolContext, given: Mapping[str, str]) -> str:
 
 
 async def complete_own(context: ToolContext, typed: str, others: Mapping[str, str]) -> Sequence[str]:
-    """Proposes the customer's own order numbers; none if the caller may not use `lookup_order`."""
+    """Returns the customer's own order numbers that contain the text; [] if the caller may not use `lookup_order`."""
     return await complete_order_id(context, typed, others) if context.may_use(TOOL) else []
 
 

@@ -23,12 +23,12 @@ PROPOSED: Sequence[Language] = ("en", "ja")
 
 
 async def complete_language(context: ToolContext, typed: str, others: Mapping[str, str]) -> Sequence[str]:
-    """Returns the languages whose code begins with the text."""
     return [each for each in PROPOSED if each.startswith(typed.strip().casefold())]
 
 
 def read_language(given: Mapping[str, str]) -> Language:
-    """Returns the prompt's language, by default English; of ja-JP the first part counts. Raises `InvalidArguments`."""
+    """Returns the language of the prompt: English by default, and Japanese also for "ja-JP". Raises `InvalidArguments` for
+    any other language."""
     said = given.get("language", "").strip().casefold()
     if not said:
         return "en"
@@ -58,14 +58,15 @@ NUMBER = re.compile(r"(?:¥|vol\.?|第)? ?([0-9][0-9,]{0,11}) ?(?:円|yen|jpy|�
 
 
 def read_text(given: Mapping[str, str], name: str) -> str:
-    """Returns an argument's text. Raises `InvalidArguments` for blank text."""
+    """Returns an argument. Raises `InvalidArguments` if it is blank."""
     if given[name].strip():
         return given[name]
     raise InvalidArguments([Violation(f"$.{name}", "minLength", f"{name} is empty", "give some text")])
 
 
 def read_amount(given: Mapping[str, str], name: str, most: int, currency: Currency) -> int | None:
-    """Returns the amount in the currency's smallest unit, None if absent. Raises `InvalidArguments` for anything else."""
+    """Returns an amount in the currency's smallest unit; None if the argument is absent. `most`: upper limit in whole units.
+    Raises `InvalidArguments` for an invalid amount."""
     if currency == YEN:
         return read_number(given, name, 1, most)
     text = given.get(name, "").strip()
@@ -78,7 +79,8 @@ def read_amount(given: Mapping[str, str], name: str, most: int, currency: Curren
 
 
 def read_number(given: Mapping[str, str], name: str, least: int, most: int) -> int | None:
-    """Returns the number, None if absent. Raises `InvalidArguments` for anything but a whole number in range."""
+    """Returns a whole number; None if the argument is absent. Raises `InvalidArguments` for text that is no number from
+    `least` to `most`."""
     text = given.get(name, "").strip()
     if not text:
         return None
@@ -94,7 +96,8 @@ OPENING = "Tools of a Japanese manga store. The rules of its assistant:"
 
 
 def instructions(policies: Policies, currency: Currency = YEN) -> str:
-    """Returns the first sentence of each rule for all clients. These name no tool, since any may be off for a caller."""
+    """Returns the server's instructions: the first sentence of each rule for all clients. These sentences name no tool,
+    since any tool may be off for a caller."""
     told = (replace(each, sayings=each.sayings[:1]) for each in rules().values() if each.audience == "clients")
     lines = (each.text("en", NO_TOOL, policies.topics, currency) for each in told)
     return "\n".join([OPENING, *(f"- {each}" for each in lines if each)])
@@ -108,7 +111,7 @@ NO_STOCK = Saying("Promise no stock: it cannot be checked just now.", "今は在
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of a task: a sentence that names a tool, and the tool's `arguments`."""
+    """A step of a task: a sentence that may name a tool, and the `arguments` for that tool, None for none."""
 
     saying: Saying
     arguments: Json | None = None
@@ -120,8 +123,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A prompt's message. Each of `steps` lists alternatives: the first whose tools the caller may use is taken. `minds`:
-    names of rules to repeat."""
+    """A task as a prompt's message. `said`: the customer's statements by their labels. `steps`: a list of alternatives
+    for each step; the first alternative whose tools the caller may use is taken. `minds`: names of rules to repeat at the
+    end."""
 
     opening: Saying
     said: Mapping[Saying, str]

@@ -37,7 +37,8 @@ WELL_RATED = 4.0
 
 
 def reason(title: Title, wish: Wish, customer: CustomerTaste) -> str:
-    """Returns a few English words: what fits, then what the title shares with titles known to the customer; or ""."""
+    """Returns a reason in a few English words, possibly "": how the title fits the request, what it shares with titles that
+    the customer knows, and how popular or well rated it is."""
     parts, shared = [*_what_fits(title, wish), *_conditions(title, wish.conditions)], _name_shared_fact(title, customer)
     if shared:
         parts.append(shared)
@@ -49,7 +50,6 @@ def reason(title: Title, wish: Wish, customer: CustomerTaste) -> str:
 
 
 def popularity_sentence(title: Title, rated: Sequence[str] = ()) -> str:
-    """Returns the title's popularity rank in words, then `rated`; "" without either."""
     ranked = [f"Number {title.popularity_rank} in popularity."] if title.popularity_rank is not None else []
     return " ".join([*ranked, *rated])
 
@@ -60,7 +60,7 @@ def _what_fits(title: Title, wish: Wish) -> Iterator[str]:
 
 
 def _conditions(title: Title, asked: Conditions) -> Iterator[str]:
-    """Yields the title's facts for the stated conditions."""
+    """Yields the title's facts for the stated conditions, such as "by NAME" or "9 volumes"."""
     if asked.genres and title.genre:
         yield title.genre
     if asked.author and title.authors:
@@ -108,8 +108,8 @@ def _most_alike(title: Title, customer: CustomerTaste) -> tuple[list[str], Known
 
 
 class Excluded:
-    """Titles excluded by id, or by name in any script. Names are normalised once and compared lazily: there may be fifty of
-    three hundred characters, and hundreds of candidates."""
+    """Set of titles excluded by id, or by name in any script. Excluded names are normalised once, since a call may compare
+    fifty of them with hundreds of candidates."""
 
     def __init__(self, title_ids: Iterable[str], named: Iterable[str]) -> None:
         asked = tuple(named)
@@ -122,7 +122,7 @@ class Excluded:
         return more
 
     def first(self, titles: Iterable[Title], count: int) -> list[Title]:
-        """Returns the first `count` titles that are not excluded; reads no more of `titles` than needed."""
+        """Returns the first `count` titles that are not excluded, without consuming more of `titles` than needed."""
         return list(islice((title for title in titles if title not in self), count))
 
     def __contains__(self, title: Title) -> bool:
@@ -135,10 +135,10 @@ def _names_of(title: Title) -> tuple[str, ...]:
     return tuple(name for name in (title.en, title.romaji, title.ja, title.kana, *title.alt_titles) if name)
 
 
-# Choice of the titles to show together: no two of one series, few by one author, and not all alike.
+# Selection of the titles to show together: one per series, few by one author, and not all alike.
 #
-# The choice is greedy, as maximal marginal relevance makes it (Carbonell and Goldstein, SIGIR 1998): each next title is
-# the one that is best for its place in the order and least like those that were chosen before.
+# The selection is greedy, by maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998): each step takes the title
+# with the best balance of rank and difference from the titles selected before.
 
 
 LIKENESS = 0.25
@@ -150,8 +150,10 @@ LOOKED_AT = 5
 
 
 def vary_titles(titles: Sequence[Title], count: int, beside: Sequence[Title] = (), *, ordered: bool = False) -> list[Title]:
-    """Returns up to `count` of the titles, at most one per series and none of a series in `beside`. The first title stays
-    first, and `ordered` titles keep their order. Blocking: comparing names takes a millisecond per title."""
+    """Selects up to `count` titles: at most one per series, none of a series in `beside`, few by one author.
+
+    Favours titles that are unlike those selected before; `ordered` titles keep their order. Blocks the thread: comparing
+    names takes about a millisecond per title."""
     among = titles[: max(1, count) * LOOKED_AT]
     left, nearest = list(enumerate(among)), [0.0] * len(among)
     chosen: list[Title] = []
@@ -167,14 +169,14 @@ def vary_titles(titles: Sequence[Title], count: int, beside: Sequence[Title] = (
 
 
 class SeriesSeen:
-    """Set of series seen so far. Two titles are of one series if a name of one begins with a name of the other, or if the
+    """The series seen so far. Two titles belong to one series if a name of one begins with a name of the other, or if the
     catalogue relates them."""
 
     def __init__(self, titles: Iterable[Title]) -> None:
         self._titles = [(title, *_keys(title)) for title in titles]
 
     def add_if_new(self, title: Title) -> bool:
-        """Returns False if the title's series was seen before, else adds the series and returns True."""
+        """Adds the title's series and returns True; returns False if the series was seen before."""
         names, begun = _keys(title)
         for other, their_names, their_begun in self._titles:
             if _are_related(title, other) or _one_begins(names, their_begun) or _one_begins(their_names, begun):
@@ -184,7 +186,7 @@ class SeriesSeen:
 
 
 def _keys(title: Title) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Returns the title's names, and those long enough to be the beginning of another title's name."""
+    """Returns the phonetic keys of the title's names, and those keys that are long enough to identify a series."""
     names = NameKeys.of(title).all
     return names, series_keys(names)
 
@@ -194,7 +196,6 @@ def _are_related(one: Title, other: Title) -> bool:
 
 
 def _one_begins(names: tuple[str, ...], others: tuple[str, ...]) -> bool:
-    """True if any of the names begins with one of the others."""
     return any(name.startswith(others) for name in names)
 
 
@@ -204,7 +205,8 @@ def _too_many_by_author(title: Title, chosen: Sequence[Title]) -> bool:
 
 
 def _value(rank: int, nearest: float) -> float:
-    """Returns the value of the title at `rank`, reduced by `nearest`, its greatest likeness to a chosen title."""
+    """Returns the value of the title at `rank`, reduced by `nearest`, its greatest similarity to a selected title (0 to
+    1)."""
     return (1 - LIKENESS * nearest) / (RANK_K + rank)
 
 
@@ -221,7 +223,8 @@ SLOPE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Titles of a search, best first. `dropped`: the dropped conditions in words, which `wish` lacks."""
+    """Titles of a search, best first. `wish`: the request without the dropped conditions; `dropped`: those conditions, in
+    words."""
 
     titles: tuple[Title, ...]
     wish: Wish
@@ -229,8 +232,8 @@ class Hits:
 
 
 async def search_candidates(context: ToolContext, wish: Wish) -> Hits:
-    """Searches for titles that fit the wish; none if it has no words to search by. A wish for titles like a single one is
-    also searched for, since ranking by taste would need several liked titles."""
+    """Searches for titles that fit the request; finds none if the request has no words to search by. A request for titles
+    like a single one is searched by its text, since ranking by taste needs several liked titles."""
     if wish.like_one:
         found = await find(context, replace(wish.want, offset=0), CANDIDATES)
         return Hits(() if found.page.guessed or found.dropped else found.page.titles, wish)
@@ -246,8 +249,10 @@ async def search_candidates(context: ToolContext, wish: Wish) -> Hits:
 async def candidates(
     context: ToolContext, hits: Hits, customer: CustomerTaste, excluded: Excluded, count: int
 ) -> tuple[tuple[Title, ...], Hits]:
-    """Returns the best titles first, without excluded ones, and the hits used. Fewer than `count` titles only if no more
-    exist. The hits have fewer conditions if no title satisfied all."""
+    """Returns titles that are not excluded, best first, and the hits that were used.
+
+    Widens the query until it finds `count` titles. If no title satisfies all conditions, drops some conditions, also from
+    the returned hits."""
     found: dict[str, Title] = {}
     for query in _queries(hits, customer):
         if len(found) < count:
@@ -262,7 +267,7 @@ async def candidates(
 
 
 def _queries(hits: Hits, customer: CustomerTaste) -> list[ReaderQuery]:
-    """Returns the queries, narrowest first."""
+    """Returns the catalogue queries to try in turn, narrowest first."""
     wish, reader = hits.wish, reader_of(customer)
     known = tuple(dict.fromkeys((*reader.known, *wish.want.known, *wish.want.like)))
     wide = replace(reader, limit=CANDIDATES, conditions=wish.conditions, known=known, unwanted=wish.unwanted)
@@ -278,8 +283,8 @@ def _queries(hits: Hits, customer: CustomerTaste) -> list[ReaderQuery]:
 
 
 async def _to_taste(context: ToolContext, query: ReaderQuery, hits: Sequence[Title]) -> Sequence[Title]:
-    """Returns titles ranked by taste; the hits in their own order if the catalogue fails. Raises BackendFailure if there are
-    no hits either, since the fallback has better titles."""
+    """Returns titles ranked by taste; if the catalogue fails, the hits in their own order. Raises `BackendFailure` if there
+    are no hits either, since the tool's fallback then has better titles."""
     try:
         return await context.store.catalog.for_reader(query, context.deadline)
     except BackendFailure:
@@ -290,7 +295,7 @@ async def _to_taste(context: ToolContext, query: ReaderQuery, hits: Sequence[Tit
 
 
 async def tags_known(context: ToolContext) -> frozenset[str]:
-    """Returns the catalogue's tags as last read; empty before the first read."""
+    """Returns the catalogue's tags; if the catalogue does not answer, the tags last read (none before the first read)."""
     return frozenset((await context.store.reader.terms(context.deadline)).tags)
 
 
@@ -302,7 +307,7 @@ FURTHEST = 60
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The chosen titles. `fits`: whether any fits the wish. `dropped`: dropped conditions, in words."""
+    """The chosen titles. `fits`: whether any of them fits the request. `dropped`: the dropped conditions, in words."""
 
     titles: Sequence[Title]
     wish: Wish
@@ -316,8 +321,10 @@ class Chosen:
 
 
 async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Chosen:
-    """Chooses titles in whole pages of `PAGE`, at least `most` but at most `FURTHEST`, so that a request for more continues
-    where the last page ended. Leaves out titles that the customer owns, names as liked or known, or refuses."""
+    """Chooses `most` titles, rounded up to whole pages of `PAGE` and at most `FURTHEST`, so that a later call for more
+    titles continues the same list.
+
+    Leaves out titles that the customer owns, names as liked or known, or refuses."""
     most = min(most, FURTHEST)
     count = PAGE * -(-most // PAGE)
     tags = await tags_known(context)
@@ -343,7 +350,8 @@ async def choose(context: ToolContext, want: Want, asked: Json, most: int) -> Ch
 
 
 async def _comparing(context: ToolContext, want: Want) -> Want:
-    """Returns the want with all titles named in the text to compare with; without any, those known to the customer."""
+    """Adds to `like` the titles that the text names; if there are none, the titles that the customer says they know,
+    provided that the text states no other condition."""
     known = () if want.conditions.but("without_titles").stated or want.absent else want.known
     like = tuple(dict.fromkeys((*want.like, *want.named))) or known
     if like == want.like:
@@ -354,8 +362,8 @@ async def _comparing(context: ToolContext, want: Want) -> Want:
 
 
 async def _customer(context: ToolContext, wish: Wish, asked: Json) -> CustomerTaste:
-    """Returns the taste to choose by. For another reader the caller's own titles do not count, but owned ones are still
-    excluded."""
+    """Returns the taste to choose by. If the titles are for another reader, the customer's own taste does not count, but
+    titles that the customer owns are still excluded."""
     without = wish.conditions.without_titles
     (known, disliked), named = await gather_two(
         gather_two(customer_taste(context), disliked_titles(context, asked["exclude_titles"], without)),
@@ -367,14 +375,15 @@ async def _customer(context: ToolContext, wish: Wish, asked: Json) -> CustomerTa
 
 
 def _compare_with_named(hits: Hits, customer: CustomerTaste) -> tuple[Hits, CustomerTaste]:
-    """If titles are named as liked, replaces the customer's taste by them and drops hits, which match only their names."""
+    """If the customer named liked titles, makes these titles the only evidence of taste. Drops hits that match only their
+    names."""
     if customer.named and not hits.wish.like_one:
         hits = replace(hits, titles=())
     return hits, customer.by_named_alone()
 
 
 def _fits(hits: Hits, titles: Sequence[Title], customer: CustomerTaste) -> bool:
-    """True if a title was found by the search or has a wanted tag, or if titles were named as liked."""
+    """True if the search found one of the titles, if one has a requested tag, or if the customer named liked titles."""
     wanted = hits.wish.themes
     found = {title.title_id for title in hits.titles}
     return bool(customer.named) or any(t.title_id in found or not wanted.isdisjoint(t.tags) for t in titles)

@@ -1,8 +1,7 @@
-"""A customer's taste: weights of tags and authors, from purchases, views and searches.
+"""Derives a customer's taste from purchases, views and searches.
 
-A bought title weighs 1, a viewed one 0.4, a theme named in a search 0.2; the last two halve every 30 days. Titles that were
-merely among search results do not count.
-"""
+A bought title weighs 1, a viewed title 0.4, and a theme named in a search 0.2. Weights of views and searches halve every 30
+days. Titles that only appeared in search results do not count."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ HALF_LIFE_DAYS = 30
 
 
 class Did(StrEnum):
-    """The customer's act with a title; the value is the verb phrase at the end of a reason."""
+    """How the customer knows a title. The value is the verb phrase that ends a reason: "..., which you looked at"."""
 
     BOUGHT = "have"
     VIEWED = "looked at"
@@ -37,8 +36,6 @@ class Did(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnownTitle:
-    """A title that is evidence of the customer's taste, and its weight."""
-
     title: Title
     did: Did
     weight: float = BOUGHT_WEIGHT
@@ -46,9 +43,9 @@ class KnownTitle:
 
 @dataclass(frozen=True, slots=True)
 class CustomerTaste:
-    """A customer's taste. `owned`: ids of all bought titles; `known`: records of the titles named as liked in this call and
-    of the latest bought and viewed, in this order; `searched`: weights of the tags named in searches; `disliked`: titles
-    that the customer asked to leave out."""
+    """A customer's taste. `owned`: ids of all bought titles. `known`: titles named as liked in this call, then the latest
+    bought titles, then viewed ones. `searched`: weights of tags named in searches. `disliked`: titles that the customer
+    asked to leave out."""
 
     owned: frozenset[str] = frozenset()
     known: tuple[KnownTitle, ...] = ()
@@ -64,8 +61,8 @@ class CustomerTaste:
         return frozenset(each.title.title_id for each in self.known if each.did is Did.NAMED)
 
     def by_named_alone(self) -> CustomerTaste:
-        """Returns this taste with only the titles named in this call as evidence (owned and disliked titles are kept);
-        unchanged if none were named."""
+        """Returns the taste with the titles named in this call as its only evidence; unchanged if none were named. Owned and
+        disliked titles are kept."""
         named = tuple(each for each in self.known if each.did is Did.NAMED)
         return CustomerTaste(self.owned, named, disliked=self.disliked) if named else self
 
@@ -74,12 +71,11 @@ class CustomerTaste:
 
 
 def decayed(weight: float, event: Event, now: datetime) -> float:
-    """Returns `weight` reduced by the event's age, with a half-life of `HALF_LIFE_DAYS`."""
     return float(weight * 0.5 ** (event.days_old(now) / HALF_LIFE_DAYS))
 
 
 def searched_tags(searches: Sequence[Event], now: datetime) -> dict[str, float]:
-    """Returns weights of the tags whose themes were named in searches, in English or Japanese."""
+    """Returns the weights of tags whose themes were named in the searches, in English or Japanese."""
     themes = ThemeTable.load()
     tags: dict[str, float] = defaultdict(float)
     for search in searches:
@@ -90,7 +86,7 @@ def searched_tags(searches: Sequence[Event], now: datetime) -> dict[str, float]:
 
 
 def reader_of(customer: CustomerTaste) -> ReaderQuery:
-    """Builds a catalogue query from this customer's taste alone, without requested themes, mood or conditions."""
+    """Builds a catalogue query from the taste alone. The caller sets limit, conditions, and requested themes and moods."""
     liked = tuple(WeighedTitle(each.title, each.weight) for each in customer.known)
     known = tuple(dict.fromkeys((*customer.owned, *(each.title.title_id for each in customer.known))))
     return ReaderQuery(limit=0, liked=liked, disliked=customer.disliked, themes=customer.searched, known=known)
@@ -101,7 +97,7 @@ B = TypeVar("B")
 
 
 async def gather_two(one: Coroutine[Any, Any, A], other: Coroutine[Any, Any, B]) -> tuple[A, B]:
-    """Runs both concurrently. If one fails, cancels the other and raises the original exception."""
+    """Runs both coroutines concurrently. If one fails, cancels the other and raises the original exception."""
     try:
         async with asyncio.TaskGroup() as group:
             first, second = group.create_task(one), group.create_task(other)
@@ -120,8 +116,8 @@ PROFILE_SECONDS = 0.2
 
 
 async def customer_taste(context: ToolContext) -> CustomerTaste:
-    """Returns the customer's taste; empty for an anonymous caller. Orders and profile have separate time limits, so that a
-    slow one does not cost the other."""
+    """Returns the customer's taste; empty for an anonymous caller. Orders and profile have separate time limits, so that one
+    slow read does not cost the result of the other."""
     if context.user is None:
         return CustomerTaste()
     half = context.deadline.within(context.deadline.remaining() / 2)
@@ -153,7 +149,6 @@ async def _profile(context: ToolContext, user: str, deadline: Deadline) -> Profi
 async def _known_titles(
     context: ToolContext, bought: Sequence[str], viewed: Sequence[Event], now: datetime
 ) -> tuple[KnownTitle, ...]:
-    """Reads bought and viewed titles, with their weights; () and an entry in `degraded` if the catalogue fails."""
     wanted = [*bought, *(event.subject for event in viewed)]
     try:
         titles = await context.store.catalog.get(wanted, context.deadline) if wanted else {}
@@ -166,7 +161,7 @@ async def _known_titles(
 
 
 async def disliked_titles(context: ToolContext, named: Sequence[str], title_ids: Sequence[str]) -> tuple[Title, ...]:
-    """Reads the titles to leave out, given by id or by name, as far as the catalogue knows them."""
+    """Reads the titles to leave out, given by id or name. Omits unknown titles; returns () if the catalogue fails."""
     if not named and not title_ids:
         return ()
     try:
@@ -181,7 +176,7 @@ async def disliked_titles(context: ToolContext, named: Sequence[str], title_ids:
 
 
 async def titles_named(context: ToolContext, title_ids: Sequence[str]) -> tuple[Title, ...]:
-    """Reads the titles that the customer compares with, whose ids are already known."""
+    """Reads the titles that the customer named for comparison. Omits unknown titles; returns () if the catalogue fails."""
     try:
         titles = await context.store.catalog.get(title_ids, context.deadline) if title_ids else {}
     except BackendFailure:

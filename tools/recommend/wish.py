@@ -1,4 +1,4 @@
-"""Reads a customer's wish beyond conditions: themes, a mood, or words to search by."""
+"""Reads what a customer asks for beyond conditions: themes, a mood, or words to search by."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _BETWEEN = re.compile(r"[\W_]+|\b\d{1,2}\b")
 
 
 def content(text: str) -> str:
-    """Returns the text without filler words; "" if it leaves the choice to the shop. Takes linear time."""
+    """Returns the text without filler words; "" if the customer names no subject. Takes linear time."""
     said = _POSSESSIVE.sub("", text)
     return _BETWEEN.sub(" ", _SAYS_NOTHING.sub(" ", said)).strip()
 
@@ -47,8 +47,10 @@ THEMES_ALONE = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A customer's wish. `search`: the words to search by, "" if themes and moods cover the text or it says nothing.
-    `wanted`, `mood` and `unwanted`: tags, as in `ReaderQuery`. `another`: True if another person is to read the titles."""
+    """A request for recommendations: a search request, with its themes and moods as tags.
+
+    `search`: words to search by; "" if themes and moods cover the text or it names no subject. `wanted`, `mood` and
+    `unwanted`: tags, as in `ReaderQuery`. `another`: another person will read the titles."""
 
     want: Want
     search: str
@@ -59,17 +61,17 @@ class Wish:
 
     @property
     def asks(self) -> bool:
-        """True if the wish has words, themes or liked titles that results can fit."""
+        """True if the request has words, themes or liked titles that a result can fit."""
         return bool(self.search or self.themes or self.want.like)
 
     @property
     def like_one(self) -> bool:
-        """True if the wish is only for titles like a single one."""
+        """True if the customer asks for titles like a single one, and for no theme."""
         return len(self.want.like) == 1 and not self.themes
 
     @property
     def themes(self) -> frozenset[str]:
-        """All tags that the wish names, by themes and moods."""
+        """All tags of the requested themes and moods."""
         return frozenset((*chain.from_iterable(self.wanted), *self.mood))
 
     @property
@@ -84,7 +86,8 @@ class Wish:
 
 
 def wish_of(want: Want, tags: Container[str]) -> Wish:
-    """Reads the wish of a want. `tags` are the catalogue's: a theme without a tag there is searched for by its words."""
+    """Reads the themes and moods of a search request. `tags`: the catalogue's tags; a theme with none of these tags is
+    searched for by its words."""
     text = normalise(want.beside if want.like else want.text)
     tones, rest = ToneTable.load().read(text)
     said = content(rest)
@@ -108,6 +111,7 @@ def _share(themes: list[Theme], said: str) -> float:
 
 
 def _list_unwanted_tags(tones: tuple[Tone, ...], asked: Container[str], *, another: bool) -> tuple[str, ...]:
-    """Returns tags that a tone rules out and, for another reader, those that need a warning; without requested tags."""
+    """Returns the tags that contradict a requested mood and, for another reader, tags that need a content warning. Omits
+    tags that the customer asked for."""
     wrong = [*chain.from_iterable(tone.unwanted for tone in tones), *(sorted(EXPLICIT | MATURE) if another else ())]
     return tuple(dict.fromkeys(tag for tag in wrong if tag not in asked))

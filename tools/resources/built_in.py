@@ -40,7 +40,7 @@ _LANGUAGES = {"en": "English", "ja": "Japanese"}
 
 
 def resources_of(policies: Policies) -> tuple[Resource | ResourceTemplate, ...]:
-    """Returns a resource for each policy topic, and the template of all; () for a shop without policies."""
+    """Returns a resource for each policy topic, and a template for all topics; () for a shop without policies."""
     topics = [_make_resource(policies, topic) for topic in policies.topics]
     return (*topics, _make_template(policies)) if topics else ()
 
@@ -50,7 +50,7 @@ async def complete_topic(context: ToolContext, typed: str, others: Mapping[str, 
 
 
 def _make_reader(topic: str | None = None) -> ReadHandler:
-    """Returns a handler that reads `topic`, or the topic in the URI; it returns one content per language."""
+    """Returns a handler that reads `topic` (None: the topic in the URI) and returns one text per language."""
 
     async def read_policy(context: ToolContext, given: Mapping[str, str]) -> Contents:
         policies, name = context.store.policies, given["topic"] if topic is None else topic
@@ -94,7 +94,8 @@ JSON_TYPE = "application/json"
 
 
 def document(context: ToolContext, uri: str, value: Json) -> Contents:
-    """Returns one compact JSON text within the limits of results. `degraded` names the failed backends."""
+    """Returns the value as one compact JSON text, shortened by `limit_json`. Adds `degraded`, the names of failed
+    backends."""
     if context.degraded:
         value = value | {"degraded": sorted(context.degraded)}
     text = json.dumps(limit_json(context.store.currency.show(value)), ensure_ascii=False, separators=(",", ":"))
@@ -127,7 +128,8 @@ ABOUT_PROFILE = (
 
 
 async def read_profile(context: ToolContext, given: Mapping[str, str]) -> Contents:
-    """Reads the customer's profile. `obeyed`: how searches interpret a preference; empty for a note to the assistant."""
+    """Reads the customer's profile. In the result, `obeyed` lists the conditions that searches derive from a preference;
+    empty if there are none."""
     store, deadline = context.store, context.deadline
     if context.user is None:
         raise Forbidden("Profiles are shown to signed-in customers only. Ask the customer to sign in.")
@@ -216,7 +218,7 @@ ORDERS = ResourceTemplate(
 
 
 async def read_result(context: ToolContext, given: Mapping[str, str]) -> Contents:
-    """Reads the unshortened result of a call. Unknown, expired and other callers' ids get the same error."""
+    """Reads the unshortened result of a call. Unknown ids, expired ids and ids of other callers raise the same error."""
     try:
         whole = await context.session.whole_result(given["call_id"]) if context.session else None
     except MemoryUnavailable:

@@ -1,8 +1,7 @@
-"""MCP content blocks that a tool sends beside its JSON result: pictures, sounds, texts, files.
+"""MCP content blocks that a tool sends beside its JSON result: images, audio, texts, files.
 
-A tool appends them to `ToolContext.content`. They follow the result's text block, and are never cached or logged: a result
-whose handler appended some is not cached. A tool whose JSON is to be cached appends them in `complete`.
-"""
+A handler appends blocks to `ToolContext.content`. They follow the result's text block and are never cached or logged. A
+result whose handler appended blocks is not cached, so a tool with cached results appends its blocks in `complete`."""
 
 from __future__ import annotations
 
@@ -30,14 +29,14 @@ class _Bytes:
 
 @dataclass(frozen=True, slots=True)
 class Text(_Text):
-    """Further text for the model; clients do not read it as the result."""
+    """Additional text for the model, sent beside the JSON result."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Image(_Bytes):
-    """A JPEG, PNG, GIF or WebP image. `alt` describes it in a sentence."""
+    """A JPEG, PNG, GIF or WebP image. `alt`: a sentence that describes the image."""
 
     data: bytes = field(repr=False)
     media_type: str
@@ -46,7 +45,7 @@ class Image(_Bytes):
 
 @dataclass(frozen=True, slots=True)
 class Audio(_Bytes):
-    """Audio. Some agents drop it, so a result has to make sense without it."""
+    """An audio clip. Some agents drop audio, so the rest of the result must make sense without it."""
 
     data: bytes = field(repr=False)
     media_type: str
@@ -54,8 +53,6 @@ class Audio(_Bytes):
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedText(_Text):
-    """A text resource of this server."""
-
     uri: str
     text: str
     media_type: str = "text/plain"
@@ -63,8 +60,6 @@ class EmbeddedText(_Text):
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedBlob(_Bytes):
-    """A binary resource of this server."""
-
     uri: str
     data: bytes = field(repr=False)
     media_type: str = "application/octet-stream"

@@ -1,8 +1,7 @@
-"""A session's history as text for a model, within a number of tokens.
+"""Formats a session's history as text for a model, within a number of tokens.
 
-One line a call, latest first, then the list shown last with its numbers, so that "the second one" can be resolved. If not
-all fits, older lines get shorter before any is left out.
-"""
+Each call takes one line, the latest call first. The titles shown last follow with their numbers, so that a model can resolve
+"the second one". If not everything fits, older lines are shortened before any is left out."""
 
 from __future__ import annotations
 
@@ -28,8 +27,8 @@ TOLD_BY_NAMES = frozenset(("title_id", "title_ids", "result_set", "max_results",
 
 
 def describe_call(call: HistoryEntry, now: float) -> tuple[str, str, str, str]:
-    """Returns the call in four lengths: age and tool; plus words or outcome; plus both; plus titles shown. `now`: seconds
-    since the epoch."""
+    """Describes a call in four lengths. The first has the call's age and the tool; the second adds the customer's words or
+    the outcome, the third has both, the fourth also arguments and titles shown. `now`: seconds since the epoch."""
     bare = f"{format_age(now - call.at)} {short_name(call.tool)}"
     outcome, words = cut(call.summary, LONGEST_OUTCOME), cut(call.words, LONGEST_WORDS)
     asked = words and call.succeeded
@@ -40,25 +39,23 @@ def describe_call(call: HistoryEntry, now: float) -> tuple[str, str, str, str]:
 
 
 def short_name(tool: str) -> str:
-    """Returns the tool's name without the words of `SAYS_LITTLE`."""
     words = tool.split("_")
     return " ".join([word for word in words if word not in SAYS_LITTLE] or words)
 
 
 def format_age(seconds: float) -> str:
-    """Formats a duration in one unit: s, m or h."""
+    """Formats a duration in one unit: "45s", "12m" or "3h"."""
     whole = max(0, round(seconds))
     return f"{whole}s" if whole < 60 else f"{whole // 60}m" if whole < 3600 else f"{whole // 3600}h"
 
 
 def cut(text: str, longest: int) -> str:
-    """Returns the text in one visible line of at most `longest` characters; an ellipsis marks a cut."""
+    """Returns the visible text on one line of at most `longest` characters; an ellipsis marks a cut."""
     shown = " ".join(remove_hidden(text).split()).replace('"', "'")
     return shown if len(shown) <= longest else shown[: longest - 1] + "…"
 
 
 def cut_to_tokens(text: str, tokens: int) -> str:
-    """Returns the text, or its beginning of at most `tokens` tokens with an ellipsis."""
     end = bisect_right(range(len(text) + 1), tokens, key=lambda length: estimate(text[:length])) - 1
     return text if end == len(text) else text[:end] + "…"
 
@@ -91,7 +88,7 @@ SHORTEST_NAME = 3
 
 @dataclass(frozen=True, slots=True)
 class RelevanceQuery:
-    """A request to compare history with: its words, phonetic key, title_ids and tool."""
+    """A request with which to compare earlier calls: its words, phonetic key (`sound`), title ids and tool."""
 
     words: frozenset[str]
     sound: str
@@ -104,25 +101,23 @@ class RelevanceQuery:
 
     @classmethod
     def call(cls, tool: Tool, arguments: Json, shown: Sequence[str]) -> RelevanceQuery:
-        """Builds the request of a call; its title_ids are those `shown` last if the arguments name none."""
+        """Builds the query for a call. If the arguments name no title, uses the ids `shown` last."""
         named = [arguments.get("title_id"), *(arguments.get("title_ids") or ())]
         return cls.text(customer_words(tool, arguments), [each for each in named if each] or shown, tool.name)
 
 
 def customer_words(tool: Tool, arguments: Json) -> str:
-    """Joins the arguments with the customer's own words."""
     return " ".join(str(arguments[name]) for name in tool.words if arguments.get(name))
 
 
 def select_relevant(calls: Sequence[HistoryEntry], about: RelevanceQuery, most: int) -> list[HistoryEntry]:
-    """Returns at most `most` of the calls, in their order: the most similar to the request, by titles, words, then tool; the
-    latest of equal ones."""
+    """Returns at most `most` calls: those most similar to the request, in their given order. Of equally similar calls the
+    first are taken."""
     ranked = sorted(range(len(calls)), key=lambda at: (-_score_similarity(calls[at], about), at))
     return [calls[at] for at in sorted(ranked[:most])]
 
 
 def _score_similarity(call: HistoryEntry, about: RelevanceQuery) -> float:
-    """Scores a call's similarity to the request, by title, words and tool."""
     texts = [call.words, call.summary, *(name for _, name in call.shown)]
     words_in_common = about.words.intersection(words(" ".join(texts)))
     same_title = _title_ids(call) & about.title_ids or any(_is_named(name, about.sound) for _, name in call.shown)
@@ -153,7 +148,8 @@ CALLS = "Calls so far, latest first:"
 
 
 def summarise(past: Recollection, calls: Sequence[HistoryEntry], now: float, most_tokens: int = MOST_TOKENS) -> str:
-    """Returns the `calls`, then titles and order that a next call may refer to. `now`: seconds since the epoch."""
+    """Formats the calls, then the title, order and list of titles shown last, within `most_tokens`. `now`: seconds since the
+    epoch."""
     head = CALLS if calls else NOTHING_YET if past.known else NOT_KNOWN
     for_list = max(LEAST_FOR_LIST, MOST_FOR_LIST - A_CALL * len(calls))
     references = [*_describe_shared(past), *([_describe_list(past.last_shown, for_list)] if past.last_shown else [])]
@@ -162,12 +158,12 @@ def summarise(past: Recollection, calls: Sequence[HistoryEntry], now: float, mos
 
 
 def _count_tokens(line: str) -> int:
-    """Estimates the tokens of a line and its newline."""
     return estimate(line) + 1
 
 
 def _choose_forms(lines: Sequence[Sequence[str]], room: int) -> list[str]:
-    """Takes the shortest form of each call, for as many as fit, then longer forms while they fit, the latest first."""
+    """Chooses one form of each line so that all fit into `room` tokens: the shortest forms of as many lines as fit, then
+    longer forms, first lines first. `lines`: the forms of each line, shortest first."""
     costs = [[_count_tokens(form) for form in line] for line in lines]
     while costs and sum(cost[0] for cost in costs) > room:
         costs.pop()
@@ -186,7 +182,7 @@ def _describe_shared(past: Recollection) -> list[str]:
 
 
 def _describe_list(shown: LastShown, most_tokens: int) -> str:
-    """Lists titles with their shown numbers, as many as fit into `most_tokens`; counts the rest."""
+    """Lists the titles with their numbers as shown, as many as fit into `most_tokens`, and counts the rest."""
     words = cut_to_tokens(cut(shown.query, LONGEST_WORDS), SOME_TOKENS)
     line = f'Shown last by {shown.by} "{words}":' if words else f"Shown last by {shown.by}:"
     if not shown.title_ids:

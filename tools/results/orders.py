@@ -1,4 +1,4 @@
-"""Presents an order and its status to its owner, and the list of latest orders."""
+"""Presents a customer's order with its status, and the list of latest orders."""
 
 from __future__ import annotations
 
@@ -53,14 +53,15 @@ SAID_AS_LATE = frozenset({"received", "preparing", "preordered", "backordered", 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The status of an order; `late` if its promised day has passed and part of it has not arrived."""
+    """The status of an order. `late`: the promised day has passed and some of the order has not arrived."""
 
     status: str
     late: bool
 
 
 def standing(order: Order, now: datetime) -> Standing:
-    """Returns the status at `now`, which has a time zone; a promise holds until the end of its day in Japan."""
+    """Returns the status at `now`, which must have a time zone. An order is late only after the promised day has ended in
+    Japan."""
     status = _status(order, day_in_japan(now))
     open_still = status not in OVER and status not in (ARRIVED, "ready_to_read", "awaiting_payment")
     promised = order.estimated_delivery
@@ -83,14 +84,14 @@ def _status(order: Order, today: date) -> str:
 
 
 def _digital(order: Order, today: date) -> str:
-    """Returns the status of an order of digital lines alone: preordered, received or ready to read."""
     if any(line.expected_date is not None and date.fromisoformat(line.expected_date) > today for line in order.lines):
         return "preordered"
     return "received" if order.status == "received" else "ready_to_read"
 
 
 def _waiting_for(lines: Collection[OrderLine]) -> str | None:
-    """Returns "preordered" if a line is, else "backordered" if one is, else None: an order is sent complete."""
+    """Returns "preordered" if any line is a pre-order, else "backordered" if any is a back-order, else None. An order is
+    sent complete, so one such line delays all."""
     waits = {WAITS[line.supply] for line in lines if line.supply in WAITS}
     return "preordered" if "preordered" in waits else next(iter(waits), None)
 
@@ -207,7 +208,6 @@ def _contents(order: Order) -> str:
 
 
 def _plain(value: Json) -> Json:
-    """Turns tuples into lists, as JSON does."""
     return {key: _plain_value(each) for key, each in value.items()}
 
 
@@ -221,8 +221,8 @@ MOST_LISTED = 10
 
 
 async def read_own_order(context: ToolContext, order_id: str) -> Order | None:
-    """Reads the caller's order; None if it is missing, another customer's, or malformed. Raises `Forbidden` for anonymous
-    callers."""
+    """Reads an order of the caller; None if the number is malformed or the caller has no such order. Raises `Forbidden` for
+    anonymous callers."""
     customer = _customer(context)
     if not context.store.identifiers.orders.matches(order_id):
         return None

@@ -1,4 +1,4 @@
-"""Resolves the titles of a call: those that it names, those of a result_set, or those shown last."""
+"""Resolves the titles that a call is about: those it names, those of a result_set, or those shown last."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from tools.store.failures import InvalidArguments, NotFound, Violation
 
 
 def single_title(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Returns title_id and title of the only title in the rows, "" for several titles; {} without rows."""
+    """Returns the title_id and title of the only title in the rows. Returns "" for both if there are several titles, and {}
+    without rows."""
     titles = {str(row["title_id"]): str(row.get("title") or "") for row in rows if row.get("title_id")}
     if len(titles) > 1:
         return {"title_id": "", "title": ""}
@@ -30,7 +31,8 @@ NOTHING_TO_CHECK = Violation(
 
 @dataclass(frozen=True, slots=True)
 class TitleReference:
-    """The title ids of a call, their source, and the query that showed them. `ids` is empty if it found nothing."""
+    """The title ids that a call is about. `source`: the argument or earlier result with these ids; `query`: the query of
+    that result. `ids` is empty if that result was empty."""
 
     ids: tuple[str, ...]
     source: str
@@ -44,7 +46,7 @@ class TitleReference:
         return told | {"note": note} if note else told
 
     def as_note(self) -> str:
-        """Names the source of the ids; "" if the call named them."""
+        """Returns a note on the source of the ids; "" if the call named them."""
         if not self.ids:
             return self._describe_nothing()
         asked = f" ({self.query})" if self.query else ""
@@ -73,8 +75,8 @@ NO_TITLE = Violation(
 
 
 def resolve_title(context: ToolContext, asked: Json, otherwise: Violation = NO_TITLE) -> tuple[str, str]:
-    """Returns (title_id, note): that of the arguments and "", else the title shown last and a note that says so. Raises
-    `InvalidArguments` if none was shown, or several."""
+    """Returns (title_id, note): the title of the arguments with an empty note, else the title shown last with a note that
+    says so. Raises `InvalidArguments` if there is no single title shown last."""
     if "title_id" in asked:
         return str(asked["title_id"]), ""
     title_id, title = context.shared.get("title_id"), context.shared.get("title")
@@ -84,7 +86,8 @@ def resolve_title(context: ToolContext, asked: Json, otherwise: Violation = NO_T
 
 
 def resolve_titles(context: ToolContext, asked: Json) -> TitleReference:
-    """Returns the titles that a call is about. Raises `InvalidArguments` without any, `NotFound` for the result_set."""
+    """Returns the titles that a call is about. Raises `InvalidArguments` if there are none, and `NotFound` for an unknown or
+    expired result_set."""
     if asked.get(TITLE_IDS):
         return TitleReference(tuple(dict.fromkeys(asked[TITLE_IDS])), TITLE_IDS)
     if NAMED_SET in asked:

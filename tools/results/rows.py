@@ -19,14 +19,14 @@ NAMES_SECONDS = 0.06
 
 
 def recall_names(context: ToolContext, title_ids: Iterable[str]) -> dict[str, str]:
-    """Returns names by title_id, as far as they are in memory."""
+    """Returns names by title_id from memory; unknown names are absent."""
     ids, popular = list(title_ids), context.store.popular
     popular_ones = {i: title.display for i in ids if (title := popular.index.by_id.get(i)) is not None}
     return popular_ones | context.store.names.recall_names(ids)
 
 
 async def read_names(context: ToolContext, title_ids: Sequence[str]) -> Mapping[str, str]:
-    """Reads names by title_id, within at most half of the remaining time; unknown ones are absent."""
+    """Returns names by title_id, from memory or read within at most half of the remaining time; unknown names are absent."""
     known, store = recall_names(context, title_ids), context.store
     missing = [title_id for title_id in title_ids if title_id not in known]
     deadline = context.deadline.within(min(NAMES_SECONDS, context.deadline.remaining() / 2))
@@ -53,7 +53,7 @@ OFFER = record(
 
 
 def author_name(author: Author) -> str:
-    """Turns "Miura, Kentarou" into "Kentarou Miura"."""
+    """Converts "Miura, Kentarou" to "Kentarou Miura"."""
     family, comma, given = author.name.partition(",")
     return f"{given.strip()} {family.strip()}" if comma else author.name
 
@@ -63,7 +63,8 @@ def authors_line(title: Title) -> str | None:
 
 
 def shorten_text(text: str | None, limit: int = SYNOPSIS_CHARACTERS) -> str | None:
-    """Cuts the text to `limit` characters, at the end of a sentence or word if possible; "…" marks other cuts."""
+    """Cuts the text to `limit` characters, at the end of a sentence or word if possible. "…" marks a cut inside a
+    sentence."""
     if text is None or len(text) <= limit:
         return text
     head = text[:limit]
@@ -95,25 +96,24 @@ def title_row(title: Title) -> Json:
 
 
 def audience_facts(title: Title) -> Json:
-    """Returns the audience, and content notes if there are any."""
     fit_for, notes = audience_of(title), list(content_notes(title)[:NOTES])
     return {"audience": None if fit_for is None else fit_for.value, **({"content_notes": notes} if notes else {})}
 
 
 def edition_facts(title: Title, names: Iterable[str] = EDITION) -> Json:
-    """Returns publisher, language and URLs of the edition that the shop sells, as far as the record has them."""
     return {name: value for name in names if (value := getattr(title, name)) is not None}
 
 
 def price(offers: Sequence[Offer]) -> int | None:
-    """Returns the lowest price of one volume, on paper if there is paper. Prices of sets do not count."""
+    """Returns the lowest price of a single volume: on paper if the title is sold on paper, else in any format. Returns None
+    if only sets are sold."""
     single = [offer for offer in offers if offer.format not in WHOLE]
     paper = [offer.price_jpy for offer in single if offer.format == PAPER]
     return min(paper or [offer.price_jpy for offer in single], default=None)
 
 
 def in_stock(row: Availability) -> bool:
-    """True if at least one volume of the paper edition can be bought (or a digital one where there is no paper)."""
+    """True if at least one paper volume can be bought; for a title that is not sold on paper, if any offer can be bought."""
     counted = False
     for volume in row.volumes:  # stops at the first in stock, since a long series has a hundred
         if volume.format == PAPER:
@@ -127,7 +127,7 @@ def in_stock(row: Availability) -> bool:
 
 
 def list_offers(row: Availability) -> list[Json]:
-    """Returns the offers of a title. `stock_is` says what `stock` counts; a download has no `stock`."""
+    """Returns the offers of a title. `stock_is` tells what `stock` counts; a download has no `stock`."""
     counted = {volume.format for volume in row.volumes}
     return [_describe_offer(offer, by_volume=offer.format in counted) for offer in row.offers]
 
@@ -140,7 +140,7 @@ def _describe_offer(offer: Offer, *, by_volume: bool) -> Json:
 
 
 def describe_reduction(offer: Offer) -> Json:
-    """Returns the list price and campaign of a reduced offer."""
+    """Returns the list price and campaign of an offer; {} if its price is not reduced."""
     facts: Json = {}
     if offer.list_price_jpy is not None and offer.list_price_jpy > offer.price_jpy:
         facts["list_price_jpy"] = offer.list_price_jpy
@@ -163,7 +163,7 @@ def format_ranges(numbers: Iterable[int]) -> str:
 
 
 async def read_stock(context: ToolContext, listed: Sequence[Json]) -> StockReading:
-    """Reads the stock of the rows' titles within the time limit; adds an entry to `degraded` if some is missing."""
+    """Reads the stock of the rows' titles within `STOCK_SECONDS`. Adds "stock" to `degraded` if any title got no answer."""
     ids = [str(row["title_id"]) for row in listed]
     if not ids:
         return StockReading({})
@@ -201,7 +201,6 @@ async def _read_titles(context: ToolContext, title_ids: Sequence[str], deadline:
 
 
 async def _list_related(context: ToolContext, title: Title) -> list[Json]:
-    """Returns related titles by name; [] if they cannot be read."""
     if not title.related:
         return []
     try:
@@ -217,7 +216,7 @@ async def _list_related(context: ToolContext, title: Title) -> list[Json]:
 
 
 def _may_follow(other: Title, title: Title) -> bool:
-    """True unless `other` is for adults and `title` is not."""
+    """False if `other` is an adult title and `title` is not."""
     return is_adult(title) or not is_adult(other)
 
 

@@ -1,9 +1,8 @@
-"""Shortens a result to a number of tokens; it stays valid by its output schema.
+"""Shortens a result to a number of tokens; the result still satisfies its output schema.
 
-`Tool.sheds` lists paths into the result in the order in which they are dropped: `results.synopsis` is that field in all
-rows, `results[]` are rows, removed from the end until the result fits. A text is dropped whole or not at all. Token weights
-are additive, so each part is weighed once, when it is dropped.
-"""
+`Tool.sheds` lists paths into the result in the order in which they are dropped. `results.synopsis` is this field in all
+rows; `results[]` are the rows, removed from the end until the result fits. A text is dropped whole or not at all. Token
+weights are additive, so each part is weighed once, when it is dropped."""
 
 from __future__ import annotations
 
@@ -50,18 +49,17 @@ _WEIGHTS = _table()
 
 
 def estimate(text: str) -> int:
-    """Estimates the text's tokens, rounded up. Linear time, some 10 microseconds for 6 KB."""
+    """Estimates the number of tokens in the text, rounded up. Takes linear time, some 10 microseconds for 6 KB."""
     return -(-weight(text) // A_TOKEN)
 
 
 def weight(text: str) -> int:
-    """Returns the weight of the text in 1/32 of a token (`A_TOKEN`). Weights add up: a text weighs exactly as much as its
-    pieces together."""
+    """Returns the weight of the text in 1/32 of a token (`A_TOKEN`). Weights are additive: a text weighs exactly as much as
+    its pieces together."""
     return _sum(text.encode("utf-8", "replace"))
 
 
 def weight_as_json(value: Any) -> int:
-    """Returns the weight of a value in compact JSON, the form in which results are sent."""
     return _sum(to_json(value))
 
 
@@ -124,7 +122,7 @@ COMMA, BRACKETS = weight(","), weight("[]")
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A list that lost rows: its name, the rows left (`kept`) and the rows before (`of`)."""
+    """A list that lost rows. `name`: its field; `kept`: number of rows left; `of`: number of rows before."""
 
     name: str
     kept: int
@@ -133,7 +131,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Shortened:
-    """A shortened result. `left_out` are names of fields, `cuts` the lists that have lost rows."""
+    """A shortened result. `left_out`: names of dropped fields; `cuts`: lists that lost rows."""
 
     value: Json
     left_out: tuple[str, ...]
@@ -141,7 +139,8 @@ class Shortened:
 
 
 def shorten(value: Json, sheds: Sequence[str], most: int) -> Shortened:
-    """Drops `sheds` until the value's JSON weighs at most `most` (in `A_TOKEN` units), as far as possible. Linear time."""
+    """Drops the paths `sheds` in order until the value's JSON weighs at most `most` (in units of 1/`A_TOKEN` token) or no
+    path is left. Takes linear time."""
     value, left_out, cuts = _copy(value), [], []
     excess = weight_as_json(value) - most
     for path in sheds:
@@ -162,7 +161,6 @@ def shorten(value: Json, sheds: Sequence[str], most: int) -> Shortened:
 
 
 def _objects_at(value: Any, way: Sequence[str]) -> Iterable[Json]:
-    """Yields the objects at the end of a path, also inside lists."""
     if isinstance(value, list):
         for each in value:
             yield from _objects_at(each, way)
@@ -174,18 +172,17 @@ def _objects_at(value: Any, way: Sequence[str]) -> Iterable[Json]:
 
 
 def _drop(holders: Sequence[Json], name: str) -> int:
-    """Removes a field from all objects and returns the weight removed."""
     if not holders:
         return 0
     dropped = [each.pop(name) for each in holders]
-    # The list of the fields has one comma less than fields; each object lost a comma, unless the field was its only one.
+    # A list of n values has n - 1 commas. Each object lost one comma, unless the field was its only field.
     commas = sum(map(bool, holders)) - (len(dropped) - 1)
     return weight_as_json(dropped) - BRACKETS + commas * COMMA + len(dropped) * weight(f'"{name}":')
 
 
 def _cut(lists: Sequence[list[Any]], excess: int) -> int:
-    """Removes rows from the end, the last list first, until `excess` is removed or no rows are left. Returns the weight
-    removed."""
+    """Removes rows from the end, the last list first, until the weight `excess` is removed or no rows are left. Returns the
+    weight removed."""
     gone = 0
     for rows in reversed(lists):
         while rows and gone < excess:
@@ -194,7 +191,6 @@ def _cut(lists: Sequence[list[Any]], excess: int) -> int:
 
 
 def _copy(value: Any) -> Any:
-    """Copies lists and objects, so that items can be removed from the copy alone."""
     if isinstance(value, dict):
         return {name: _copy(each) for name, each in value.items()}
     return [_copy(each) for each in value] if isinstance(value, list) else value

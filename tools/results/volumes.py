@@ -1,4 +1,4 @@
-"""Single volumes in a result: of one title, the next one, and all that come out in a month."""
+"""Single volumes in a result: those of one title, the next volume, and the releases of a month."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ sold_out, preorder, download or last_known."""
 
 @dataclass(frozen=True, slots=True)
 class VolumeQuery:
-    """Validated arguments of find_volumes. `today`: the date in Japan, YYYY-MM-DD. Without a title the query is about a
-    month, by default the current one. `offset`: rows to skip."""
+    """Validated arguments of find_volumes. Without `title_id` the query asks for the releases of `month`, by default the
+    current month. `today`: date in Japan, YYYY-MM-DD. `volume`: a number, `NEXT`, or None for all. `offset`: rows to
+    skip."""
 
     today: str
     title_id: str | None = None
@@ -57,7 +58,7 @@ class VolumeQuery:
 
 
 def normalise_volume(text: str) -> int | str:
-    """Reads "vol. 12" and 第12巻 as 12, and 次巻 as "next". Returns other text in lower case."""
+    """Converts "vol. 12" and 第12巻 to 12, and 次巻 to "next". Returns other text in lower case."""
     plain = text.strip()
     if found := re.fullmatch(r"(?:vol(?:ume)?s?\.?|第|#)?\s*([0-9]{1,4})\s*(?:巻|かん)?", plain, re.IGNORECASE):
         return int(found[1])
@@ -65,7 +66,8 @@ def normalise_volume(text: str) -> int | str:
 
 
 def as_last_known(row: Json) -> Json:
-    """Returns the row as last known, without its stock, which may have changed since."""
+    """Returns the row marked as last known, without its stock count, which may have changed. Rows of pre-orders and
+    downloads are unchanged."""
     if row.get("availability") not in (IN_STOCK, SOLD_OUT):
         return row
     return {name: fact for name, fact in row.items() if name != "stock"} | {"availability": LAST_KNOWN}
@@ -98,13 +100,14 @@ def _known_facts(**facts: Any) -> Json:
 
 
 def _rows(sold: Availability, format_: str | None, chosen: Sequence[VolumeStock]) -> list[Json]:
-    """Returns rows of the chosen volumes in order, for each format sold or only for `format_`."""
+    """Returns rows of the chosen volumes, in order: one for each format in which a volume is sold, or only for `format_`."""
     rows = [row for volume in chosen for row in _editions(sold, volume)]
     return [row for row in rows if format_ in (None, row["format"])]
 
 
 def _editions(sold: Availability, volume: VolumeStock) -> Iterator[Json]:
-    """Yields the volume's row, and a digital one at the offer's price if it is out and digital volumes are not counted."""
+    """Yields the volume's row. Also yields a download row for a released paper volume if the store sells the title digitally
+    without counting digital volumes."""
     yield _row(sold, volume)
     digital = next((each for each in sold.offers if each.format == DIGITAL), None)
     counted = any(each.format == DIGITAL for each in sold.volumes)
@@ -122,7 +125,8 @@ NOT_BY_VOLUME = (
 
 @dataclass(frozen=True, slots=True)
 class Ordered:
-    """A customer's orders of a title: the highest volume (None for none), and whether the complete set was ordered."""
+    """A customer's orders of a title. `highest`: highest volume number ordered, None for none. `whole_set`: whether the
+    complete set was ordered."""
 
     highest: int | None = None
     whole_set: bool = False
@@ -132,7 +136,8 @@ NOTHING = Ordered()
 
 
 async def find_title(context: ToolContext, asked: VolumeQuery) -> Json:
-    """Answers about one title. Raises `NotFound` for a title not sold or a missing volume, `DependencyFailure`."""
+    """Returns volumes of one title. Raises `NotFound` if the title is not sold or has no such volume, and
+    `DependencyFailure` if stock does not answer in time."""
     assert asked.title_id is not None
     has = await _read_orders(context, asked.title_id) if asked.volume == NEXT else NOTHING
     reading = await context.store.stock.read([asked.title_id], context.deadline)
@@ -147,7 +152,7 @@ async def find_title(context: ToolContext, asked: VolumeQuery) -> Json:
 
 
 def recall_title(context: ToolContext, asked: VolumeQuery) -> Json | None:
-    """Answers from the last known volumes, without the customer's orders; None if none are known."""
+    """Returns volumes of one title as last known, without regard to the customer's orders; None if nothing is known."""
     assert asked.title_id is not None
     sold = context.store.stock.last_known([asked.title_id]).get(asked.title_id)
     if sold is None:
@@ -160,7 +165,8 @@ def recall_title(context: ToolContext, asked: VolumeQuery) -> Json | None:
 
 
 async def _read_orders(context: ToolContext, title_id: str) -> Ordered:
-    """Reads the authenticated user's own orders. NOTHING for anonymous callers and, marked as degraded, on failure."""
+    """Reads the caller's own orders of a title. Returns `NOTHING` for anonymous callers; also if the backend fails, with
+    "orders" in `degraded`."""
     if context.user is None:
         return NOTHING
     half = context.deadline.within(context.deadline.remaining() / 2)  # the rest is for the volumes themselves
@@ -188,7 +194,8 @@ def _of_title(asked: VolumeQuery, sold: Availability, has: Ordered, name: str | 
 
 
 def _in_format(sold: Availability, format_: str | None) -> list[VolumeStock]:
-    """Returns the volumes in this format, by number. An uncounted digital edition has the paper volumes that are out."""
+    """Returns the volumes in this format, by number. If the store does not count digital volumes, the released paper volumes
+    stand for them."""
     volumes = [volume for volume in sold.volumes if format_ in (None, volume.format)]
     if not volumes and format_ == DIGITAL and any(offer.format == DIGITAL for offer in sold.offers):
         volumes = [volume for volume in sold.volumes if volume.format == PAPER and not sold.is_awaited(volume)]
@@ -216,8 +223,8 @@ def _next(asked: VolumeQuery, sold: Availability, volumes: list[VolumeStock], ha
 
 
 def next_volume(sold: Availability, has: Ordered, format_: str | None) -> tuple[int | None, str]:
-    """Returns the next volume's number, None if none follows the customer's last, and a sentence on the meaning of "next".
-    `sold` has at least one volume, all of them in the given format."""
+    """Returns (number, sentence): the next volume's number, None if none follows the customer's last, and an explanation of
+    "next". `sold` must have at least one volume, and only volumes in the given format."""
     nothing = f"No further volume is announced{f' as {format_}' if format_ else ''}."
     if has.highest is not None and not has.whole_set:
         return _volume_after(sold, has.highest, nothing)
@@ -254,8 +261,8 @@ def _present_numbered(asked: VolumeQuery, sold: Availability, volumes: list[Volu
 
 
 def _overview(asked: VolumeQuery, sold: Availability, volumes: list[VolumeStock]) -> Json:
-    """Lists all of a short series; of a long one pre-orders, the latest and sold-out volumes, and the others as numbers.
-    With an offset it lists all volumes, page by page."""
+    """Lists all volumes of a short series. Of a long series lists pre-orders, the latest volume and sold-out volumes;
+    `in_stock` has the numbers of the volumes in stock. With an offset, lists all volumes page by page."""
     formats = {volume.format for volume in volumes}
     shown = asked.format or (PAPER if PAPER in formats else volumes[0].format)
     rows = [row for row in _rows(sold, None, volumes) if row["format"] == shown]
@@ -295,7 +302,7 @@ async def find_month(context: ToolContext, asked: VolumeQuery) -> Json:
 
 
 def recall_month(context: ToolContext, asked: VolumeQuery) -> Json | None:
-    """Answers from the last known releases; None if none are known."""
+    """Returns the month's releases as last known; None if nothing is known."""
     assert asked.month is not None
     known = context.store.releases.last_known(asked.month)
     if known is None:
@@ -307,7 +314,7 @@ def recall_month(context: ToolContext, asked: VolumeQuery) -> Json | None:
 
 
 def _releases(context: ToolContext, asked: VolumeQuery, releases: Sequence[Release]) -> list[Release]:
-    """Returns the releases in the format. Adult titles are listed only if the shop shows them everywhere."""
+    """Returns the releases in the requested format. Includes adult titles only if the shop shows them in every search."""
     adult = context.store.adult is Adult.ON
     return [each for each in releases if (adult or not each.adult) and asked.format in (None, each.format)]
 
@@ -334,7 +341,7 @@ def _of_month(
 
 
 def _present_release(release: Release, title: str | None, sold: Availability | None) -> Json:
-    """Returns a release's row: its date from the release, other facts from stock."""
+    """Returns a release's row: its date from the release, other facts from the stock record."""
     volumes = sold.volumes if sold else ()
     found = next((each for each in volumes if (each.format, each.volume) == (release.format, release.volume)), None)
     named = _known_facts(title_id=release.title_id, title=title, volume=release.volume, format=release.format)

@@ -1,1 +1,0 @@
-"""Schemas of arguments and results, and their validation."""

@@ -12,8 +12,8 @@ SETTINGS = "settings"
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A deprecated name: `old` means `new`, in the arguments of the tool `of` or in the `SETTINGS`. It is accepted at least
-    `until` that day, as the changelog states. A value under the new name wins."""
+    """A deprecated name, `old`, for the argument `new` of the tool `of`; for a setting, `of` is `SETTINGS`. The name is
+    accepted at least until the day `until`, which the changelog states."""
 
     of: str
     old: str
@@ -25,12 +25,11 @@ ALIASES: tuple[Alias, ...] = ()
 
 
 def map_renames(of: str, aliases: Iterable[Alias] | None = None) -> Mapping[str, str]:
-    """Returns the new names by old name, for one tool or the settings."""
     return {each.old: each.new for each in (ALIASES if aliases is None else aliases) if each.of == of}
 
 
 def rename_keys(given: dict[str, Any], names: Mapping[str, str]) -> None:
-    """Moves each value from its old name to the new one, in place; a value under the new name wins."""
+    """Moves each value from its old name to the new one, in place. A value that is already under the new name wins."""
     for old, new in names.items():
         if old in given:
             given.setdefault(new, given.pop(old))

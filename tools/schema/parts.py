@@ -14,8 +14,8 @@ Schema = Mapping[str, Any]
 
 
 def arguments(properties: Mapping[str, Any], required: Sequence[str] = ()) -> Json:
-    """Builds an input schema that refuses unknown names. It omits the dialect: MCP's default is 2020-12, and models read
-    every schema."""
+    """Builds an input schema that refuses unknown names. The schema does not state its dialect: MCP's default is 2020-12,
+    and models pay for every character."""
     return {
         "type": "object",
         "properties": dict(properties),
@@ -25,8 +25,8 @@ def arguments(properties: Mapping[str, Any], required: Sequence[str] = ()) -> Js
 
 
 def answer(properties: Mapping[str, Any], required: Sequence[str]) -> Json:
-    """Builds an output schema that also admits the error envelope, since some clients validate failures against it. Both may
-    have a note; a shortened success has `truncated`."""
+    """Builds an output schema for successes and for the error envelope, since some clients validate errors too. A success or
+    error may have a `note`; a shortened success has `truncated`."""
     return {
         "type": "object",
         "properties": {**properties, "note": NOTE, "truncated": BOOLEAN, "error": ERROR},
@@ -35,7 +35,7 @@ def answer(properties: Mapping[str, Any], required: Sequence[str]) -> Json:
 
 
 def nullable(kind: str, description: str = "") -> Json:
-    """Builds an `anyOf` of two single types, since some clients (MCP Inspector) do not read a list of types."""
+    """Builds a schema for the type or null. Uses `anyOf`, since some clients (MCP Inspector) cannot read a list of types."""
     return {"anyOf": [{"type": kind}, {"type": "null"}], **({"description": description} if description else {})}
 
 

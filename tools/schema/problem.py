@@ -1,4 +1,4 @@
-"""Validates a tool before it is registered: one line with the problem and its remedy."""
+"""Checks a tool before it is registered, and describes a problem and its remedy in one line."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ SAID_OF_IT = frozenset({"note", "truncated", "error"})
 
 
 def list_sheddable(output_schema: Schema) -> tuple[str, ...]:
-    """Returns droppable paths as in `tools/results/shortening.py`: fields, then rows, each last declared first."""
+    """Returns the paths that may be dropped from a result, in the notation of `tools/results/shortening.py`: optional
+    fields, then rows, each last declared first."""
     paths = list(_paths(output_schema, output_schema["anyOf"][0].get("required", ())))
     fields, rows = [each for each in paths if not each.endswith(ROWS)], [each for each in paths if each.endswith(ROWS)]
     return (*reversed(fields), *reversed(rows))
 
 
 def is_sheddable(output_schema: Schema, path: str) -> bool:
-    """True for a path of `list_sheddable`, and for one inside an object without declared properties."""
+    """True for a path of `list_sheddable`, and for a path inside an object without declared properties."""
     may_go = list_sheddable(output_schema)
     return path in may_go or any(path.startswith(f"{each}.") for each in may_go if _is_bare(output_schema, each))
 
@@ -60,7 +61,7 @@ LARGEST_SCHEMA = 16 * 1024
 
 
 def find_problem(tool: Tool) -> str | None:
-    """Returns the first problem of a tool; None for a valid one."""
+    """Describes the first problem of a tool; None if the tool is valid."""
     return next((problem for rule in _RULES if (problem := rule(tool)) is not None), None)
 
 
@@ -154,7 +155,7 @@ def _check_output(tool: Tool) -> str | None:
 
 
 def _check_sheds(tool: Tool) -> str | None:
-    """Checks `sheds` against an output schema known to be valid."""
+    """Checks `sheds`. The output schema must be valid."""
     wrong = [path for path in tool.sheds or () if not is_sheddable(tool.output_schema, path)]
     return f"its sheds has {wrong[0]!r:.80}, which a success cannot lose: name optional fields, or rows[]" if wrong else None
 
@@ -166,7 +167,7 @@ def _check_schema(what: str, schema: Any, remedy: str) -> str | None:
             return f"its {what} has more than {LARGEST_SCHEMA} characters of JSON: say less"
         if json.loads(text) == schema:
             _check_schema_text(text)
-        else:  # tuples, and names that are no text, change on their way through JSON
+        else:  # JSON changes tuples and keys that are no strings
             Draft202012Validator.check_schema(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
     except SchemaError as error:
         return f"its {what} is no JSON Schema (2020-12): {error.json_path} {error.message}"[:LONGEST] + f"; {remedy}"
@@ -181,7 +182,7 @@ def _check_schema(what: str, schema: Any, remedy: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def _check_schema_text(text: str) -> None:
-    """Raises `SchemaError` for an invalid schema. Valid ones are cached: a check takes some ten milliseconds, and reloads
+    """Raises `SchemaError` for an invalid schema. Valid schemas are cached: a check takes some ten milliseconds, and reloads
     mostly repeat the same schemas."""
     Draft202012Validator.check_schema(json.loads(text), format_checker=Draft202012Validator.FORMAT_CHECKER)
 

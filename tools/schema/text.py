@@ -1,11 +1,11 @@
 """Removes invisible characters from text, and limits JSON values.
 
-Characters that are not shown can carry instructions to a language model, or change the text that a person sees: controls,
-bidi marks and overrides (Boucher and Anderson, "Trojan Source", 2021), zero-width and blank ones, tags, variation selectors,
-each of which can hide a byte. All code points that Unicode calls default ignorable are removed everywhere: an ideograph
-without its variant is the same name in another glyph, an emoji without its selector or joiner the same picture in another
-style, so the rest means the same to a shopper, a search and a model.
-"""
+Invisible characters can carry instructions to a language model, or change the text that a person sees. Examples are
+controls, bidi marks and overrides (Boucher and Anderson, "Trojan Source", 2021), zero-width and blank characters, tags, and
+variation selectors, each of which can hide a byte. All code points that Unicode calls default ignorable are removed.
+
+The rest means the same to a shopper, a search and a model: an ideograph without its variation selector is the same name in
+another glyph, and an emoji without selector or joiner is the same picture in another style."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ MOST_ITEMS = 500
 DEEPEST = 16
 PLAIN = (int, float, type(None))
 
-# Default_Ignorable_Code_Point (Unicode 16, DerivedCoreProperties), those of the last plane whether or not they are assigned.
+# Default_Ignorable_Code_Point (Unicode 16, DerivedCoreProperties), in the last plane including unassigned code points.
 _DEFAULT_IGNORABLE = (
     "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-# C0 and C1 controls but tab and newlines, the line separators of Unicode, interlinear annotations, the object
+# C0 and C1 controls except tab and newlines, the line separators of Unicode, interlinear annotations, the object
 # replacement character, hieroglyph format controls, lone surrogates, and noncharacters.
 _OTHERS_UNSEEN = (
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufff9-\ufffc\U00013430-\U0001345f\ud800-\udfff\ufdd0-\ufdef"
@@ -36,7 +36,7 @@ _HIDDEN = re.compile(f"[{_DEFAULT_IGNORABLE}{_OTHERS_UNSEEN}]")
 
 
 def remove_hidden(text: str) -> str:
-    """Removes characters that are not shown. Tabs and newlines stay."""
+    """Removes invisible characters; keeps tabs and newlines."""
     return text if text.isascii() and text.isprintable() else _HIDDEN.sub("", text)
 
 
@@ -61,8 +61,8 @@ def limit_marks(text: str) -> str:
 
 
 def limit_json(value: Any, depth: int = 0) -> Any:
-    """Limits a backend's JSON value for a model: visible text of at most 4,000 characters, lists of at most 500 items, 16
-    levels."""
+    """Limits a backend's JSON value for a model: texts to 4,000 visible characters, lists to 500 items, and nesting to 16
+    levels, below which values become None."""
     if isinstance(value, str):
         shown = value if value.isascii() and value.isprintable() else remove_hidden(value)
         return shown if len(shown) <= LONGEST_TEXT else shown[: LONGEST_TEXT - 1] + "…"
@@ -79,7 +79,7 @@ def limit_json(value: Any, depth: int = 0) -> Any:
 
 @lru_cache(maxsize=1024)
 def _name(key: str) -> str:
-    """Returns a field's name without hidden characters; cached, since there are a few dozen."""
+    """Returns a field's name without invisible characters. Cached, since the same few dozen names recur."""
     return key if key.isascii() and key.isidentifier() else remove_hidden(key)
 
 
@@ -93,7 +93,8 @@ LARGEST_BITS = 1023
 
 
 def holds_more_than(most: int, value: Any) -> bool:
-    """True if there are more than `most` values, as deep as `clean` goes; 100 characters of text count as one."""
+    """True if the value contains more than `most` values, within the depth that `clean` reads. Every 100 characters of text
+    count as one value."""
     level = [value]
     for _ in range(DEEPEST_CLEANED):
         deeper: list[Any] = []
@@ -110,8 +111,8 @@ def holds_more_than(most: int, value: Any) -> bool:
 
 
 def clean(value: Any, depth: int = 0) -> Any:
-    """Normalises all text in a value: NFKC (Unicode Annex 15), without control, invisible and bidi characters. Integral
-    floats become integers: 5.0 is 5."""
+    """Normalises all text in a value to NFKC (Unicode Annex 15), without control, invisible and bidi characters. Integral
+    floats become integers: 5.0 becomes 5. Values nested too deeply become "…"."""
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, int | float):

@@ -1,4 +1,4 @@
-"""Validates arguments against a tool's input schema: cleans them, adds defaults, and reports every violation at once."""
+"""Validates arguments against a tool's input schema: cleans them, adds defaults, and reports all violations at once."""
 
 from __future__ import annotations
 
@@ -37,16 +37,18 @@ FIXES = {
 
 
 class Explanations:
-    """Explains violations of one tool's input schema. `worth_a_guess`: argument names to suggest for unknown ones."""
+    """Explains violations of one tool's input schema. `worth_a_guess`: the argument names that may be suggested for an
+    unknown name."""
 
     def __init__(self, properties: Mapping[str, Any], worth_a_guess: Sequence[str]) -> None:
         self._properties = properties
         self._worth_a_guess = worth_a_guess
 
     def explain(self, error: Any) -> list[Violation]:
-        """Returns a violation for each thing to correct: jsonschema reports all unknown names in one error."""
+        """Converts a jsonschema error to violations, one per thing to correct: jsonschema reports all unknown names in one
+        error."""
         if error.validator == "required":
-            # One error for each missing name, whose message says which.
+            # jsonschema reports each missing name in an error of its own, and names it only in the message.
             return [self._missing(name) for name in error.validator_value if error.message.startswith(repr(name))]
         if error.validator == "additionalProperties":
             unknown = sorted(name for name in error.instance if name not in self._properties)
@@ -144,8 +146,8 @@ and an `enum` of lists or objects are left to the validator, since Python finds 
 
 
 def compile_quick_check(schema: Schema | bool) -> Check:
-    """Compiles a fast check that accepts only valid values. It rejects all values under an unknown keyword; the validator
-    then decides."""
+    """Compiles a fast check that accepts only valid values. If the schema has an unsupported keyword, the check rejects
+    every value, and the slower validator has to decide."""
     return SchemaValidator(_convert_exactly(schema)).isinstance_python
 
 
@@ -174,7 +176,7 @@ def _convert_exactly(schema: Schema | bool) -> CoreSchema:
 def _convert_fields(
     schema: Schema, convert: Callable[[Schema], CoreSchema], other: CoreSchema
 ) -> dict[str, core_schema.TypedDictField]:
-    """Returns the fields of an object's schema; `other` is the schema of required fields that are not declared."""
+    """Converts the fields of an object's schema. `other`: the core schema for required fields that are not declared."""
     required = schema.get("required", ())
     fields = dict.fromkeys(required, other) | {name: convert(each) for name, each in schema.get("properties", {}).items()}
     return {name: core_schema.typed_dict_field(each, required=name in required) for name, each in fields.items()}
@@ -192,13 +194,13 @@ _SHAPES: dict[str, CoreSchema] = {
 
 
 def compile_success_check(output_schema: Schema) -> Check:
-    """Compiles a check for a tool's success, which rejects the error envelope that every output schema admits."""
+    """Compiles a check that accepts a tool's successes but not the error envelope, which every output schema admits."""
     success, *_ = output_schema["anyOf"]
     return compile_shape_check({"type": "object", "properties": output_schema["properties"], **success})
 
 
 def compile_shape_check(schema: Schema) -> Check:
-    """Compiles a fast check of types and fields. Unknown keywords are ignored."""
+    """Compiles a fast check of types, fields and enums. Ignores other keywords, such as limits and patterns."""
     return SchemaValidator(_convert_shape(schema)).isinstance_python
 
 
@@ -234,7 +236,7 @@ def _validator_class() -> Any:
 
 
 class ArgumentsValidator:
-    """Validator of one tool's arguments: JSON Schema Draft 2020-12 by `jsonschema`, with messages of its own."""
+    """Validates the arguments of one tool by JSON Schema (Draft 2020-12), with its own messages."""
 
     def __init__(
         self,
@@ -243,8 +245,8 @@ class ArgumentsValidator:
         spelled: Mapping[str, Callable[[str], Any]] | None = None,
         renamed: Mapping[str, str] | None = None,
     ) -> None:
-        """`spelled`: normalisers by argument, applied to text before validation; an integer given for a string counts as
-        text. `renamed`: the new names by deprecated name."""
+        """`check`: finds violations of rules between arguments. `spelled`: normalisers by argument, applied to text before
+        validation, and to an integer given for a string. `renamed`: new names by deprecated name."""
         self._validator = _validator_class()(schema)
         self._quick_check = compile_quick_check(schema)
         self._properties: dict[str, Any] = schema["properties"]
@@ -272,7 +274,7 @@ class ArgumentsValidator:
         return [v for error in self._validator.iter_errors(cleaned) for v in self._explanations.explain(error)]
 
     def list_ignored(self, given: Json) -> list[str]:
-        """Returns the argument names that are identity or budget fields, unless the tool declares them itself."""
+        """Returns the names of the arguments that are ignored: identity and budget fields that the tool does not declare."""
         return [name for name in map(clean_text, given) if self._names_caller(name)]
 
     def _normalise(self, cleaned: Json) -> Json:
@@ -288,12 +290,13 @@ class ArgumentsValidator:
         return meant
 
     def _as_text(self, name: str, value: Any) -> Any:
-        """Turns an integer into text where the schema expects a string: models write it as a number."""
+        """Converts an integer to text where the schema expects a string, since models often send numbers there."""
         number = type(value) is int and self._properties[name].get("type") == "string"
         return str(value) if number else value
 
     def _is_left_out(self, name: str, value: Any) -> bool:
-        """True for null and "" in an optional argument: models send them because some must name every argument."""
+        """True for null or "" in an optional argument, since models that must send every argument send these for absent
+        ones."""
         return name in self._optional and value in (None, "")
 
     def _names_caller(self, name: str) -> bool:
@@ -301,7 +304,8 @@ class ArgumentsValidator:
 
 
 def _squeeze(name: str) -> str:
-    """Returns a name's lower-case letters without a leading x: `X-Session-ID`, `session_id` and `sessionId` are equal."""
+    """Returns the lower-case letters of a name, without a leading x: `X-Session-ID`, `session_id` and `sessionId` become
+    equal."""
     return re.sub(r"[^a-z]", "", name.lower()).removeprefix("x")
 
 
@@ -311,10 +315,10 @@ def _pattern(_: Any, pattern: str, value: Any, __: Any) -> Iterator[ValidationEr
 
 
 def _end_pattern(pattern: str) -> str:
-    """Anchors a final `$` at the very end, as in ECMA 262; Python's also matches before a last newline."""
+    """Makes a final `$` match only at the very end, as in ECMA 262. Python's `$` also matches before a last newline."""
     return re.sub(r"(?<!\\)\$$", r"\\Z", pattern)
 
 
 def _is_number(_: Any, value: Any) -> bool:
-    """True for finite numbers: NaN and the infinities are not valid JSON, but JSON readers accept them."""
+    """True for finite numbers. NaN and the infinities are not valid JSON, although parsers accept them."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -1,13 +1,18 @@
 """The shop's skills, read from `NAME/SKILL.md` (English) and `NAME/references/ja.md` (Japanese) beside this module.
 
-A section is a rule; its heading in English is the rule's name. A line in `**` is also part of the server's instructions,
-which every client gets: keep it short, and name no tool in it, since any may be off for a caller. The lines below it are
-further sentences for prompts. A section of numbered lines is for callers that load the skill. A tool is named in braces, and
-a sentence that names one is left out for callers that may not use it. Placeholders: `<topics>`: topics of the shop's
-policies; `<policy returns>`: URI of one (a sentence is left out if the shop has no such text); `<currency>`: the shop's;
-`<770>`: an amount (770 yen, $7.70); a sentence after `<yen>` is for shops that take yen. Raise the version in a file's front
-matter with each change.
-"""
+Each section of a file is a rule, named by its English heading. A first line in `**` is also part of the server's
+instructions, which every client gets: keep it short, and name no tool in it, since any tool may be off for a caller. The
+other lines are sentences for prompts and skills. A section of numbered lines is only for callers that load the skill.
+
+A tool is named in braces; a sentence with a tool is left out for callers that may not use it. Placeholders in a sentence:
+
+    <topics>            topics of the shop's policies
+    <policy returns>    URI of the policy; the sentence is left out if the shop has no such policy
+    <currency>          the shop's currency
+    <770>               an amount: 770 yen, or $7.70
+    <yen>               marks a sentence for shops that take yen
+
+Raise the version in a file's front matter with each change."""
 
 from __future__ import annotations
 
@@ -36,7 +41,8 @@ AMOUNT = re.compile(r"<(\d+)>")
 
 @dataclass(frozen=True, slots=True)
 class Saying:
-    """A text in both languages. `{check_inventory}` names a tool; a text with one is for callers who may use that tool."""
+    """A text in English and Japanese. A name in braces, such as `{check_inventory}`, is a tool; the text is for callers that
+    may use the tool."""
 
     en: str
     ja: str
@@ -48,7 +54,6 @@ class Saying:
         return set(TOOL.findall(self._choose_language(language)))
 
     def fits(self, may_use: MayUse) -> bool:
-        """True if the caller may use every tool that the text names."""
         return all(map(may_use, self.tools("en")))
 
     def _choose_language(self, language: Language) -> str:
@@ -64,7 +69,7 @@ BOLD, STEP = re.compile(r"\*\*(.+)\*\*"), re.compile(r"\d+\. (.+)")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A section of a skill. `sayings`: its sentences; its steps if the audience is `skills`."""
+    """A section of a skill. `sayings`: its sentences, or its steps if `audience` is "skills"."""
 
     name: str
     heading: Saying
@@ -72,11 +77,11 @@ class Rule:
     audience: Audience
 
     def text(self, language: Language, may_use: MayUse, topics: Sequence[str] = (), currency: Currency = YEN) -> str:
-        """Returns the sayings that fit the caller, on one line; "" for none."""
+        """Returns the sentences that apply to the caller, on one line; "" if there are none."""
         return ("" if language == "ja" else " ").join(self._list_sayings(language, may_use, topics, currency))
 
     def section(self, language: Language, may_use: MayUse, topics: Sequence[str], currency: Currency) -> str:
-        """Returns Markdown with the sayings that fit the caller; "" for none."""
+        """Returns the sentences that apply to the caller, as a Markdown section; "" if there are none."""
         said = self._list_sayings(language, may_use, topics, currency)
         if self.audience == "skills":
             said = [f"{number}. {each}" for number, each in enumerate(said, 1)]
@@ -95,7 +100,6 @@ class Rule:
 
 
 def _in_currency(said: str, language: Language, currency: Currency) -> str:
-    """Returns the sentence with the shop's currency in its placeholders and in field names."""
     own, share = f"{'in ' if language == 'en' else ''}{currency}", 100
     if currency == YEN:
         own, share = ("whole yen with tax", 1) if language == "en" else ("税込みの円", 1)
@@ -105,7 +109,8 @@ def _in_currency(said: str, language: Language, currency: Currency) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A skill. `frontmatter`: the parsed front matter of its file; `head`: the same as text, with its `---` lines."""
+    """A skill. `frontmatter`: the parsed front matter of its file; `head`: the front matter as text, with its `---`
+    lines."""
 
     frontmatter: Json
     head: str
@@ -117,7 +122,6 @@ class Skill:
         return str(self.frontmatter["name"])
 
     def text(self, language: Language, may_use: MayUse, topics: Sequence[str], currency: Currency = YEN) -> str:
-        """Returns Markdown for a caller, without the front matter."""
         sections = (each.section(language, may_use, topics, currency) for each in self.rules)
         return "\n\n".join([f"# {self.title.text(language)}", *filter(None, sections)]) + "\n"
 
@@ -156,7 +160,7 @@ def _skill(name: str) -> Skill:
 
 
 def _read_frontmatter(head: str) -> Json:
-    """Parses the YAML subset used here: a `key: value` per line, and indented lines below `key:`."""
+    """Parses the subset of YAML used here: a `key: value` per line, and indented lines below `key:`."""
     read: Json = {}
     inner = read
     for key, value in (line.split(":", 1) for line in head.splitlines()):
@@ -172,7 +176,7 @@ def _scalar(text: str) -> Any:
 
 
 def _parts(text: str) -> Iterator[list[str]]:
-    """Yields heading and lines of the title part, then of each section."""
+    """Yields the lines of each part, beginning with its heading: first the title part, then the sections."""
     for part in re.split(r"^#+ ", text.strip(), flags=re.MULTILINE)[1:]:
         yield [line for line in part.splitlines() if line]
 
@@ -207,7 +211,8 @@ BESIDE = f"\nThe same in Japanese: [{JAPANESE}]({JAPANESE})\n"
 
 
 def served_skills(cover_hosts: Sequence[str] = ()) -> Extension:
-    """Reads the skills' files. Raises OSError for an unreadable file, ValueError for an invalid one."""
+    """Builds the extension that serves the skills. Ignores `cover_hosts`, which every extension's factory takes. Raises
+    OSError for an unreadable file and ValueError for an invalid one."""
     return Extension(
         name=NAME,
         understood=lambda declared: {} if isinstance(declared, Mapping) else None,
@@ -232,7 +237,7 @@ async def get_skill(context: ToolContext, given: Mapping[str, str]) -> Json:
 
 
 def _entry(skill: Skill, context: ToolContext) -> Json:
-    """Returns the skill's entry for its caller: none of its files names a tool that is off for them."""
+    """Returns the skill's entry in the list, with digests and sizes of its files as this caller reads them."""
     files = {_address(skill, name): text.encode() for name, text in _texts(skill, context).items()}
     return {
         "uri": _address(skill),
@@ -248,8 +253,6 @@ def _address(skill: Skill, name: str = "SKILL.md") -> str:
 
 
 def _texts(skill: Skill, context: ToolContext) -> dict[str, str]:
-    """Returns the texts of the skill's files by file name, as this caller may read them."""
-
     def body(language: Language) -> str:
         return skill.text(language, context.may_use, context.store.policies.topics, context.store.currency)
 
